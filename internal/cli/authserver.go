@@ -30,7 +30,7 @@ func (a *app) startUpstream(f *remoteFlags, t target.Target) error {
 	case f.upstreamEnv == "":
 		return usagef("add --upstream-env NAME, or leave it out", "--upstream-url is given without --upstream-env")
 	case t.Start == nil:
-		return usagef("add --start COMMAND, or leave it out", "--upstream-env is for a server that the run starts, because it has to find the double in a variable")
+		return usagef("add --start COMMAND, or leave it out", "--upstream-env is for a server that the run starts: the run sets the variable in its environment")
 	}
 	var service *url.URL
 	if f.upstreamURL != "" {
@@ -48,7 +48,7 @@ func (a *app) startUpstream(f *remoteFlags, t target.Target) error {
 	return nil
 }
 
-// serveIssuer runs an authorization server for tests at an address until a signal arrives.
+// serveIssuer runs a test authorization server at an address until a signal arrives.
 func (a *app) serveIssuer(address string) error {
 	ctx, cancel := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
 	defer cancel()

@@ -26,12 +26,12 @@ import (
 // reading.
 const baselineFile = "mcp-conform-baseline.yaml"
 
-// knownFlags are the flags that compare a run with known findings.
+// knownFlags are the flags that relate a run to known findings: a baseline, or an earlier report.
 type knownFlags struct {
 	path  string
-	rerun string // path of a JSON report; "-" for --rerun-failed without a value
-	sdk   bool   // accept known SDK findings
-	known *baseline.Baseline
+	rerun string             // path of a JSON report; "-" for --rerun-failed without a value
+	sdk   bool               // accept known SDK findings
+	known *baseline.Baseline // nil without --baseline
 }
 
 // lastReport is the value that selects the report in the folder --out.
@@ -65,7 +65,8 @@ func fileError(err error) error {
 
 // apply marks the known findings in the report: those in the baseline, and
 // those of the SDK that the server is built with. used is nil if the SDK was
-// not recognised.
+// not recognised. whole reports whether the run judged everything, so that an
+// entry without a finding is stale.
 func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	used.Mark(r)
 	if f.known != nil {

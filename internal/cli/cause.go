@@ -7,8 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-// causes match the stderr lines in which runtimes say why a program ended. If
-// last is set, such errors nest and the last line has the innermost cause.
+// causes match the stderr lines in which language runtimes say why a program
+// ended. last is set for runtimes that print nested errors, whose last line is
+// the innermost cause; for the others the first line counts.
 var causes = []struct {
 	line *lazyregexp.Regexp
 	last bool
@@ -21,10 +22,10 @@ var causes = []struct {
 	{lazyregexp.New(`(?i)(: not found|no such file or directory|permission denied|address already in use)$`), false},
 }
 
-// frame matches a line of a stack trace, or the source code that one quotes.
-var frame = lazyregexp.New(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
+// stackFrame matches a line of a stack trace, or the source code quoted in it.
+var stackFrame = lazyregexp.New(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
 
-// maxCause is the number of lines that are shown of a cause.
+// maxCause limits the lines of a cause that are shown.
 const maxCause = 3
 
 // causeIn returns the lines of a program's stderr that say why it ended,
@@ -34,7 +35,7 @@ func causeIn(text string) []string {
 	for _, c := range causes {
 		at := -1
 		for i, line := range all {
-			if c.line.MatchString(strings.TrimSpace(line)) && !frame.MatchString(line) {
+			if c.line.MatchString(strings.TrimSpace(line)) && !stackFrame.MatchString(line) {
 				if at = i; !c.last {
 					break
 				}
@@ -44,7 +45,7 @@ func causeIn(text string) []string {
 			continue
 		}
 		rest := all[at+1:]
-		if end := slices.IndexFunc(rest, func(line string) bool { return strings.TrimSpace(line) == "" || frame.MatchString(line) }); end >= 0 {
+		if end := slices.IndexFunc(rest, func(line string) bool { return strings.TrimSpace(line) == "" || stackFrame.MatchString(line) }); end >= 0 {
 			rest = rest[:end]
 		}
 		return append([]string{all[at]}, rest[:min(len(rest), maxCause-1)]...)

@@ -71,7 +71,7 @@ func System() World {
 		Signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 4)
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-			if !signal.Ignored(syscall.SIGHUP) { // as nohup has it, the run outlives the terminal
+			if !signal.Ignored(syscall.SIGHUP) { // nohup makes it ignored, so that the run outlives the terminal
 				signal.Notify(c, syscall.SIGHUP)
 			}
 			return c, func() { signal.Stop(c) }
@@ -79,16 +79,16 @@ func System() World {
 	}
 }
 
-// outlivePipes makes a write to a client that is gone return an error instead of ending the
-// program, until the function that it returns is called. Servers do not inherit that, as they
-// would if the signal was ignored.
-func outlivePipes() func() {
+// ignoreBrokenPipes makes a write to a client that has exited return an error instead of ending the
+// program, until the returned function is called. It catches SIGPIPE instead of ignoring it, because
+// servers would inherit an ignored signal.
+func ignoreBrokenPipes() func() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGPIPE)
 	return func() { signal.Stop(c) }
 }
 
-// browse opens a URL in the system's browser. If there is none, the user has the address.
+// browse opens a URL in the system's browser. An error does not matter: the URL is also printed.
 func browse(url string) {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
 	go func() { _ = browser.OpenURL(url) }() // some browsers run until they are closed
@@ -103,12 +103,13 @@ func columns(f *os.File) int {
 	return width
 }
 
-// memoryLimit is a soft limit: the garbage collector works harder well before a
-// hostile server can exhaust the memory.
+// memoryLimit is the soft memory limit of the Go runtime, in bytes. It makes the
+// garbage collector run more often before a hostile server can exhaust the
+// memory.
 const memoryLimit = 160 << 20
 
-// raiseMemoryLimit raises the memory limit, for commands that keep whole recordings: near the limit
-// they would do little but collect garbage. The returned function restores it.
+// raiseMemoryLimit raises the memory limit, for commands that keep whole recordings: near the lower
+// limit they would spend most of their time on garbage collection. The returned function restores it.
 func raiseMemoryLimit() func() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -128,7 +129,7 @@ func Main(args []string, w World) int {
 	a := &app{wire: w.Out, wireErr: w.Err, secrets: secrets, ctx: ctx, cancel: cancel}
 	w.Out, w.Err = secrets.Writer(w.Out), secrets.Writer(w.Err)
 	a.World = w
-	a.endWithStdin()
+	a.cancelAtStdinEnd()
 	defer a.endServers()
 	root := a.root()
 	root.SetArgs(args)
@@ -139,13 +140,14 @@ func Main(args []string, w World) int {
 	return a.fail(err)
 }
 
-// endWithStdin ends the run of a sweep when its stdin ends: the sweep was killed.
-func (a *app) endWithStdin() {
+// cancelAtStdinEnd ends a run that a sweep started when its stdin ends, because then the sweep was
+// killed.
+func (a *app) cancelAtStdinEnd() {
 	if a.variable(sweep.EndVariable) == "" {
 		return
 	}
 	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.EndVariable+"=") })
-	go func() { // as long as the program
+	go func() { // runs until the program ends
 		_, _ = io.Copy(io.Discard, a.In)
 		a.cancel(errInterrupted)
 	}()
@@ -163,28 +165,29 @@ func (a *app) endServers() {
 // app is one invocation of the program.
 type app struct {
 	World
-	// wire and wireErr are Out and Err for the bytes of a server that are passed on unchanged.
+	// wire and wireErr are Out and Err without redaction, for bytes of a server that are passed on
+	// unchanged.
 	wire, wireErr io.Writer
 	// secrets must not leave the process. Out, Err and writeFile replace them.
 	// Text from the server must pass through clear before it is truncated or
 	// wrapped, because part of a secret is not recognised.
-	secrets *redact.Secrets
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	code    int
-	specs   *types.Report // Ginkgo's report of the run; nil before the specs have run
-	outlet  string        // the name of the server's kept output; "stderr" if empty
+	secrets    *redact.Secrets
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	code       int
+	specs      *types.Report // Ginkgo's report of the run; nil before the specs have run
+	outputName string        // the name of the server's kept output; "stderr" if empty
 }
 
-// endingServers is what the first interrupt of a command with servers does.
-const endingServers = "\nmcp-conform: interrupted: ending the servers; once more kills them"
+// interruptMessage is printed at the first interrupt of a command that runs servers.
+const interruptMessage = "\nmcp-conform: interrupted: ending the servers; interrupt again to kill them"
 
 // errInterrupted is the cause of a context that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
-// watch handles signals: the first one cancels the context, the second one
-// kills all servers, and the third one ends the program, as it would without
-// this handler. The message says what the first one does. The returned function stops watching.
+// watch handles signals: the first one prints the message and cancels the
+// context, the second one kills all servers, and the third one ends the program,
+// as it would without this handler. The returned function stops watching.
 func (a *app) watch(message string) func() {
 	if a.Signals == nil {
 		return func() {}
@@ -230,7 +233,7 @@ When it does not start, or a run should do more:
   mcp-conform fuzz ./my-server                         a search for bugs that no check names
 
 Judge many servers:
-  mcp-conform sweep servers.yaml                       each by itself, on one machine or many
+  mcp-conform sweep servers.yaml                       each in its own process, on one machine or many
 
 Publish the result:
   mcp-conform run --report conformance=FILE ./my-server    evidence, profile by profile
@@ -311,7 +314,7 @@ func flagAdvice(c *cobra.Command, err error) string {
 // noArgs returns a usage error if there are arguments.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("see "+c.CommandPath()+" --help", "%s takes no arguments, and %q is one", c.CommandPath(), args[0])
+		return usagef("see "+c.CommandPath()+" --help", "%s takes no arguments, but %q is given", c.CommandPath(), args[0])
 	}
 	return nil
 }
@@ -321,9 +324,9 @@ type harnessError struct{ error }
 
 func (e harnessError) Unwrap() error { return e.error }
 
-// failures prints harness failures, one per line, and returns the exit code. A
-// requirement that was found broken stays broken: a failure to write a file
-// does not make the server conform.
+// failures prints harness failures, one per line, and returns the exit code.
+// That stays ExitBroken if the run found a broken requirement, because a failure
+// to write a file does not make the server conform.
 func (a *app) failures(err error) int {
 	for _, one := range each(err) {
 		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one.Error()))
@@ -371,8 +374,8 @@ func (a *app) exitOf(err error) int {
 	}
 }
 
-// partsOf returns the text of an error, what the user can do, and the end of what the server wrote
-// to stderr. All but the text may be empty.
+// partsOf returns the text of an error, advice for the user, and the end of the server's stderr.
+// Advice and stderr may be empty.
 func partsOf(err error) (text, advice, stderr string) {
 	text = err.Error()
 	var usage *target.UsageError
@@ -380,7 +383,7 @@ func partsOf(err error) (text, advice, stderr string) {
 	switch {
 	case errors.As(err, &usage):
 		advice = usage.Advice
-		text = strings.TrimSuffix(text, "\n"+advice) // with where it is wrapped
+		text = strings.TrimSuffix(text, "\n"+advice) // err may wrap the usage error and add where it occurred
 	case errors.As(err, &unreachable):
 		advice, stderr = unreachable.Advice, unreachable.Stderr
 	}

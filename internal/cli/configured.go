@@ -16,12 +16,12 @@ import (
 // configured is the combination of the configuration file, the environment and
 // the flags.
 type configured struct {
-	off    bool         // --no-config
+	off    bool         // --no-config is given
 	file   *config.File // nil if there is none
 	named  string       // the path that --config gave; "" if the file was found in the folder
 	server bool         // the server is the one in the file
-	unused []string     // keys of the server in the file that do not apply, because it is another server
-	plain  bool         // no flag says how to reach the server
+	unused []string     // keys in the file that do not apply, because the command line names another server
+	plain  bool         // no flag on the command line says how to reach the server
 	calls  inventory.Config
 	forced bool // --call-tools or its environment variable was given
 }
@@ -68,10 +68,10 @@ func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	switch {
 	case config.Ours(path):
 		if k.off {
-			return usagef("remove one of them", "--config names %q, and --no-config says that none is read", path)
+			return usagef("remove one of them", "--config %q and --no-config contradict each other", path)
 		}
 		if f.target.ServerName != "" {
-			return usagef("leave --server out: the file has one server at most", "--server names one of the servers in a client's configuration, and %q is none", path)
+			return usagef("leave --server out: the file has at most one server", "--server is for the configuration file of a client, and %q is not one", path)
 		}
 		f.target.ConfigFile, k.named = "", path
 		fs.Lookup("config").Changed = false
@@ -115,7 +115,7 @@ func (a *app) fromEnvironment(fs *pflag.FlagSet, k *configured) error {
 			continue
 		}
 		if err := fs.Set(key.Flag, value); err != nil {
-			return usagef("give it what --"+key.Flag+" takes, or unset it", "the variable %s is %q, which can't be read", key.Variable, value)
+			return usagef("give it a value that --"+key.Flag+" accepts, or unset it", "the environment variable %s is %q, which is not valid", key.Variable, value)
 		}
 		k.forced = k.forced || key.Flag == "call-tools"
 	}
@@ -163,7 +163,7 @@ func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) err
 				f.target.Headers = append(f.target.Headers, value)
 			default:
 				if err := fs.Set(s.Flag, value); err != nil {
-					return usagef("see "+config.Name+" in docs/configuration.md", "%s: %q can't be read: %v", s.Where, value, err)
+					return usagef("see "+config.Name+" in docs/configuration.md", "%s: invalid value %q: %v", s.Where, value, err)
 				}
 			}
 		}
@@ -221,7 +221,7 @@ func (k *configured) notices() []string {
 	if k.file == nil {
 		return nil
 	}
-	out := []string{k.file.Shown + " is read: " + k.permits() + "."}
+	out := []string{k.file.Shown + " is used: " + k.permits() + "."}
 	if k.file.Named() && !k.server {
 		text := "The server in " + k.file.Shown + " is not used, because the command line names one"
 		if len(k.unused) > 0 {
@@ -229,7 +229,7 @@ func (k *configured) notices() []string {
 		}
 		out = append(out, text+".")
 	} else if !k.server && len(k.unused) > 0 {
-		out = append(out, "In "+k.file.Shown+" the target has no url and no command, so that its "+strings.Join(k.unused, ", ")+" are not used.")
+		out = append(out, "In "+k.file.Shown+" the target has no url and no command, so its "+strings.Join(k.unused, ", ")+" are not used.")
 	}
 	return out
 }
@@ -262,9 +262,9 @@ func (k *configured) permits() string {
 	return text
 }
 
-// again returns the arguments with which a replay command uses the same
+// replayFlags returns the arguments with which a replay command uses the same
 // configuration.
-func (k *configured) again() []string {
+func (k *configured) replayFlags() []string {
 	switch {
 	case k.named != "":
 		return []string{"--config", k.named}

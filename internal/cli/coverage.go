@@ -15,13 +15,13 @@ type state int
 
 const (
 	judged  state = iota // a case or a rule judges it
-	open                 // a permission, which no server can break
+	open                 // it is a permission, which no server can break
 	notYet               // it could be judged, but no check exists
-	outside              // it is not observable from outside the server
+	outside              // it cannot be observed from outside the server
 )
 
-// standing is the coverage of one requirement.
-type standing struct {
+// requirementCoverage is the coverage of one requirement.
+type requirementCoverage struct {
 	q          *spec.Requirement
 	state      state
 	judges     []string
@@ -39,7 +39,7 @@ type coverage struct {
 }
 
 func newCoverage() *coverage {
-	c := &coverage{judges: judgedBy(), faults: map[string][]string{}, cases: map[string]*suite.Case{}}
+	c := &coverage{judges: judgesByRequirement(), faults: map[string][]string{}, cases: map[string]*suite.Case{}}
 	for _, one := range suites.Cases() {
 		c.cases[one.ID] = &one
 	}
@@ -51,8 +51,8 @@ func newCoverage() *coverage {
 	return c
 }
 
-func (c *coverage) of(q *spec.Requirement) *standing {
-	s := &standing{q: q, judges: c.judges[q.ID], faults: c.faults[q.ID], cases: c.cases}
+func (c *coverage) lookup(q *spec.Requirement) *requirementCoverage {
+	s := &requirementCoverage{q: q, judges: c.judges[q.ID], faults: c.faults[q.ID], cases: c.cases}
 	for _, name := range q.Variations {
 		s.variations = append(s.variations, "legal/"+name)
 	}
@@ -69,24 +69,25 @@ func (c *coverage) of(q *spec.Requirement) *standing {
 	return s
 }
 
-// in returns the state in a revision: some cases run only in others.
-func (s *standing) in(r spec.Revision) state {
+// stateIn returns the state in a revision. It may differ from that in others, because some cases do
+// not run in every revision.
+func (s *requirementCoverage) stateIn(r spec.Revision) state {
 	if s.state == judged && !slices.ContainsFunc(s.judges, func(id string) bool { return s.runsIn(id, r) }) {
 		return notYet
 	}
 	return s.state
 }
 
-// runsIn reports whether a check runs in a revision, as far as that is declared: a rule
-// reads every transcript.
-func (s *standing) runsIn(id string, r spec.Revision) bool {
+// runsIn reports whether a check runs in a revision. Rules declare no revisions, and read every
+// transcript.
+func (s *requirementCoverage) runsIn(id string, r spec.Revision) bool {
 	c := s.cases[id]
 	return c == nil || slices.ContainsFunc(spec.Transports(), func(t spec.Transport) bool { return c.AppliesTo(r, t) })
 }
 
-// by returns the checks that judge the requirement, or the reason why none
+// judgedByText returns the checks that judge the requirement, or the reason why none
 // does.
-func (s *standing) by() string {
+func (s *requirementCoverage) judgedByText() string {
 	switch s.state {
 	case judged:
 		return strings.Join(s.judges, " ")
@@ -100,8 +101,8 @@ func (s *standing) by() string {
 }
 
 // text returns the whole coverage on one line.
-func (s *standing) text() string {
-	text := s.by()
+func (s *requirementCoverage) text() string {
+	text := s.judgedByText()
 	if len(s.faults) > 0 {
 		text += " · proven by " + strings.Join(s.faults, " ")
 	}

@@ -14,16 +14,16 @@ const coverageHead = `# Coverage
 
 Written by ` + "`mcp-conform list --coverage --markdown > docs/coverage.md`" + `; do not edit it.
 
-What the specification demands stands in ` + "`fixtures/requirements/`" + `, an entry for each
-requirement. This page lists for every entry what judges it and which faults of the
-reference server prove that, or why none does. ` + "[selftest.md](selftest.md)" + ` says what
-became of the faults.
+` + "`fixtures/requirements/`" + ` has an entry for each requirement of the specification. This
+page lists for each entry the checks that judge it and the faults of the reference
+server that prove those checks, or why there are none. ` + "[selftest.md](selftest.md)" + ` has
+the results of the faults.
 
-* **judged**: a case or a rule judges it, wherever it is observed.
-* **permission**: a MAY that no check needs to watch, because it can't be broken. Legal
-  variations of the reference server make use of it, and no check may object.
-* **not yet**: it could be judged, and is not so far.
-* **not seen**: it can't be observed from outside whether it is kept.
+* **judged**: a case or a rule judges it whenever it is observed.
+* **permission**: a MAY, which no server can break. Legal variations of the reference
+  server use it, and no check may report them.
+* **not yet**: it could be judged, but no check does so yet.
+* **not seen**: whether a server keeps it can't be observed from outside.
 `
 
 // writePage writes the coverage as a page of the documentation.
@@ -33,7 +33,7 @@ func (c *coverage) writePage(w io.Writer) error {
 		if len(p.areas) == 0 || p.areas[len(p.areas)-1] != q.Area {
 			p.areas = append(p.areas, q.Area)
 		}
-		p.all = append(p.all, c.of(q))
+		p.all = append(p.all, c.lookup(q))
 	}
 	p.line("%s", coverageHead)
 	p.sums()
@@ -50,7 +50,7 @@ type coveragePage struct {
 	c     *coverage
 	b     strings.Builder
 	areas []string
-	all   []*standing
+	all   []*requirementCoverage
 }
 
 func (p *coveragePage) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
@@ -66,7 +66,7 @@ func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable in
 		if s.q.Testable != spec.No {
 			testable++
 		}
-		by[s.in(r)]++
+		by[s.stateIn(r)]++
 	}
 	return entries, testable, by
 }
@@ -119,7 +119,7 @@ func (p *coveragePage) notYet() {
 
 // contradictions lists the places where the specification contradicts itself.
 func (p *coveragePage) contradictions() {
-	p.line("## Contradictions\n\nWhere the handshake revisions disagree with themselves a check may report a note, but nothing more severe:\n")
+	p.line("## Contradictions\n\nWhere a handshake revision contradicts itself, a check may report a note, but nothing more severe:\n")
 	p.line("| contradiction | variations that no check may object to |\n|---|---|")
 	for _, c := range faults.Contradictions() {
 		var names []string
@@ -147,7 +147,7 @@ func (p *coveragePage) table(area string) {
 	p.line("")
 }
 
-func (s *standing) judgedCell() string {
+func (s *requirementCoverage) judgedCell() string {
 	switch s.state {
 	case judged:
 		return codes(s.judges)
@@ -162,7 +162,7 @@ func (s *standing) judgedCell() string {
 
 // provenCell lists the faults without their common prefix, the requirement's
 // id, and then the variations.
-func (s *standing) provenCell() string {
+func (s *requirementCoverage) provenCell() string {
 	var names []string
 	for _, id := range s.faults {
 		names = append(names, strings.TrimPrefix(id, s.q.ID))

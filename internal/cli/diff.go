@@ -76,7 +76,8 @@ func (a *app) println(line string) {
 	}
 }
 
-// differenceLines returns one line for each difference.
+// differenceLines returns one line for each difference, and a heading before the
+// requirements that are no longer observed.
 func differenceLines(all []difference) []string {
 	var out []string
 	for i, g := range all {
@@ -110,7 +111,7 @@ func changeLines(all []difference, changedOnly bool) []string {
 	return append(out, sum)
 }
 
-// difference is a difference that is the same in several revisions.
+// difference is a difference between two reports, with the revisions in which it occurs.
 type difference struct {
 	baseline.Difference
 	revisions []string

@@ -68,8 +68,8 @@ func TestCoverageAddsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &listing{}
-	for _, q := range l.of() {
-		s := p.c.of(q)
+	for _, q := range l.inRevision() {
+		s := p.c.lookup(q)
 		if s.state == notYet && s.reason == "" {
 			t.Errorf("%s is not judged and has no reason", q.ID)
 		}

@@ -25,7 +25,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor [flags] COMMAND | doctor [flags] -- COMMAND ARGUMENT...",
 		Short: "Find out why a server does not start or respond",
 		Long: `Start a server, do the handshake in each revision, read its lists, end it, and
-report the result of each step. If a step fails, report what to do. It judges
+report the result of each step. If a step fails, say what to do. doctor judges
 nothing and calls no tool.
 
   mcp-conform doctor ./my-server
@@ -53,21 +53,21 @@ protection can, because there is no token.`,
 	return c
 }
 
-// slowStart is the duration from which a handshake is called slow. Clients give
-// up on slow servers, and a run starts many servers.
-const slowStart = 3 * time.Second
+// slowHandshake is the duration from which doctor warns about a slow handshake.
+// Clients give up on slow servers, and a run starts many servers.
+const slowHandshake = 3 * time.Second
 
 // doctorTime limits the inspection of the server, not counting its first start.
 const doctorTime = time.Minute
 
 // doctor inspects the server step by step.
 func (a *app) doctor(f *serverFlags) error {
-	defer a.watch(endingServers)()
+	defer a.watch(interruptMessage)()
 	o, notices, err := a.reach(f)
 	defer f.end()
 	var unreachable *engine.UnreachableError
 	if errors.As(err, &unreachable) && a.ctx.Err() == nil {
-		a.unreached(o.Target, unreachable)
+		a.reportUnreachable(o.Target, unreachable)
 		return nil
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *app) doctor(f *serverFlags) error {
 	d := &diagnosis{app: a, tokenAdvice: o.TokenAdvice}
 	fmt.Fprintf(a.Out, "examining %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
 	for _, n := range notices {
-		d.say(remark, "%s", n)
+		d.say(noteMark, "%s", n)
 	}
 	for i, rev := range probeOrder(o.Dialer.Transport()) {
 		start := f.start
@@ -89,30 +89,30 @@ func (a *app) doctor(f *serverFlags) error {
 		case rev.Era() == spec.Stateless && d.slowest > 0:
 			start = engine.DiscoverTimeout(d.slowest)
 		}
-		if spoken := d.visit(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: start}, i == 0); !spoken && d.fatal {
+		if spoken := d.examine(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: start}, i == 0); !spoken && d.fatal {
 			break
 		}
 	}
 	if n := o.RateLimit(); n != "" {
-		d.say(remark, "%s", n)
+		d.say(noteMark, "%s", n)
 	}
 	d.conclude()
 	return nil
 }
 
-// probeOrder returns the revisions in which a server is asked what it offers: those with
-// a handshake, newest first, and then the stateless one.
+// probeOrder returns the revisions that define the transport, in the order in which a server
+// is probed: those with a handshake, newest first, and then the stateless one.
 func probeOrder(over spec.Transport) []spec.Revision {
 	revisions := spec.NewestFirst(spec.HandshakeRevisions())
 	revisions = append(revisions, spec.V20260728)
 	return slices.DeleteFunc(revisions, func(r spec.Revision) bool { return !over.DefinedIn(r) })
 }
 
-// unreached reports a server with which no conversation can be opened.
-func (a *app) unreached(name string, why *engine.UnreachableError) {
+// reportUnreachable reports a server with which no conversation can be opened.
+func (a *app) reportUnreachable(name string, why *engine.UnreachableError) {
 	d := &diagnosis{app: a}
 	fmt.Fprintf(a.Out, "examining %s\n", a.visible(name))
-	d.say(bad, "%s", why.Reason)
+	d.say(failedMark, "%s", why.Reason)
 	d.advise(why.Advice)
 	if why.Stderr != "" {
 		d.quote(why.Stderr)
@@ -120,22 +120,22 @@ func (a *app) unreached(name string, why *engine.UnreachableError) {
 	d.conclude()
 }
 
-// These marks begin the lines of the report.
+// Marks at the beginning of the lines of the report.
 const (
-	fine   = "✓"
-	bad    = "✗"
-	doubt  = "!"
-	remark = "·"
+	okMark     = "✓"
+	failedMark = "✗"
+	doubtMark  = "!"
+	noteMark   = "·"
 )
 
 // diagnosis is what doctor has observed so far.
 type diagnosis struct {
-	app     *app
-	spoken  []string
-	other   []string      // versions that the server offered instead
-	fatal   bool          // the failure would happen again in any revision
-	slowest time.Duration // the longest that a handshake took
-	needs   bool          // the server requires a token that the command does not have
+	app        *app
+	spoken     []string      // versions that the server speaks
+	other      []string      // versions that the server offered instead
+	fatal      bool          // the failure would happen again in any revision
+	slowest    time.Duration // the longest handshake so far
+	needsToken bool          // the server requires a token that the command does not have
 
 	tokenAdvice string // see engine.Options
 }
@@ -144,89 +144,89 @@ func (d *diagnosis) say(mark, format string, args ...any) {
 	fmt.Fprintf(d.app.Out, "%s %s\n", mark, d.app.visible(fmt.Sprintf(format, args...)))
 }
 
-// advise prints advice about the line before.
+// advise prints advice on the line printed last, unless it is empty.
 func (d *diagnosis) advise(text string) {
 	if text != "" {
 		fmt.Fprintf(d.app.Out, "    %s\n", d.app.visible(text))
 	}
 }
 
-// visit holds one conversation. It prints every step only if the conversation
-// is the first.
-func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client.Options, first bool) (spoken bool) {
+// examine holds one conversation in a revision and prints the results. Some
+// steps are printed only for the first conversation.
+func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o client.Options, first bool) (spoken bool) {
 	began := time.Now()
 	c, err := client.Open(ctx, dialer, o)
 	if err != nil {
-		d.say(bad, "it can't be started or reached: %v", err)
+		d.say(failedMark, "it can't be started or reached: %v", err)
 		d.fatal = true
 		return false
 	}
 	defer c.Close()
 	if first && dialer.Transport() == spec.Stdio {
-		d.say(fine, "the command was found and started")
+		d.say(okMark, "the command was found and started")
 	}
-	stop := engine.SayWaiting("the server's first response", cmp.Or(o.StartTimeout, client.DefaultStartTimeout), d.app.waiting())
+	stop := engine.ReportWaiting("the server's first response", cmp.Or(o.StartTimeout, client.DefaultStartTimeout), d.app.waiting())
 	reply := c.Greet(ctx)
 	stop()
 	took := time.Since(began)
 	if first {
-		d.noise(c)
+		d.reportNoise(c)
 	}
 	switch {
 	case engine.Echoes(c.Record.From(0)) && !reply.Succeeded():
-		d.say(bad, "%s", engine.EchoReason)
+		d.say(failedMark, "%s", engine.EchoReason)
 		d.advise(engine.EchoAdvice)
 		d.fatal = true
 		return false
 	case o.Revision.Era() == spec.Stateless && len(d.spoken)+len(d.other) > 0 && !c.Server().Lists(o.Revision):
-		d.say(remark, "%s: not spoken", o.Revision)
+		d.say(noteMark, "%s: not spoken", o.Revision)
 		return false
 	case !reply.Answered():
-		d.unanswered(c, dialer.Transport(), reply, o.StartTimeout)
+		d.explainUnanswered(c, dialer.Transport(), reply, o.StartTimeout)
 		d.fatal = true
 		return false
-	case supportsOthers(reply):
-		d.say(remark, "%s: not spoken; %s gets error %d", o.Revision, o.Revision.OpeningMethod(), spec.CodeUnsupported)
+	case supportsOtherVersions(reply):
+		d.say(noteMark, "%s: not spoken; %s gets error %d", o.Revision, o.Revision.OpeningMethod(), spec.CodeUnsupported)
 		return false
 	case !reply.Succeeded():
-		d.say(doubt, "%s: %s is refused: %s", o.Revision, o.Revision.OpeningMethod(), head(d.app.clear(string(reply.Message.Raw))))
+		d.say(doubtMark, "%s: %s is refused: %s", o.Revision, o.Revision.OpeningMethod(), oneLine(d.app.clear(string(reply.Message.Raw))))
 		return false
 	}
 	d.slowest = max(d.slowest, took)
 	chosen := c.Server().ProtocolVersion
 	if chosen != string(o.Revision) && o.Revision.Era() == spec.Stateless {
-		d.say(doubt, "%s: not spoken; server/discover lists only other versions", o.Revision)
+		d.say(doubtMark, "%s: not spoken; server/discover lists only other versions", o.Revision)
 		return false
 	}
 	if chosen != string(o.Revision) {
 		if !slices.Contains(d.other, chosen) {
 			d.other = append(d.other, chosen)
 		}
-		d.say(remark, "%s: not spoken; the server answers %s", o.Revision, chosen)
+		d.say(noteMark, "%s: not spoken; the server answers %s", o.Revision, chosen)
 	} else {
 		d.spoken = append(d.spoken, chosen)
-		d.say(fine, "%s: spoken; the first response took %d ms", o.Revision, took.Milliseconds())
+		d.say(okMark, "%s: spoken; the first response took %d ms", o.Revision, took.Milliseconds())
 	}
-	if took > slowStart {
-		d.say(doubt, "that is slow: clients may give up, and a run starts the server many times")
+	if took > slowHandshake {
+		d.say(doubtMark, "that is slow: clients may give up, and a run starts the server many times")
 		d.advise("allow more time with --start-timeout and --timeout; if it builds itself on every start, build it once")
 	}
 	if o.Revision.Era() == spec.Handshake {
 		if err := c.Initialized(ctx); err != nil {
-			d.say(bad, "mcp-conform could not send initialized: %v", err)
+			d.say(failedMark, "mcp-conform could not send initialized: %v", err)
 			return false
 		}
 	}
 	if len(d.spoken)+len(d.other) == 1 {
-		d.offer(ctx, c)
+		d.reportOffer(ctx, c)
 		d.end(c, dialer.Transport())
 	}
 	return chosen == string(o.Revision)
 }
 
-// supportsOthers reports whether the response is the error of a server that supports
+// supportsOtherVersions reports whether the response is the error of a server that supports
 // other versions only.
-func supportsOthers(r *client.Reply) bool {
+func supportsOtherVersions(r *client.Reply) bool {
 	if !r.Answered() {
 		return false
 	}
@@ -234,29 +234,29 @@ func supportsOthers(r *client.Reply) bool {
 	return ok && spec.Code(code) == spec.CodeUnsupported
 }
 
-// noise reports output on stdout that is not a message.
-func (d *diagnosis) noise(c *client.Conversation) {
+// reportNoise reports output on stdout that is not a message.
+func (d *diagnosis) reportNoise(c *client.Conversation) {
 	for _, e := range c.Record.From(0) {
 		if e.Kind != transcript.Received || e.Exchange != 0 || len(e.Messages()) > 0 {
 			continue
 		}
-		d.say(doubt, "stdout contains text that is not a message: %s", head(d.app.clear(string(e.Raw))))
+		d.say(doubtMark, "stdout contains text that is not a message: %s", oneLine(d.app.clear(string(e.Raw))))
 		d.advise("only messages may be written there; logs belong on stderr (console.error, log.SetOutput(os.Stderr))")
 		return
 	}
 }
 
-// unanswered reports why initialize got no response, as far as that is known.
-func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, reply *client.Reply, waited time.Duration) {
+// explainUnanswered reports why initialize got no response, as far as that is known.
+func (d *diagnosis) explainUnanswered(c *client.Conversation, over spec.Transport, reply *client.Reply, waited time.Duration) {
 	if waited <= 0 {
 		waited = client.DefaultStartTimeout
 	}
 	if over != spec.Stdio {
-		c.Close() // closing adds to the record what was still in flight
+		c.Close() // so that the record is complete
 		why := engine.Refused(c.Record.From(0), waited)
 		why.AdviseToken(d.tokenAdvice)
-		d.needs = why.NeedsToken
-		d.say(bad, "%s", why.Reason)
+		d.needsToken = why.NeedsToken
+		d.say(failedMark, "%s", why.Reason)
 		d.advise(why.Advice)
 		if text := strings.TrimSpace(c.Stderr(stderrRead)); text != "" {
 			d.quote(text)
@@ -265,14 +265,14 @@ func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, repl
 	}
 	switch {
 	case errors.Is(reply.Err, client.ErrUnanswered):
-		d.say(bad, "the server did not answer initialize within %v", waited)
+		d.say(failedMark, "the server did not answer initialize within %v", waited)
 		d.advise("--start-timeout allows more time; a server that waits for a terminal, or speaks another protocol, never answers")
 	case errors.Is(reply.Err, client.ErrEnded):
-		c.Close() // closing adds to the record how the process ended
-		d.say(bad, "the server ended before it answered initialize%s", d.exit(c))
+		c.Close() // so that the record has the exit status
+		d.say(failedMark, "the server ended before it answered initialize%s", d.exit(c))
 		d.advise("start it by hand with the same command; --env and --cwd set its environment and folder")
 	default:
-		d.say(bad, "mcp-conform could not send initialize: %v", reply.Err)
+		d.say(failedMark, "mcp-conform could not send initialize: %v", reply.Err)
 	}
 	d.stderr(c)
 }
@@ -308,27 +308,27 @@ func (d *diagnosis) quote(text string) {
 	if cause := causeIn(d.app.clear(text)); cause != nil {
 		d.advise("it wrote on stderr:")
 		for _, line := range cause {
-			d.advise("  " + head(line))
+			d.advise("  " + oneLine(line))
 		}
 		return
 	}
 	d.advise("its last lines on stderr:")
 	lines := strings.Split(strings.TrimSpace(d.app.clear(text)), "\n")
 	for _, line := range lines[max(0, len(lines)-8):] {
-		d.advise("  " + head(line))
+		d.advise("  " + oneLine(line))
 	}
 }
 
-// offer reads the server's lists and prints how many entries they have.
-func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
+// reportOffer reads the server's lists and prints how many entries they have.
+func (d *diagnosis) reportOffer(ctx context.Context, c *client.Conversation) {
 	if s := c.Server(); s.Name != "" {
-		d.say(fine, "it calls itself %s %s", s.Name, s.Version)
+		d.say(okMark, "it calls itself %s %s", s.Name, s.Version)
 	} else {
-		d.say(doubt, "it does not say its name")
+		d.say(doubtMark, "it does not give its name")
 	}
 	offered := inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe})
 	var offers []string
-	for _, of := range []struct {
+	for _, list := range []struct {
 		capability, method, one, more string
 		n                             int
 	}{
@@ -337,19 +337,19 @@ func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 		{"resources", spec.MethodResourcesTemplates, "resource template", "resource templates", len(offered.Templates)},
 		{"prompts", spec.MethodPromptsList, "prompt", "prompts", len(offered.Prompts)},
 	} {
-		if !offered.Declares(of.capability) {
+		if !offered.Declares(list.capability) {
 			continue
 		}
-		if why := offered.Incomplete[of.method]; why != "" {
-			d.say(doubt, "%s: %s", of.method, why)
+		if why := offered.Incomplete[list.method]; why != "" {
+			d.say(doubtMark, "%s: %s", list.method, why)
 		}
-		offers = append(offers, amount(of.n, of.one, of.more))
+		offers = append(offers, amount(list.n, list.one, list.more))
 	}
 	if len(offers) == 0 {
-		d.say(doubt, "it declares neither tools nor resources nor prompts")
+		d.say(doubtMark, "it declares neither tools nor resources nor prompts")
 		return
 	}
-	d.say(fine, "it offers %s; a run may call %d of the tools", strings.Join(offers, ", "), len(offered.Callable()))
+	d.say(okMark, "it offers %s; a run may call %d of the tools", strings.Join(offers, ", "), len(offered.Callable()))
 	if len(offered.Tools) > 0 && len(offered.Callable()) == 0 && !offered.CallsAll() {
 		d.advise("none declares readOnlyHint: --call-tools all calls them all, tools.call in mcp-conform.yaml selects some")
 	}
@@ -365,12 +365,12 @@ func (d *diagnosis) end(c *client.Conversation, over spec.Transport) {
 	}
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.Signalled {
-			d.say(doubt, "it did not end when its stdin was closed, and was sent SIG%s after %v", e.Detail, time.Since(began).Round(100*time.Millisecond))
+			d.say(doubtMark, "it did not end when its stdin was closed, and was sent SIG%s after %v", e.Detail, time.Since(began).Round(100*time.Millisecond))
 			d.advise("exit when stdin ends: clients only close it, and leave other processes running")
 			return
 		}
 	}
-	d.say(fine, "it ended %d ms after its stdin was closed", time.Since(began).Milliseconds())
+	d.say(okMark, "it ended %d ms after its stdin was closed", time.Since(began).Milliseconds())
 }
 
 // conclude reports whether the server can be judged.
@@ -381,7 +381,7 @@ func (d *diagnosis) conclude() {
 		return
 	case len(d.other) > 0:
 		fmt.Fprintln(d.app.Out, "it responds, but speaks none of the requested revisions; mcp-conform run reports whether that is permitted")
-	case d.needs:
+	case d.needsToken:
 		fmt.Fprintln(d.app.Out, "without a token, only its protection can be judged: mcp-conform run, with the same arguments")
 	default:
 		fmt.Fprintln(d.app.Out, "it cannot be judged as it is")
@@ -389,11 +389,11 @@ func (d *diagnosis) conclude() {
 	d.app.code = ExitUnreachable
 }
 
-// head returns the beginning of a text, short enough for one line.
-func head(text string) string {
-	const most = 200
-	if len(text) <= most {
+// oneLine returns the beginning of a text, short enough for one line.
+func oneLine(text string) string {
+	const limit = 200
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

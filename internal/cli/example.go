@@ -15,10 +15,10 @@ import (
 const (
 	// exampleTime limits the time that producing an example may take.
 	exampleTime = 900 * time.Millisecond
-	// mostTried limits the faults that are tried for one example.
-	mostTried = 4
-	// mostSeen limits the length of the quoted observation, in characters.
-	mostSeen = 180
+	// maxTried limits the faults that are tried for one example.
+	maxTried = 4
+	// maxSeen limits the length of the quoted observation, in characters.
+	maxSeen = 180
 )
 
 // example shows how the reference server breaks the requirement with one of its
@@ -33,10 +33,10 @@ func (a *app) example(q *spec.Requirement) {
 	if len(candidates) == 0 {
 		return
 	}
-	if f, x := a.show(candidates[:min(mostTried, len(candidates))]); x != nil {
+	if f, x := a.findExample(candidates[:min(maxTried, len(candidates))]); x != nil {
 		a.field("permitted", reporters.Visible(x.Permitted))
 		a.field("wrong", fmt.Sprintf("for example, in %s: %s", x.Revision, f.Title))
-		a.field("seen", cut(reporters.Visible(x.Seen), mostSeen))
+		a.field("seen", cut(reporters.Visible(x.Seen), maxSeen))
 		for _, line := range reporters.Exchange(x.Evidence, max(a.Columns-2, 78)) {
 			fmt.Fprintf(a.Out, "  %s\n", line)
 		}
@@ -48,9 +48,9 @@ func (a *app) example(q *spec.Requirement) {
 	a.field("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", amount(len(candidates), "way", "ways"), q.ID))
 }
 
-// show returns the first fault that produces a finding in time, with the
+// findExample returns the first fault that produces a finding in time, with the
 // finding.
-func (a *app) show(candidates []faults.Fault) (faults.Fault, *verdict.Finding) {
+func (a *app) findExample(candidates []faults.Fault) (faults.Fault, *verdict.Finding) {
 	ctx, cancel := context.WithTimeout(a.ctx, exampleTime)
 	defer cancel()
 	found := make([]chan *verdict.Finding, len(candidates))

@@ -56,7 +56,7 @@ func (a *app) explain(id string) error {
 	for _, r := range ruleset.All() {
 		if r.ID == id {
 			fmt.Fprintf(a.Out, "%s: a rule\n  %s\n", r.ID, r.Title)
-			if len(r.Requirements) > mostExplained {
+			if len(r.Requirements) > maxExplained {
 				a.listStatements(r.Requirements)
 				return nil
 			}
@@ -87,8 +87,8 @@ func (a *app) explainRaces(races []suite.Race) {
 	}
 }
 
-// mostExplained is how many requirements of a rule are explained in full.
-const mostExplained = 5
+// maxExplained is how many requirements of a rule are explained in full.
+const maxExplained = 5
 
 // listStatements prints the id and statement of each requirement.
 func (a *app) listStatements(ids []string) {
@@ -153,7 +153,7 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	}
 	a.field("page", q.Page(q.NewestJudged()))
 	a.field("observed", q.Observe)
-	a.field("judged by", newCoverage().of(q).by())
+	a.field("judged by", newCoverage().lookup(q).judgedByText())
 }
 
 // field prints a label and its text, unless the text is empty.
@@ -174,7 +174,7 @@ func grades(q *spec.Requirement) []string {
 	at := map[string][]string{}
 	for _, r := range spec.NewestFirst(q.Revisions) {
 		rev := spec.Revision(r)
-		text := fmt.Sprintf("%s: a deviation is %s", q.Basis(rev).Words(), called[q.Grade(rev)])
+		text := fmt.Sprintf("%s: a deviation is %s", q.Basis(rev).Words(), gradeWords[q.Grade(rev)])
 		if at[text] == nil {
 			out = append(out, text)
 		}
@@ -188,9 +188,9 @@ func grades(q *spec.Requirement) []string {
 	return out
 }
 
-// called is the most severe verdict that each grade permits. A deviation whose
+// gradeWords is the most severe verdict that each grade permits. A deviation whose
 // verdict.Weight is less than full gets a milder verdict.
-var called = map[spec.Grade]string{spec.GradeBroken: "reported as broken, or less severely if it is not certain", spec.GradeWarning: "a warning at most", spec.GradeNote: "a note"}
+var gradeWords = map[spec.Grade]string{spec.GradeBroken: "reported as broken, or less severely if it is not certain", spec.GradeWarning: "a warning at most", spec.GradeNote: "a note"}
 
 // judgeIDs returns the ids of all requirements, cases and rules.
 func judgeIDs() []string {

@@ -153,7 +153,7 @@ func (f *fuzzFlags) check() error {
 		return usagef("give a positive value", "--shrink-time is %v", f.shrink)
 	}
 	if f.folder != "" {
-		if err := roomIn(f.folder); err != nil {
+		if err := checkFolder(f.folder); err != nil {
 			return usagef("name a folder that can be written", "--out %q: %v", f.folder, err)
 		}
 	}
@@ -161,7 +161,7 @@ func (f *fuzzFlags) check() error {
 		if err := fuzz.CheckCorpus(f.corpus); err != nil {
 			return usagef("name a folder that a search has written, or a new one", "--corpus %q: %v", f.corpus, err)
 		}
-		if err := errors.Join(os.MkdirAll(f.corpus, 0o755), roomIn(f.corpus)); err != nil { // it stays: other processes may begin to use it
+		if err := errors.Join(os.MkdirAll(f.corpus, 0o755), checkFolder(f.corpus)); err != nil { // it stays: other processes may begin to use it
 			return usagef("name a folder that can be written", "--corpus %q: %v", f.corpus, err)
 		}
 	}
@@ -187,7 +187,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	defer a.watch(endingServers)()
+	defer a.watch(interruptMessage)()
 	o, notices, err := a.reach(&f.serverFlags)
 	defer f.end()
 	if err != nil {

@@ -34,7 +34,7 @@ func babbling() []hostileServer {
 		{"chunked garbage", says(json + "Transfer-Encoding: chunked\r\n\r\nzzz\r\n" + result), 3, []string{`invalid byte in chunk length`}, 0},
 		{"chunk without an end", says(json + "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"js"), 3, []string{`the connection was closed after 4 bytes of the body`}, 0},
 		{"an unknown encoding", says(json + "Transfer-Encoding: gzip\r\n\r\nxxxx"), 3, []string{`transfer encoding "gzip"`}, 0},
-		{"gzip that is none", says(json + "Content-Encoding: gzip\r\n\r\n" + result), 3, []string{`the body is not what its Content-Encoding says`}, 0},
+		{"gzip that is none", says(json + "Content-Encoding: gzip\r\n\r\n" + result), 3, []string{`the body does not match its Content-Encoding`}, 0},
 		{"HTTP 0.9", says("<html>hello</html>"), 3, []string{`no HTTP response`, `begins with "<html>hello`}, 0},
 		{"ssh", served(func(p *peer) { p.say("SSH-2.0-OpenSSH_9.6\r\n"); p.hold() }), 3, []string{`no HTTP response`, `begins with "SSH-2\.0-OpenSSH`}, 0},
 		{"an SMTP server that waits for more", served(func(p *peer) { p.say("220 mail ESMTP ready"); p.hold() }), 3, []string{`begins with "220 mail`}, 0},

@@ -18,7 +18,7 @@ func unreached() []hostileServer {
 		{"refused", closed, 3, []string{`nothing listens at 127\.0\.0\.1:\d+ \(connection refused\)`, `check that the server runs, and the URL`}, 0},
 		{"refused, sse", over("sse", closed), 3, []string{`nothing listens at`}, 0},
 		{"refused, http", over("http", closed), 3, []string{`nothing listens at`}, 0},
-		{"no such host", url("http://nobody.invalid/mcp"), 3, []string{`no host is called nobody\.invalid`, `check the spelling`}, 0},
+		{"no such host", url("http://nobody.invalid/mcp"), 3, []string{`there is no host nobody\.invalid`, `check the spelling`}, 0},
 		{"self-signed", certified("127.0.0.1", time.Now().Add(time.Hour)), 3, []string{`TLS`, `certificate`, `an unknown authority has signed`, `--ca-file`, `--insecure`}, 0},
 		{"another name", trusting(certified("example.com", time.Now().Add(time.Hour))), 3, []string{`the certificate is for example\.com, not for 127\.0\.0\.1`, `correct the certificate`}, 0},
 		{"expired", trusting(certified("127.0.0.1", time.Now().Add(-time.Hour))), 3, []string{`the certificate expired`, `correct the certificate`}, 0},

@@ -21,7 +21,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// authorizing is what a command waits for while it finds the authorization server and gets a token.
+// authorizing says what a command waits for while it discovers the authorization server and requests
+// a token.
 const authorizing = "the metadata of the server and its authorization server"
 
 // noIdentity is the name that stands for no token.
@@ -44,15 +45,15 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 	users := f.as != "" || f.otherUser != ""
 	switch {
 	case (f.clientID == "") != (f.clientSecretEnv == ""):
-		return usagef("give both, or neither", "of --client-id and --client-secret-env only one is given")
+		return usagef("give both, or neither", "only one of --client-id and --client-secret-env is given")
 	case (users || f.clientID != "") && t.URL == "":
 		return usagef("leave them out, or give the URL", "--as, --other-user and --client-id are for a server that is reached by its URL")
 	case len(ways) > 1:
-		return usagef("give one of them", "a run has the token of one user, and there are %s", strings.Join(ways, " and "))
+		return usagef("give one of them", "a run uses the token of one user, but several are given: %s", strings.Join(ways, " and "))
 	case f.otherUser == "":
 		return nil
 	case f.authServer:
-		return usagef(f.withoutOther(), "%s is given, and the authorization server of %s knows a second user anyway", f.named("other-user"), f.named("auth-server"))
+		return usagef(f.withoutOther(), "%s is not needed: the authorization server of %s has a second user", f.named("other-user"), f.named("auth-server"))
 	case f.otherUser == noIdentity, f.as == noIdentity:
 		return usagef(f.withoutOther(), "%s is %q, and %s is %q: a second user needs a first one, and %s means no token", f.named("as"), f.as, f.named("other-user"), f.otherUser, noIdentity)
 	case f.otherUser == f.as:
@@ -69,9 +70,9 @@ func (f *remoteFlags) withoutOther() string {
 	return "name two users, or leave --other-user out"
 }
 
-// reachAt returns how to reach the server at u: with the token of the user, if there is one.
+// reachAt adds the token of the user, if there is one, to how the server at u is reached.
 func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
-	defer engine.SayWaiting(authorizing, 0, f.waiting)()
+	defer engine.ReportWaiting(authorizing, 0, f.waiting)()
 	access := reach.Access(u)
 	switch {
 	case reach.Authorizes(), f.as == noIdentity:
@@ -94,12 +95,12 @@ func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchang
 	return reach, nil
 }
 
-// met records how the first server of a run is reached.
-func (f *remoteFlags) met(reach exchange.Reach, u *url.URL) {
+// recordAccess records how the first server of a run is reached.
+func (f *remoteFlags) recordAccess(reach exchange.Reach, u *url.URL) {
 	f.reached, f.accessTo, f.authorized = reach.Access(u), reach.Access, reach.Token != nil
 }
 
-// userNotices returns which users the run has, and where their tokens come from.
+// userNotices returns notices that say which logins and identities the run uses.
 func (f *remoteFlags) userNotices() []string {
 	var out []string
 	for _, user := range []struct {
@@ -129,13 +130,13 @@ func (f *remoteFlags) tokenAdvice(given bool) string {
 	case given || !f.authorized:
 		return ""
 	case f.issuer != nil:
-		return "the server does not trust the authorization server in " + issuer.URLVariable + ": let it accept that issuer, the keys of its metadata, and the server's resource as the audience"
+		return "the server does not trust the authorization server in " + issuer.URLVariable + ": let it accept that issuer, the keys in its metadata, and the server's own resource as the audience"
 	case id.BearerEnv != "":
 		return "the server did not accept the token of the identity " + f.as + ": check the variable " + id.BearerEnv
 	case id.ClientID != "":
-		return "the server did not accept the token that its authorization server issued to the client " + id.ClientID + ": look into the log of the server"
+		return "the server did not accept the token that its authorization server issued to the client " + id.ClientID + ": read the server's log"
 	}
-	return "the server did not accept the token of the login: log in again: " + f.loginCommand(f.as)
+	return "the server did not accept the token of the login; log in again: " + f.loginCommand(f.as)
 }
 
 // loginCommand returns the command that logs in to the server.
@@ -147,8 +148,8 @@ func (f *remoteFlags) loginCommand(name string) string {
 	return reporters.ShellQuote(argv)
 }
 
-// next returns how to give a token to a server that requires one.
-func (a *app) next(f *serverFlags) string {
+// tokenAdvice returns how to give a token to a server that requires one.
+func (a *app) tokenAdvice(f *serverFlags) string {
 	switch {
 	case f.started != "":
 		return "give a token with --bearer-env NAME, or let the server trust --auth-server"
@@ -159,16 +160,17 @@ func (a *app) next(f *serverFlags) string {
 	}
 }
 
-// otherTokens returns the current token of the second user for the server at a URL, or nil if there
-// is no second user. A server that the run restarts may have another URL, and a token is for one.
+// otherTokens returns a function that returns the current token of the second user for the server
+// at a URL, or nil if there is no second user. It takes a URL because a server that the run restarts
+// may have another one, and each token is valid for one URL.
 func (a *app) otherTokens(f *remoteFlags, hasFirst bool) (func(u *url.URL) string, error) {
 	switch {
 	case f.otherUser == "":
 		return nil, nil
 	case !hasFirst:
-		return nil, usagef("name the first one with --as, or log in", "%s names a second user, and there is no first one", f.named("other-user"))
+		return nil, usagef("name the first one with --as, or log in", "%s names a second user, but there is no first one", f.named("other-user"))
 	}
-	defer engine.SayWaiting(authorizing, 0, f.waiting)()
+	defer engine.ReportWaiting(authorizing, 0, f.waiting)()
 	first, err := a.tokensOf(f, f.reached, f.otherUser)
 	if err != nil {
 		return nil, err
@@ -190,7 +192,8 @@ func (a *app) otherTokens(f *remoteFlags, hasFirst bool) (func(u *url.URL) strin
 	}, nil
 }
 
-// identity returns the identity of that name; "" is the client of the flags. It is zero for a login.
+// identity returns the identity with the name; "" is the client that the flags describe. It returns
+// the zero value if the name is that of a login.
 func (f *remoteFlags) identity(name string) config.Identity {
 	if name == "" {
 		return config.Identity{ClientID: f.clientID, ClientSecretEnv: f.clientSecretEnv}
@@ -198,7 +201,8 @@ func (f *remoteFlags) identity(name string) config.Identity {
 	return f.identities[name]
 }
 
-// credential returns how to name a credential of an identity to the user.
+// credential returns the name of a credential for messages: its flag, and the identity that it
+// belongs to.
 func (f *remoteFlags) credential(flag, identity string) string {
 	if identity == "" {
 		return f.named(flag)
@@ -206,7 +210,7 @@ func (f *remoteFlags) credential(flag, identity string) string {
 	return flag + " of the identity " + identity
 }
 
-// tokens are those of one identity.
+// tokens are the tokens of one identity.
 type tokens struct {
 	current func() string
 	widen   func(scope string) bool // see exchange.Reach; nil if the identity can't
@@ -235,7 +239,7 @@ func (a *app) secretOf(c target.Credential) (string, error) {
 	return c.Read(func(name string) (string, bool) { value := a.variable(name); return value, value != "" }, a.secrets)
 }
 
-// clientTokens returns the tokens of a client that gets its own.
+// clientTokens returns the tokens of a client that requests them itself (client credentials).
 func (a *app) clientTokens(access transport.Access, client login.Client) (*tokens, error) {
 	server, err := login.Discover(a.ctx, access.Client, access.URL)
 	if err != nil {
@@ -300,8 +304,8 @@ func issuedTokens(i *issuer.Issuer, resource *login.Resource) *tokens {
 	}
 }
 
-// loginTokens returns the tokens of a login. Further scopes take the user's consent, so that a run
-// can't ask for them.
+// loginTokens returns the tokens of a login. It requests no further scopes, because those require
+// the user's consent.
 func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) (*tokens, error) {
 	store, err := a.logins()
 	if err != nil && name == "" {
@@ -330,7 +334,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 		}
 		return nil, usagef(advice, "there is no login and no identity %q for %s", name, server)
 	}
-	a.hide(l)
+	a.addSecrets(l)
 	source := l.Source(a.ctx, access.Client, store)
 	last, err := source.Token()
 	if err != nil {
@@ -340,7 +344,8 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 	return &tokens{current: a.current(source, last)}, nil
 }
 
-// current returns the current token of a source. If the source has none any more, the run ends.
+// current returns a function that returns the current token of a source. If the source can't renew
+// the token, that function cancels the run and returns the last token.
 func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() string {
 	return func() string {
 		t, err := source.Token()
@@ -356,7 +361,7 @@ func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() stri
 	}
 }
 
-// noToken converts the reason why there is no token into an error that ends the run.
+// noToken converts the error of a failed token request into one that ends the run.
 func (a *app) noToken(err error) error {
 	var why *login.Error
 	if errors.As(err, &why) {

@@ -36,7 +36,7 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init [flags] COMMAND | init [flags] -- COMMAND ARGUMENT...",
 		Short: "Write an " + config.Name + " for a server",
 		Long: `Start a server, look at what it offers, and write an ` + config.Name + ` that
-says how to reach it, which tools may be called, and what is known about them.
+says how to reach it, which tools a run may call, and what they do.
 --workflow adds a workflow for GitHub Actions. No tool is called.
 
   mcp-conform init ./my-server
@@ -64,13 +64,13 @@ func (a *app) init(c *cobra.Command, f *initFlags) error {
 	files := []string{config.Name}
 	if f.workflow {
 		files = append(files, workflowFile)
-		if there(config.Name) && !f.force && len(f.server.target.Args) == 0 && f.server.target.ConfigFile == "" && f.server.target.ServerName == "" {
+		if exists(config.Name) && !f.force && len(f.server.target.Args) == 0 && f.server.target.ConfigFile == "" && f.server.target.ServerName == "" {
 			files = files[1:]
 		}
 	}
 	for _, name := range files {
-		if there(name) && !f.force {
-			return usagef("--force overwrites it; --workflow without a server adds a workflow to a configuration", "%s is there already", filepath.ToSlash(name))
+		if exists(name) && !f.force {
+			return usagef("--force overwrites it; --workflow without a server adds a workflow to a configuration", "%s exists already", filepath.ToSlash(name))
 		}
 	}
 	if files[0] != config.Name || f.force {
@@ -101,14 +101,14 @@ func (a *app) init(c *cobra.Command, f *initFlags) error {
 	return nil
 }
 
-func there(name string) bool {
+func exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
 }
 
 // draft connects to the server and returns a configuration for what it offers.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
-	defer a.watch(endingServers)()
+	defer a.watch(interruptMessage)()
 	o, _, err := a.reach(&f.server)
 	defer f.server.end()
 	if err != nil {
@@ -122,7 +122,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		if err != nil {
 			return "", &engine.UnreachableError{Reason: err.Error(), Err: err}
 		}
-		stop := engine.SayWaiting("the server's first response", o.FirstStart, a.waiting())
+		stop := engine.ReportWaiting("the server's first response", o.FirstStart, a.waiting())
 		err = c.Handshake(ctx)
 		stop()
 		if err != nil || c.Server().ProtocolVersion != string(rev) {
@@ -139,7 +139,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
 		return a.clear(d.Write()), nil
 	}
-	return "", &engine.UnreachableError{Reason: "the server speaks no known revision", Advice: "mcp-conform doctor shows step by step how far it gets"}
+	return "", &engine.UnreachableError{Reason: "the server speaks no known revision", Advice: "mcp-conform doctor shows which step fails"}
 }
 
 func counted(n int, what string) string {

@@ -36,8 +36,8 @@ A FILE is one of these; - is the standard input:
   a message log      {"direction":"client-to-server","message":{...}}, one a line
   a script           lines such as > {...} (client) and < {...} (server)
 
-docs/transcripts.md describes them, and what else is read. Findings are
-reported as they were recorded; nothing is retried.
+docs/transcripts.md describes these and further formats. Findings are reported
+as they were recorded; nothing is retried.
 
   mcp-conform judge session.jsonl
   mcp-conform judge --report json=verdicts.json transcripts/*.jsonl
@@ -85,13 +85,13 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	if err != nil {
 		about := verdict.NewReport(version())
 		about.Target, about.Transport, about.Stats.Started = strings.Join(names, ", "), spec.Transport(f.transport), started
-		return a.unjudged(files, about, err)
+		return a.writeUnjudged(files, about, err)
 	}
 	j := newJudgement(ruleset.All())
 	redactor := transcript.NewRedactor(a.secrets)
 	for _, r := range all {
 		r.Events = redactor.Events(r.Events) // reports quote them
-		j.take(r)
+		j.judge(r)
 	}
 	report := j.finish(names)
 	report.Stats.Started, report.Stats.Took = started, time.Since(started)

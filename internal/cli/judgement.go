@@ -79,10 +79,9 @@ func (r *recorded) namedRevision() spec.Revision {
 	return ""
 }
 
-// unseen reports whether the recording can't show whether the requirement was
-// kept, because the recording lacks the raw bytes or the times that the
-// requirement is about.
-func (r *recorded) unseen(requirement string) bool {
+// cannotShow reports whether the recording lacks what the requirement is about:
+// the raw bytes, or the times.
+func (r *recorded) cannotShow(requirement string) bool {
 	q := spec.Requirements().Lookup(requirement)
 	return r.Values && (len(q.Transports) > 0 || slices.Contains(q.Traits, spec.Bytes)) || r.Untimed && slices.Contains(q.Traits, spec.Timing)
 }
@@ -98,8 +97,8 @@ func newJudgement(all []rules.Rule) *judgement {
 	return &judgement{rules: all, report: verdict.Builder{Head: verdict.NewReport(version())}}
 }
 
-// take judges one conversation.
-func (j *judgement) take(r *recorded) {
+// judge applies the rules to one conversation.
+func (j *judgement) judge(r *recorded) {
 	j.report.Head.Notices = append(j.report.Head.Notices, r.Notices...)
 	results := rules.Judge(j.rules, r.Events, r.revision, r.transport)
 	revision := r.revision
@@ -108,7 +107,7 @@ func (j *judgement) take(r *recorded) {
 	}
 	j.expect(revision, r.transport)
 	for _, result := range results {
-		if r.unseen(result.Requirement) {
+		if r.cannotShow(result.Requirement) {
 			continue
 		}
 		place := verdict.Place{Requirement: result.Requirement, Revision: revision, Transport: r.transport}
@@ -119,18 +118,19 @@ func (j *judgement) take(r *recorded) {
 		}
 		for i := range result.Deviations {
 			d := &result.Deviations[i]
-			j.found(r, d.Key(result.Rule, revision, r.transport), d)
+			j.addDeviation(r, d.Key(result.Rule, revision, r.transport), d)
 		}
 	}
 	for _, e := range r.Events {
 		if e.Kind == transcript.Sent || e.Kind == transcript.Received {
 			j.report.Head.Stats.Messages++
 		}
-		j.meet(e)
+		j.noteServer(e)
 	}
 }
 
-// expect adds the rules that judge a revision over a transport.
+// expect adds "not observed" as the verdict on each requirement that the rules judge in a revision
+// over a transport.
 func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 	if !slices.Contains(j.revisions, revision) {
 		j.revisions = append(j.revisions, revision)
@@ -145,8 +145,8 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 	}
 }
 
-// found records a deviation. The first one of each kind becomes a finding.
-func (j *judgement) found(r *recorded, k verdict.Key, d *verdict.Deviation) {
+// addDeviation records a deviation. The first one of each kind becomes a finding.
+func (j *judgement) addDeviation(r *recorded, k verdict.Key, d *verdict.Deviation) {
 	seen := engine.Sighting{Events: r.Events, Deviation: d}
 	j.report.See(k, seen.Occurrence())
 	j.report.Find(k, func() verdict.Finding {
@@ -157,8 +157,8 @@ func (j *judgement) found(r *recorded, k verdict.Key, d *verdict.Deviation) {
 	})
 }
 
-// meet takes the server's name and version from the result of initialize.
-func (j *judgement) meet(e *transcript.Event) {
+// noteServer takes the server's name and version from the result of initialize.
+func (j *judgement) noteServer(e *transcript.Event) {
 	server := &j.report.Head.Server
 	if e.Kind != transcript.Received || server.Name != "" {
 		return

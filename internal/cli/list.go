@@ -25,8 +25,9 @@ func (a *app) listCommand() *cobra.Command {
 		Long: `List requirements, cases, rules or faults; TEXT limits them to
 those whose id or title contains it.
 
-On a terminal, lines are cut to its width. Elsewhere they are complete, with tabs
-between id, level, revisions or related ids, and title; missing columns are empty.`,
+On a terminal, lines are cut to its width. In a pipe or file they are complete:
+id, level, revisions or related ids, and title, separated by tabs; missing columns
+are empty.`,
 		ValidArgs: []string{"requirements", "cases", "rules", "faults"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 2 {
@@ -34,7 +35,7 @@ between id, level, revisions or related ids, and title; missing columns are empt
 			}
 			if profiles {
 				if len(args) > 0 || area != "" || revision != "" || coverage || markdown {
-					return usagef("mcp-conform list --profiles", "--profiles stands alone: it lists all profiles")
+					return usagef("mcp-conform list --profiles", "--profiles lists all profiles, and can't be combined with anything")
 				}
 				printRows(a.Out, a.Columns, profileRows())
 				return nil
@@ -52,9 +53,9 @@ between id, level, revisions or related ids, and title; missing columns are empt
 			l := &listing{text: args[1], area: area, revision: spec.Revision(revision)}
 			switch {
 			case coverage && kind != "requirements":
-				return usagef("mcp-conform list --coverage", "--coverage is about requirements, not %s", kind)
+				return usagef("mcp-conform list --coverage", "--coverage lists requirements, not %s", kind)
 			case markdown && !(coverage && args[1] == "" && area == "" && revision == ""):
-				return usagef("mcp-conform list --coverage --markdown", "--markdown is for the page of the whole coverage")
+				return usagef("mcp-conform list --coverage --markdown", "--markdown needs --coverage, and no filter")
 			case markdown:
 				return newCoverage().writePage(a.Out)
 			case coverage:
@@ -71,7 +72,7 @@ between id, level, revisions or related ids, and title; missing columns are empt
 				return usagef("to search for a text: mcp-conform list requirements "+kind, "requirements, cases, rules or faults can be listed, not %q", kind)
 			}
 			if len(l.rows) == 0 {
-				return l.nothing(kind)
+				return l.emptyError(kind)
 			}
 			printRows(a.Out, a.Columns, l.rows)
 			if l.sum != "" { // stdout has only the rows, because programs read it
@@ -98,7 +99,7 @@ type listing struct {
 	areas    []string // areas of all rows, including those that the filters drop
 }
 
-func (l *listing) row(area string, r row) {
+func (l *listing) add(area string, r row) {
 	if !slices.Contains(l.areas, area) {
 		l.areas = append(l.areas, area)
 	}
@@ -108,8 +109,8 @@ func (l *listing) row(area string, r row) {
 	}
 }
 
-// nothing returns an error that says why the list is empty.
-func (l *listing) nothing(kind string) error {
+// emptyError returns an error that says why the list is empty.
+func (l *listing) emptyError(kind string) error {
 	what := "nothing matches"
 	if l.text != "" {
 		what += " the text " + strconv.Quote(l.text)
@@ -123,9 +124,9 @@ func (l *listing) nothing(kind string) error {
 	return usagef(advice, "%s", what)
 }
 
-// of returns the requirements of the listing's revision, or all of them if it
+// inRevision returns the requirements of the listing's revision, or all of them if it
 // has none.
-func (l *listing) of() []*spec.Requirement {
+func (l *listing) inRevision() []*spec.Requirement {
 	var out []*spec.Requirement
 	for _, q := range spec.Requirements().All() {
 		if l.revision == "" || slices.Contains(q.Revisions, string(l.revision)) {
@@ -136,22 +137,22 @@ func (l *listing) of() []*spec.Requirement {
 }
 
 func (l *listing) requirements() {
-	for _, q := range l.of() {
-		l.row(q.Area, row{id: q.ID, short: string(q.Level), long: strings.Join(spec.NewestFirst(q.Revisions), " "), title: q.Statement})
+	for _, q := range l.inRevision() {
+		l.add(q.Area, row{id: q.ID, short: string(q.Level), long: strings.Join(spec.NewestFirst(q.Revisions), " "), title: q.Statement})
 	}
 }
 
 func (l *listing) cases() {
 	for _, c := range suites.Cases() {
 		if l.revision == "" || slices.ContainsFunc(spec.Transports(), func(t spec.Transport) bool { return c.AppliesTo(l.revision, t) }) {
-			l.row(c.Area(), row{id: c.ID, long: strings.Join(c.Requirements, " "), title: c.Title})
+			l.add(c.Area(), row{id: c.ID, long: strings.Join(c.Requirements, " "), title: c.Title})
 		}
 	}
 }
 
 func (l *listing) rules() {
 	for _, r := range ruleset.All() {
-		l.row("rules", row{id: r.ID, long: strings.Join(r.Requirements, " "), title: r.Title})
+		l.add("rules", row{id: r.ID, long: strings.Join(r.Requirements, " "), title: r.Title})
 	}
 }
 
@@ -161,7 +162,7 @@ func (l *listing) faults() {
 		if f.Legal {
 			area, kind = "legal", "legal variation"
 		}
-		l.row(area, row{id: f.ID, long: kind, title: f.Title})
+		l.add(area, row{id: f.ID, long: kind, title: f.Title})
 	}
 }
 
@@ -170,18 +171,18 @@ func (l *listing) faults() {
 func (l *listing) coverage() {
 	c := newCoverage()
 	states, stateless := map[state]int{}, 0
-	for _, q := range l.of() {
-		s, before := c.of(q), len(l.rows)
-		l.row(q.Area, row{id: q.ID, short: string(q.Level), title: s.text()})
+	for _, q := range l.inRevision() {
+		s, before := c.lookup(q), len(l.rows)
+		l.add(q.Area, row{id: q.ID, short: string(q.Level), title: s.text()})
 		if s.state == notYet && !q.InEra(spec.Handshake) {
 			stateless += len(l.rows) - before
 			continue
 		}
 		states[s.state] += len(l.rows) - before
 	}
-	l.sum = fmt.Sprintf("%d requirements: %d judged, %d that only permit something, %d that no check covers yet, %d of 2026-07-28 alone, %d that cannot be seen from outside",
+	l.sum = fmt.Sprintf("%d requirements: %d judged, %d that only permit something, %d that no check covers yet, %d of 2026-07-28 alone that no check covers yet, %d that cannot be observed from outside",
 		len(l.rows), states[judged], states[open], states[notYet], stateless, states[outside])
 }
 
-// judgedBy returns the ids of the cases and rules that judge each requirement.
-func judgedBy() map[string][]string { return engine.Judges(suites.Cases(), ruleset.All()) }
+// judgesByRequirement returns the ids of the cases and rules that judge each requirement.
+func judgesByRequirement() map[string][]string { return engine.Judges(suites.Cases(), ruleset.All()) }

@@ -21,7 +21,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// loginFolder is the variable that names the folder for logins.
+// loginFolder is the environment variable that names the folder for logins.
 const loginFolder = "MCP_CONFORM_LOGINS"
 
 // logins returns where logins are kept.
@@ -113,8 +113,8 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 		return usagef("leave it out, or give the one that the client is registered with", "--redirect is %q: %v", f.redirect, err)
 	}
 	if a.variable("CI") != "" && !f.noBrowser {
-		return usagef("in CI, give --client-id and --client-secret-env, or --bearer-env, to mcp-conform run; where somebody can open an address, add --no-browser",
-			"a login needs a browser, and this is CI (the variable CI is set)")
+		return usagef("in CI, give --client-id and --client-secret-env, or --bearer-env, to mcp-conform run; if somebody can open the address elsewhere, add --no-browser",
+			"a login needs a browser, but this is CI (the variable CI is set)")
 	}
 	if f.remote.as == noIdentity {
 		return usagef("give another name", "--as none means no login")
@@ -136,7 +136,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	defer a.watch("")()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("the login in the browser was not finished within %s", short(f.timeout)))
 	defer cancel()
-	stop := engine.SayWaiting(authorizing, 0, a.waiting())
+	stop := engine.ReportWaiting(authorizing, 0, a.waiting())
 	server, err := login.Discover(a.ctx, access.Client, u)
 	if stop(); err == nil {
 		if len(f.scopes) > 0 {
@@ -151,7 +151,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	return a.loginFailed(ctx, err)
 }
 
-// browser returns how the user logs in.
+// browser returns how the login page is opened, and how the result comes back.
 func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
 	b := login.Browser{Redirect: redirect, Say: func(text string) { fmt.Fprintln(a.Err, a.visible(text)) }}
 	if !f.noBrowser && a.Browse != nil {
@@ -170,24 +170,24 @@ func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
 		}
 	}()
 	b.Open = func(address string) {
-		fmt.Fprintf(a.Err, "Open this address:\n\n%s\n\nIf that browser is on another machine, paste the address at which it ends here:\n", address)
+		fmt.Fprintf(a.Err, "Open this address:\n\n%s\n\nIf that browser is on another machine, paste here the address at which it ends:\n", address)
 	}
 	return b
 }
 
-// keep keeps a new login, and says what it is.
+// keep stores a new login and prints what it is.
 func (a *app) keep(store login.Store, l *login.Login, name string) error {
 	l.Name = name
-	a.hide(l)
+	a.addSecrets(l)
 	if err := store.Save(l); err != nil {
-		return harnessError{fmt.Errorf("keeping the login: %w", err)}
+		return harnessError{fmt.Errorf("saving the login: %w", err)}
 	}
 	fmt.Fprintf(a.Out, "Logged in to %s%s. %s\n", a.visible(l.Server), asUser(l), a.visible(validity(l)))
 	return nil
 }
 
-// hide adds the secrets of a login to those that must not leave the process.
-func (a *app) hide(l *login.Login) {
+// addSecrets adds the secrets of a login to those that must not leave the process.
+func (a *app) addSecrets(l *login.Login) {
 	for _, secret := range []string{l.Token.AccessToken, l.Token.RefreshToken, l.Client.Secret} {
 		if secret != "" {
 			a.secrets.Add(secret)
@@ -204,7 +204,7 @@ func asUser(l *login.Login) string {
 
 // validity describes the token of a login.
 func validity(l *login.Login) string {
-	text := "The token has no end"
+	text := "The token does not expire"
 	if end := l.Token.Expiry.Local().Format(time.DateTime + " MST"); l.Token.Valid() && !l.Token.Expiry.IsZero() {
 		text = "The token is valid until " + end
 	} else if !l.Token.Expiry.IsZero() {

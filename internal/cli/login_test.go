@@ -114,7 +114,7 @@ func TestLogin(t *testing.T) {
 	if err := (login.Store{Folder: s.folder}).Save(old); err != nil {
 		t.Fatal(err)
 	}
-	s.run(3, "did not accept the token of the login: log in again: mcp-conform login "+at, "doctor", "--no-config", at)
+	s.run(3, "did not accept the token of the login; log in again: mcp-conform login "+at, "doctor", "--no-config", at)
 
 	s.run(3, "there is no login", "logout", "--as", "eve", at)
 	s.run(2, "both --all and --as are given", "logout", "--all", "--as", "bob")
@@ -178,5 +178,5 @@ func TestLoginUsage(t *testing.T) {
 	s.run(2, "which is not a folder", "doctor", "--no-config", "--transport", "http", "--as", "bob", "http://127.0.0.1:1/mcp")
 	s.folder = t.TempDir()
 	s.environ = []string{"CI=true"}
-	s.run(2, "needs a browser, and this is CI", "login", "http://127.0.0.1:1/mcp")
+	s.run(2, "needs a browser, but this is CI", "login", "http://127.0.0.1:1/mcp")
 }

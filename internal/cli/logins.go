@@ -54,7 +54,7 @@ Exit codes: 0 logged out, 2 usage, 3 there is no such login.`,
 	return c
 }
 
-// logoutAll deletes all logins, and the files among them that are none.
+// logoutAll deletes all logins, and the files in their folder that can't be read as logins.
 func (a *app) logoutAll(f *remoteFlags, store login.Store, args []string) error {
 	switch {
 	case len(args) > 0:
@@ -79,7 +79,7 @@ func (a *app) logoutAll(f *remoteFlags, store login.Store, args []string) error 
 	return nil
 }
 
-// deleteBroken deletes a file that should be a login and is none.
+// deleteBroken deletes a file that can't be read as a login.
 func (a *app) deleteBroken(path string) error {
 	if err := os.Remove(path); err != nil {
 		return harnessError{fmt.Errorf("deleting the login: %w", err)}
@@ -88,7 +88,7 @@ func (a *app) deleteBroken(path string) error {
 	return nil
 }
 
-// unreadable converts the error of a store, which has no readable login for the server, into one that
+// unreadable converts the error of a store that can't read the login for the server into one that
 // ends the command.
 func unreadable(server string, err error) error {
 	if broken := (*login.BrokenError)(nil); errors.As(err, &broken) {
@@ -117,7 +117,7 @@ func (a *app) logout(f *remoteFlags, store login.Store, l *login.Login) error {
 	if err != nil {
 		return err
 	}
-	a.hide(l)
+	a.addSecrets(l)
 	ended := "The token stays valid until it expires, because the authorization server did not end it."
 	if l.Revoke(a.ctx, access.Client) {
 		ended = "The authorization server has revoked its tokens."
@@ -191,6 +191,6 @@ func (a *app) whoami(store login.Store, name string) error {
 
 // describe prints a login without its secrets.
 func (a *app) describe(l *login.Login) {
-	a.hide(l)
+	a.addSecrets(l)
 	fmt.Fprintf(a.Out, "%s%s, by %s\n  %s\n", a.visible(l.Server), asUser(l), a.visible(l.Issuer), a.visible(validity(l)))
 }

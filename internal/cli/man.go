@@ -59,8 +59,8 @@ func (a *app) writeManual(dir string) error {
 	return nil
 }
 
-// manualDate returns the month of the pages, of a time in seconds since 1970 or of
-// today.
+// manualDate returns the month and year of the pages: those of epoch, in seconds since 1970, or
+// the current ones if epoch is empty.
 func manualDate(epoch string) (string, error) {
 	at := time.Now()
 	if epoch != "" {

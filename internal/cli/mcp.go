@@ -61,8 +61,8 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 	if err != nil {
 		return err
 	}
-	defer a.watch("mcp-conform: interrupted: ending the servers; once more kills them")()
-	defer outlivePipes()()
+	defer a.watch("mcp-conform: interrupted: ending the servers; interrupt again to kill them")()
+	defer ignoreBrokenPipes()()
 	o := agent.Options{Program: self, Version: version(), Environ: a.Environ, Servers: servers, Folder: folder, In: a.In, Out: a.Out}
 	if err := agent.Serve(c.Context(), o); err != nil {
 		return harnessError{fmt.Errorf("the session ended: %w", err)}
@@ -70,8 +70,8 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 	return nil
 }
 
-// reportFolder returns the absolute path of the folder for reports. A temporary one is only
-// made with its first report.
+// reportFolder returns the absolute path of the folder for reports. A temporary folder is created
+// only when the first report is written.
 func reportFolder(out string) (string, error) {
 	if out == "" {
 		return filepath.Join(os.TempDir(), "mcp-conform-"+rand.Text()), nil
@@ -81,7 +81,7 @@ func reportFolder(out string) (string, error) {
 		err = os.MkdirAll(folder, 0o777)
 	}
 	if err == nil {
-		err = roomIn(folder)
+		err = checkFolder(folder)
 	}
 	if err != nil {
 		return "", usagef("name a folder that can be written", "--out %q: %v", out, err)

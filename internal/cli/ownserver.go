@@ -11,11 +11,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// elsewhere is a resource for which a token is of no use at any server.
-const elsewhere = "https://other-server.invalid/mcp"
+// foreignResource is a resource that no server has: no server may accept a token for it.
+const foreignResource = "https://other-server.invalid/mcp"
 
-// ownServer issues tokens of the server's own authorization server, for a client that gets its own. It
-// implements suite.Issuer.
+// ownServer requests tokens from the server's own authorization server, as a client with client
+// credentials. It implements suite.Issuer.
 type ownServer struct {
 	ctx     context.Context //nolint:containedctx // cases ask for tokens without one
 	server  *login.Server
@@ -23,8 +23,8 @@ type ownServer struct {
 	secrets *redact.Secrets
 }
 
-// ownIssuer returns the own authorization server of the server, if the user is a client that gets its
-// own tokens there; else nil.
+// ownIssuer returns an issuer that uses the server's own authorization server, or nil if the run does
+// not authorize with client credentials.
 func (a *app) ownIssuer(f *remoteFlags) suite.Issuer {
 	id := f.identity(f.as)
 	if id.ClientID == "" || !f.authorized {
@@ -37,9 +37,9 @@ func (a *app) ownIssuer(f *remoteFlags) suite.Issuer {
 	return &ownServer{a.ctx, server, login.Client{ID: id.ClientID, Secret: strings.TrimSpace(a.variable(id.ClientSecretEnv))}, a.secrets}
 }
 
-// Token implements suite.Issuer. An authorization server may ignore the resource that it is asked for,
-// and servers may know themselves by any name, such as api. So a token is one for another server only
-// if its audience says so, and has no name that is in the audience of a valid token.
+// Token implements suite.Issuer. An authorization server may ignore the requested resource, and the
+// audience may name a server in any way, such as api. So a token counts as one for another server only
+// if its audience names foreignResource and shares no name with the audience of a valid token.
 func (o *ownServer) Token(kind issuer.Kind, resource, scope string) string {
 	s := *o.server
 	s.ID, s.Scopes = resource, strings.Fields(scope)
@@ -48,7 +48,7 @@ func (o *ownServer) Token(kind issuer.Kind, resource, scope string) string {
 	case issuer.NoScope:
 		s.Scopes = nil
 	case issuer.OtherResource:
-		s.ID = elsewhere
+		s.ID = foreignResource
 	default:
 		return ""
 	}
@@ -59,7 +59,7 @@ func (o *ownServer) Token(kind issuer.Kind, resource, scope string) string {
 	o.secrets.Add(token.AccessToken)
 	claims, known := oauth.ParseClaims(token.AccessToken)
 	switch {
-	case kind == issuer.OtherResource && (!known || !claims.IsFor(elsewhere) || claims.IsFor(resource) || claims.SharesAudience(o.Token(issuer.Valid, resource, scope))),
+	case kind == issuer.OtherResource && (!known || !claims.IsFor(foreignResource) || claims.IsFor(resource) || claims.SharesAudience(o.Token(issuer.Valid, resource, scope))),
 		kind == issuer.NoScope && (!known || len(claims.Scopes) > 0):
 		return ""
 	}

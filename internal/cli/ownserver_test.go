@@ -29,7 +29,7 @@ func TestOwnServer(t *testing.T) {
 	}
 	ignores, opaque := answer(trusted.Token(issuer.Valid, resource, "mcp")), answer("opaque")
 	api := answer("e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"aud":"api"}`)) + ".c2ln")
-	both := answer("e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"aud":["api","`+elsewhere+`"]}`)) + ".c2ln")
+	both := answer("e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"aud":["api","`+foreignResource+`"]}`)) + ".c2ln")
 	defer api.Close()
 	defer both.Close()
 	defer ignores.Close()

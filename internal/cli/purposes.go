@@ -8,12 +8,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A purpose is what a flag, or the server, gives a run to judge in addition to the rest.
+// A purpose is a group of requirements that a run can judge only because of a flag, or because of
+// what the server names. If none of them was judged, the user gets a notice.
 type purpose struct {
-	subject      string   // the beginning of the notice if nothing of it was judged
-	requirements []string // all of them, if there are none
-	after        string   // a requirement that must hold before anything else can be judged, or ""
-	essential    bool     // without it the run is incomplete, because the user asked for it
+	subject      string   // the beginning of the notice
+	requirements []string // empty for all requirements
+	after        string   // a requirement that must be kept before the others can be judged, or ""
+	essential    bool     // the run is incomplete if none was judged, because the user asked for it
 }
 
 // purposes returns the purposes of a run, in the order of their notices.
@@ -69,13 +70,13 @@ func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomple
 	return notices, incomplete
 }
 
-// mostReasons limits the reasons in a notice.
-const mostReasons = 3
+// maxReasons limits the reasons in a notice.
+const maxReasons = 3
 
-// reasons returns why nothing of the purpose was judged; unmet is false if something was, or
-// if nothing of it was selected. What could have been observed counts more than what does not apply
-// to the server or needs a tool that the configuration does not name; missed reports whether there is
-// such a reason.
+// reasons returns why no requirement of the purpose was judged; unmet is false if one was, or if none
+// was selected. missed reports whether some requirement could have been observed; then reasons has
+// only those of such requirements. Otherwise they are those of requirements that do not apply to the
+// server, or that need a tool which the configuration does not name.
 func (p *purpose) reasons(r *verdict.Report) (reasons []string, unmet, missed bool) {
 	began := p.after == ""
 	var other []string
@@ -102,8 +103,8 @@ func (p *purpose) reasons(r *verdict.Report) (reasons []string, unmet, missed bo
 	if !missed {
 		reasons = other
 	}
-	if n := len(reasons) - mostReasons; n > 0 {
-		reasons = append(reasons[:mostReasons], fmt.Sprintf("and %d more reasons, which the reports have", n))
+	if n := len(reasons) - maxReasons; n > 0 {
+		reasons = append(reasons[:maxReasons], fmt.Sprintf("and %d more reasons, which the reports have", n))
 	}
 	return reasons, began && len(reasons) > 0, missed
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// leftOut returns a line that says what a quick run left out, and which command
+// leftOutLine returns a line that says what a quick run left out, and which command
 // judges it, or "" if it left out nothing.
-func (f *runFlags) leftOut(r *verdict.Report, o *engine.Options) string {
+func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 	if !f.quick {
 		return ""
 	}
@@ -38,8 +38,8 @@ func (f *runFlags) leftOut(r *verdict.Report, o *engine.Options) string {
 	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
 }
 
-// commandLine returns the command line of a run with the same scope. With again it is for the
-// whole run, with --quick and the flags that only affect how findings are counted.
+// commandLine returns the command line of a run with the same scope. With again set, it repeats this
+// run exactly, including --quick and the flags that only affect how findings are counted.
 func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	argv := []string{"mcp-conform", "run"}
 	if again && f.quick {

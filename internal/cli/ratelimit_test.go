@@ -99,7 +99,7 @@ func TestRateLimit(t *testing.T) {
 		retryAfter func() string
 		notice     string
 	}{
-		{"seconds", spec.StreamableHTTP, spec.V20251125, func() string { return "1" }, `^the server limits requests \(429, Retry-After: 1\): mcp-conform waited .*, .* s in all, and slowed down to \d+ requests a second; that does not count$`},
+		{"seconds", spec.StreamableHTTP, spec.V20251125, func() string { return "1" }, `^the server limits requests \(429, Retry-After: 1\): mcp-conform waited .*, .* s in all, and slowed down to \d+ requests a second; this is not counted as a failure$`},
 		{"a date", spec.StreamableHTTP, spec.V20260728, func() string { return time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat) }, `^the server limits requests \(429, Retry-After: \w{3}, \d.* GMT\): mcp-conform waited `},
 		{"sse, without a time", spec.SSE, spec.V20241105, func() string { return "" }, `^the server limits requests \(429 without Retry-After\): mcp-conform waited `},
 	} {

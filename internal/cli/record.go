@@ -42,14 +42,14 @@ func (a *app) recordCommand() *cobra.Command {
 		Long: `Start a server and connect it to the client that started mcp-conform: put
 "mcp-conform record --" in front of the server's command in the client's
 configuration. All bytes are passed on unchanged. The session is recorded, with
-secrets removed, and judged while it goes on. What the server breaks, and what
-the client does outside the protocol, is printed on stderr.
+secrets removed, and judged while it is open. Requirements that the server breaks,
+and mistakes of the client, are printed on stderr.
 
   mcp-conform record -- node server.js
   mcp-conform record --transcript session.jsonl -- ./my-server
 
 Over HTTP (Streamable HTTP, or the older HTTP+SSE), mcp-conform listens at an
-address, and clients use that in the server's URL. It records until it is
+address, which clients use instead of the server's. It records until it is
 interrupted.
 
   mcp-conform record --listen 127.0.0.1:8080 http://localhost:3000/mcp
@@ -72,9 +72,9 @@ started.`,
 	return c
 }
 
-// record passes sessions on, records and judges them.
+// record connects a client to the server, and records and judges its sessions.
 func (a *app) record(f *recordFlags) error {
-	defer outlivePipes()()
+	defer ignoreBrokenPipes()()
 	defer raiseMemoryLimit()()
 	t, err := a.resolve(&f.serverFlags)
 	switch {
@@ -90,7 +90,7 @@ func (a *app) record(f *recordFlags) error {
 	return a.recordStdio(f, &t)
 }
 
-// recordStdio starts the server, and passes one session on.
+// recordStdio starts the server and records one session over stdio.
 func (a *app) recordStdio(f *recordFlags, t *target.Target) error {
 	path, err := stdio.Locate(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
 	if err != nil {
@@ -133,7 +133,7 @@ func (a *app) signals() (<-chan os.Signal, func()) {
 	return a.Signals()
 }
 
-// sessionRecorder writes and judges sessions while they go on.
+// sessionRecorder writes and judges sessions while they are open.
 type sessionRecorder struct {
 	a        *app
 	name     string // of the server
@@ -141,7 +141,7 @@ type sessionRecorder struct {
 	rules    []rules.Rule
 	sessions []*recordedSession
 	seen     int             // sessions of the proxy whose files were created
-	given    map[string]bool // what clients sent with a name of secrets
+	given    map[string]bool // secrets that were learned from clients, as "name: value"
 
 	mu   sync.Mutex
 	said map[string]bool
@@ -157,12 +157,12 @@ type recordedSession struct {
 	transport func() spec.Transport // as far as it is known
 	path      string
 	file      *os.File
-	over      spec.Transport // in the file
-	written   int            // events in the file
+	over      spec.Transport // the transport that the file names
+	written   int            // the number of events in the file
 }
 
-// mistakes returns what the client did outside the protocol in the first n events. They contain
-// secrets: a secret may be removed in a message and not in the header that mirrors it in Base64.
+// mistakes returns the mistakes of the client in the first n events. It reads the events before
+// redaction: otherwise a message and a header that mirrors it in Base64 could seem to differ.
 func (s *recordedSession) mistakes(n int) []record.Mistake {
 	return record.Mistakes(s.rec.From(0)[:n], s.over)
 }
@@ -206,17 +206,17 @@ func (r *sessionRecorder) rewrite(s *recordedSession) error {
 // writer returns a writer to the file that removes secrets.
 func (r *sessionRecorder) writer(s *recordedSession) io.Writer { return r.a.secrets.Writer(s.file) }
 
-// Times between two looks at the sessions: at least leastPause, and so long that judging takes at
-// most a twentieth of the time.
+// The pause between two rounds of follow is at least minPause, and judgingCost times as long as the
+// last round took, so that judging uses at most a twentieth of the time.
 const (
-	leastPause  = time.Second
+	minPause    = time.Second
 	judgingCost = 20
 )
 
-// follow writes and judges what is new, until the sessions are over. Before each look it calls
-// update.
+// follow writes and judges new events in rounds, until done is closed. It calls update before each
+// round.
 func (r *sessionRecorder) follow(done <-chan struct{}, update func()) {
-	for pause := leastPause; ; {
+	for pause := minPause; ; {
 		select {
 		case <-done:
 			return
@@ -229,7 +229,7 @@ func (r *sessionRecorder) follow(done <-chan struct{}, update func()) {
 				r.judge(s)
 			}
 		}
-		pause = max(leastPause, judgingCost*time.Since(began))
+		pause = max(minPause, judgingCost*time.Since(began))
 	}
 }
 
@@ -251,7 +251,7 @@ func (r *sessionRecorder) write(s *recordedSession) bool {
 	return true
 }
 
-// judge prints what is new of what the server and the client do wrong.
+// judge prints the deviations of the server and the mistakes of the client that were not printed yet.
 func (r *sessionRecorder) judge(s *recordedSession) {
 	so := r.recorded(s)
 	for _, result := range rules.SoFar(r.rules, so.Events, so.revision, so.transport) {
@@ -268,12 +268,13 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 	}
 }
 
-// mostGiven limits the number of secrets that are learned from clients: some sign each request
+// maxGiven limits the number of secrets that are learned from clients: some sign each request
 // separately.
-const mostGiven = 1000
+const maxGiven = 1000
 
-// redacted returns the events without secrets. What a client sends in headers such as Authorization
-// and in the query of its URL is secret from then on, wherever the server repeats it.
+// redacted returns the events without secrets. Values that a client sends in headers such as
+// Authorization, or in the query of its URL, are secret from then on, also where the server repeats
+// them.
 func (r *sessionRecorder) redacted(events []*transcript.Event) []*transcript.Event {
 	for _, e := range events {
 		if e.Kind != transcript.Requested {
@@ -291,9 +292,9 @@ func (r *sessionRecorder) redacted(events []*transcript.Event) []*transcript.Eve
 	return r.redactor.Events(events)
 }
 
-// learn adds the secret that a client gives in a header of this name, or without a name in a URL.
+// learn adds a secret that a client sent in a header with this name, or in a URL if name is empty.
 func (r *sessionRecorder) learn(name, value string) {
-	if key := name + ": " + value; !r.given[key] && len(r.given) < mostGiven {
+	if key := name + ": " + value; !r.given[key] && len(r.given) < maxGiven {
 		r.given[key] = true
 		r.a.secrets.AddNamed(name, value)
 	}
@@ -307,22 +308,22 @@ func (r *sessionRecorder) recorded(s *recordedSession) *recorded {
 	return soFar
 }
 
-// say prints a line on stderr, once.
+// say prints a line on stderr, unless it was printed before.
 func (r *sessionRecorder) say(line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if line = r.a.visible(line); !r.said[line] {
-		if len(r.said) < mostSaid {
+		if len(r.said) < maxSaid {
 			r.said[line] = true
 		}
 		fmt.Fprintf(r.a.Err, "mcp-conform: %s\n", line)
 	}
 }
 
-// mostSaid bounds the lines that are remembered.
-const mostSaid = 10_000
+// maxSaid limits the number of printed lines that say remembers.
+const maxSaid = 10_000
 
-// end writes the rest, judges the whole sessions, and prints a summary.
+// end writes the remaining events, judges the complete sessions, and prints a summary.
 func (r *sessionRecorder) end() error {
 	var failed error
 	j := newJudgement(r.rules)
@@ -331,7 +332,7 @@ func (r *sessionRecorder) end() error {
 		r.write(s)
 		failed = errors.Join(failed, s.file.Close())
 		so := r.recorded(s)
-		j.take(so)
+		j.judge(so)
 		all = append(all, so)
 	}
 	report := j.finish([]string{r.name})
@@ -354,7 +355,7 @@ func (r *sessionRecorder) end() error {
 	return failed
 }
 
-// clientSummary prints what the client did outside the protocol, with the messages.
+// clientSummary prints the mistakes of the client, with the messages.
 func (r *sessionRecorder) clientSummary(all []*recorded) {
 	out, summaries, messages := r.a.Err, []string{}, map[string][]string{}
 	for i, so := range all {
@@ -369,10 +370,10 @@ func (r *sessionRecorder) clientSummary(all []*recorded) {
 		}
 	}
 	if len(summaries) == 0 {
-		fmt.Fprintln(out, "client: nothing outside the protocol was seen")
+		fmt.Fprintln(out, "client: no mistakes were seen")
 		return
 	}
-	fmt.Fprintln(out, "client: it broke the protocol here; the server's later behaviour may result from that:")
+	fmt.Fprintln(out, "client: it made these mistakes, which may explain what the server did after them:")
 	for _, summary := range summaries {
 		fmt.Fprint(out, summary, strings.Join(messages[summary], ""))
 	}

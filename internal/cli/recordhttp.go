@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
-// recordHTTP passes sessions over Streamable HTTP or HTTP+SSE on until a signal arrives.
+// recordHTTP records sessions over Streamable HTTP or HTTP+SSE until a signal arrives.
 func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

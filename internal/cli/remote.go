@@ -35,7 +35,7 @@ type remoteFlags struct {
 	caFile     string
 	insecure   bool
 	authServer bool
-	issuer     *issuer.Issuer // that of --auth-server, nil without it
+	issuer     *issuer.Issuer // the authorization server of --auth-server; nil without it
 
 	clientID        string
 	clientSecretEnv string // the variable with the client's secret
@@ -45,7 +45,7 @@ type remoteFlags struct {
 
 	as, otherUser string                     // names of identities; "" if none is named
 	identities    map[string]config.Identity // those of the configuration file
-	origins       map[string]string          // how to name a flag to the user, if the command line does not have it
+	origins       map[string]string          // by flag that the configuration file sets: how messages name it
 
 	reached    transport.Access // the server; its zero value before it is known
 	accessTo   func(u *url.URL) transport.Access
@@ -54,7 +54,7 @@ type remoteFlags struct {
 	authorized bool            // there is a token of the user
 }
 
-// named returns how to name a flag to the user: by its key if the configuration file sets it.
+// named returns the name of a flag for messages: its key if the configuration file sets it.
 func (f *remoteFlags) named(flag string) string { return cmp.Or(f.origins[flag], "--"+flag) }
 
 // registerTLS adds the flags that say which certificates to trust.
@@ -83,7 +83,7 @@ func (a *app) remote(t target.Target, f *remoteFlags, timeout time.Duration) (tr
 	if reach, err = a.reachAt(f, u, reach); err != nil {
 		return nil, "", err
 	}
-	f.met(reach, u)
+	f.recordAccess(reach, u)
 	if over == spec.SSE {
 		return sse.NewDialer(u, reach), why, nil
 	}
@@ -105,8 +105,8 @@ func (f *remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
 	return reach, err
 }
 
-// again returns the flags for a replay command.
-func (f *remoteFlags) again() []string {
+// replayFlags returns the flags for a replay command.
+func (f *remoteFlags) replayFlags() []string {
 	var words []string
 	switch {
 	case f.insecure:
@@ -156,7 +156,7 @@ func (f *remoteFlags) tls() (*tls.Config, error) {
 // backwards compatibility describe: if the server rejects the POST of
 // initialize with 400, 404 or 405, it may use the HTTP+SSE transport.
 func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {
-	defer engine.SayWaiting("the server's first response", timeout, waiting)()
+	defer engine.ReportWaiting("the server's first response", timeout, waiting)()
 	c, err := exchange.Open(u, reach, transcript.New())
 	if err != nil {
 		return "", "", usagef("give one like https://example.com/mcp", "%v", err)

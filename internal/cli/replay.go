@@ -71,7 +71,7 @@ func (a *app) replay(f *serverFlags, file string) error {
 	if err != nil {
 		return err
 	}
-	defer a.watch(endingServers)()
+	defer a.watch(interruptMessage)()
 	o, notices, err := a.reach(f)
 	defer f.end()
 	if err != nil {

@@ -74,9 +74,9 @@ func recordingReports() []string {
 	return slices.DeleteFunc(reporters.Names(), func(name string) bool { return name == reporters.ConformanceName })
 }
 
-// parseReports parses the flags --report, which must name known reports. A
-// report without a file goes into the folder out. A file that can't be written
-// is an error now, not after the run.
+// parseReports parses the values of --report, which must name known reports. A
+// report without a file goes into the folder out. It returns an error for a file
+// that can't be written, so that the user learns of it before the run.
 func (a *app) parseReports(flags, known []string, out string) ([]reportFile, error) {
 	var files []reportFile
 	for _, flag := range flags {
@@ -100,7 +100,7 @@ func (a *app) parseReports(flags, known []string, out string) ([]reportFile, err
 		if !named {
 			path = filepath.Join(out, fileName(name))
 		}
-		if err := writable(path); err != nil {
+		if err := checkWritable(path); err != nil {
 			return nil, usagef("name a file in a folder that can be written", "--report %q: %v", flag, err)
 		}
 		files = append(files, reportFile{path: path, write: writer})
@@ -108,9 +108,9 @@ func (a *app) parseReports(flags, known []string, out string) ([]reportFile, err
 	return files, nil
 }
 
-// writable returns an error if no file can be written at path. It creates the
+// checkWritable returns an error if no file can be written at path. It creates the
 // folder, and does not change an existing file.
-func writable(path string) error {
+func checkWritable(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -128,9 +128,9 @@ func writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// roomIn returns an error if no file can be written in a folder, which need not exist. It leaves no
-// file behind, because the run may have nothing to write.
-func roomIn(folder string) error {
+// checkFolder returns an error if no file can be written in a folder, which need not exist. It leaves
+// no file or folder behind, because the run may have nothing to write.
+func checkFolder(folder string) error {
 	var made []string // the innermost first
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
@@ -209,9 +209,9 @@ func (a *app) variable(name string) string {
 	return ""
 }
 
-// standIns are files that can represent the server in a repository, the best
-// first.
-var standIns = []string{
+// serverFiles are the files that can represent the server in a repository, in
+// order of preference.
+var serverFiles = []string{
 	"mcp-conform.yaml", ".mcp.json", "mcp.json", "package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pom.xml", "build.gradle", "README.md",
 }
 
@@ -224,7 +224,7 @@ func artifact() string {
 		return ""
 	}
 	root := repository(folder)
-	for _, name := range standIns {
+	for _, name := range serverFiles {
 		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
 			if path, err := filepath.Rel(root, filepath.Join(folder, name)); err == nil {
 				return filepath.ToSlash(path)

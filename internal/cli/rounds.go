@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// settling is how long the files must be unchanged before the next round
+// settleTime is how long the files must be unchanged before the next round
 // begins.
-const settling = 200 * time.Millisecond
+const settleTime = 200 * time.Millisecond
 
-// ownDoing is the number of consecutive rounds in which a file must change
-// until its changes are attributed to the server.
-const ownDoing = 2
+// ownChangeRounds is the number of consecutive rounds after which a file that
+// changes in each of them is attributed to the server and ignored.
+const ownChangeRounds = 2
 
 // rounds judges the server repeatedly, one round at a time.
 type rounds struct {
@@ -24,13 +24,13 @@ type rounds struct {
 	judge func(ctx context.Context, why string)
 	// wait is called before waiting for the next change.
 	wait func()
-	// forsake is called with a file that changes in every round and will be ignored.
-	forsake func(path string)
+	// ignore is called with a file that changes in every round and is ignored from then on.
+	ignore func(path string)
 	// gone reports whether the path does not exist. A nil gone reports false.
 	gone func(path string) bool
 
-	during map[string]int // the number of consecutive rounds in which a path has changed
-	own    map[string]bool
+	during map[string]int  // the number of consecutive rounds in which a path has changed
+	own    map[string]bool // paths whose changes are attributed to the server
 }
 
 // run loops until the context ends, and waits for the round in progress.
@@ -44,7 +44,7 @@ func (r *rounds) run(ctx context.Context) {
 		}
 		next := ""
 		if built && ctx.Err() == nil {
-			next = r.counted(r.meanwhile(func() { r.judge(ctx, why) }))
+			next = r.firstForeignChange(r.meanwhile(func() { r.judge(ctx, why) }))
 		}
 		if next == "" {
 			if ctx.Err() != nil {
@@ -70,7 +70,7 @@ func (r *rounds) meanwhile(do func()) []string {
 	for {
 		select {
 		case path, open := <-r.changes:
-			if r.counts(path, open) {
+			if r.startsRound(path, open) {
 				out = append(out, path)
 			}
 		case <-done:
@@ -79,29 +79,29 @@ func (r *rounds) meanwhile(do func()) []string {
 	}
 }
 
-// counts reports whether a change starts a new round, rather than being an
+// startsRound reports whether a change starts a new round, rather than being an
 // effect of the rounds themselves. If the channel is closed, it stops waiting
 // for changes.
-func (r *rounds) counts(path string, open bool) bool {
+func (r *rounds) startsRound(path string, open bool) bool {
 	if !open {
 		r.changes = nil
 	}
 	return open && !r.own[path]
 }
 
-// counted returns the first path that changed during a round but not because of
-// the round, or "" if there is none.
-func (r *rounds) counted(changed []string) string {
+// firstForeignChange returns the first path that changed during a round and was not
+// changed by the server, or "" if there is none.
+func (r *rounds) firstForeignChange(changed []string) string {
 	next, now := "", map[string]int{}
 	for _, path := range changed {
 		if now[path] > 0 {
 			continue
 		}
 		now[path] = r.during[path] + 1
-		if now[path] >= ownDoing {
+		if now[path] >= ownChangeRounds {
 			r.own[path] = true
-			r.forsake(path)
-		} else if next == "" || r.rather(next, path) {
+			r.ignore(path)
+		} else if next == "" || r.isBetterName(next, path) {
 			next = path
 		}
 	}
@@ -114,7 +114,7 @@ func (r *rounds) next(ctx context.Context) string {
 	for {
 		select {
 		case path, open := <-r.changes:
-			if r.counts(path, open) {
+			if r.startsRound(path, open) {
 				return path
 			}
 		case <-ctx.Done():
@@ -123,9 +123,10 @@ func (r *rounds) next(ctx context.Context) string {
 	}
 }
 
-// rather reports whether other names a change better, because path no longer
-// exists. Editors write a temporary file and rename it over the original.
-func (r *rounds) rather(path, other string) bool {
+// isBetterName reports whether to name other instead of path as the changed file,
+// because path no longer exists: editors write a temporary file and rename it over
+// the original.
+func (r *rounds) isBetterName(path, other string) bool {
 	return r.gone != nil && r.gone(path) && !r.gone(other)
 }
 
@@ -137,11 +138,11 @@ func (r *rounds) settled(ctx context.Context, why string) (string, bool) {
 	for {
 		select {
 		case path, open := <-r.changes:
-			if !r.counts(path, open) {
+			if !r.startsRound(path, open) {
 				continue
 			}
 			timer.Reset(r.settle)
-			if r.rather(why, path) {
+			if r.isBetterName(why, path) {
 				why = path
 			}
 		case <-timer.C:

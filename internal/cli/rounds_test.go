@@ -23,7 +23,7 @@ type driven struct {
 func newDriven(t *testing.T) *driven {
 	d := &driven{changes: make(chan string), lasts: time.Second}
 	d.rounds = rounds{
-		changes: d.changes, settle: settling,
+		changes: d.changes, settle: settleTime,
 		judge: func(ctx context.Context, why string) {
 			if d.at.Add(1) != 1 {
 				t.Error("two rounds run concurrently")
@@ -36,8 +36,8 @@ func newDriven(t *testing.T) *driven {
 			}
 			d.at.Add(-1)
 		},
-		wait:    func() { d.calls = append(d.calls, "wait") },
-		forsake: func(path string) { d.calls = append(d.calls, "forsake "+path) },
+		wait:   func() { d.calls = append(d.calls, "wait") },
+		ignore: func(path string) { d.calls = append(d.calls, "ignore "+path) },
 	}
 	return d
 }
@@ -63,14 +63,14 @@ func TestChangesAreJudgedTogether(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			for i := range 5 {
 				d.changes <- fmt.Sprint("a", i)
-				time.Sleep(settling / 2)
+				time.Sleep(settleTime / 2)
 			}
 			time.Sleep(2 * time.Second)
 		})
 		if diff := cmp.Diff([]string{"judge ", "wait", "judge a0", "wait"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
-		if took := time.Since(began); took != 4*time.Second+5*settling/2 {
+		if took := time.Since(began); took != 4*time.Second+5*settleTime/2 {
 			t.Errorf("it took %v", took)
 		}
 	})
@@ -133,7 +133,7 @@ func TestWhatTheServerWritesIsNoChange(t *testing.T) {
 			d.changes <- "source"
 			time.Sleep(10 * time.Second)
 		})
-		if diff := cmp.Diff([]string{"judge ", "judge log", "forsake log", "wait", "judge source", "wait"}, d.calls); diff != "" {
+		if diff := cmp.Diff([]string{"judge ", "judge log", "ignore log", "wait", "judge source", "wait"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
 	})

@@ -43,7 +43,7 @@ type runFlags struct {
 	transcript     string
 	recorder       *recorder // nil without --transcript
 	fuzz           string
-	properties     []string // the laws of the search; if empty, those that the specification states
+	properties     []string // the laws that --fuzz checks; if empty, those that the specification states
 	replayFiles    bool
 	watch          watchFlags
 	through        throughFlags
@@ -66,7 +66,7 @@ finding could not be retried.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
 			if f.through.on && !c.Flags().Changed("call-tools") {
-				f.callTools = string(inventory.CallAll) // they are those of the reference server
+				f.callTools = string(inventory.CallAll) // the tools are those of the reference server
 			}
 			err := a.configure(c.Flags(), &f.serverFlags)
 			f.jobsGiven = c.Flags().Changed("jobs")
@@ -75,7 +75,7 @@ finding could not be retried.`,
 			}
 			if err != nil {
 				if files, wrong := a.parseReports(f.reports, f.reportNames(), f.out); wrong == nil {
-					return a.unjudged(files, f.about(), err)
+					return a.writeUnjudged(files, f.about(), err)
 				}
 				return err
 			}
@@ -139,17 +139,17 @@ func (a *app) run(f *runFlags) error {
 		return err
 	}
 	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch(), f.checkThrough()); err != nil {
-		return a.unjudged(files, f.about(), each(err)[0])
+		return a.writeUnjudged(files, f.about(), each(err)[0])
 	}
-	defer a.watch(endingServers)() // from here on a server may be running
+	defer a.watch(interruptMessage)() // a server may run from here on
 	if f.watch.on {
 		return a.runWatched(f, files)
 	}
-	_, err = a.judged(f, files, reporters.NewConsole(a.Out, f.looks(a)))
+	_, err = a.judged(f, files, reporters.NewConsole(a.Out, f.consoleOptions(a)))
 	return err
 }
 
-// about returns a report that has only what the flags say.
+// about returns a report without verdicts, with the values that the flags give.
 func (f *runFlags) about() verdict.Report {
 	p := verdict.NewReport(version())
 	p.Target, p.Transport, p.Seed, p.FailOn, p.Implementation = f.named, f.over, f.seed, f.failOn, f.implementation()
@@ -167,8 +167,8 @@ func (f *runFlags) implementation() verdict.Implementation {
 	return k.file.Implementation
 }
 
-// looks returns the options of the console reporter.
-func (f *runFlags) looks(a *app) reporters.ConsoleOptions {
+// consoleOptions returns the options of the console reporter.
+func (f *runFlags) consoleOptions(a *app) reporters.ConsoleOptions {
 	return reporters.ConsoleOptions{Color: a.Color, Live: a.Live, Width: min(a.Columns, widest), Quiet: f.quiet, Terse: f.quiet, Verbose: f.verbose}
 }
 
@@ -179,46 +179,47 @@ type screen interface {
 	End(r *verdict.Report)
 }
 
-// discreet is a screen that removes secrets.
-type discreet struct {
+// redactingScreen is a screen that removes secrets.
+type redactingScreen struct {
 	screen
 	a *app
 }
 
 // Begin implements engine.Progress.
-func (d discreet) Begin(target string, t spec.Transport, revisions []spec.Revision, cases int) {
+func (d redactingScreen) Begin(target string, t spec.Transport, revisions []spec.Revision, cases int) {
 	d.screen.Begin(d.a.clear(target), t, revisions, cases)
 }
 
 // Notice implements engine.Progress.
-func (d discreet) Notice(text string) { d.screen.Notice(d.a.clear(text)) }
+func (d redactingScreen) Notice(text string) { d.screen.Notice(d.a.clear(text)) }
 
 // Waiting implements engine.Progress.
-func (d discreet) Waiting(text string) { d.screen.Waiting(d.a.clear(text)) }
+func (d redactingScreen) Waiting(text string) { d.screen.Waiting(d.a.clear(text)) }
 
 // Remaining implements engine.Progress.
-func (d discreet) Remaining(left time.Duration, why, faster string) {
+func (d redactingScreen) Remaining(left time.Duration, why, faster string) {
 	d.screen.Remaining(left, d.a.clear(why), d.a.clear(faster))
 }
 
 // Doing implements screen.
-func (d discreet) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
+func (d redactingScreen) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 
 // judged judges a server once and writes the reports. If nothing could be
-// judged, it returns nil and the report files contain the reason.
+// judged, it returns no report and an error, and the report files contain the
+// reason.
 func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
 	about := f.about()
 	report, err := a.judgeServer(f, files, console)
 	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupt of --watch keeps the reports of the last round
 		about.Target, about.Transport = f.named, f.over
-		err = a.unjudged(files, about, err)
+		err = a.writeUnjudged(files, about, err)
 	}
 	return report, err
 }
 
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
 	whole := !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && len(f.profiles) == 0 && f.known.rerun == ""
-	console = discreet{console, a}
+	console = redactingScreen{console, a}
 	f.remote.waiting = console.Waiting
 	defer f.through.end()
 	defer f.end()
@@ -259,12 +260,12 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	}
 	report.Redact(a.clear)
 	console.End(report)
-	if left := a.clear(f.leftOut(report, &o)); left != "" {
+	if left := a.clear(f.leftOutLine(report, &o)); left != "" {
 		report.Notices = append(report.Notices, left)
 		a.println(reporters.Visible(left))
 	}
 	if report.NeedsToken {
-		next := a.clear("next: " + a.next(&f.serverFlags))
+		next := a.clear("next: " + a.tokenAdvice(&f.serverFlags))
 		report.Notices = append(report.Notices, next)
 		if !f.quiet {
 			fmt.Fprintln(a.Out, reporters.Visible(next))
@@ -327,7 +328,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		return o, nil, err
 	}
 	replay := o.Replay
-	o.Replay = func(rev spec.Revision, focus ...string) []string { return f.through.again(replay(rev, focus...)) }
+	o.Replay = func(rev spec.Revision, focus ...string) []string {
+		return f.through.replayCommand(replay(rev, focus...))
+	}
 	o.Target = f.through.named(o.Target)
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed
@@ -337,7 +340,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 			return o, nil, err
 		}
 		o.Record = f.recorder.record
-		notices = append(notices, f.recorder.stale()...)
+		notices = append(notices, f.recorder.staleNotices()...)
 	}
 	return o, notices, nil
 }

@@ -34,7 +34,7 @@ func (f *runFlags) checkFuzz() error {
 		return usagef("add --fuzz quick", "--property names laws of a search, and --fuzz is off")
 	}
 	if f.fuzz != "off" || f.replayFiles { // the run may write replay files
-		if err := roomIn(f.out); err != nil {
+		if err := checkFolder(f.out); err != nil {
 			return usagef("name a folder that can be written", "--out %q: %v", f.out, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// These limit how much of a script is shown.
+// Limits of what is shown of a script.
 const (
 	maxOperations = 12  // operations, the first and the last
 	maxLine       = 200 // bytes of a message
@@ -159,7 +159,7 @@ func shortValues(text string, room int) string {
 // punctuation has the characters that separate JSON values.
 const punctuation = "\"{}[]:, \t\r\n"
 
-// middle removes the middle of a text, without splitting a character.
+// middle shortens a text to about room bytes by removing its middle, without splitting a character.
 func middle(text string, room int) string {
 	if len(text) <= room {
 		return text

@@ -84,7 +84,7 @@ func (f *selftestFlags) check() error {
 		if file.path == "" {
 			continue
 		}
-		if err := writable(file.path); err != nil {
+		if err := checkWritable(file.path); err != nil {
 			return usagef("name a file in a folder that can be written", "%s: %v", file.flag, err)
 		}
 	}
@@ -157,7 +157,7 @@ func (a *app) selftest(f *selftestFlags) error {
 	if err != nil {
 		return harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
 	}
-	defer a.watch(endingServers)()
+	defer a.watch(interruptMessage)()
 	defer allowMoreMemory()()
 	started := time.Now()
 	show := &selftestProgress{out: a.Out, live: a.Live, columns: a.Columns, started: started}

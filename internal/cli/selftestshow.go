@@ -25,9 +25,9 @@ type selftestProgress struct {
 
 const widestArea = len("streamable-http")
 
-// worthShowing is the minimum number of rows for progress lines outside a
+// minProgressRows is the minimum number of rows for progress lines outside a
 // terminal.
-const worthShowing = 100
+const minProgressRows = 100
 
 // row records the result of a row.
 func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
@@ -40,7 +40,7 @@ func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
 		p.shown = time.Now()
 		text := cut(fmt.Sprintf("%s  %s", p.text(at), reporters.Visible(r.Fault)), max(20, p.columns-1))
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
-	case !p.live && at.Total >= worthShowing && tenth > p.tenth && at.Done < at.Total:
+	case !p.live && at.Total >= minProgressRows && tenth > p.tenth && at.Done < at.Total:
 		p.tenth = tenth
 		fmt.Fprintln(p.out, p.text(at))
 	}

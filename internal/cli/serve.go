@@ -61,7 +61,7 @@ other's requestState of revision 2026-07-28.`,
 type serveFlags struct {
 	fault, http, sse string
 	connect          string // the address of an upstream, see gateway.Upstream
-	auth             string // the address of an authorization server
+	auth             string // the address of a test authorization server, instead of an MCP server
 	bearerEnv        string // the variable with the token of a protected server
 	upstreamEnv      string // the variable with the URL of a service that the server calls
 	authServer       bool   // trust the authorization server in issuer.URLVariable
@@ -130,7 +130,7 @@ func (a *app) serve(f *serveFlags) error {
 		if fault.Issued {
 			o.AuthServer = a.variable(issuer.URLVariable)
 			if o.AuthServer == "" {
-				return usagef("set it to the issuer URL, or start the server by mcp-conform run --auth-server --start", "this fault is one of a server that trusts the authorization server in %s, and that variable is not set", issuer.URLVariable)
+				return usagef("set it to the issuer URL, or start the server by mcp-conform run --auth-server --start", "this fault needs a server that trusts the authorization server in %s, and that variable is not set", issuer.URLVariable)
 			}
 		}
 		if fault.Protected {

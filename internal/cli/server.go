@@ -107,7 +107,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	}
 	if f.remote.authServer {
 		if t.Start == nil {
-			return o, nil, usagef("add --start COMMAND, or leave it out and give a token with --bearer-env", "--auth-server is for a server that the run starts, because it has to trust that authorization server")
+			return o, nil, usagef("add --start COMMAND, or leave it out and give a token with --bearer-env", "--auth-server is for a server that the run starts, which learns the URL of the authorization server from its environment")
 		}
 		if err := a.startIssuer(&f.remote); err != nil {
 			return o, nil, err
@@ -154,7 +154,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 		return sdk.Recognise(t.Command())
 	}
 	o.Redactor = transcript.NewRedactor(a.secrets)
-	words := f.words(t, o.Policy.Policy)
+	words := f.replayArgs(t, o.Policy.Policy)
 	o.Replay = func(rev spec.Revision, focus ...string) []string {
 		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
 		for _, id := range focus {
@@ -181,9 +181,9 @@ func (f *serverFlags) end() {
 	}
 }
 
-// words returns the arguments with which a replay command reaches the same
+// replayArgs returns the arguments with which a replay command reaches the same
 // server in the same way.
-func (f *serverFlags) words(t target.Target, policy inventory.Policy) []string {
+func (f *serverFlags) replayArgs(t target.Target, policy inventory.Policy) []string {
 	words := t.Args()
 	if f.reference {
 		words = referenceFlags(f.target)
@@ -191,12 +191,12 @@ func (f *serverFlags) words(t target.Target, policy inventory.Policy) []string {
 	if f.configured.server && f.configured.plain {
 		words = nil // the file names it again
 	}
-	return slices.Concat(f.configured.again(), f.again(policy), f.remote.again(), words)
+	return slices.Concat(f.configured.replayFlags(), f.replayFlags(policy), f.remote.replayFlags(), words)
 }
 
-// again returns the flags without which a finding may not recur, if their
+// replayFlags returns the flags without which a finding may not recur, if their
 // values differ from the defaults.
-func (f *serverFlags) again(policy inventory.Policy) []string {
+func (f *serverFlags) replayFlags(policy inventory.Policy) []string {
 	var words []string
 	for _, flag := range []struct {
 		name            string

@@ -25,7 +25,7 @@ import (
 // dialer, a sentence that says why the transport was chosen, and a function
 // that stops the server.
 func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
-	a.outlet = "output"
+	a.outputName = "output"
 	starter := started.NewStarter(started.Options{
 		Command: func(port string) stdio.Command {
 			argv, dir, env := t.Start.Command(port)
@@ -44,15 +44,15 @@ func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (d
 	if err != nil {
 		return nil, "", nil, err
 	}
-	done := engine.SayWaiting("the server to listen", t.Start.Ready, f.waiting)
+	done := engine.ReportWaiting("the server to listen", t.Start.Ready, f.waiting)
 	server, err := starter.Start(a.ctx)
 	if done(); err != nil {
-		return nil, "", nil, a.unstarted(err)
+		return nil, "", nil, a.explainUnstarted(err)
 	}
 	over := t.Transport
 	if over == "" {
 		if over, why, err = choose(a.ctx, server.URL(), reach, timeout, f.waiting); err != nil {
-			err = a.unserved(err, server)
+			err = a.explainUnserved(err, server)
 			server.Stop()
 			return nil, "", nil, err
 		}
@@ -62,7 +62,7 @@ func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (d
 		server.Stop()
 		return nil, "", nil, err
 	}
-	f.met(first, server.URL())
+	f.recordAccess(first, server.URL())
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
 		reach, err := a.reachAt(f, u, reach)
 		if err != nil {
@@ -76,9 +76,9 @@ func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (d
 	return d, why, d.Close, nil
 }
 
-// unstarted converts an error from starting the server into one that ends the
+// explainUnstarted converts an error from starting the server into one that ends the
 // run.
-func (a *app) unstarted(err error) error {
+func (a *app) explainUnstarted(err error) error {
 	if a.ctx.Err() != nil {
 		return &engine.NothingJudgedError{Reason: context.Cause(a.ctx).Error() + " while the server started"}
 	}
@@ -90,9 +90,9 @@ func (a *app) unstarted(err error) error {
 	return e
 }
 
-// unserved adds the server's output and exit to the error of a failed transport
+// explainUnserved adds the server's output and exit to the error of a failed transport
 // detection.
-func (a *app) unserved(err error, s *started.Server) error {
+func (a *app) explainUnserved(err error, s *started.Server) error {
 	var unreachable *engine.UnreachableError
 	if a.ctx.Err() != nil || !errors.As(err, &unreachable) {
 		return err
@@ -113,7 +113,7 @@ func (a *app) reference(o target.Options) (target.Target, error) {
 		return target.Target{}, harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
 	}
 	if o.Start != nil || o.Ready != nil {
-		return target.Target{}, usagef("leave it out", "--start or --ready is given, and the reference server is started in any case")
+		return target.Target{}, usagef("leave it out", "--start and --ready do not apply to the reference server, which is always started")
 	}
 	path := map[string]string{"http": "mcp", "sse": "sse"}[o.Transport]
 	switch {

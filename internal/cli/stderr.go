@@ -18,14 +18,14 @@ func (a *app) quoteStderr(text string) {
 	if cause := causeIn(a.clear(text)); cause != nil {
 		shown, what = cause, "says"
 	}
-	fmt.Fprintf(a.Err, "  the server's %s %s:\n", a.outletName(), what)
+	fmt.Fprintf(a.Err, "  the server's %s %s:\n", a.serverOutputName(), what)
 	for _, line := range shown {
 		fmt.Fprintf(a.Err, "    | %s\n", reporters.Visible(line))
 	}
 }
 
-// outletName returns the name of the server's kept output.
-func (a *app) outletName() string { return cmp.Or(a.outlet, "stderr") }
+// serverOutputName returns the name of the server's kept output.
+func (a *app) serverOutputName() string { return cmp.Or(a.outputName, "stderr") }
 
 // stderrEnd returns the last lines of a server's stderr, with secrets removed.
 func (a *app) stderrEnd(text string) []string {

@@ -125,7 +125,7 @@ Exit codes: 0 merged, 2 usage, or a shard is missing, overlaps or is not finishe
 	return c
 }
 
-// sweepOptions returns the options that the flags stand for. Errors are usage errors.
+// sweepOptions converts the flags to options. Errors are usage errors.
 func (a *app) sweepOptions(f *sweepFlags) (o sweep.Options, err error) {
 	o = sweep.Options{Version: version(), Environ: a.Environ, Env: f.env, Jobs: f.jobs, RetryFailed: f.retry == "failed"}
 	o.Limits = sweep.Limits{Time: f.maxTime, Grace: time.Minute, Processes: f.processes}
@@ -209,8 +209,8 @@ func parseSize(flag, text string) (int64, error) {
 	return n * unit, nil
 }
 
-// checkVariables returns an error for a variable that is named and not set. It also learns
-// the secrets among them.
+// checkVariables returns an error for an environment variable that is named but not set. It also
+// adds their values to the secrets.
 func (a *app) checkVariables(entries []sweep.Entry, common []string) error {
 	check := func(whose string, variables []string) error {
 		for _, variable := range variables {
@@ -261,7 +261,7 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	if o.Shard.Count > 1 {
 		o.Out = filepath.Join(f.out, o.Shard.Folder())
 	}
-	if err := roomIn(o.Out); err != nil {
+	if err := checkFolder(o.Out); err != nil {
 		return usagef("name a folder that can be written", "--out %q: %v", o.Out, err)
 	}
 	if o.Program, err = a.Executable(); err != nil {
@@ -269,7 +269,7 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	}
 	a.sweepBegins(&o, variable)
 	o.Done = a.sweepLine()
-	defer a.watch("\nmcp-conform: interrupted: ending the servers; the same command goes on where it was")()
+	defer a.watch("\nmcp-conform: interrupted: ending the servers; repeat the command to continue")()
 	w, err := sweep.Run(c.Context(), o)
 	if err != nil {
 		return a.sweepFailure(err)
@@ -284,8 +284,7 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	return nil
 }
 
-// sweepFailure returns an error of a sweep: what the user has to change, or a failure of
-// the sweep itself.
+// sweepFailure returns err if it is a usage error, and a harnessError otherwise.
 func (a *app) sweepFailure(err error) error {
 	if errors.As(err, new(*target.UsageError)) {
 		return err
@@ -304,7 +303,7 @@ func (a *app) sweepBegins(o *sweep.Options, variable string) {
 	a.println(text + fmt.Sprintf(" · %d at once · into %s", o.Jobs, a.visible(o.Out)))
 }
 
-// sweepLine returns what prints a line for each server.
+// sweepLine returns a function that prints a line for each server.
 func (a *app) sweepLine() func(*sweep.Result, sweep.Progress) {
 	earlier := 0
 	return func(r *sweep.Result, p sweep.Progress) {
@@ -343,12 +342,13 @@ func (a *app) resultText(r *sweep.Result) string {
 }
 
 const (
-	// mostServers limits the servers and findings that the table lists.
-	mostServers = 40
-	mostShared  = 15
+	// maxServers limits the servers and findings that the table lists.
+	maxServers = 40
+	maxShared  = 15
 )
 
-// sweepTable prints the servers that need a look, and the findings that they share.
+// sweepTable prints the servers that have findings or no verdict, and the findings that several
+// servers share.
 func (a *app) sweepTable(w *sweep.Sweep, folder string) {
 	var rows []row
 	for _, r := range w.Servers {
@@ -357,16 +357,16 @@ func (a *app) sweepTable(w *sweep.Sweep, folder string) {
 		}
 		rows = append(rows, row{id: a.visible(r.Name), short: string(r.Outcome), title: a.resultText(r)})
 	}
-	more := len(rows) - mostServers
+	more := len(rows) - maxServers
 	if len(rows) > 0 {
 		a.println("")
-		printAligned(a.Out, a.Columns, rows[:min(len(rows), mostServers)])
+		printAligned(a.Out, a.Columns, rows[:min(len(rows), maxServers)])
 	}
 	if more > 0 {
 		a.println(fmt.Sprintf("and %s, in %s", amount(more, "more server", "more servers"), filepath.Join(folder, "index.html")))
 	}
 	rows = nil
-	for i := range w.Shared[:min(len(w.Shared), mostShared)] {
+	for i := range w.Shared[:min(len(w.Shared), maxShared)] {
 		one := &w.Shared[i]
 		servers := amount(one.Servers, "server", "servers")
 		if one.OfSDK > 0 {

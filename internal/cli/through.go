@@ -64,7 +64,7 @@ func (f *runFlags) checkThrough() error {
 	}
 	for _, name := range t.expected {
 		if !slices.Contains(gateway.Names(), name) {
-			return usagef("give one of "+strings.Join(gateway.Names(), ", "), "--expect-change %q is nothing that is compared", name)
+			return usagef("give one of "+strings.Join(gateway.Names(), ", "), "--expect-change %q: nothing of this name is compared", name)
 		}
 	}
 	return nil
@@ -135,8 +135,8 @@ func (f *throughFlags) named(text string) string {
 	return strings.NewReplacer(f.upstream.URL.String(), upstreamMark, f.commandText(), upstreamCommandMark, f.upstream.Addr, "{upstream}").Replace(text)
 }
 
-// again returns the arguments of a replay command, with the flags and placeholders of --through.
-func (f *throughFlags) again(argv []string) []string {
+// replayCommand returns the arguments of a replay command, with the flags and placeholders of --through.
+func (f *throughFlags) replayCommand(argv []string) []string {
 	if !f.on {
 		return argv
 	}
@@ -176,7 +176,8 @@ func (f *throughFlags) end() {
 	}
 }
 
-// compareThrough judges the reference server without the gateway, and compares the two.
+// compareThrough judges the reference server without the gateway, and adds the comparison of both
+// runs to the report.
 func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options, report *verdict.Report, doing func(string)) error {
 	t := &f.through
 	if !t.on {
@@ -264,7 +265,7 @@ func (a *app) directDialer(ctx context.Context, over spec.Transport) (transport.
 	return streamablehttp.NewDialer(server.URL, exchange.Reach{}), stop, nil
 }
 
-// connect passes stdin to the address, and what comes from there to stdout.
+// connect copies stdin to a TCP connection to the address, and the connection to stdout.
 func (a *app) connect(address string) error {
 	c, err := (&net.Dialer{}).DialContext(a.ctx, "tcp", address)
 	if err != nil {

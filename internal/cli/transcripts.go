@@ -24,22 +24,22 @@ type recorder struct {
 	errs []error
 }
 
-// newRecorder creates the folder. A folder that can't be written is an error
-// now, not after the run.
+// newRecorder creates the folder. It returns an error if the folder can't be
+// written, so that the user learns of it before the run.
 func (a *app) newRecorder(dir string, redactor *transcript.Redactor, transport string) (*recorder, error) {
-	if err := writable(filepath.Join(dir, "new.jsonl")); err != nil {
+	if err := checkWritable(filepath.Join(dir, "new.jsonl")); err != nil {
 		return nil, usagef("name a folder that can be written", "--transcript %q: %v", dir, err)
 	}
 	return &recorder{a: a, dir: dir, redactor: redactor, transport: transport}, nil
 }
 
-// stale returns a notice if the folder contains transcripts of another run.
-func (r *recorder) stale() []string {
+// staleNotices returns a notice if the folder contains transcripts of another run.
+func (r *recorder) staleNotices() []string {
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s held transcripts before this run: %d; those of the same name are replaced, the others stay", r.dir, len(files))}
+	return []string{fmt.Sprintf("%s already contains %d transcripts: files of the same name are replaced, the others stay", r.dir, len(files))}
 }
 
 // record writes one conversation. It is safe for concurrent use.
@@ -68,11 +68,11 @@ func (r *recorder) failed() error {
 	if len(r.errs) == 0 {
 		return nil
 	}
-	return harnessError{errors.Join(r.errs[0], more(len(r.errs)-1))}
+	return harnessError{errors.Join(r.errs[0], omitted(len(r.errs)-1))}
 }
 
-// more returns an error that says how many errors were omitted, or nil.
-func more(n int) error {
+// omitted returns an error that says how many errors were omitted, or nil.
+func omitted(n int) error {
 	if n == 0 {
 		return nil
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// unjudged writes the reports of a run that ended with err before it had a
+// writeUnjudged writes the reports of a run that ended with err before it had a
 // report. Each contains the reason and no verdict. Otherwise a CI job would
 // show the files of an earlier run, or none. It returns err.
 //
 // If the user has to change the command line (exit code 2), it only replaces
 // existing files, so that a mistyped command creates none.
-func (a *app) unjudged(files []reportFile, about verdict.Report, err error) error {
+func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error) error {
 	text, notices := a.explained(err)
 	if a.exitOf(err) == ExitUsage {
 		files = slices.DeleteFunc(slices.Clone(files), func(f reportFile) bool {
@@ -40,7 +40,7 @@ func (a *app) explained(err error) (text string, notices []string) {
 	text, advice, stderr := partsOf(err)
 	notices = lines(advice)
 	for _, line := range a.stderrEnd(stderr) {
-		notices = append(notices, a.outletName()+": "+line)
+		notices = append(notices, a.serverOutputName()+": "+line)
 	}
 	return text, notices
 }

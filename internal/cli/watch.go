@@ -11,8 +11,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// mostFolders limits the number of watched folders.
-const mostFolders = 4096
+// maxFolders limits the number of watched folders.
+const maxFolders = 4096
 
 // unwatched are the names of folders that contain dependencies or build output.
 var unwatched = []string{"node_modules", "__pycache__", "venv", "target", "dist", "vendor"}
@@ -22,15 +22,15 @@ type files struct {
 	watcher *fsnotify.Watcher
 	changes chan string
 	roots   []string
-	// without are ignored paths, with everything below them.
-	without []string
+	// ignored are paths whose changes, and those below them, do not count.
+	ignored []string
 	folders map[string]bool // folders in which every file is watched
 	single  map[string]bool // files that are watched individually
-	// cut reports that mostFolders was reached, so some folders are not
+	// isIncomplete reports that maxFolders was reached, so some folders are not
 	// watched.
-	cut   bool
-	stop  chan struct{}
-	ended chan struct{}
+	isIncomplete bool
+	stop         chan struct{}
+	ended        chan struct{}
 }
 
 // watchFiles watches the paths in roots, except those in without.
@@ -46,7 +46,7 @@ func watchFiles(roots, without []string) (*files, error) {
 	for _, list := range []struct {
 		from []string
 		to   *[]string
-	}{{roots, &f.roots}, {without, &f.without}} {
+	}{{roots, &f.roots}, {without, &f.ignored}} {
 		for _, path := range list.from {
 			whole, err := filepath.Abs(path)
 			if err != nil {
@@ -88,10 +88,10 @@ func (f *files) add(root string) error {
 			return err
 		case err != nil || !d.IsDir():
 			return nil //nolint:nilerr // a folder that can't be read can't be watched
-		case path != root && !f.wants(path):
+		case path != root && !f.isWatched(path):
 			return filepath.SkipDir
-		case len(f.folders) >= mostFolders:
-			f.cut = true
+		case len(f.folders) >= maxFolders:
+			f.isIncomplete = true
 			return filepath.SkipAll
 		}
 		f.folders[path] = true
@@ -99,10 +99,10 @@ func (f *files) add(root string) error {
 	})
 }
 
-// wants reports whether a path below a root is watched. Hidden files and the
+// isWatched reports whether a path below a root is watched. Hidden files and the
 // temporary files of editors are not.
-func (f *files) wants(path string) bool {
-	if slices.ContainsFunc(f.without, func(other string) bool {
+func (f *files) isWatched(path string) bool {
+	if slices.ContainsFunc(f.ignored, func(other string) bool {
 		return path == other || strings.HasPrefix(path, other+string(filepath.Separator))
 	}) {
 		return false
@@ -126,7 +126,7 @@ func (f *files) follow() {
 			if !open {
 				return
 			}
-			if event.Op == fsnotify.Chmod || !f.single[event.Name] && (!f.folders[filepath.Dir(event.Name)] || !f.wants(event.Name)) {
+			if event.Op == fsnotify.Chmod || !f.single[event.Name] && (!f.folders[filepath.Dir(event.Name)] || !f.isWatched(event.Name)) {
 				continue
 			}
 			if info, err := os.Stat(event.Name); err == nil && info.IsDir() {
@@ -136,18 +136,18 @@ func (f *files) follow() {
 					continue
 				}
 			}
-			f.tell(event.Name)
+			f.notify(event.Name)
 		case _, open := <-f.watcher.Errors: // the event queue overflowed, so something has changed
 			if !open {
 				return
 			}
-			f.tell(f.roots[0])
+			f.notify(f.roots[0])
 		}
 	}
 }
 
-// tell sends the path of a change, unless the watch is closed.
-func (f *files) tell(path string) {
+// notify sends the path of a change, unless the watch is closed.
+func (f *files) notify(path string) {
 	select {
 	case f.changes <- path:
 	case <-f.stop:

@@ -38,7 +38,7 @@ func (f *watchFlags) register(fs *pflag.FlagSet) {
 func (f *runFlags) checkWatch() error {
 	switch {
 	case !f.watch.on && (f.watch.build != "" || len(f.watch.paths) > 0):
-		return usagef("add --watch, or leave them out", "--watch-build and --watch-path are for --watch, and there is none")
+		return usagef("add --watch, or leave them out", "--watch-build and --watch-path need --watch")
 	case f.watch.on && f.reference:
 		return usagef("name a server of your own", "the reference server is a part of this program, so it does not change")
 	}
@@ -84,14 +84,14 @@ func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 		return usagef("name files and folders that can be read with --watch-path", "--watch: %v", err)
 	}
 	defer func() { _ = watch.Close() }()
-	if watch.cut {
-		fmt.Fprintf(a.Out, "note: --watch looks at the first %d folders alone; --watch-path names others\n", mostFolders)
+	if watch.isIncomplete {
+		fmt.Fprintf(a.Out, "note: --watch watches only the first %d folders; --watch-path names others\n", maxFolders)
 	}
 	ctx, quit := context.WithCancel(a.ctx)
 	defer quit()
 	w := &watched{a: a, f: f, files: reports, quit: quit}
 	a.code = ExitNotJudged
-	r := &rounds{changes: watch.changes, settle: settling, judge: w.judge, wait: w.wait, forsake: w.forsake, gone: gone}
+	r := &rounds{changes: watch.changes, settle: settleTime, judge: w.judge, wait: w.wait, ignore: w.ignore, gone: gone}
 	if f.watch.build != "" {
 		r.build = w.build
 	}
@@ -114,8 +114,8 @@ func (w *watched) lines(all []string) {
 
 func (w *watched) wait() { w.printf("watching for changes; Ctrl-C ends it") }
 
-func (w *watched) forsake(path string) {
-	w.printf("note: %s changes in each run: it is taken for the server's doing, and not watched any more", shorter(path))
+func (w *watched) ignore(path string) {
+	w.printf("note: %s changes in each run, most likely because of the server, so it is no longer watched", shorter(path))
 }
 
 func gone(path string) bool {
@@ -168,7 +168,7 @@ func (w *watched) judge(_ context.Context, why string) {
 	case w.a.ctx.Err() != nil && cut && w.last != nil: // an interrupt keeps the last verdict
 		w.a.code = code
 	case err == nil:
-	case why == "" && hopeless(err):
+	case why == "" && isUsageProblem(err):
 		w.err = err
 		w.quit()
 		return
@@ -184,17 +184,17 @@ func (w *watched) judge(_ context.Context, why string) {
 // everything.
 func (w *watched) judgeAll() (*verdict.Report, error) {
 	if w.last == nil {
-		return w.a.judged(w.f, w.files, reporters.NewConsole(w.a.Out, w.f.looks(w.a)))
+		return w.a.judged(w.f, w.files, reporters.NewConsole(w.a.Out, w.f.consoleOptions(w.a)))
 	}
 	if err := w.judgeFirst(w.newChanges()); err != nil {
-		return nil, w.a.unjudged(w.files, w.f.about(), err)
+		return nil, w.a.writeUnjudged(w.files, w.f.about(), err)
 	}
 	return w.a.judged(w.f, w.files, w.newChanges())
 }
 
-// hopeless reports whether no change of the server can fix the error, because
+// isUsageProblem reports whether no change of the server can fix the error, because
 // the command line is wrong.
-func hopeless(err error) bool {
+func isUsageProblem(err error) bool {
 	return errors.As(err, new(*target.UsageError)) || errors.As(err, new(*engine.SelectionError))
 }
 
@@ -207,7 +207,7 @@ type changes struct {
 
 // newChanges returns the screen of a run that is not the first.
 func (w *watched) newChanges() changes {
-	o := w.f.looks(w.a)
+	o := w.f.consoleOptions(w.a)
 	o.StatusOnly = true
 	return changes{reporters.NewConsole(w.a.Out, o), w}
 }
@@ -234,7 +234,7 @@ func (w *watched) changed(report *verdict.Report) {
 			return d.Kind == baseline.New && d.Requirement == f.Requirement && d.Revision == f.Revision
 		})
 	})
-	o := w.f.looks(w.a)
+	o := w.f.consoleOptions(w.a)
 	o.Quiet, o.Live = true, false
 	reporters.NewConsole(w.a.Out, o).End(&news)
 }

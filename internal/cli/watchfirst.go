@@ -99,7 +99,7 @@ func (w *watched) judgeAgain(before []verdict.Verdict, show changes) (*verdict.R
 	if err != nil {
 		return nil, err
 	}
-	o.Unconfirmed, o.Progress = true, discreet{show, w.a}
+	o.Unconfirmed, o.Progress = true, redactingScreen{show, w.a}
 	ctx, cancel := context.WithTimeout(w.a.ctx, f.max)
 	defer cancel()
 	after, err := engine.Run(ctx, o)

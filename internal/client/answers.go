@@ -6,10 +6,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Answers reply to the requests of a server in ways that may change during the
-// conversation. Use the method Answer as Options.Answer. Methods without a reply of
-// their own are answered as the capabilities say. All methods may be called from
-// any goroutine.
+// Answers reply to the requests of a server; the replies may change during the
+// conversation. Use the method Answer as Options.Answer. Requests for which Set was
+// not called get the replies that fit the client's capabilities. All methods may be
+// called from any goroutine.
 type Answers struct {
 	capabilities map[string]any
 

@@ -7,15 +7,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// burstTime is how long a server that serves requests one by one should need at
-// most for a burst.
+// burstTime limits the time that a burst of requests should take a server that
+// serves requests one by one.
 const burstTime = 4 * time.Second
 
-// BurstSize returns how many of these requests at once the server can be
-// expected to answer in a few seconds, at most the given number and at least
-// four. It uses the fastest response to each request: a busy machine delays
-// responses but never speeds them up. A request that was not sent yet in this
-// conversation may take as long as the slowest of all.
+// BurstSize returns how many such requests the server is expected to answer in a
+// few seconds if they are sent at once: at least four, and at most most. It uses
+// the fastest response to each request so far, because a busy machine delays
+// responses but never speeds them up. For a request that was not sent yet in this
+// conversation it uses the slowest response of all.
 func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	each := time.Millisecond
 	for _, frame := range requests {
@@ -29,8 +29,9 @@ func (c *Conversation) FastestResponse() time.Duration {
 	return c.fastest(func(*wire.Message) bool { return true })
 }
 
-// SlowResponse is the response time from which a server counts as slow, or far away. It is more
-// than the fastest response takes on a busy machine, which further requests would only slow down.
+// SlowResponse is the response time from which a server counts as slow, or far away. It is longer
+// than the fastest response of a local server on a busy machine: that must not count as slow, because
+// more concurrent requests would only slow it down.
 const SlowResponse = 50 * time.Millisecond
 
 // IsSlow reports whether the client mostly waits for the server: even its fastest response so far

@@ -29,11 +29,11 @@ var ErrEnded = errors.New("the server ended the connection")
 var ErrUnanswered = errors.New("no response came in time")
 
 // ErrQuietSkipped says that the wait for silence was skipped, see Options.SkipQuiet.
-var ErrQuietSkipped = errors.New("what was looked for has come")
+var ErrQuietSkipped = errors.New("the wait for silence was skipped")
 
 // ErrNoFence says that the fence after a request got no response either, so
 // that the server may not have read the request.
-var ErrNoFence = errors.New("a later request got none, either")
+var ErrNoFence = errors.New("a later request got no response either")
 
 // ErrTooLong says that a response came and was too long to be kept.
 var ErrTooLong = errors.New("the response is longer than mcp-conform keeps")
@@ -44,17 +44,18 @@ type Conversation struct {
 	Record *transcript.Transcript
 	opts   Options
 	link   transport.Link
-	// apart: answers never come in the exchange that carried the request.
+	// hasResponseStream reports whether responses come on a separate stream, never in the
+	// exchange that carried the request, as over HTTP+SSE.
 	hasResponseStream bool
 
 	ctx       context.Context // ends with Close
 	cancel    context.CancelCauseFunc
 	answering chan struct{} // closed when answerRequests has returned
-	answered  int           // the position up to which it has answered; read it after that
-	// whileAnswering ends when answerRequests has to return.
+	answered  int           // the position up to which it has answered; to be read only after answering is closed
+	// whileAnswering is cancelled when answerRequests has to return.
 	whileAnswering context.Context
 	stopAnswering  context.CancelFunc
-	// hearing ends when all of the server's output is recorded.
+	// hearing is cancelled when the server's output has ended and is recorded.
 	hearing    context.Context
 	endHearing context.CancelCauseFunc
 	closed     *locks.Once
@@ -70,12 +71,12 @@ type Conversation struct {
 
 	mu      sync.Mutex
 	lastID  *atomic.Int64 // shared by conversations that continue each other
-	slowest time.Duration // of the answers so far, see Grace
+	slowest time.Duration // the longest response time so far, see Grace
 	// sentIDs are the keys of the ids sent before position sentUpTo; see HasSent.
 	sentIDs     map[string]bool
 	sentUpTo    int
 	server      Server
-	releaseSlot func() (resume func()) // Options.Idle, or what SetIdle put in its place
+	releaseSlot func() (resume func()) // Options.Idle, or the function that SetIdle set
 }
 
 // Server is what the server declared in the handshake or in server/discover.
@@ -164,8 +165,8 @@ func (c *Conversation) BeginIdle() (resume func()) {
 	return releaseSlot()
 }
 
-// HoldReplies delays responses to the server's own requests until release is
-// called, for a caller that sends a message in pieces.
+// HoldReplies delays the client's responses to requests of the server until
+// release is called, for a caller that sends a message in several chunks.
 func (c *Conversation) HoldReplies() (release func()) {
 	c.replies.Lock()
 	return c.replies.Unlock
@@ -223,7 +224,7 @@ func (c *Conversation) reply(m *wire.Message) {
 	defer c.HoldReplies()()
 	ctx, cancel := c.Record.WithTimeout(c.ctx, c.opts.Timeout, ErrUnanswered)
 	defer cancel()
-	_ = c.link.Send(ctx, frame) // a server that stopped reading shows it elsewhere
+	_ = c.link.Send(ctx, frame) // if the server stopped reading, later requests fail
 }
 
 // NewID returns an integer id that this conversation has not used yet.
@@ -231,12 +232,12 @@ func (c *Conversation) NewID() wire.ID {
 	return wire.IntID(c.lastID.Add(1))
 }
 
-// Send writes frames, all in one write where the transport has such a thing.
+// Send writes frames, all in one write if the transport allows it.
 func (c *Conversation) Send(ctx context.Context, frames ...[]byte) error {
 	return c.sendWithin(ctx, frames...)
 }
 
-// SendBytes writes exactly these bytes, one write a chunk.
+// SendBytes writes exactly these bytes, with one write for each chunk.
 func (c *Conversation) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	defer c.BeginWait()()
 	return c.link.SendBytes(ctx, chunks...)
@@ -248,9 +249,8 @@ func (c *Conversation) Notify(ctx context.Context, method string, params map[str
 }
 
 // Await returns the first event at position from or later for which match is
-// true. If the server's output ends first, the error is ErrEnded; if the
-// context ends, it is the context's cause, which is ErrUnanswered after an
-// option's limit.
+// true. The error is ErrEnded if the server's output ends first, ErrUnanswered if
+// the limit of an option passes, and otherwise the cause of the context's end.
 func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool, options ...Option) (*transcript.Event, error) {
 	w := waitOf(options)
 	cancel := func() {}
@@ -279,7 +279,7 @@ func (c *Conversation) await(ctx context.Context, from int, match func(*transcri
 			return nil, err
 		}
 		for _, e := range events {
-			if e.Kind == transcript.Received { // noted here, so that it is when the caller goes on
+			if e.Kind == transcript.Received { // stored here, so that it is set before the caller continues
 				c.hasSpoken.Store(true)
 			}
 			if match(e) {

@@ -15,8 +15,8 @@ import (
 // A Reply is the outcome of a request.
 type Reply struct {
 	Sent    *transcript.Event // nil when it could not be sent
-	Event   *transcript.Event // nil when no answer came
-	Message *wire.Message     // nil when no answer came, or one that was too long to be kept
+	Event   *transcript.Event // nil if no response came
+	Message *wire.Message     // nil if no response came, or one that was too long to be kept
 	// Err is nil if a response came. Otherwise it is ErrUnanswered, ErrStarting, ErrEnded,
 	// ErrTooLong, the reason why the request could not be sent, or the cause for which
 	// the caller's context ended.
@@ -59,7 +59,7 @@ func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 // Within waits no longer than limit, or than the conversation's timeout if limit is 0. It is
 // for requests that run code of the server's author, such as tools, which may take
 // any time: a request without a response is cancelled, as a client should do, and is
-// not counted as a failure. If no request is sent, the caller's slot is free from the start.
+// not counted as a failure. In Await, which sends no request, the caller's slot is released at once.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
@@ -161,12 +161,11 @@ func (c *Conversation) countWaiting() (done func()) {
 	return func() { c.waiting.Add(-1) }
 }
 
-// awaitResponseTo is like await, for a response that the frame expects. If no
-// other request is pending, a response with an unknown id, or one spread over
-// several lines, is most likely this one: the right one then has only the grace
-// left. If the HTTP
-// exchange that carried the frame has ended, the response has until elsewhere
-// returns.
+// awaitResponseTo is like await, for a response that the frame expects. It shortens
+// the wait in two cases. If no other request is pending, and a response with an
+// unknown id comes, or one spread over several lines, that is most likely the
+// response: the client then waits only for the grace. If the HTTP exchange that
+// carried the frame has ended, it waits only until elsewhere returns.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
@@ -190,7 +189,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 		if c.exceedsLimits(e, from, frame) {
 			return true
 		}
-		if isEcho(e, frame) { // by a terminal, before which a server may start; more likely there is none
+		if isEcho(e, frame) { // a terminal may echo while a server starts; more likely there is no server
 			within(c.opts.Timeout, awaitEnd)
 			return false
 		}
@@ -206,7 +205,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 		if over && e.How == transcript.Complete { // a broken exchange may mean that the server is about to end
 			look = elsewhere
 		}
-		within(c.Grace()-(c.Record.Elapsed()-e.At), look) // it may have come while another answer was waited for
+		within(c.Grace()-(c.Record.Elapsed()-e.At), look) // the event may have come before this wait began
 		return false
 	})
 }
@@ -339,9 +338,9 @@ func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	return nil
 }
 
-// recordGaveUp records that the client stopped waiting for a response because
-// of the server, not of the caller. It records nothing if the fence got no response,
-// because the request then had less than the full time.
+// recordGaveUp records that no response came in time, so that rules count it as a
+// failure of the server. It records nothing if the caller ended the wait, or if the
+// fence got no response, because the request then had less than the full time.
 func (c *Conversation) recordGaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})

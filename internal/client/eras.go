@@ -119,13 +119,13 @@ func handshakeError(r *Reply) error {
 	return nil
 }
 
-// setInitialized keeps what the result of initialize says about the server.
+// setInitialized stores what the result of initialize says about the server.
 func (c *Conversation) setInitialized(result jsontext.Value) {
 	version, _ := wire.Text(wire.At(result, "/protocolVersion"))
 	c.setServer(result, version, wire.At(result, "/serverInfo"))
 }
 
-// setDiscovered keeps what the result of server/discover says about the server.
+// setDiscovered stores what the result of server/discover says about the server.
 func (c *Conversation) setDiscovered(result jsontext.Value) {
 	version := c.opts.Version
 	if listed := listedVersions(result); len(listed) > 0 && !slices.Contains(listed, spec.Revision(version)) {

@@ -11,10 +11,10 @@ import (
 )
 
 // awaitWithFence waits for an event at position from or later for which match is
-// true, which is called once an event. It sends a fence, and waits no longer
-// than for that and the grace after it; the response to the fence is not waited
-// for when the event comes first. Where it did not come, the error is
-// ErrUnanswered, which is ErrNoFence, too, when the fence had no response either.
+// true; match is called once for each event. It sends a fence, and waits at most
+// until the response to the fence and the grace after it. If the event does not
+// come, the error is ErrUnanswered; if the fence got no response either, it also
+// wraps ErrNoFence.
 func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	next := from // the first event that match has not seen
 	var found *transcript.Event
@@ -41,12 +41,12 @@ func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(
 	return e, err
 }
 
-// maxFences bounds how often a fence is repeated because of the server's rate limit.
+// maxFences limits how often a fence is sent because of the server's rate limit.
 const maxFences = 5
 
 // fenceUnless is like Fence, but ends as soon as stop is true for an event at position from or
-// later. If the server's rate limit refused a request meanwhile, that request is sent again. The
-// fence may have overtaken it, so the fence is repeated.
+// later. If the server's rate limit refused a request meanwhile, that request is sent again, possibly
+// after the fence. So the fence is repeated.
 func (c *Conversation) fenceUnless(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	stopped := false
 	for fences := 1; ; fences++ {
@@ -98,14 +98,15 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	case !errors.Is(r.Err, ErrUnanswered):
 	case c.opts.Thorough:
 		c.opts.Pace.miss()
-	case ctx.Err() != nil: // the whole wait, and nothing that made it shorter
+	case ctx.Err() != nil: // the wait was not shortened
 		c.opts.Pace.missFence()
 	}
 	return fenceError(r)
 }
 
-// graceAfter returns a longer time than Grace after a successful fence, because
-// a response may take its time.
+// graceAfter returns how long to wait after a fence with the given error. After a
+// successful fence it is longer than Grace, because a server may need longer for
+// the awaited response.
 func (c *Conversation) graceAfter(fence error) time.Duration {
 	if fence != nil {
 		return c.Grace()
@@ -120,9 +121,9 @@ func (c *Conversation) Fence(ctx context.Context) error {
 	return c.fence(ctx, c.boundFence)
 }
 
-// FenceIdle is like Fence, but for a server that has nothing else to do, so that only a busy machine
-// may make it slow. Even with Options.Thorough it waits no longer than usual if another
-// server, started when that time is over, responds.
+// FenceIdle is like Fence, but for a server that has nothing else to do, so that it can be slow only
+// because the machine is busy. So even with Options.Thorough it waits only for the usual time, if
+// another server that is started after that time responds.
 func (c *Conversation) FenceIdle(ctx context.Context) error {
 	if !c.opts.Thorough || c.opts.Starts == nil || !c.HasStarted() {
 		return c.Fence(ctx)
@@ -136,11 +137,11 @@ func (c *Conversation) fence(ctx context.Context, bound boundFunc) error {
 	return c.fenceUnless(ctx, bound, c.Record.Len(), func(*transcript.Event) bool { return false })
 }
 
-// fenceTime bounds the wait for a fence: twenty times the slowest answer of
-// this server so far, at least 3 s, and no more than the timeout; less once one
-// has timed out. It is less than other requests get, so that an unresponsive server does
-// not cost the whole timeout each time; a caller that wants to be sure sets
-// Options.Thorough.
+// fenceTime returns how long to wait for the response to a fence: twenty times the
+// slowest response of this server so far, at least 3 s and at most the timeout; less
+// once a fence has timed out. That is shorter than for other requests, so that an
+// unresponsive server does not cost the whole timeout each time. With
+// Options.Thorough it is as long as for other requests.
 func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
 		return c.opts.Pace.limit(c.opts.Timeout)

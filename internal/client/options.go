@@ -15,7 +15,7 @@ import (
 
 // Options configure a conversation. The zero value of a field means its default.
 type Options struct {
-	// Revision is the one that the client requests.
+	// Revision is the revision that the client requests.
 	Revision spec.Revision
 	// Version is the text sent as protocolVersion; default: the revision.
 	Version string
@@ -28,20 +28,21 @@ type Options struct {
 	// StartTimeout bounds the wait for the first response of a fresh server, its
 	// start included, and for the response to initialize; default 60 s.
 	StartTimeout time.Duration
-	// Starts, when set, shortens the wait for a server that stays silent while
-	// others start; without it, the conversation waits for the whole StartTimeout.
+	// Starts, if set, shortens the wait for a first response: the conversation stops
+	// waiting once another server has started in the same time and responded. Without
+	// it, the conversation waits for the whole StartTimeout.
 	Starts Starts
 	// Thorough waits for a fence as long as for any request. Retries set it.
 	Thorough bool
 	// LeastGrace is the shortest grace, see Grace; default 100 ms.
 	LeastGrace time.Duration
-	// Pace is shared with other conversations with the same server; nil for
-	// one of its own.
+	// Pace is shared by conversations with the same server; nil means a new one.
 	Pace *Pace
-	// Budget is shared with the other conversations of a run; nil for none.
+	// Budget is the memory budget that all conversations of a run share; nil means
+	// no limit.
 	Budget *transcript.Budget
-	// Patience bounds the steps of the shutdown; default 2 s for the exit after
-	// its input was closed, and 1 s after SIGTERM.
+	// Patience limits the steps of the shutdown. By default the server has 2 s to
+	// exit after its input was closed, and 1 s after SIGTERM.
 	Patience transport.Patience
 	// Answer replies to a request of the server: the bytes to send, or nil
 	// to leave it unanswered. Default: as the capabilities say.

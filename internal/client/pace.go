@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Pace remembers, over all conversations that share it, whether a server
-// leaves requests unanswered, and how slow it is at its slowest. Once a
-// request has timed out, the next ones get as much time as this server needs
-// rather than the whole timeout: otherwise a server that answers nothing costs
-// the timeout for each request.
+// Pace remembers, for all conversations that share it, the slowest response of a
+// server, and whether requests timed out. Once a request has timed out, later ones
+// get a time in proportion to the slowest response instead of the whole timeout:
+// otherwise a server that does not respond would cost the timeout for each
+// request.
 //
 // Fences are counted separately, because they get less time than other requests.
 type Pace struct {
@@ -22,14 +22,14 @@ type Pace struct {
 	noted          int             // how many response times there were
 }
 
-// pacedResponses is the number of response times that Typical is about.
+// pacedResponses is the number of recent response times whose median Typical returns.
 const pacedResponses = 256
 
-// leastWait is the least time for any request, also after one has timed out, and
-// leastFence the least time for a fence, as fractions of the timeout.
+// After a request has timed out, others still get at least minWait, and fences at
+// least the timeout divided by fenceDivisor.
 const (
-	leastWait  = 2 * time.Second
-	leastFence = 10
+	minWait      = 2 * time.Second
+	fenceDivisor = 10
 )
 
 // limit returns how long to wait for a response that is due within timeout.
@@ -39,7 +39,7 @@ func (p *Pace) limit(timeout time.Duration) time.Duration {
 	if p.missed == 0 {
 		return timeout
 	}
-	return p.scaledLimit(leastWait, timeout)
+	return p.scaledLimit(minWait, timeout)
 }
 
 // fence returns how long to wait for the response to a fence: usual, unless a fence has
@@ -50,10 +50,10 @@ func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
 	if !p.hasMissedFence {
 		return usual
 	}
-	return p.scaledLimit(timeout/leastFence, usual)
+	return p.scaledLimit(timeout/fenceDivisor, usual)
 }
 
-// scaledLimit returns the time that the server needs at its slowest, between two bounds.
+// scaledLimit returns twenty times the slowest response time, within two bounds.
 func (p *Pace) scaledLimit(least, most time.Duration) time.Duration {
 	return min(most, max(least, 20*p.slowest))
 }

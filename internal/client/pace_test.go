@@ -13,7 +13,7 @@ import (
 // waited for that long is given up on.
 func TestPace(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
-		for i, want := range []time.Duration{DefaultTimeout, leastWait, leastWait} {
+		for i, want := range []time.Duration{DefaultTimeout, minWait, minWait} {
 			began := time.Now()
 			if r := c.Do(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) {
 				t.Errorf("the reply is %+v", r)
@@ -35,8 +35,8 @@ func TestPaceOfFences(t *testing.T) {
 		thorough bool
 		want     []time.Duration
 	}{
-		{false, []time.Duration{3 * time.Second, DefaultTimeout / leastFence, DefaultTimeout / leastFence}},
-		{true, []time.Duration{DefaultTimeout, leastWait, leastWait}},
+		{false, []time.Duration{3 * time.Second, DefaultTimeout / fenceDivisor, DefaultTimeout / fenceDivisor}},
+		{true, []time.Duration{DefaultTimeout, minWait, minWait}},
 	} {
 		inBubble(t, Options{Thorough: b.thorough}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
 			for i, want := range b.want {

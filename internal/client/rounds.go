@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxRounds bounds the requests that complete one call: a server may require input
-// again and again.
+// maxRounds limits the requests that complete one call, because a server may keep
+// requiring input.
 const maxRounds = 8
 
 // OneRound makes Do return the first result, even if that requires input.
@@ -31,8 +31,8 @@ func (r *Reply) IsInputRequired() bool {
 
 // NextRound returns the params of the request that follows a result which requires
 // input: those of the first request, the client's responses, and the state exactly
-// as the server sent it. It returns false if the client does not support what a
-// server requires.
+// as the server sent it. It returns false if the client does not support the input
+// that the server requires.
 func (c *Conversation) NextRound(params map[string]any, r *Reply) (next map[string]any, ok bool) {
 	next = maps.Clone(params)
 	if next == nil {
@@ -61,7 +61,7 @@ func (c *Conversation) NextRound(params map[string]any, r *Reply) (next map[stri
 // has none.
 func (c *Conversation) inputResponse(in *wire.Message) jsontext.Value {
 	m := *in
-	m.ID = wire.StringID("input") // answers repeat an id
+	m.ID = wire.StringID("input") // the reply functions need an id; it is not sent
 	answer := c.opts.Answer
 	if answer == nil {
 		answer = func(m *wire.Message) []byte { return respond(m, c.opts.Capabilities) }

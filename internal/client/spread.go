@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A spreadResponse is a response that the server may be spreading over several lines, which it may
-// not do over stdio.
+// A spreadResponse collects a response that the server spreads over several lines, although the
+// stdio transport forbids that.
 type spreadResponse struct{ text wire.Spread }
 
 // longestSpread limits the bytes that are kept.

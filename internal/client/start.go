@@ -12,9 +12,9 @@ import (
 )
 
 // A server may take milliseconds to start, or a minute if it is downloaded first or the
-// machine is busy. So the first message, ordinary or odd, gets the time of a start.
-// Silence after it counts only if another server, started during the wait, responds to
-// an ordinary initialize.
+// machine is busy. So the client waits for the response to the first message, whatever
+// it is, as long as a start may take. A missing response counts only if another server
+// (the control), started during the wait, responds to an ordinary initialize.
 
 // ErrStarting says that no response came, and that the server may still have
 // been starting: no server that was started during the wait responded either.
@@ -79,22 +79,22 @@ func hasOpeningRequest(frames ...[]byte) bool {
 	return false
 }
 
-// boundWait bounds a wait by limit, or by the time of a start if the server may still be
-// starting or the frame opens the session. The caller calls the function that it
-// returns when the wait is over.
+// boundWait limits a wait to limit, or to the time of a start if the server may still be
+// starting, or if opening is set because the frame opens the session. The caller must
+// call the returned function when the wait is over.
 func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, opening bool) (context.Context, context.CancelFunc) {
 	if !opening && c.HasStarted() {
 		return c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 	}
 	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout)}
-	if !opening { // because one response says nothing about another
+	if !opening { // another response does not shorten the wait for the one to initialize
 		w.responded = make(chan struct{})
 	}
 	return w.begin(ctx)
 }
 
-// boundByControl bounds a wait by limit. Then it starts another server as a control, and extends
-// the wait if that is slow, too (see runControl), at most to the timeout.
+// boundByControl limits a wait to limit. After that it starts another server as a control, and
+// extends the wait if the control is slow too (see runControl), at most to the timeout.
 func (c *Conversation) boundByControl(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return (&startWait{c: c, hasStarted: true, limit: limit, longest: max(limit, c.opts.Timeout)}).begin(ctx)
 }
@@ -131,10 +131,10 @@ type startWait struct {
 	hasStarted     bool // the server is known to have started
 	limit, longest time.Duration
 	began          transcript.Moment
-	responded      chan struct{} // closed with the first response; nil where it says nothing
+	responded      chan struct{} // closed at the first response; nil if that does not matter
 }
 
-// watchResponse closes responded when the server does.
+// watchResponse closes the channel responded when the server responds.
 func (w *startWait) watchResponse(ctx context.Context) {
 	for pos := 0; ; {
 		events, err := w.c.Record.Wait(ctx, pos)
@@ -195,8 +195,8 @@ func (w *startWait) afterStart(ctx context.Context) error {
 }
 
 // runControl starts a control and returns how much longer to wait for the server: half
-// the time that the control took, so that the server has had clearly more than that;
-// if the control did not respond, the rest of the time of a start.
+// the time that the control took, so that the server has clearly more time than the
+// control; or the rest of the time of a start if the control did not respond.
 func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pauseEnd, err error) {
 	limited, cancel := context.WithTimeout(ctx, w.longest)
 	began := time.Now()
@@ -220,7 +220,7 @@ func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pau
 	}
 }
 
-// ending is how a pause ended.
+// pauseEnd is how a pause ended.
 type pauseEnd int
 
 const (

@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Subscription is a subscriptions/listen request and what the server sends for
-// it (2026-07-28, basic/patterns/subscriptions). It is known by the id of the
-// request.
+// A Subscription is a subscriptions/listen request and the messages that the server
+// sends because of it (2026-07-28, basic/patterns/subscriptions). It is identified by
+// the id of the request.
 type Subscription struct {
 	ID   wire.ID
 	Sent *transcript.Event // the request
@@ -77,7 +77,7 @@ func (s *Subscription) AwaitAcknowledgement(ctx context.Context) (*transcript.Me
 }
 
 // messagesIn returns the messages of a received event that carry the subscription's
-// id, its type included.
+// id, with the same JSON type.
 func (s *Subscription) messagesIn(e *transcript.Event) []*wire.Message {
 	if e.Kind != transcript.Received {
 		return nil

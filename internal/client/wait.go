@@ -11,14 +11,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// idleAfter is how long a wait for the server counts as work: a server that
-// responds sooner is most likely computing, one that takes longer is most likely
-// waiting itself.
+// idleAfter is how long a wait for the server counts as work. A server that
+// responds sooner most likely uses the processor; one that takes longer most likely
+// waits itself.
 const idleAfter = 10 * time.Millisecond
 
-// BeginWait begins a wait for the server. If it lasts, the slot of the caller
-// is released, as in BeginIdle; the function it returns ends the wait. A process
-// that has sent nothing yet is starting, which is work; a server at a URL runs.
+// BeginWait begins a wait for the server. If it lasts longer than idleAfter, the
+// slot of the caller is released, as in BeginIdle; the returned function ends the
+// wait. The slot stays acquired while a process has sent nothing yet, because it
+// may be starting, which is work.
 func (c *Conversation) BeginWait() (over func()) {
 	if c.Web() == nil && !c.hasSpoken.Load() {
 		return func() {}
@@ -44,7 +45,7 @@ func (c *Conversation) BeginWait() (over func()) {
 	}
 }
 
-// send writes frames. Over HTTP that may last until the server has answered
+// send writes frames. Over HTTP that may take until the server has responded to
 // the POST.
 func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
 	defer c.BeginWait()()
@@ -52,8 +53,8 @@ func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
 }
 
 // sendWithin is like send, but for frames whose responses are awaited elsewhere. Over HTTP
-// the server has as long to answer a POST as to answer a request. A POST without an answer
-// is not an error here: later requests show whether the server still responds.
+// the server has as long to respond to a POST as to a JSON-RPC request. A POST without a
+// response is not an error here: later requests show whether the server still responds.
 func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if c.Web() == nil || len(frames) == 0 {
 		return c.send(ctx, frames...)
@@ -70,7 +71,7 @@ func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if sent == nil {
 		return err
 	}
-	if limit == c.opts.Timeout && !hasRequest(sent) { // the POST had its full time, and nothing in it may take longer
+	if limit == c.opts.Timeout && !hasRequest(sent) { // the POST had the full time, and has no request that may take longer
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: sent.Seq})
 		c.opts.Pace.miss()
 	}
@@ -82,9 +83,9 @@ func hasRequest(e *transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request })
 }
 
-// RecordUnresponded records that an HTTP exchange of the caller's own got no complete response
-// within its time, while the server responded to other requests. Otherwise the server may only be
-// slow.
+// RecordUnresponded records that an HTTP exchange that the caller made got no complete response
+// within its time. It records nothing unless the server responds to another request: otherwise the
+// server may only be slow.
 func (c *Conversation) RecordUnresponded(ctx context.Context, x *transcript.Exchange) {
 	if x == nil || x.Request == nil || x.Response != nil && x.IsStream() || x.Ended() != transcript.Dropped || c.Fence(ctx) != nil {
 		return

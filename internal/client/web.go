@@ -9,15 +9,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// Web returns the link over which HTTP exchanges of the caller's own can be
-// held, nil where the transport is not HTTP.
+// Web returns the link, over which a caller can make its own HTTP exchanges, or
+// nil if the transport is not HTTP.
 func (c *Conversation) Web() transport.Web {
 	web, _ := c.link.(transport.Web)
 	return web
 }
 
-// ResidentMemory returns the resident memory of the server's processes in
-// bytes; false if it is unknown.
+// ResidentMemory returns the private memory of the server's processes in bytes,
+// and whether it is known.
 func (c *Conversation) ResidentMemory() (bytes int64, ok bool) {
 	weighed, ok := c.link.(transport.Weighed)
 	if !ok {
@@ -51,10 +51,10 @@ func (c *Conversation) HasExpired() bool {
 
 const sessionHeader = "Mcp-Session-Id"
 
-// Exchange holds an HTTP exchange and returns it when it is over, or, where an
-// event stream was opened, when its head is there; a stream goes on until it
-// is dropped or the conversation ends. The error is the cause of the context's
-// end, or says that the target is not a URL.
+// Exchange makes an HTTP exchange. It returns when the exchange is over or, if the
+// response is an event stream, when its head has arrived; the stream then stays
+// open until it is dropped or the conversation ends. The error is the cause of the
+// context's end, or says that the target is not a URL.
 func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target string) (*transcript.Exchange, transport.Exchange, error) {
 	from := c.Record.Len()
 	p, err := c.Web().Begin(r, target)
@@ -76,7 +76,7 @@ func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target
 	return c.exchangeSoFar(from, p.Number()), p, nil
 }
 
-// exchangeSoFar returns the exchange with this number as far as it has come.
+// exchangeSoFar returns the part of the exchange with this number that was recorded so far.
 func (c *Conversation) exchangeSoFar(from, number int) *transcript.Exchange {
 	return transcript.ExchangesOf(c.Record.From(from)).Of(&transcript.Event{Exchange: number})
 }

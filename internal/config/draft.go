@@ -31,7 +31,7 @@ const Repository = "https://github.com/mcp-conform/mcp-conform"
 func (d *Draft) Write() string {
 	w := &writer{}
 	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
-	w.line("# What mcp-conform needs to know about this server; all keys: %s/blob/main/docs/configuration.md", Repository)
+	w.line("# Configuration of mcp-conform for this server; all keys: %s/blob/main/docs/configuration.md", Repository)
 	w.line("# Written by mcp-conform init from what %s offers in %s.", word(d.Server), word(d.Revision))
 	w.target(d.Target)
 	w.line("")

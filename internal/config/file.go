@@ -67,7 +67,7 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 	f.Command = texts(get(t, "command"))
 	if n := get(t, "command"); n != nil && n.Kind == yaml.ScalarNode {
 		if strings.ContainsAny(n.Value, `"'\`) {
-			return nil, usage(r.at(n), "a command with quotes or backslashes in it is not split", "write it as a list, as [node, \"my server.js\"]")
+			return nil, usage(r.at(n), "a command that contains quotes or backslashes is not split", "write it as a list, as [node, \"my server.js\"]")
 		}
 		f.Command = strings.Fields(n.Value)
 	}
@@ -234,7 +234,7 @@ func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 				f.Resource = uri.Value
 			}
 			if slices.Contains(c.Never, f.Tool) && err == nil {
-				err = usage(r.at(tool), "the tool "+quote(f.Tool)+" is a fixture, and among those that are never called", "remove it here, or below tools.never")
+				err = usage(r.at(tool), "the tool "+quote(f.Tool)+" is a fixture, but is also in tools.never", "remove it here, or from tools.never")
 			}
 			c.Fixtures = append(c.Fixtures, f)
 			r.mention(c, inventory.MentionsTool, tool)
@@ -242,7 +242,7 @@ func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 	})
 	for _, name := range c.Never {
 		if i := slices.Index(c.Call, name); i >= 0 && err == nil {
-			err = usage(r.shown, "the tool "+quote(name)+" is among those to call and those that are never called", "remove it from tools.call or tools.never")
+			err = usage(r.shown, "the tool "+quote(name)+" is both in tools.call and in tools.never", "remove it from one of them")
 		}
 	}
 	return err

@@ -77,5 +77,5 @@ func leftIn(n *yaml.Node) *yaml.Node {
 }
 
 func (r *reader) left(n *yaml.Node, path, meant string) error {
-	return usage(r.at(n), quote(path)+" still has the placeholder "+n.Value+" in it", "write "+meant+" in its place, or remove the line")
+	return usage(r.at(n), quote(path)+" still contains the placeholder "+n.Value, "replace it with "+meant+", or remove the line")
 }

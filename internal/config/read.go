@@ -90,9 +90,9 @@ func Parse(shown string, text []byte) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	switch {
 	case len(text) > maxSize:
-		return nil, usage(shown, "the file is larger than 1 MiB, which no such file is", "name the mcp-conform.yaml")
+		return nil, usage(shown, "the file is larger than 1 MiB", "name the mcp-conform.yaml")
 	case bytes.HasPrefix(text, []byte{0xFF, 0xFE}), bytes.HasPrefix(text, []byte{0xFE, 0xFF}):
-		return nil, usage(shown, "the file is in UTF-16, and is read as UTF-8", "save it as UTF-8")
+		return nil, usage(shown, "the file is in UTF-16, but must be UTF-8", "save it as UTF-8")
 	case !utf8.Valid(text):
 		return nil, usage(shown, "the file is not UTF-8 text", "save it as UTF-8")
 	}
@@ -114,14 +114,14 @@ func document(shown string, text []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	err := decoder.Decode(&first)
 	if errors.Is(err, io.EOF) || err == nil && (len(first.Content) == 0 || first.Content[0].ShortTag() == "!!null") {
-		return nil, usage(shown, "the file says nothing", "write into it what is to hold, let mcp-conform init --force write a new one, or remove it")
+		return nil, usage(shown, "the file is empty", "add keys, let mcp-conform init --force write a new one, or remove it")
 	}
 	if err == nil {
 		if err = decoder.Decode(&second); errors.Is(err, io.EOF) {
 			return first.Content[0], nil
 		}
 		if err == nil {
-			return nil, usage(at(shown, &second), "the file has a second document", "leave --- out and all that follows")
+			return nil, usage(at(shown, &second), "the file has a second YAML document", "remove the line --- and everything after it")
 		}
 	}
 	what := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -206,11 +206,11 @@ func (r *reader) members(n *yaml.Node, path string, each func(name string, key, 
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
 		case key.Kind == yaml.AliasNode || key.Anchor != "" || key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge":
-			return usage(r.at(key), "anchors (&), aliases (*) and merges (<<) are not read", "write out what they stand for")
+			return usage(r.at(key), "anchors (&), aliases (*) and merges (<<) are not supported", "write out their values")
 		case key.Kind != yaml.ScalarNode:
-			return usage(r.at(key), "a key is "+kindOf(key)+", and keys are texts", "put quotes around it")
+			return usage(r.at(key), "a key is "+kindOf(key)+", but must be a text", "put quotes around it")
 		case seen[key.Value] != nil:
-			return usage(r.at(key), quote(join(path, key.Value))+" is there twice", fmt.Sprintf("remove it here, or in line %d", seen[key.Value].Line))
+			return usage(r.at(key), quote(join(path, key.Value))+" is given twice", fmt.Sprintf("remove it here, or in line %d", seen[key.Value].Line))
 		}
 		seen[key.Value] = key
 		if err := each(key.Value, key, value); err != nil {
@@ -276,9 +276,9 @@ func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
 	if n := spelling.Nearest(key.Value, known); n != "" {
 		advice = "did you mean " + quote(n) + "?"
 	} else if elsewhere := find(key.Value); elsewhere != "" {
-		advice = "it stands elsewhere: " + elsewhere
+		advice = "did you mean " + elsewhere + "?"
 	} else if key.Value == "mcpServers" || key.Value == "servers" {
-		advice = "this looks like a client's configuration: those are JSON, and named by --config FILE.json --server NAME"
+		advice = "this looks like a client's configuration, which is a JSON file: use --config FILE.json --server NAME"
 	}
 	return usage(r.at(key), place+quote(key.Value), advice)
 }
@@ -320,7 +320,7 @@ func (r *reader) wrong(n *yaml.Node, path, want, advice string) error {
 	} else {
 		path = quote(path)
 	}
-	return usage(r.at(n), path+" is "+kindOf(n)+", and should be "+want, advice)
+	return usage(r.at(n), path+" is "+kindOf(n)+", but should be "+want, advice)
 }
 
 func join(path, name string) string {

@@ -67,7 +67,7 @@ func (r *reader) text(n *yaml.Node, k *Key, path, want string) error {
 		return usage(r.at(n), quote(path)+" is an empty text", "write something, or remove it")
 	}
 	if strings.ContainsRune(n.Value, 0) {
-		return usage(r.at(n), quote(path)+" has a null character in it", "remove that")
+		return usage(r.at(n), quote(path)+" contains a null character", "remove it")
 	}
 	if k.Name == "levels" && !slices.Contains(k.Values, n.Value) {
 		return r.wrong(n, path, "one of "+strings.Join(k.Values, ", "), "")
@@ -76,8 +76,8 @@ func (r *reader) text(n *yaml.Node, k *Key, path, want string) error {
 }
 
 var (
-	errNoJSON = errors.New("JSON has no word for")
-	errTag    = errors.New("has a tag that is not read")
+	errNoJSON = errors.New("JSON can't express")
+	errTag    = errors.New("has an unsupported tag")
 )
 
 // plain returns a scalar as encoding/json represents it. Dates remain strings,

@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// crashes are processes over stdio that exited by themselves with a failure, when all requests
-// had their responses. That breaks no requirement (stdio.server-initiated-shutdown), but users
-// see it as a crash, so a notice names it.
+// crashes counts the processes over stdio that exited by themselves with a failure after all requests
+// had got their responses. That breaks no requirement (stdio.server-initiated-shutdown), but users
+// see it as a crash, so there is a notice.
 type crashes struct {
 	count int
 	// Of the newest one: how it exited, the methods of the last requests before, and what it
@@ -33,7 +33,7 @@ func (c *crashes) observe(conv Conversation) {
 	}
 	last := requests[len(requests)-1]
 	if !isLastSent(events[:at], last.Event) || slices.ContainsFunc(requests, func(q *transcript.Request) bool { return !q.RespondedBefore(events[at].Seq) }) {
-		return // rules judge these
+		return // rules judge an exit while requests are pending
 	}
 	c.count++
 	c.how, c.output, c.requests = events[at].Detail, lastStderr(events, linesShown*widestLines), nil
@@ -63,7 +63,7 @@ func isLastSent(events []*transcript.Event, request *transcript.Event) bool {
 	return false
 }
 
-// Limits for naming requests.
+// Limits on the requests that a notice names: their number, and the bytes of each.
 const (
 	requestsNamed = 3
 	widestMethod  = 60

@@ -19,8 +19,8 @@ type cutoffs map[string]*cutoff
 
 type cutoff struct{ broke, other int }
 
-// manyCutoffs is how many requests of a method must break off, and none
-// complete, to be reported.
+// manyCutoffs is the minimum number of requests of a method for a notice that
+// all of them broke off.
 const manyCutoffs = 3
 
 // observe counts how the requests of one conversation ended, except those whose

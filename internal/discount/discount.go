@@ -1,12 +1,12 @@
 // Package discount lists the reasons for which a request without an ordinary
 // response does not count against the server.
 //
-// Everything that a client sends has to be accounted for: it got a response, a
-// discount applies, or it is a finding. What no discount explains is reported.
-// One table is for JSON-RPC requests, over any transport, and one for HTTP
-// requests. A third, Run, uses what a whole run observed: it may void a
-// deviation, or require that every attempt reproduces it. Run also notices what
-// explains no deviation, but what the user should know.
+// Each request of a client must get a response, unless a discount applies;
+// otherwise there is a finding. One table is for JSON-RPC requests over any
+// transport, and one for HTTP requests. A third one, in Run, uses observations of
+// the whole run: it may void a deviation, or require that every attempt
+// reproduces it. Run also returns notices about observations that explain no
+// deviation but that the user should know.
 package discount
 
 import (
@@ -29,8 +29,8 @@ type ExchangeFacts struct {
 	Size int64
 	// Waited reports whether the client waited as long as a response may take.
 	Waited bool
-	// ServerEnded reports whether the server had ended, or the client had asked
-	// it to.
+	// ServerEnded reports whether the server had ended, or the client had begun
+	// to stop it.
 	ServerEnded bool
 	// Judged reports whether the JSON-RPC requests in the body have no
 	// response, which is judged separately.
@@ -55,7 +55,7 @@ type Discount struct {
 	Reason string
 }
 
-// A row is a discount, and when it applies to facts of type F.
+// A row is a discount with its condition on facts of type F.
 type row[F any] struct {
 	Discount
 	applies func(F) bool

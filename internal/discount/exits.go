@@ -10,10 +10,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A process that the conversations of a run share may exit without a case that causes it: after
-// some number of requests, or at random. What the cases that it interrupted observed does not
-// count, and they run again on processes of their own. If one of these exits, too, the case causes
-// the exit. A notice counts the exits that no case causes.
+// A process that the conversations of a run share may exit although no single case causes that: after
+// some number of requests, or at random. The observations of the cases that the exit interrupted do
+// not count, and those cases run again, each on its own process. If that process exits too, the case
+// causes the exit. A notice counts the exits that no case causes.
 
 // An Exit is the exit, by itself, of a process that the conversations of a run share.
 type Exit struct {
@@ -34,8 +34,8 @@ func (disturbed) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// exits voids an exit if a case that it interrupted also makes a process of its own exit, or has not
-// run again yet.
+// exits voids an exit if a case that it interrupted also makes its own process exit, or has not run
+// again yet.
 type exits struct {
 	mu      sync.Mutex
 	pending map[any]func() []*transcript.Transcript // the conversations of cases that may have caused an exit
@@ -59,7 +59,7 @@ func (e *exits) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// BeginShared notes that cases begin to run on the shared process, which they may make exit. key
+// BeginShared notes that cases begin to run on the shared process, and may cause its exit. key
 // identifies the cases; records returns their conversations so far.
 func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
 	r.exits.mu.Lock()
@@ -87,10 +87,10 @@ func (r *Run) SettleShared(key any, causesExits bool) {
 	}
 }
 
-// ExitNotices returns what the user should know about processes that exited by themselves: about
-// the shared ones, and about crashes of others. isFinding reports whether a finding shows an exit.
-// If none does, no exit counts as explained: a case that sends more requests than the server can
-// handle makes it exit, although no single request is at fault. redact removes secrets.
+// ExitNotices returns notices about processes that exited by themselves: the shared ones, and crashes
+// of others. isFinding reports whether a finding shows an exit. If none does, the notice counts all
+// exits of shared processes, even those that a case causes, because nothing else reports them. redact
+// removes secrets.
 func (r *Run) ExitNotices(shared []Exit, isFinding bool, redact func(string) string) []string {
 	var out []string
 	if isFinding {

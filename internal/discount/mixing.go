@@ -7,9 +7,9 @@ import (
 )
 
 // mixing voids what rules find in a conversation that was open together with
-// others, if the server sends one client's responses to another: they may have
-// judged another client's. HTTP+SSE servers with one stream for all clients do
-// this, so rules about that transport judge it.
+// others, if the server sends one client's responses to another: the rules may
+// have judged responses to another client. HTTP+SSE servers with one stream for
+// all clients do this, so findings of rules about that transport still count.
 type mixing struct{ found atomic.Bool }
 
 func (m *mixing) discount(c *Claim) (Effect, string) {

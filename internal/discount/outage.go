@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// outage voids what was seen while a server that the run can't restart no longer served any
-// client: it shows nothing about the protocol. When the first requests fail, it is not known yet
-// whether the server is gone.
+// outage voids what was seen after a server that the run can't restart had stopped serving: it shows
+// nothing about the protocol. When the first requests fail, it is not known yet whether the server is
+// gone, so their positions are stored until that is known.
 type outage struct {
 	mu     sync.Mutex
 	isGone bool

@@ -168,7 +168,7 @@ func (o overdues) notice() string {
 const requestAnswered = "base.request-answered"
 
 // adjust changes the verdict on requestAnswered from kept to not observed if a
-// request got no response before it was cancelled.
+// request got no response, neither before nor after it was cancelled.
 func (o overdues) adjust(v *verdict.Verdict) {
 	if v.Requirement != requestAnswered || v.Outcome != verdict.Kept {
 		return

@@ -11,7 +11,7 @@ import (
 )
 
 // refusedCalls records the responses to calls of listed tools in each revision. A server may refuse
-// any call, but if it refuses all, little of it was judged, and the user should know.
+// any call, but if it refuses all, the user should know that little of the tools was judged.
 type refusedCalls map[spec.Revision]*toolCalls
 
 type toolCalls struct {
@@ -20,8 +20,8 @@ type toolCalls struct {
 	served  bool              // a call got a result
 }
 
-// fewestRefusedTools is how many tools must be refused, because a single one may be just broken, or
-// get arguments that it can't use.
+// fewestRefusedTools is the number of refused tools from which there is a notice. A single tool may
+// be broken, or may have got arguments that it can't use.
 const fewestRefusedTools = 2
 
 // observe records the lists and the calls of one conversation.

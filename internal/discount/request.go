@@ -12,14 +12,14 @@ type RequestFacts struct {
 	Refused bool
 	// Illegal reports whether the request is one that no client may send.
 	Illegal bool
-	// Irregular reports whether the specification does not say that a server
-	// responds to a request at this time: before the handshake was complete,
-	// after a second initialize, with an id that was used before, in a batch.
+	// Irregular reports whether the specification does not require a response in
+	// this situation: before the handshake was complete, after a second
+	// initialize, to an id that was used before, or in a batch.
 	Irregular bool
 	// Disordered reports whether the client had broken the order of the
 	// handshake.
 	Disordered bool
-	// Withdrawn reports whether the client cancelled it.
+	// Withdrawn reports whether the client cancelled the request.
 	Withdrawn bool
 	// Stopped reports whether the client had sent a signal, closed the input or
 	// ended the session.
@@ -36,12 +36,11 @@ type RequestFacts struct {
 	// Unreadable reports whether the response may be in a line that cannot be
 	// read, which is judged instead.
 	Unreadable bool
-	// Unread reports whether a long response to the HTTP request was arriving
-	// that the client did not read to its end: it exceeds the limits, or did not
-	// arrive in time.
+	// Unread reports whether the client did not read a long HTTP response to its
+	// end, because it exceeds the limits or did not arrive in time.
 	Unread bool
-	// AfterIllegal reports whether something illegal was sent before, and the
-	// server responded to nothing since.
+	// AfterIllegal reports whether an illegal message was sent before, and the
+	// server has not responded to anything since.
 	AfterIllegal bool
 	// Unsupported reports whether the server does not know ping, which is
 	// judged instead.

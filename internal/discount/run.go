@@ -23,15 +23,14 @@ type Claim struct {
 	Outcome     verdict.Outcome     // its outcome if it counts
 	Events      []*transcript.Event // of the conversation in which it was seen; empty if that is not known
 	At          []int               // positions that show it
-	// ByCase reports whether a case makes the claim. Rules leave out what they
-	// cannot know.
+	// ByCase reports whether a case makes the claim, rather than a rule.
 	ByCase bool
-	From   int // position from which on the case ran
+	From   int // position at which the case began
 	// Concurrent reports whether a rule makes the claim about one of several
 	// conversations that were open together.
 	Concurrent bool
-	// Conversations are all conversations of the case, or of the cases that it
-	// shared one with.
+	// Conversations are all conversations of the case, or of the cases that shared
+	// a conversation with it.
 	Conversations [][]*transcript.Event
 	// Records are the conversations of the unit in which it was seen, or those that an exit
 	// interrupted; nil if the place is not known.
@@ -69,8 +68,8 @@ type runRow struct {
 	state discounter
 }
 
-// A noticeRow is something that a run notices. Its state is also a noticer, unless another method
-// of Run returns the notice.
+// A noticeRow is an observation about which a run prints a notice. Its state is also a noticer,
+// unless another method of Run returns the notice.
 type noticeRow struct {
 	id, what string
 	state    observer
@@ -129,7 +128,7 @@ func (r *Run) Voids(c *Claim) bool {
 	return effect == Void
 }
 
-// Notices returns what the user should know, one sentence each.
+// Notices returns the notices for the user, one sentence each.
 func (r *Run) Notices() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +166,7 @@ func (r *Run) Adjust(v *verdict.Verdict) {
 }
 
 // IsSameError reports whether one of the events is the error that every plain
-// request of the revision got, so that all its effects have one cause.
+// request of the revision got. All findings that show it have one cause.
 func (r *Run) IsSameError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

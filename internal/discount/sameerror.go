@@ -16,7 +16,7 @@ import (
 // sameError records the responses to the plainest requests of each revision:
 // pings, and requests for the first page of a list. If all of them get the same
 // error, the server is probably misconfigured (another tenant, no access to
-// what it needs), and everything that is found because of that error has one
+// what it needs), and all findings that show that error have one
 // cause.
 type sameError map[spec.Revision]*plainRequests
 
@@ -26,8 +26,8 @@ type plainRequests struct {
 	other   bool            // a list was served, or refused for another reason
 }
 
-// fewestRefused is how many methods must be refused, because a single one may
-// be just a broken list.
+// fewestRefused is the minimum number of methods that must be refused: a single
+// one may be a broken list.
 const fewestRefused = 2
 
 // plainMethods are the methods that are served in their plainest form by every

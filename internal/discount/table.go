@@ -70,12 +70,13 @@ func (r *Run) rows() []runRow {
 		{Discount{"busy", "the error may mean that the server was busy, so each retry has to show it"}, busy{}},
 		{Discount{"broken-connection", "a connection broke, and it is unknown at which end, so each retry has to show it"}, brokenConnection{}},
 		{Discount{"outage", "the server no longer served any client by then, which ends the run"}, &r.outage},
-		{Discount{"disturbed-case", "a process that other cases used, too, exited, so the case runs again on a process of its own"}, disturbed{}},
+		{Discount{"disturbed-case", "a process that other cases also used exited, so the case runs again on its own process"}, disturbed{}},
 		{Discount{"explained-exit", "a case that the exit interrupted makes its own process exit, too, and is judged for that; a notice counts the other exits"}, &r.exits},
 	}
 }
 
-// noticed lists what a run notices. It explains no deviation, but the user should know of it.
+// noticed lists the observations for notices: they explain no deviation, but the user should know
+// them.
 func (r *Run) noticed() []noticeRow {
 	return []noticeRow{
 		{"cut-off-method", "the connection broke at each request of a method", cutoffs{}},

@@ -46,7 +46,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	var stop suite.Stop
 	select {
 	case stop = <-done:
-	case <-r.s.judging.Done(): // the process ends soon, and the case with it
+	case <-r.s.judging.Done(): // the process exits soon, which ends the case's goroutine
 		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.s.time)})
 	}
 	reason := interrupted(ctx)
@@ -60,23 +60,23 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 
 // dropDiscounted replaces the deviations that a discount voids with "not
 // observed".
-func (r *execution) dropDiscounted(c *suite.Case, said []suite.Observation) []suite.Observation {
-	for i := range said {
-		s := &said[i]
+func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observation) []suite.Observation {
+	for i := range observations {
+		s := &observations[i]
 		if s.Deviation == nil || s.Record == nil {
 			continue
 		}
 		claim := &discount.Claim{Requirement: s.Requirement, Events: s.Record.From(0), At: s.Deviation.At, ByCase: true}
 		claim.From = caseStart(c, claim.Events)
 		if effect, reason := r.s.discounts.Discount(claim); effect == discount.Void {
-			said[i] = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: reason}
+			observations[i] = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: reason}
 		}
 	}
-	return said
+	return observations
 }
 
-// caseStart returns the position at which a case began in a conversation, which
-// earlier cases may have used.
+// caseStart returns the position of the event at which a case began. Earlier
+// cases may have used the same conversation.
 func caseStart(c *suite.Case, events []*transcript.Event) int {
 	from := 0
 	for _, e := range events {
@@ -87,17 +87,17 @@ func caseStart(c *suite.Case, events []*transcript.Event) int {
 	return from
 }
 
-// complete adds an observation with the reason of the stop for each requirement
-// that the case did not mention.
-func complete(c *suite.Case, said []suite.Observation, stop suite.Stop) []suite.Observation {
+// complete adds, for each requirement that the case did not mention, an
+// observation that says why the case stopped.
+func complete(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
 	for _, id := range c.Requirements {
 		mentioned := false
-		for _, o := range said {
+		for _, o := range observations {
 			mentioned = mentioned || o.Requirement == id
 		}
 		if !mentioned || stop.Outcome == verdict.HarnessError {
-			said = append(said, suite.Observation{Requirement: id, Outcome: stop.Outcome, Reason: stop.Reason, Gap: stop.Gap})
+			observations = append(observations, suite.Observation{Requirement: id, Outcome: stop.Outcome, Reason: stop.Reason, Gap: stop.Gap})
 		}
 	}
-	return said
+	return observations
 }

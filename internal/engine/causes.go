@@ -19,8 +19,8 @@ type Sighting struct {
 	// ByCase reports whether the case itself reported it. A case looks only at
 	// what it caused, while a rule sees every occurrence.
 	ByCase bool
-	// Common reports whether the evidence contains the error that every request
-	// gets.
+	// Common reports whether the evidence contains an error that the server
+	// returns for every request.
 	Common bool
 }
 
@@ -33,7 +33,7 @@ func (s *Sighting) Occurrence() verdict.Occurrence {
 	return out
 }
 
-// EndsServer reports whether the server ended there without being stopped.
+// EndsServer reports whether the server exited by itself at the sighting.
 func (s *Sighting) EndsServer() bool {
 	spot := s.spot()
 	return spot != nil && spot.Ends

@@ -7,21 +7,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Over stdio a server costs the start of a process, so cases that do not share a conversation
-// form chains: each case of a chain goes on with the servers that earlier ones left, see
-// opener.Continue. Cases that wait have chains of their own, which do little else. With a slow
-// server that would take longer than to start more of them.
+// Over stdio each server is a process, and starting one costs time. So cases that do not share a
+// conversation form chains: each case of a chain reuses the servers that earlier cases left, see
+// opener.Continue. Cases that wait form separate chains, which mostly wait. With a slow server,
+// chains would take longer than starting more servers.
 const (
-	waitingChains = 4
-	otherChains   = 2
-	// leastChain is how many cases a chain has at least, if there is more than one.
-	leastChain = 3
+	maxWaitingChains = 4
+	maxOtherChains   = 2
+	// minChainCases is the minimum number of cases in a chain if there are several chains.
+	minChainCases = 3
 )
 
 // chained holds the cases of a revision that form chains.
 type chained struct{ waiting, other []*suite.Case }
 
-// formsChain reports whether the case goes on with servers of others and leaves its own to them.
+// formsChain reports whether the case runs in a chain: it reuses servers of earlier cases, and
+// later cases reuse its own.
 func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
 	return r.over == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
@@ -34,21 +35,22 @@ func (h *chained) add(c *suite.Case) {
 	}
 }
 
-// units returns the chains. In the stateless era there is no session to spoil, so that those
-// that do not wait go on in the shared conversation.
+// units returns the chains. In the stateless era there is no session that a case could spoil, so
+// the cases that do not wait are added to the shared conversation instead.
 func (h *chained) units(shared *unit) []*unit {
 	if shared.revision.Era() == spec.Stateless {
 		shared.cases = slices.Concat(shared.cases, inChainOrder(h.other))
-		return chains(shared.revision, h.waiting, waitingChains)
+		return chains(shared.revision, h.waiting, maxWaitingChains)
 	}
-	return slices.Concat(chains(shared.revision, h.waiting, waitingChains), chains(shared.revision, h.other, otherChains))
+	return slices.Concat(chains(shared.revision, h.waiting, maxWaitingChains), chains(shared.revision, h.other, maxOtherChains))
 }
 
-// chains distributes the cases among at most so many units, so that those that spoil servers are in
-// as many of them as possible: the first in a chain can use a server that earlier cases left.
+// chains distributes the cases among at most the given number of units. Cases that spoil servers
+// go into as many different units as possible, because only the first one in a chain can reuse a
+// server.
 func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	cases = inChainOrder(cases)
-	out := make([]*unit, min(most, (len(cases)+leastChain-1)/leastChain))
+	out := make([]*unit, min(most, (len(cases)+minChainCases-1)/minChainCases))
 	for i := range out {
 		u := &unit{revision: rev, isChain: true, sharesConversation: true}
 		for j := i; j < len(cases); j += len(out) {
@@ -62,7 +64,7 @@ func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	return out
 }
 
-// inChainOrder returns the cases that leave their servers as they were, and then the others.
+// inChainOrder returns the cases in the order of a chain: those that spoil their servers come last.
 func inChainOrder(cases []*suite.Case) []*suite.Case {
 	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int { return compareBool(a.SpoilsServer, b.SpoilsServer) })
 }

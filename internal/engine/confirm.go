@@ -145,10 +145,10 @@ func (r *confirmation) confirm(ctx context.Context) {
 // needsExclusiveRun reports whether a candidate of the attempt may be reported
 // as broken, or depends on timing.
 func (a *attempt) needsExclusiveRun() bool {
-	return a.mostSevere() == verdict.Broken || a.during != nil && a.during.Exclusive
+	return a.maxSevere() == verdict.Broken || a.during != nil && a.during.Exclusive
 }
 
-func (a *attempt) mostSevere() verdict.Outcome {
+func (a *attempt) maxSevere() verdict.Outcome {
 	worst := verdict.Note
 	for _, c := range a.candidates {
 		worst = max(worst, c.outcome)

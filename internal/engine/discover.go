@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// DiscoverTimeout returns how long a server may take to respond to server/discover, its
-// start included, if its slowest start so far took the given time. The wait is short,
+// DiscoverTimeout returns how long a server may take to start and respond to
+// server/discover. slowest is the time of its slowest start so far. The timeout is short,
 // because a few servers of older revisions never respond.
 func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Second, 3*slowest) }
 
@@ -18,27 +18,27 @@ func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Seco
 // that lists such a revision should have accepted it.
 func (r *prober) isStateless(ctx context.Context) bool {
 	p := r.discover(ctx)
-	defer r.leaveOut(p)
+	defer r.endUnjudged(p)
 	return p.isSpoken() && !slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists)
 }
 
 // discover sends server/discover to a server of its own.
 func (r *prober) discover(ctx context.Context) *probed {
-	return r.askOne(ctx, spec.V20260728, DiscoverTimeout(r.s.timing.slowest()), nil)
+	return r.openOne(ctx, spec.V20260728, DiscoverTimeout(r.s.timing.slowest()), nil)
 }
 
-// leaveOut ends the conversation of a revision that is not judged. Nothing in it counts
+// endUnjudged ends the conversation of a revision that is not judged. Nothing in it counts
 // as a failure of the server.
-func (r *prober) leaveOut(p *probed) {
+func (r *prober) endUnjudged(p *probed) {
 	if p.conv != nil {
-		p.conv.Shutdown(impatient)
-		r.s.record(p.conv, probing)
+		p.conv.Shutdown(shortPatience)
+		r.s.record(p.conv, probeOccasion)
 	}
 }
 
-// alsoStateless adds the stateless revision to the results if the user names no
+// addStateless adds the stateless revision to the results if the user names no
 // revision, the server speaks a handshake revision, and it lists the stateless one.
-func (r *prober) alsoStateless(ctx context.Context, results []*probed) []*probed {
+func (r *prober) addStateless(ctx context.Context, results []*probed) []*probed {
 	speaksHandshake := slices.ContainsFunc(results, func(p *probed) bool {
 		return p.isSpoken() && p.revision.Era() == spec.Handshake
 	})
@@ -47,7 +47,7 @@ func (r *prober) alsoStateless(ctx context.Context, results []*probed) []*probed
 	}
 	p := r.discover(ctx)
 	if p.conv == nil || !p.conv.Server().Lists(p.revision) {
-		r.leaveOut(p)
+		r.endUnjudged(p)
 		return results
 	}
 	return append(results, p)

@@ -22,16 +22,16 @@ func Echoes(events []*transcript.Event) bool {
 	var sent []byte
 	for _, e := range events {
 		switch {
-		case e.Kind == transcript.Sent && sent == nil && initializes(e):
+		case e.Kind == transcript.Sent && sent == nil && isInitializeRequest(e):
 			sent = bytes.TrimSpace(e.Raw)
-		case e.Kind == transcript.Received && sent != nil && initializes(e) && bytes.Equal(bytes.TrimSpace(e.Raw), sent):
+		case e.Kind == transcript.Received && sent != nil && isInitializeRequest(e) && bytes.Equal(bytes.TrimSpace(e.Raw), sent):
 			return true
 		}
 	}
 	return false
 }
 
-func initializes(e *transcript.Event) bool {
+func isInitializeRequest(e *transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request && m.Method == spec.MethodInitialize })
 }
 

@@ -44,9 +44,8 @@ type Options struct {
 	// a whole run, or leave the requirement out.
 	Quick bool
 	// Jobs is the number of servers that work at the same time; the default is
-	// the number of cores. Servers that the run only waits for do not count, up
-	// to four times as many; over HTTP eight times as many, up to 16, and twice that
-	// if the server is slow.
+	// the number of cores. Servers that the run only waits for do not count; the
+	// gate limits how many of those exist.
 	Jobs int
 	// Timeout and StartTimeout are documented in client.Options.
 	Timeout, StartTimeout time.Duration
@@ -104,9 +103,9 @@ type Progress interface {
 	// Waiting reports what the run waits for before the cases begin, or "" when
 	// the wait ends. It is called every second.
 	Waiting(text string)
-	// Remaining reports every second, during a run that takes long, about how long it
-	// still takes, or 0 if that can't be said yet, why it is slow, and which settings
-	// would make the next one faster. Both texts may be empty.
+	// Remaining is called every second during a long run. left is an estimate of the
+	// remaining time, or 0 if there is none yet. why says why the run is slow, and
+	// faster which settings would make the next one faster; both may be empty.
 	Remaining(left time.Duration, why, faster string)
 }
 
@@ -116,15 +115,16 @@ type UnreachableError struct {
 	Advice string // what to do
 	Stderr string // the end of what the server wrote to stderr; may be hostile
 	Err    error
-	// NeedsToken reports whether the server asked for a bearer token and got none, so that it can be
-	// judged how it protects itself.
+	// NeedsToken reports whether the server required a bearer token and the client had none. A run
+	// can then still judge how the server protects itself.
 	NeedsToken bool
 
 	refusedToken bool   // the server did not accept the Authorization header
 	asks         string // what the server asks for, at the end of the advice
 }
 
-// AdviseToken replaces the advice if the server refused the user's token, and the new one is not "".
+// AdviseToken replaces the advice if the server refused the user's token and the given advice is
+// not empty.
 func (e *UnreachableError) AdviseToken(advice string) {
 	if e.refusedToken && advice != "" {
 		e.Advice = advice + e.asks
@@ -169,7 +169,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	offered := p.offer
 	if reason := interrupted(ctx); reason != "" {
 		p.open.end(s)
-		return nil, &NothingJudgedError{reason + " while the server was asked which revisions it speaks and what it offers"}
+		return nil, &NothingJudgedError{reason + " while the run probed which revisions the server speaks and what it offers"}
 	}
 	for _, text := range slices.Concat(offered.unknownNames(&s.o.Policy), offered.incompleteLists()) {
 		s.notice(text)

@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// An execution runs the units of a plan, which then hold the observations of their cases
-// and rules.
+// An execution runs the units of a plan and stores the observations of their cases and rules in
+// them.
 type execution struct {
 	s        *session
 	offer    *offer
@@ -32,7 +32,7 @@ func newExecution(s *session, offered *offer, p *plan, open *openConversations) 
 func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unit, *sync.WaitGroup)) {
 	lanes, others, exclusive := r.plan.inOrder()
 	unused := r.open.unused(lanes)
-	w := &unitRunner{execution: r, confirm: confirm, slots: make(chan struct{}, r.s.gate.most)}
+	w := &unitRunner{execution: r, confirm: confirm, slots: make(chan struct{}, r.s.gate.maxAlive)}
 	if slices.ContainsFunc(r.plan.units, func(u *unit) bool { return u.sharesConversation && len(u.cases) > 0 }) {
 		w.announceIdle()
 	}
@@ -73,7 +73,7 @@ type unitRunner struct {
 	confirm func(context.Context, *unit, *sync.WaitGroup)
 	slots   chan struct{}
 	started sync.WaitGroup // units whose cases run
-	busy    sync.WaitGroup // units whose cases run, or will, and that are busy, see isBusy
+	busy    sync.WaitGroup // busy units whose cases have not ended, see isBusy
 	sharing sync.WaitGroup // units that continue a conversation, until it has ended
 	all     sync.WaitGroup // units, until they are confirmed, and what confirm started
 }
@@ -124,7 +124,8 @@ func (w *unitRunner) start(ctx context.Context, u *unit) {
 	w.finish(ctx, u)
 }
 
-// finish has a unit whose servers have ended confirmed, after it ran again if that is needed.
+// finish runs a unit again if another unit disturbed it, and then confirms its findings. The
+// servers of the unit have ended.
 func (w *unitRunner) finish(ctx context.Context, u *unit) {
 	if u.isLane() {
 		w.sharing.Done()
@@ -137,8 +138,8 @@ func (w *unitRunner) finish(ctx context.Context, u *unit) {
 	})
 }
 
-// isBusy reports whether the run counts as busy until the unit is done. Waiting
-// cases do not count, nor do exclusive ones, which start after the idle time.
+// isBusy reports whether the run is not idle until the unit is done. Cases that
+// wait do not count, nor do exclusive ones, which start after the idle time.
 func (u *unit) isBusy() bool {
 	return !u.exclusive && (len(u.cases) == 0 || slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.Waits || c.SharesConversation }))
 }

@@ -9,20 +9,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// waitersPerWorker limits how many servers, or sessions with one server, exist
-// for each one that works: most of them wait for a response, for silence, or
-// for an exit. With few workers there are up to twice as many, no more than for
-// four workers. Sessions with a server at a URL that is far away or slow need
-// neither a process nor work, so whenSlow times as many exist.
+// A worker is a server, or a session with a server at a URL, that is busy. Most
+// of them only wait: for a response, for silence, or for an exit. So
+// waitersPerWorker times as many exist as may work. Below fewWorkers workers,
+// twice as many may exist, up to the number for fewWorkers. Waiting for a slow
+// server at a URL costs neither a process nor CPU time, so whenSlow times as
+// many sessions with it exist.
 const (
 	waitersPerWorker = 4
 	fewWorkers       = 4
 	whenSlow         = 2
 )
 
-// mostAlive limits how many servers, or sessions with one server, exist at
+// maxAlive limits how many servers, or sessions with one server, exist at
 // once.
-func mostAlive(jobs int, over spec.Transport, isSlow bool) int {
+func maxAlive(jobs int, over spec.Transport, isSlow bool) int {
 	few := min(2*jobs, fewWorkers)
 	if isSlow && over != spec.Stdio {
 		few *= whenSlow
@@ -35,47 +36,48 @@ func mostAlive(jobs int, over spec.Transport, isSlow bool) int {
 type gate struct {
 	// alone is locked by an exclusive pass, and read-locked by the others.
 	alone *locks.RWMutex
-	// one is set if no second copy of the server can run.
-	one bool
-	// longRunningLeft, if set, is closed when the pass that stays for most of the run
-	// has left. Exclusive callers wait for it before they ask for the lock: once
-	// they do, no other caller enters, and the pass may last until others have.
+	// isSingle is set if no second copy of the server can run.
+	isSingle bool
+	// longRunningLeft, if set, is closed when the long-running pass has left.
+	// Exclusive callers wait for it before they lock alone, because a pending
+	// writer blocks new readers, and the long-running pass may wait for those.
 	longRunningLeft chan struct{}
 
 	jobs    int
 	mu      sync.Mutex
-	fewer   *sync.Cond // signals that working, alive, waiting or the used part of the budget has decreased
+	fewer   *sync.Cond // signals that working, alive, waiting or the memory in use has decreased
 	working int
 	alive   int // passes that have not left
 	// waiting are the ranks of the callers that wait for a slot.
 	waiting     []int
-	most        int // the maximum of alive
+	maxAlive    int // the maximum of alive
 	longRunning int // 1 while the long-running pass has not left, else 0
-	// budget, if pressed, lets a unit enter only when no other is in, because
-	// the others release memory when they leave. Nil limits nothing.
+	// budget is the memory budget of the run. While half of it is used, a unit
+	// enters only when no other is in, because the others release memory when
+	// they leave. Nil means no limit.
 	budget *transcript.Budget
 }
 
 func newGate(jobs, alive int) *gate {
-	g := &gate{alone: locks.NewRWMutex(), most: alive, jobs: jobs}
+	g := &gate{alone: locks.NewRWMutex(), maxAlive: alive, jobs: jobs}
 	g.fewer = sync.NewCond(&g.mu)
 	return g
 }
 
-// admit sets how many servers may exist at once from now on.
-func (g *gate) admit(most int) {
+// setMaxAlive sets how many servers may exist at once from now on.
+func (g *gate) setMaxAlive(most int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.most = most
+	g.maxAlive = most
 	g.fewer.Broadcast()
 }
 
 // slots returns how many servers, or sessions with one server, may exist at once.
 func (g *gate) slots() int {
-	if g.one {
+	if g.isSingle {
 		return 1
 	}
-	return g.most
+	return g.maxAlive
 }
 
 // A pass is the permission to run servers.
@@ -84,17 +86,17 @@ type pass struct {
 	lock sync.Locker // of gate.alone, to write or to read
 	once sync.Once
 
-	works, rested bool // guarded by g.mu
-	isLongRunning bool
+	isWorking, isFinished bool // guarded by g.mu
+	isLongRunning         bool
 }
 
 // enter waits for a slot; of several callers the one with the lowest rank enters first.
 // If alone is set, no other server exists until the pass is left.
 func (g *gate) enter(alone bool, rank int) *pass {
 	p := &pass{g: g, lock: g.alone.RLocker()}
-	if alone || g.one {
+	if alone || g.isSingle {
 		p.lock = g.alone
-		if g.longRunningLeft != nil && !g.one {
+		if g.longRunningLeft != nil && !g.isSingle {
 			<-g.longRunningLeft
 		}
 	}
@@ -102,7 +104,7 @@ func (g *gate) enter(alone bool, rank int) *pass {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, rank)
-	for slices.Min(g.waiting) < rank || g.working >= g.jobs || g.alive >= g.most || g.alive > g.longRunning && g.budget.IsHalfUsed() {
+	for slices.Min(g.waiting) < rank || g.working >= g.jobs || g.alive >= g.maxAlive || g.alive > g.longRunning && g.budget.IsHalfUsed() {
 		g.fewer.Wait()
 	}
 	i := slices.Index(g.waiting, rank)
@@ -115,8 +117,8 @@ func (g *gate) enter(alone bool, rank int) *pass {
 
 // idle releases the slot while the run only waits for the server. The returned
 // function acquires it again; of several concurrent waits, the first to end
-// does so. That function never blocks, because the next message may have to
-// follow at once: instead, no other unit enters while too many work.
+// does so. It never blocks, because the next message may have to be sent at
+// once. So more units than g.jobs may work for a while; enter then admits none.
 func (p *pass) idle() func() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
@@ -124,7 +126,7 @@ func (p *pass) idle() func() {
 	return func() {
 		p.g.mu.Lock()
 		defer p.g.mu.Unlock()
-		if !p.rested {
+		if !p.isFinished {
 			p.acquire()
 		}
 	}
@@ -145,20 +147,20 @@ func (p *pass) finishWork() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	p.release()
-	p.rested = true
+	p.isFinished = true
 }
 
 // acquire takes a slot. It requires g.mu, as release does.
 func (p *pass) acquire() {
-	if !p.works {
-		p.works = true
+	if !p.isWorking {
+		p.isWorking = true
 		p.g.working++
 	}
 }
 
 func (p *pass) release() {
-	if p.works {
-		p.works = false
+	if p.isWorking {
+		p.isWorking = false
 		p.g.working--
 		p.g.fewer.Broadcast()
 	}
@@ -171,17 +173,17 @@ func (p *pass) leave() {
 		if p.isLongRunning {
 			close(p.g.longRunningLeft)
 		}
-		p.g.countLeft(p.isLongRunning)
+		p.g.removePass(p.isLongRunning)
 		p.lock.Unlock()
 	})
 }
 
-// countLeft counts a pass that has left, and wakes those that wait for that.
-func (g *gate) countLeft(lasted bool) {
+// removePass subtracts a pass that has left, and wakes the callers that wait for a slot.
+func (g *gate) removePass(wasLongRunning bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.alive--
-	if lasted {
+	if wasLongRunning {
 		g.longRunning = 0
 	}
 	g.fewer.Broadcast()

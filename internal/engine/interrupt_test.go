@@ -26,7 +26,7 @@ func TestInterruptedWhileProbing(t *testing.T) {
 	}}
 	_, err := engine.Run(ctx, engine.Options{Dialer: y.dialer(), Cases: []suite.Case{pinging(true)}})
 	none := (*engine.NothingJudgedError)(nil)
-	if !errors.As(err, &none) || !strings.HasPrefix(none.Reason, "interrupted while the server was asked") {
+	if !errors.As(err, &none) || !strings.HasPrefix(none.Reason, "interrupted while the run probed") {
 		t.Errorf("the error is %v", err)
 	}
 	if n := y.alive.Load(); n != 0 {

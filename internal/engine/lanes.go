@@ -15,15 +15,15 @@ import (
 
 // Over HTTP a session costs little, and cases that share one mostly wait. So
 // there are up to maxLanes shared sessions, twice as many if the server is slow,
-// each with at least leastLane cases. Over stdio a session is a process, so only a
+// each with at least minLaneCases cases. Over stdio a session is a process, so only a
 // slow server gets several.
 const (
-	maxLanes  = 4
-	leastLane = 8
+	maxLanes     = 4
+	minLaneCases = 8
 )
 
-// mostLanes returns how many conversations the cases of a revision may share.
-func (p *planner) mostLanes() int {
+// maxSharedConversations returns how many conversations the cases of a revision may share.
+func (p *planner) maxSharedConversations() int {
 	switch over := p.o.Dialer.Transport(); {
 	case p.slots == 1:
 		return 1
@@ -43,7 +43,7 @@ func (p *planner) mostLanes() int {
 // cases of an area stay together.
 func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
-	opened := make([]*sharedConversation, max(1, min(p.mostLanes(), len(shared.cases)/leastLane)))
+	opened := make([]*sharedConversation, max(1, min(p.maxSharedConversations(), len(shared.cases)/minLaneCases)))
 	var opening sync.WaitGroup
 	for i := 1; i < len(opened); i++ {
 		opening.Go(func() { opened[i] = p.openLane(ctx, shared.revision) })
@@ -69,13 +69,13 @@ func divideAreas(cases []*suite.Case, units []*unit, cost func(*suite.Case) time
 		takes[c.Area()] += cost(c)
 	}
 	areas := slices.SortedFunc(maps.Keys(takes), func(a, b string) int { return cmp.Or(cmp.Compare(takes[b], takes[a]), strings.Compare(a, b)) })
-	load, of := make([]time.Duration, len(units)), map[string]int{}
+	load, unitOf := make([]time.Duration, len(units)), map[string]int{}
 	for _, a := range areas {
-		of[a] = slices.Index(load, slices.Min(load))
-		load[of[a]] += takes[a]
+		unitOf[a] = slices.Index(load, slices.Min(load))
+		load[unitOf[a]] += takes[a]
 	}
 	for _, u := range units {
-		u.cases = slices.DeleteFunc(slices.Clone(cases), func(c *suite.Case) bool { return units[of[c.Area()]] != u })
+		u.cases = slices.DeleteFunc(slices.Clone(cases), func(c *suite.Case) bool { return units[unitOf[c.Area()]] != u })
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *session) openLane(ctx context.Context, rev spec.Revision) *sharedConver
 		return nil
 	}
 	if conv.Handshake(ctx) != nil || whyUnresponsive(ctx, conv) != "" {
-		r.end(conv, probing, false)
+		r.end(conv, probeOccasion, false)
 		return nil
 	}
 	return &sharedConversation{conv: conv}

@@ -9,12 +9,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// learnRoles sets how the inventories learn the roles of unknown tools: by calls
-// in the newest revision of the era, because a tool asks for input in another way
-// in each, once, when a case first needs a role that no tool is known to play.
+// learnRoles sets how the inventories learn which roles unknown tools can play.
+// The tools are called once, when a case first needs a role for which no tool is
+// known, in the newest revision of each era: tools request input differently in
+// each era.
 func (r *prober) learnRoles() {
-	if r.s.gate.one {
-		return // the result is not worth one more start, as servers run one at a time
+	if r.s.gate.isSingle {
+		return // servers run one at a time, so one more start would take too long
 	}
 	for _, era := range []spec.Era{spec.Handshake, spec.Stateless} {
 		revisions := spec.InEra(era, r.offer.revisions)
@@ -41,12 +42,12 @@ func (r *prober) learnRolesIn(rev spec.Revision) []inventory.Learned {
 		defer stop()
 		dialer = fresh
 	}
-	conv, err := r.s.dialBy(r.s.time, dialer, r.s.o.clientOptions(rev))
+	conv, err := r.s.dialWith(r.s.time, dialer, r.s.o.clientOptions(rev))
 	if err != nil {
 		return nil
 	}
 	defer conv.Record.Release()
-	defer r.s.end(conv, probing, false)
+	defer r.s.end(conv, probeOccasion, false)
 	if conv.Handshake(r.s.time) != nil || whyUnresponsive(r.s.time, conv) != "" {
 		return nil
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A run ends at its limit whatever the server does. What it sent may take long
-// to judge and much memory to keep, so judging continues only for a moment
-// after the limit, and records that nothing refers to are dropped.
+// A run ends at its time limit whatever the server does. Judging a lot of
+// traffic takes long, so it continues only for a moment after the limit. Keeping
+// it takes much memory, so records that no evidence refers to are dropped.
 
 // afterLimit is how long judging continues after the run's limit.
 const afterLimit = 2 * time.Second
@@ -34,9 +34,9 @@ func (r *session) limitTime(ctx context.Context) (stop func()) {
 	return func() { unhook(); cancel(nil) }
 }
 
-// judgedBy returns the results of the rules for the conversation, or nil if
+// ruleResults returns the results of the rules for the conversation, or nil if
 // there was no time.
-func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
+func (r *session) ruleResults(conv *client.Conversation) []rules.Result {
 	if conv.Record.IsHeavy() {
 		r.largeJudging.Lock()
 		defer r.largeJudging.Unlock()
@@ -56,8 +56,8 @@ func (u *unit) dropRecords() {
 }
 
 // release releases the records of a judged unit that no deviation refers to.
-// The others lose events far from all deviations if the server flooded them or
-// if the records take much memory.
+// The other records are thinned: if the server flooded them, or if memory is
+// short, events far from all deviations are dropped.
 func (u *unit) release(s *session) {
 	u.results.exchangedByCase = map[string]string{}
 	for _, c := range u.cases {

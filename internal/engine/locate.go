@@ -12,12 +12,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// locatePointer returns the position of the value that a pointer names,
-// including the name if it is a member. For a missing value it returns the
-// object that lacks it, or nil if that is the whole text.
+// locatePointer returns the span of the value that a JSON pointer names. For a
+// member the span includes the name. For a missing value it is that of the
+// enclosing object, or nil if that is the whole text.
 func locatePointer(raw []byte, pointer string) *verdict.Span {
 	for pointer != "" {
-		if at := find(raw, jsontext.Pointer(pointer)); at != nil {
+		if at := findValue(raw, jsontext.Pointer(pointer)); at != nil {
 			return at
 		}
 		pointer = pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
@@ -25,7 +25,7 @@ func locatePointer(raw []byte, pointer string) *verdict.Span {
 	return nil
 }
 
-func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
+func findValue(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	// Computing the pointer of a token takes time in proportion to its depth,
 	// so it is computed only for tokens as deep as the value, or one level

@@ -15,11 +15,11 @@ import (
 // for its own. HTTP+SSE servers with one stream for all clients do this.
 func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	i := slices.IndexFunc(results, (*probed).isSpoken)
-	if r.s.gate.one || i < 0 || r.s.transport() != spec.SSE {
+	if r.s.gate.isSingle || i < 0 || r.s.transport() != spec.SSE {
 		return
 	}
 	if r.overhearsResponses(ctx, results[i]) {
-		r.s.gate.one = true
+		r.s.gate.isSingle = true
 		r.s.discounts.NoteMixing()
 		r.s.notice("a response to one client also reached another, so one session runs at a time")
 	}
@@ -39,12 +39,12 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	first, from := p.conv, p.conv.Record.Len()
 	id := wire.StringID("mcp-conform/apart")
 	if other.Handshake(ctx) != nil || !answered(ctx, other, id) {
-		r.s.end(other, probing, false)
+		r.s.end(other, probeOccasion, false)
 		return false
 	}
 	_ = first.Fence(ctx) // then everything that was sent before this response has arrived
 	p.conv = other
-	r.s.end(first, probing, false)
+	r.s.end(first, probeOccasion, false)
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return e.ResponseTo(id) != nil })
 }
 

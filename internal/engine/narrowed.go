@@ -11,17 +11,17 @@ import (
 // provoke the selected requirements, so a rule may see less than in a whole
 // run. If that run finds nothing, a notice says so.
 
-// narrowed returns a notice that a whole run may show more, or "" if nothing
-// was left out or there is a finding. A quick run says by itself what it leaves
-// out.
-func (r *reporting) narrowed(p *verdict.Report) string {
+// narrowedNotice returns a notice that a whole run may show more. It returns ""
+// if nothing was left out, if there is a finding, or for a quick run, which has
+// its own notice.
+func (r *reporting) narrowedNotice(p *verdict.Report) string {
 	if !p.Narrowed && len(r.o.Selection.Profiles) == 0 || r.o.Quick || p.Incomplete != "" {
 		return ""
 	}
 	all := 0
 	for _, rev := range r.offer.revisions {
 		for i := range r.o.Cases {
-			if c := &r.o.Cases[i]; c.AppliesTo(rev, r.offer.over) && r.offer.isBlocked(c, rev) == "" && r.offer.missing(c, rev) == "" {
+			if c := &r.o.Cases[i]; c.AppliesTo(rev, r.offer.over) && r.offer.whyBlocked(c, rev) == "" && r.offer.whyInapplicable(c, rev) == "" {
 				all++
 			}
 		}

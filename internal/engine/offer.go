@@ -25,8 +25,8 @@ type offer struct {
 	// protected reports whether the server requires a token that the run does not
 	// have. Then handshakeFails is set, and cases that need no conversation run.
 	protected bool
-	// unresponsive is, by revision, why no request is served after the
-	// handshake. The rules then judge the attempt, and every case is blocked.
+	// unresponsive maps a revision to the reason why no request is served after
+	// the handshake. The rules then judge the attempt, and every case is blocked.
 	unresponsive map[spec.Revision]string
 	// isSlow reports whether the run mostly waits for the server, as the probe has shown.
 	isSlow bool
@@ -47,16 +47,17 @@ func (r *offer) blocked(rev spec.Revision) string {
 	return r.unresponsive[rev]
 }
 
-// missing returns why the case does not apply to the transport or the server's offer, or "".
-func (r *offer) missing(c *suite.Case, rev spec.Revision) string {
+// whyInapplicable returns why the case does not apply to the transport or the server's offer, or "".
+func (r *offer) whyInapplicable(c *suite.Case, rev spec.Revision) string {
 	if c.OnlyOver != "" && c.OnlyOver != r.over {
 		return "the case applies only to " + string(c.OnlyOver)
 	}
-	return r.undeclared(c.Needs, rev)
+	return r.whyUndeclared(c.Needs, rev)
 }
 
-// undeclared returns that the server does not declare one of the capabilities, or "".
-func (r *offer) undeclared(capabilities []string, rev spec.Revision) string {
+// whyUndeclared returns a reason that names a capability that the server does not declare, or ""
+// if it declares all of them.
+func (r *offer) whyUndeclared(capabilities []string, rev spec.Revision) string {
 	for _, capability := range capabilities {
 		if offered := r.inventories[rev]; offered != nil && !offered.Declares(capability) {
 			return "the server does not declare " + capability
@@ -66,8 +67,8 @@ func (r *offer) undeclared(capabilities []string, rev spec.Revision) string {
 }
 
 // unresponsiveReason returns why a revision could not be judged although the
-// server speaks it, or "". There need not be a finding for it: over HTTP a refusal may have any
-// reason, and over stdio the responses may come when stdin is closed.
+// server speaks it, or "". There may be no finding that explains it: over HTTP a server may refuse
+// requests for any reason, and over stdio the responses may come only when stdin is closed.
 func (r *offer) unresponsiveReason() string {
 	for _, rev := range r.revisions {
 		switch why := r.unresponsive[rev]; {

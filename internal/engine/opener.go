@@ -105,15 +105,15 @@ func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conver
 	return nil
 }
 
-// reusable holds the conversations of a unit with servers that serve further cases.
+// reusable holds the conversations of a unit whose servers later cases can reuse.
 type reusable struct {
-	left  []*client.Conversation        // by cases that have ended
-	taken []*client.Conversation        // those of the case that runs, or of the unit itself
-	ended map[*client.Conversation]bool // those that no later case can use
+	left  []*client.Conversation        // left by cases that have ended
+	taken []*client.Conversation        // in use by the running case, or by the unit itself
+	ended map[*client.Conversation]bool // that no later case can reuse
 }
 
-// collect moves what the last case leaves to what the next can take. The last case is nil
-// before the first.
+// collect makes the conversations that the last case leaves available to the next one. The last
+// case is nil before the first.
 func (r *reusable) collect(last *suite.Case) {
 	for _, conv := range r.taken {
 		if conv.Alive() && !isSpoiled(conv, last) {
@@ -124,13 +124,13 @@ func (r *reusable) collect(last *suite.Case) {
 	r.taken = nil
 }
 
-// isSpoiled reports whether no other case can continue the conversation: the last case has left
-// it in an unusual state, or its opening got no result.
+// isSpoiled reports whether no other case can continue the conversation, because the last case has
+// left it in an unusual state, or its handshake failed.
 func isSpoiled(conv *client.Conversation, by *suite.Case) bool {
 	return by != nil && by.SpoilsServer || conv.Server().ProtocolVersion == ""
 }
 
-// options adds to the options of a case what the run says about all conversations.
+// options completes the options of a case with those of the run.
 func (o *opener) options(co client.Options) client.Options {
 	if co.Revision == "" {
 		co.Revision = o.revision
@@ -147,7 +147,7 @@ func (o *opener) options(co client.Options) client.Options {
 		co.Pace = o.pace
 	}
 	co.Thorough, co.LeastGrace = o.retry > 0, 0
-	if o.retry > 1 { // what did not recur at once may come late
+	if o.retry > 1 { // a deviation that did not recur in the first retry may come late
 		co.LeastGrace = time.Second
 	}
 	co.SkipQuiet = o.whenReproduced()
@@ -158,7 +158,7 @@ func (o *opener) options(co client.Options) client.Options {
 func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversation, error) {
 	co = o.options(co)
 	resume := o.clock.pause()
-	conv, err := o.s.dialBy(ctx, o.dialer, co)
+	conv, err := o.s.dialWith(ctx, o.dialer, co)
 	resume()
 	if err != nil {
 		o.undialed.Store(true)
@@ -202,7 +202,7 @@ func recordsOf(convs []*client.Conversation) []*transcript.Transcript {
 	return out
 }
 
-// held returns for how long requests of the conversations were held back.
+// held returns how long the client delayed the requests of the conversations, because of a rate limit.
 func (o *opener) held() time.Duration {
 	var all time.Duration
 	for _, c := range o.conversations() {
@@ -278,7 +278,7 @@ func (o *opener) renew(ctx context.Context) {
 }
 
 // whyUnresponsive returns why a server serves no requests after the handshake,
-// or "". One request may get lost; if the next one is lost too, none is served.
+// or "". One request may get lost, so it sends a second one before it gives up.
 func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
 	var r *client.Reply
 	for range 2 {

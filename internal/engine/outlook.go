@@ -15,14 +15,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// An outlook estimates how long a run still takes. A case is expected to take its rounds, at the
-// rates of the server; how much longer or shorter cases really take is learned from those that
-// have ended.
+// An outlook estimates how long a run still takes. The expected time of a case is its number of
+// rounds times the response time of the server. A factor learned from the cases that have ended
+// corrects it.
 type outlook struct {
 	mu      sync.Mutex
 	spans   map[instance]span    // of the cases that have begun, without retries
-	retries []retry              // that are still to do
-	known   map[verdict.Key]bool // the deviations that retries are about
+	retries []retry              // that have not ended
+	known   map[verdict.Key]bool // the deviations for which a retry is expected
 }
 
 // A span is the time in which a case ran, or has run so far.
@@ -124,14 +124,14 @@ func (o *outlook) endRetry(a *attempt) {
 }
 
 const (
-	// enoughEvidence is the part of the expected work that must be done before there is an estimate.
-	enoughEvidence = 0.1
-	// priorWork is the part of the expected work that is assumed to have taken as long as expected,
-	// so that the estimate does not rest on the first cases alone.
+	// minEvidence is the fraction of the expected work that must be done before there is an estimate.
+	minEvidence = 0.1
+	// priorWork is a fraction of the expected work that is assumed to have taken as long as expected,
+	// so that the first cases alone do not determine the estimate.
 	priorWork = 0.05
-	// mostFactor bounds how much a single case changes the expectation of the others.
-	mostFactor = 4
-	// emptyFactor is the part of the expected time below which a case had nothing to do.
+	// maxFactor limits how much a single case changes the expectation of the others.
+	maxFactor = 4
+	// emptyFactor is a fraction of the expected time. A case that took less had nothing to do.
 	emptyFactor = 0.1
 	// retryRounds are the rounds of a retry in addition to those of its case: the handshake and the
 	// lists.
@@ -168,7 +168,7 @@ func (o *outlook) slots(units []*unit, most int) int {
 }
 
 // An experience is the time that the cases took so far. Cases that had nothing to do are counted
-// apart, because they end early: together with the others they would make the rest look short.
+// separately: they end early, and would make the estimate for the others too short.
 type experience struct {
 	took, expected time.Duration // of the cases that had something to do
 	empty          time.Duration // expected of those that had not
@@ -184,7 +184,7 @@ func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) exper
 			if i == 0 && u.sharesConversation { // it opens the conversation
 				cost += rates[u.revision].start
 			}
-			most := mostFactor * (cost + rates[u.revision].start)
+			most := maxFactor * (cost + rates[u.revision].start)
 			e.all += cost
 			s := o.spanOf(u, c)
 			switch d := s.took(); {
@@ -215,9 +215,9 @@ func (e experience) busy() float64 {
 	return (float64(e.expected) + prior) / (float64(e.expected+e.empty) + prior)
 }
 
-// isEnough reports whether there is enough evidence for an estimate.
-func (e experience) isEnough() bool {
-	return float64(e.expected+e.empty) >= enoughEvidence*float64(e.all)
+// isSufficient reports whether there is enough evidence for an estimate.
+func (e experience) isSufficient() bool {
+	return float64(e.expected+e.empty) >= minEvidence*float64(e.all)
 }
 
 // remaining returns how long the run still takes, or 0 if there is too little evidence.
@@ -227,7 +227,7 @@ func (r *execution) remaining() time.Duration {
 	defer o.mu.Unlock()
 	rates := r.s.timing.allRates()
 	e := o.experience(r.plan.units, rates)
-	if !e.isEnough() {
+	if !e.isSufficient() {
 		return 0
 	}
 	expect := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.factor()) }
@@ -236,7 +236,7 @@ func (r *execution) remaining() time.Duration {
 	for _, a := range o.retries {
 		d := expect(a.cost(rates[a.revision]))
 		if !a.began.IsZero() {
-			d = stillTakes(d, a.began)
+			d = remainingTime(d, a.began)
 		}
 		if a.alone {
 			alone += d
@@ -252,7 +252,7 @@ func (r *execution) remaining() time.Duration {
 			switch {
 			case s.hasEnded():
 			case s.hasBegun():
-				l.left += stillTakes(d, s.from)
+				l.left += remainingTime(d, s.from)
 			default:
 				l.left += time.Duration(float64(d) * e.busy())
 			}
@@ -262,14 +262,15 @@ func (r *execution) remaining() time.Duration {
 	return max(left+alone, time.Millisecond)
 }
 
-// stillTakes returns how long what began then still takes. What takes longer than expected may
-// take still longer.
-func stillTakes(expected time.Duration, began time.Time) time.Duration {
+// remainingTime returns how much longer something takes that began at the given time: at least a
+// quarter of the expected time, because the expectation may be too short.
+func remainingTime(expected time.Duration, began time.Time) time.Duration {
 	return max(expected-time.Since(began), expected/4)
 }
 
-// cost returns about how long a retry takes that reproduces its deviations at once: the handshake,
-// the lists and the case, or all cases that shared the conversation if it was in none of them.
+// cost estimates the time of a retry that reproduces its deviations at the first attempt: the
+// handshake, the lists and the case. If the deviations were seen outside of any case, it is the time
+// of all cases that shared the conversation.
 func (a *attempt) cost(r rates) time.Duration {
 	d := r.start + retryRounds*r.response
 	if a.during != nil {
@@ -299,7 +300,7 @@ func (o *outlook) casesSpan() (first, last time.Time) {
 const (
 	// longRun is how long a run must be expected to take before it says anything about its time.
 	longRun = 10 * time.Second
-	// firstOutlook is when it does so at the earliest.
+	// firstOutlook is the earliest time in a run for an estimate.
 	firstOutlook = 3 * time.Second
 )
 
@@ -329,7 +330,7 @@ func (r *execution) showOutlook(ctx context.Context) (stop func()) {
 	return func() { cancel(); showing.Wait() }
 }
 
-// slowStart is the start from which a server counts as slow to start.
+// slowStart is the start time from which a server counts as slow to start.
 const slowStart = 500 * time.Millisecond
 
 // whySlow returns what makes the run slow, as far as it is known, or "".

@@ -57,7 +57,7 @@ func TestRemaining(t *testing.T) {
 						}
 					}
 				})
-				slots := make(chan struct{}, x.s.gate.most)
+				slots := make(chan struct{}, x.s.gate.maxAlive)
 				for i, u := range x.plan.units {
 					slots <- struct{}{}
 					all.Go(func() {
@@ -196,7 +196,7 @@ func TestSlowness(t *testing.T) {
 					&unit{revision: spec.V20251125, sharesConversation: true, cases: []*suite.Case{withRounds("shared.new", 20)}},
 				)
 				x.s.o.Quick = c.quick
-				x.s.gate.one, x.s.o.Jobs = !c.copies, 2
+				x.s.gate.isSingle, x.s.o.Jobs = !c.copies, 2
 				began := time.Now()
 				x.s.timing.waits.all = []wait{{forResponses, began, began.Add(28 * time.Second)}}
 				if c.start > 0 {
@@ -213,7 +213,7 @@ func TestSlowness(t *testing.T) {
 					ended()
 				}
 				<-time.After(c.took - time.Since(began))
-				if diff := cmp.Diff(c.want, x.slowness(c.took, c.ended)); diff != "" {
+				if diff := cmp.Diff(c.want, x.slowRunNotice(c.took, c.ended)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			})

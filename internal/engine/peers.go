@@ -39,7 +39,7 @@ const (
 // to another session. A candidate that recurs only here is a warning at most,
 // because isolation between sessions is a derived requirement.
 func (r *confirmation) confirmAmongPeers(ctx context.Context) {
-	if r.s.transport() == spec.Stdio || r.s.gate.one || r.s.discounts.MixesResponses() {
+	if r.s.transport() == spec.Stdio || r.s.gate.isSingle || r.s.discounts.MixesResponses() {
 		return
 	}
 	var open []*candidate
@@ -74,15 +74,15 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 		d, stop = sharer.Fresh()
 	}
 	defer stop()
-	beside, end := context.WithCancel(ctx)
+	peersCtx, stopPeers := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer end()
+	defer stopPeers()
 	for _, p := range peers {
 		running.Go(func() {
-			for beside.Err() == nil {
+			for peersCtx.Err() == nil {
 				u := &unit{revision: p.revision, cases: []*suite.Case{p.testCase}, sharesConversation: p.testCase.SharesConversation, takesInventory: p.testCase.SharesConversation, ownProcess: true, peerDialer: d}
-				r.run(beside, u)
+				r.run(peersCtx, u)
 				u.dropRecords()
 			}
 		})
@@ -107,9 +107,9 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	}
 }
 
-// unsolicitedEvent returns the event of a message that no request of the
-// session led to, if the candidate is about one, otherwise nil. A list_changed
-// notification may go to all clients.
+// unsolicitedEvent returns the event of the message that the candidate is about
+// if no request of the session led to it, otherwise nil. A list_changed
+// notification does not count, because it may go to all clients.
 func (c *candidate) unsolicitedEvent() *transcript.Event {
 	if c.record == nil || len(c.At) == 0 {
 		return nil

@@ -8,10 +8,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// A plan is what a run will do: the opinions that it wants, and the cases that it runs for them.
+// A plan is what a run will do: the opinions that are selected (see pair), and the cases that the
+// run needs for them.
 type plan struct {
 	units                []*unit        // in the order in which they start
-	casePairs, rulePairs []pair         // the selected opinions of cases, and those of rules
+	casePairs, rulePairs []pair         // the selected opinions of cases and of rules
 	areas                map[string]int // the number of cases in the units, by area
 	leftOut              int            // cases that a quick run left out
 }
@@ -25,7 +26,7 @@ func (p *plan) total() int {
 	return n
 }
 
-// isEmpty reports whether no opinion is wanted.
+// isEmpty reports whether no opinion is selected.
 func (p *plan) isEmpty() bool { return len(p.casePairs) == 0 && len(p.rulePairs) == 0 }
 
 // leavesOutAll reports whether a quick run leaves out every selected case that
@@ -45,7 +46,7 @@ type planner struct {
 	slots int // the most servers, or sessions with one server, at once
 	// singleProcess reports whether no case can have a process of its own.
 	singleProcess bool
-	// rates returns the rates in each revision so far: lanes that are opened change them.
+	// rates returns the current rates in each revision. Opening a lane changes them.
 	rates func() map[spec.Revision]rates
 	// openLane opens one more conversation to share; it returns nil if the server does not serve it.
 	openLane func(context.Context, spec.Revision) *sharedConversation
@@ -56,8 +57,8 @@ func newPlanner(s *session, offered *offer) *planner {
 	return &planner{o: &s.o, offer: offered, slots: s.gate.slots(), singleProcess: s.hasSingleProcess(), rates: s.timing.allRates, openLane: s.openLane}
 }
 
-// plan groups the selected cases that apply into units, and brings those into order. The
-// run's time ends with ctx.
+// plan groups the selected cases that apply into units, and orders the units. The deadline of ctx
+// is the run's time limit.
 func (p *planner) plan(ctx context.Context) *plan {
 	out := &plan{areas: map[string]int{}}
 	var waiting, own, exclusive []*unit
@@ -77,7 +78,7 @@ func (p *planner) plan(ctx context.Context) *plan {
 			wanted[each.caseIndex] = true
 		}
 		for _, c := range p.casesToRun(rev, wanted, ruled) {
-			if p.offer.isBlocked(c, rev) != "" || p.offer.missing(c, rev) != "" {
+			if p.offer.whyBlocked(c, rev) != "" || p.offer.whyInapplicable(c, rev) != "" {
 				continue
 			}
 			if p.o.leavesOut(c) {
@@ -111,10 +112,9 @@ func (p *planner) plan(ctx context.Context) *plan {
 	return out
 }
 
-// casesToRun returns the cases whose opinion is wanted, and those that provoke what a
-// selected rule judges. If there are none, although rules are selected, it returns the
-// cases that share a conversation: the rules alone would see hardly more than the
-// opening, and call that kept.
+// casesToRun returns the selected cases, and those that provoke what a selected rule judges. If
+// there are none, although rules are selected, it returns the cases that share a conversation:
+// otherwise the rules would see little more than the handshake, and report the requirement as kept.
 func (p *planner) casesToRun(rev spec.Revision, wanted map[int]bool, ruled bool) []*suite.Case {
 	var selected, sharing []*suite.Case
 	for i := range p.o.Cases {

@@ -37,14 +37,14 @@ type probed struct {
 	reply    *client.Reply
 	err      error  // why the server could not be started
 	chosen   string // the version in the response
-	// misdirected reports whether the server announced an endpoint to which no
-	// client can send; the rules judge that.
+	// misdirected reports whether the server announced an HTTP+SSE endpoint to
+	// which no client can send; the rules judge that.
 	misdirected bool
 	// failed reports whether the server accepted initialize and did not serve
 	// it; the rules judge that.
 	failed bool
 	// protected reports whether the server requires a token that the run does not
-	// have; the cases that need none judge that.
+	// have; the cases that need no token judge that.
 	protected bool
 }
 
@@ -53,10 +53,10 @@ func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) && !p.p
 // isUnanswered reports whether there was no response at all.
 func (p *probed) isUnanswered() bool { return p.conv == nil || !p.reply.Answered() }
 
-// isCrowdedOut reports whether there was no response, and other running servers
-// may be the reason. They are not the reason if the server runs but stays
-// silent.
-func (p *probed) isCrowdedOut() bool {
+// mayLackResources reports whether there was no response and other running
+// servers may be the reason, because they hold a port or a lock. They are not the
+// reason if the server runs but stays silent.
+func (p *probed) mayLackResources() bool {
 	return p.isUnanswered() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
 }
 
@@ -83,7 +83,7 @@ func (r *prober) probe(ctx context.Context) error {
 
 func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) error {
 	pass := r.s.gate.enter(false, 0)
-	first, err := r.askFirst(ctx, wanted[0])
+	first, err := r.openFirst(ctx, wanted[0])
 	results := []*probed{first}
 	if err != nil {
 		r.closeAll(results)
@@ -95,24 +95,24 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) err
 		return r.settleProbe(ctx, pass, results)
 	}
 	if !r.s.o.wantsNewestAlone() || !first.isSpoken() || len(r.s.o.pairs(first.revision)) == 0 {
-		results = append(results, r.askConcurrently(ctx, wanted[1:], first)...)
+		results = append(results, r.openConcurrently(ctx, wanted[1:], first)...)
 	}
-	if slices.ContainsFunc(results, (*probed).isCrowdedOut) {
-		results = r.retryAlone(ctx, results)
+	if slices.ContainsFunc(results, (*probed).mayLackResources) {
+		results = r.reopenAlone(ctx, results)
 	}
-	results = r.alsoStateless(ctx, results)
+	results = r.addStateless(ctx, results)
 	if r.s.o.wantsNewestAlone() {
 		results = r.newestSpoken(results)
 	}
 	return r.settleProbe(ctx, pass, results)
 }
 
-// askFirst sends the opening request of the first revision. The error says why
+// openFirst sends the opening request of the first revision. The error says why
 // the server cannot be used.
-func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
+func (r *prober) openFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
 	limit := max(r.s.o.StartTimeout, r.s.o.FirstStart)
-	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.s.o.Progress.Waiting)
-	first := r.askOne(ctx, rev, limit, nil)
+	stop := ReportWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.s.o.Progress.Waiting)
+	first := r.openOne(ctx, rev, limit, nil)
 	stop()
 	first.protected = first.asksForToken()
 	switch {
@@ -157,34 +157,34 @@ func (r *prober) failsInitialize(p *probed) bool {
 // breaksRequirement reports whether the conversation of p shows that a
 // requirement is broken.
 func (r *prober) breaksRequirement(p *probed, requirement string) bool {
-	return slices.ContainsFunc(r.s.judgedBy(p.conv), func(result rules.Result) bool {
+	return slices.ContainsFunc(r.s.ruleResults(p.conv), func(result rules.Result) bool {
 		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 			return d.Requirement == requirement && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
 		})
 	})
 }
 
-// askConcurrently sends the opening request of each further revision to a
-// server of its own, concurrently. The first revision has shown that the server
+// openConcurrently sends the opening requests of the other revisions, each to
+// its own server, concurrently. The first revision has shown that the server
 // responds.
-func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
+func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
 	if len(revisions) == 0 {
 		return nil
 	}
 	what := fmt.Sprintf("the server's first response in %s", names(revisions, ", "))
-	defer SayWaiting(what, cmp.Or(r.s.o.StartTimeout, client.DefaultStartTimeout), r.s.o.Progress.Waiting)()
+	defer ReportWaiting(what, cmp.Or(r.s.o.StartTimeout, client.DefaultStartTimeout), r.s.o.Progress.Waiting)()
 	control := &starts{session: r.s, revision: first.revision, dialer: r.s.o.Dialer}
 	out := make([]*probed, len(revisions))
 	var wg sync.WaitGroup
 	for i, rev := range revisions {
-		wg.Go(func() { out[i] = r.askOne(ctx, rev, r.s.o.StartTimeout, control) })
+		wg.Go(func() { out[i] = r.openOne(ctx, rev, r.s.o.StartTimeout, control) })
 	}
 	wg.Wait()
 	return out
 }
 
-// askOne sends the opening request of one revision; control may be nil.
-func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
+// openOne sends the opening request of one revision; control may be nil.
+func (r *prober) openOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.s.o.clientOptions(rev)
 	co.StartTimeout, co.Pace, co.Starts = start, r.s.timing.paces[rev], control
@@ -203,28 +203,27 @@ func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Durat
 	return p
 }
 
-// retryAlone repeats the opening request, with no other server running, in each
-// revision that got no response while others were probed. If that helps, two
-// servers are started once more: only if they fail again, servers run one at a
-// time from then on. Otherwise the first failure was chance, and servers run
-// concurrently.
-func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
+// reopenAlone repeats the opening request, with no other server running, in each
+// revision that got no response while others were probed. If that gets a
+// response, it starts two servers at once again: if that fails again, servers
+// run one at a time from then on; otherwise they run concurrently.
+func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
 	tried := r.s.sharesProcess() // a shared process has no second copy
 	var why string
 	for i, p := range results {
-		if !p.isCrowdedOut() {
+		if !p.mayLackResources() {
 			continue
 		}
-		results[i] = r.askOne(ctx, p.revision, r.s.o.StartTimeout, nil)
+		results[i] = r.openOne(ctx, p.revision, r.s.o.StartTimeout, nil)
 		if !tried && !results[i].isUnanswered() {
 			tried = true
 			why = r.whyNoSecondCopy(ctx, results[i])
-			r.s.gate.one = why != ""
+			r.s.gate.isSingle = why != ""
 		}
 		r.closeAll(results[i : i+1])
 	}
-	if r.s.gate.one {
+	if r.s.gate.isSingle {
 		r.s.notice("a second copy of the server " + why + ", so one runs at a time")
 		return results
 	}
@@ -234,7 +233,7 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 			continue
 		}
 		wg.Go(func() {
-			again := r.askOne(ctx, p.revision, r.s.o.StartTimeout, nil)
+			again := r.openOne(ctx, p.revision, r.s.o.StartTimeout, nil)
 			if !again.isSpoken() {
 				r.closeAll([]*probed{again})
 				return
@@ -246,10 +245,10 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	return results
 }
 
-// whyNoSecondCopy returns what kept two copies of the server from running at
-// once, or "".
+// whyNoSecondCopy returns why two copies of the server cannot run at once, or
+// "". The text follows the words "a second copy of the server".
 func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
-	second := r.askOne(ctx, first.revision, r.s.patience(), nil)
+	second := r.openOne(ctx, first.revision, r.s.patience(), nil)
 	r.closeAll([]*probed{second})
 	switch {
 	case ctx.Err() != nil:
@@ -290,7 +289,7 @@ func (r *prober) closeAll(results []*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
 		if p.conv != nil {
-			wg.Go(func() { r.s.end(p.conv, probing, false) })
+			wg.Go(func() { r.s.end(p.conv, probeOccasion, false) })
 		}
 	}
 	wg.Wait()

@@ -36,8 +36,8 @@ func needsToken(events []*transcript.Event) bool {
 	return false
 }
 
-// isBlocked returns why the case can't run in the revision, or "".
-func (r *offer) isBlocked(c *suite.Case, rev spec.Revision) string {
+// whyBlocked returns why the case can't run in the revision, or "".
+func (r *offer) whyBlocked(c *suite.Case, rev spec.Revision) string {
 	if r.protected && c.Unauthenticated {
 		return ""
 	}

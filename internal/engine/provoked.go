@@ -14,16 +14,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// unseen is the reason if nothing was sent that could have shown the
-// requirement. If something was, the reason says what came instead.
+// unseen is the reason if nothing was sent that could have shown whether the
+// requirement is kept.
 const unseen = "mcp-conform sent nothing that could show it"
 
 // unshown is the reason if a case ended without an observation of one of its
 // requirements.
 const unshown = "no message of the case could show it"
 
-// explainOutcomes replaces the reason of a verdict that was not observed
-// although a case provoked it: it says what the server did.
+// explainOutcomes replaces the reason of the verdict "not observed" on a
+// requirement that a case provoked: the new reason says what the server did.
 func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved || v.Gap != verdict.NeverCameUp && v.Gap != verdict.NothingSaid {
 		return
@@ -50,17 +50,16 @@ func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 	}
 }
 
-// mostNamed limits how many methods of a case are listed.
-const mostNamed = 4
+// maxNamedMethods limits how many methods of a case are listed.
+const maxNamedMethods = 4
 
 // handshakeOrFence are the methods that every case sends, so they do not describe a case.
 var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.MethodDiscover}
 
 // exchangesOf lists what the case sent after the handshake, and the outcomes:
 // "tools/call (result, error -32602), DELETE (status 405)". Equal runs return
-// the same text: cancelled requests and streams that the client closed before their
-// response, whose outcome depends on time, are left out, and so are the methods of
-// fences, whose number does.
+// the same text, so whatever depends on time is left out: cancelled requests, streams
+// that the client closed before their response, and the requests of fences.
 func (u *unit) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range u.results.conversations {
@@ -96,7 +95,7 @@ func (o outcomes) read(d *transcript.Dialogue) {
 func (o outcomes) String() string {
 	methods := slices.Sorted(maps.Keys(o))
 	var said []string
-	for _, m := range methods[:min(len(methods), mostNamed)] {
+	for _, m := range methods[:min(len(methods), maxNamedMethods)] {
 		said = append(said, m+" ("+strings.Join(slices.Sorted(slices.Values(o[m])), ", ")+")")
 	}
 	if len(methods) > len(said) {

@@ -10,10 +10,10 @@ import (
 )
 
 // A quick run judges one revision and runs the cases that share a conversation. A whole run reports
-// all its findings too. But a requirement that looks kept may be broken in the traffic of a case
-// that did not run, so a quick run reports a requirement as kept only if all cases that judge or
-// provoke it ran. It leaves out what rules judge in every message, such as the ids of responses,
-// because any case may break that. What it finds about such a requirement it still reports.
+// all of its findings too. But the traffic of a case that did not run may break a requirement that
+// looks kept. So a quick run reports a requirement as kept only if all cases that judge or provoke
+// it ran. It never reports requirements as kept that rules judge in every message, such as the ids
+// of responses, because any case may break those; it still reports findings about them.
 
 // wantsNewestAlone reports whether only the newest revision that the server
 // speaks is judged.
@@ -40,9 +40,9 @@ func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !isQuick(c) 
 // isQuick reports whether quick runs run the case.
 func isQuick(c *suite.Case) bool { return c.SharesConversation || c.Quick }
 
-// leaveOut marks the verdicts, which count no findings yet, on requirements that
-// a quick run can't call kept. It returns the findings without notes, because a
-// whole run may find something more severe.
+// leaveOut marks the verdicts on requirements that a quick run can't report as
+// kept. Findings have not been added to the verdicts yet. It returns the findings
+// without notes, because a whole run may find something more severe.
 func (r *reporting) leaveOut(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
 	if r.plan.leftOut == 0 {
 		return findings
@@ -67,13 +67,13 @@ func (r *reporting) leaveOut(verdicts []verdict.Verdict, findings []verdict.Find
 	return slices.DeleteFunc(findings, func(f verdict.Finding) bool { return f.Outcome == verdict.Note })
 }
 
-// whyLeftOut returns why a case that quick runs leave out may break a requirement that
-// was seen kept, or "".
+// whyLeftOut returns why a requirement that looks kept in a quick run may be broken in a whole
+// run, or "".
 func (r *offer) whyLeftOut(o *Options, p verdict.Place) string {
 	isAsked := false
 	for i := range o.Cases {
 		c := &o.Cases[i]
-		if !c.Touches(p.Requirement) || !c.AppliesTo(p.Revision, p.Transport) || r.missing(c, p.Revision) != "" {
+		if !c.Touches(p.Requirement) || !c.AppliesTo(p.Revision, p.Transport) || r.whyInapplicable(c, p.Revision) != "" {
 			continue
 		}
 		if !isQuick(c) {

@@ -19,8 +19,8 @@ const (
 	// contextQuoted how many bytes of each.
 	maxContext    = 12
 	contextQuoted = 512
-	// beginning is how many of those are the first of the conversation, and
-	// following how many may come after the evidence.
+	// beginning is how many of those are taken from the start of the conversation,
+	// and following how many from after the evidence.
 	beginning = 3
 	following = 2
 	// contextRead is the size above which a context event is listed but not
@@ -43,7 +43,7 @@ func (r *quoter) quoteCandidate(c *candidate) (evidence, context []verdict.Evide
 	return quoteReadable(c.record.From(0), &c.Deviation, r.redactor, r.isReadable)
 }
 
-// longRead is how many bytes of events longer than contextRead a report
+// longRead limits how many bytes of events longer than contextRead a report
 // searches for secrets.
 const longRead = 8 << 20
 
@@ -151,14 +151,14 @@ func quotedPositions(events []*transcript.Event, at []int) (positions []int, off
 	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
 }
 
-// sentBefore is how many of the last frames sent explain the exit of a server.
-const sentBefore = 2
+// sentBeforeExit is how many of the last frames sent explain the exit of a server.
+const sentBeforeExit = 2
 
 // explainEnd returns the positions of the last frames sent before the server
 // exited, and of its last stderr output.
 func explainEnd(events []*transcript.Event, end int) []int {
 	var out []int
-	for i := end - 1; i >= 0 && len(out) < sentBefore; i-- {
+	for i := end - 1; i >= 0 && len(out) < sentBeforeExit; i-- {
 		if events[i].Kind == transcript.Sent {
 			out = append(out, i)
 		}
@@ -298,9 +298,9 @@ func headerIn(head, name string) *verdict.Span {
 	return out
 }
 
-// findOffense finds the offending bytes of a frame: those that the deviation
-// points at, else the only place where Seen occurs, else where the frame is not
-// JSON.
+// findOffense finds the offending bytes of a frame: those that the pointer of the
+// deviation names, else the only place where Seen occurs, else the first syntax
+// error. It returns nil if the whole frame is offending.
 func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
 		if at := locatePointer(e.Raw, d.Pointer); at != nil {
@@ -353,11 +353,11 @@ func quotedIn(seen string) []string {
 		out = append(out, rest[from:to+1])
 		rest = rest[to+1:]
 	}
-	out = slices.DeleteFunc(out, func(s string) bool { return len(s) < leastMarked })
+	out = slices.DeleteFunc(out, func(s string) bool { return len(s) < minMarkedText })
 	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return out
 }
 
-// leastMarked is the length of the shortest text that is searched for: a digit
+// minMarkedText is the length of the shortest text that is searched for: a digit
 // or "" occurs everywhere.
-const leastMarked = 3
+const minMarkedText = 3

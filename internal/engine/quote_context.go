@@ -9,8 +9,8 @@ import (
 
 // contextOf returns the positions of the events that are shown in addition to
 // the given ones: the first events, those before each of the given, and a few
-// after the last of them. "Before" and "after" are in exchange order, in which they
-// are returned, too: which of several responses comes first depends on time.
+// after the last of them. They are chosen and returned in exchange order, because
+// the order in which concurrent responses arrive depends on time.
 func contextOf(events []*transcript.Event, at []int) []int {
 	order := inExchangeOrder(events)
 	place := make([]int, len(events)) // in order, by position

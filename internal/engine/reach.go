@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Commands other than run use these functions, so that they report a server
-// that cannot be used with the same errors as a run.
+// Commands other than run use these functions, so that they report the same
+// errors as a run if the server cannot be used.
 
 // Reach sends the server the opening request of the newest requested revision.
 // It returns the error with which a run would end, or nil if there was any
@@ -18,15 +18,15 @@ func Reach(ctx context.Context, o Options) error {
 	r := newProber(newSession(o))
 	defer r.s.gate.drain()
 	pass := r.s.gate.enter(false, 0)
-	first, err := r.askFirst(ctx, o.wanted()[0])
+	first, err := r.openFirst(ctx, o.wanted()[0])
 	r.closeAll([]*probed{first})
 	pass.finishWork()
 	pass.leave()
 	return err
 }
 
-// Unspoken returns why no script can be played in any of the revisions, or nil if
-// one can be in one of them.
+// Unspoken returns an error that says why no script can be played in any of the
+// revisions, or nil if one of them works.
 func Unspoken(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))
@@ -38,7 +38,7 @@ func Unspoken(ctx context.Context, o Options) error {
 	if r.offer.handshakeFails != "" {
 		return &UnreachableError{Reason: r.offer.handshakeFails, Advice: "mcp-conform run judges the attempt"}
 	}
-	// A run judges a result of server/discover that lists nothing; a script needs more.
+	// A run can judge a server/discover result that lists no version, but a script can't be played.
 	stateless := spec.V20260728
 	if slices.Equal(r.offer.revisions, []spec.Revision{stateless}) && !r.offer.inventories[stateless].Server.Lists(stateless) {
 		return &NothingJudgedError{"the server does not speak 2026-07-28: server/discover does not list it"}

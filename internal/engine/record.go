@@ -23,8 +23,8 @@ type Recorded struct {
 	Events   []*transcript.Event // must not be altered
 }
 
-// probing is the occasion of conversations without a case.
-const probing = "probe"
+// probeOccasion is the occasion of conversations without a case.
+const probeOccasion = "probe"
 
 // occasion returns the occasion of a conversation of the unit.
 func (u *unit) occasion(c *client.Conversation) string {

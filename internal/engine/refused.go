@@ -42,7 +42,7 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 	if r.stream != nil && r.stream.End != nil && r.stream.Succeeded() && r.stream.Ended() != transcript.Dropped {
 		if _, named := endpoint(r.stream); named {
 			return &UnreachableError{
-				Reason: "the event stream ended" + ifAny(": ", r.stream.End.Detail),
+				Reason: "the event stream ended" + prefixUnlessEmpty(": ", r.stream.End.Detail),
 				Advice: "keep the stream open as long as the client does: it carries all of the server's messages",
 			}
 		}
@@ -71,7 +71,7 @@ func (r *refusal) requestName() string {
 	return "a POST"
 }
 
-const checkPeer = "check that an MCP server listens at this URL"
+const checkURLAdvice = "check that an MCP server listens at this URL"
 
 func (r *refusal) explain() (reason, advice string) {
 	switch status := r.Status(); {
@@ -127,7 +127,7 @@ func (r *refusal) explainNoResponse() (reason, advice string) {
 	default:
 		return fmt.Sprintf("%s: the time ran out %s", reason, detail), reachAdvice(obstacle)
 	}
-	return reason, checkPeer + "; a slow server needs --start-timeout"
+	return reason, checkURLAdvice + "; a slow server needs --start-timeout"
 }
 
 // serverURL returns the URL of the server.
@@ -177,7 +177,7 @@ func (r *refusal) streamOpened() (reason, advice string) {
 		}
 		return reason + ", because it is another origin", "name a URI of the stream's origin: another one would receive the client's credentials"
 	case r.End != nil && r.Ended() != transcript.Dropped:
-		return "the event stream ended before it named an endpoint" + ifAny(": ", r.End.Detail), advice
+		return "the event stream ended before it named an endpoint" + prefixUnlessEmpty(": ", r.End.Detail), advice
 	}
 	return fmt.Sprintf("on the event stream no endpoint event came within %v", r.waited), advice
 }

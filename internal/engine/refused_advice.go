@@ -18,9 +18,9 @@ func (r *refusal) peerAdvice(obstacle transcript.Obstacle) string {
 	case obstacle == transcript.SpeaksTLS:
 		return "give the URL with https://"
 	case r.isProxied():
-		return checkPeer + "; the request went through the proxy that HTTP_PROXY names"
+		return checkURLAdvice + "; the request went through the proxy that HTTP_PROXY names"
 	default:
-		return checkPeer + ", and read its log"
+		return checkURLAdvice + ", and read its log"
 	}
 }
 
@@ -40,7 +40,7 @@ func reachAdvice(obstacle transcript.Obstacle) string {
 	case transcript.NoTLS:
 		return "check that the port is one for https; a server without TLS needs a URL with http://"
 	case transcript.NoHost:
-		return "check the spelling of the host in the URL"
+		return "check the spelling of the host name in the URL"
 	default:
 		return "check that the server runs, and the URL"
 	}
@@ -61,23 +61,23 @@ func (r *refusal) statusAdvice(status int) string {
 	case r.looksStreamable(status):
 		return "it looks like Streamable HTTP, which refuses a GET without a session: omit --transport, or give --transport http"
 	case r.looksLegacy(status):
-		return "it looks like HTTP+SSE, which is opened by a GET: omit --transport, or give --transport sse; otherwise check the path (" + r.target() + " was asked)"
+		return "it looks like HTTP+SSE, which is opened by a GET: omit --transport, or give --transport sse; otherwise check the path (" + r.target() + " was requested)"
 	case (status == 404 || status == 405) && r.stream != nil && r.Exchange != r.stream:
 		return "let the endpoint event name a URI that accepts messages; it named one that leads to " + r.target()
 	case status == 404, status == 405:
-		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was asked)"
+		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was requested)"
 	case status == 400 && namesVersion(r.bodyStart()) && !r.RequestHead().Has("MCP-Protocol-Version"):
 		return "accept initialize without the header MCP-Protocol-Version: clients send it only after the handshake"
 	case status/100 == 3:
 		return r.redirectAdvice(status)
 	case status == 429:
-		return "the server limits requests, and mcp-conform has given up (it waits a minute at most): try later, or raise its limit" + ifAny("; its Retry-After is ", head.Get("Retry-After"))
+		return "the server limits requests, and mcp-conform has given up (it waits a minute at most): try later, or raise its limit" + prefixUnlessEmpty("; its Retry-After is ", head.Get("Retry-After"))
 	case status >= 502 && status <= 504:
 		return "check that the server itself runs behind the proxy"
 	case status/100 == 5:
 		return "read the server's log"
 	default:
-		return "let the server accept an initialize request with application/json and text/event-stream in Accept" + ifAny("; its Allow header is ", head.Get("Allow"))
+		return "let the server accept an initialize request with application/json and text/event-stream in Accept" + prefixUnlessEmpty("; its Allow header is ", head.Get("Allow"))
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *refusal) refusesToken() bool {
 	return (status == 401 || status == 403) && r.RequestHead().Has("Authorization")
 }
 
-// asks returns for what the server asks, as the end of an advice, or "".
+// asks returns the WWW-Authenticate header of the response as the end of an advice, or "".
 func (r *refusal) asks() string {
 	asks := ""
 	if head := r.ResponseHead(); head != nil {
@@ -121,7 +121,7 @@ func (r *refusal) looksLegacy(status int) bool {
 	return strings.HasSuffix(strings.TrimSuffix(path, "/"), "/sse")
 }
 
-func ifAny(before, text string) string {
+func prefixUnlessEmpty(before, text string) string {
 	if text == "" {
 		return ""
 	}

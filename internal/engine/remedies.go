@@ -17,18 +17,18 @@ import (
 const (
 	// slowRun is the duration from which a run says where its time went.
 	slowRun = 20 * time.Second
-	// worthwhile is the part of the time that a setting must save to be named.
-	worthwhile = 0.2
+	// minSaving is the fraction of the time that a setting must save to be named.
+	minSaving = 0.2
 	// shortTimeout is long enough for most servers.
 	shortTimeout = 2 * time.Second
-	// muchMissed is the part of the time that waits without a response must take for --timeout to
-	// be named.
-	muchMissed = 0.25
+	// missedShare is the fraction of the time that must be spent waiting for missing responses for
+	// --timeout to be named.
+	missedShare = 0.25
 )
 
-// slowness returns where the time of a slow run went, and what would make it faster; "" for a
-// run that was not slow. ended says why the run ended early; "" if it did not.
-func (r *execution) slowness(took time.Duration, ended string) string {
+// slowRunNotice says where the time of a slow run went, and which settings would make it faster. It
+// returns "" for a run that was not slow. ended says why the run ended early; "" if it did not.
+func (r *execution) slowRunNotice(took time.Duration, ended string) string {
 	if took < slowRun || len(r.plan.units) == 0 {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (r *execution) slowness(took time.Duration, ended string) string {
 	if len(parts) > 0 {
 		out += ", of which the run waited " + strings.Join(parts, ", ")
 	}
-	if ended != "" { // what was not judged might have taken any time
+	if ended != "" { // how long the rest would have taken is not known
 		return out
 	}
 	first, last := r.outlook.casesSpan()
@@ -63,8 +63,8 @@ func (r *execution) slowness(took time.Duration, ended string) string {
 	return out
 }
 
-// remedies returns the settings that would make a run that takes the given time, and its cases a
-// part of it, faster. The probe and the retries are expected to take as long as in this run.
+// remedies returns the settings that would make a run faster. took is the time of the run, and cases
+// the part of it during which cases run. The rest is expected to take as long with other settings.
 func (r *execution) remedies(took, cases time.Duration) []string {
 	newest := r.offer.newest()
 	all := func(*unit, *suite.Case) bool { return true }
@@ -74,9 +74,9 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	var out []string
 	// saves reports whether the run would take clearly less time than now.
 	saves := func(then time.Duration) bool {
-		share := then.Seconds() / max(now, leastResponse).Seconds()
+		share := then.Seconds() / max(now, minResponseTime).Seconds()
 		d := took - cases + time.Duration(share*float64(cases))
-		return d.Seconds() <= (1-worthwhile)*took.Seconds()
+		return d.Seconds() <= (1-minSaving)*took.Seconds()
 	}
 	if !r.s.o.Quick && len(r.s.o.Revisions) == 0 && len(r.offer.revisions) > 1 && saves(r.timeOf(isNewest)) {
 		out = append(out, fmt.Sprintf("--revision %s judges one of %d revisions", newest, len(r.offer.revisions)))
@@ -86,10 +86,10 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 			out = append(out, fmt.Sprintf("--quick judges at most %d of %d requirements", quick, all))
 		}
 	}
-	if r.s.timing.rates(newest).start >= slowStart && !r.s.gate.one {
+	if r.s.timing.rates(newest).start >= slowStart && !r.s.gate.isSingle {
 		out = append(out, fmt.Sprintf("--jobs %d starts more servers at once", 2*r.s.o.Jobs))
 	}
-	if d := r.s.timing.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && cmp.Or(r.s.o.Timeout, client.DefaultTimeout) > shortTimeout {
+	if d := r.s.timing.waits.spent()[forNothing]; d.Seconds() >= missedShare*took.Seconds() && cmp.Or(r.s.o.Timeout, client.DefaultTimeout) > shortTimeout {
 		out = append(out, fmt.Sprintf("--timeout %v ends the waits for responses that don't come", shortTimeout))
 	}
 	return out
@@ -119,13 +119,13 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 	})
 }
 
-// quickRequirements returns how many of the requirements that the run may judge a quick run
-// judges, and how many there are. The newest revision is that of the quick run.
+// quickRequirements returns how many requirements a quick run would judge, in the newest revision,
+// and how many this run may judge.
 func (r *execution) quickRequirements(newest spec.Revision) (quick, all int) {
 	isQuick := map[string]bool{}
 	for _, pairs := range [][]pair{r.plan.casePairs, r.plan.rulePairs} {
 		for _, p := range pairs {
-			if p.caseIndex >= 0 && r.offer.missing(&r.s.o.Cases[p.caseIndex], p.revision) != "" || r.offer.undeclared(p.requirement.ServerNeeds(), p.revision) != "" {
+			if p.caseIndex >= 0 && r.offer.whyInapplicable(&r.s.o.Cases[p.caseIndex], p.revision) != "" || r.offer.whyUndeclared(p.requirement.ServerNeeds(), p.revision) != "" {
 				continue
 			}
 			id := p.requirement.ID

@@ -17,8 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// reporting is the last stage of a run: it combines the results of the others. It reaches no
-// server.
+// reporting is the last stage of a run: it combines the results of the other stages. It does not
+// connect to the server.
 type reporting struct {
 	o        *Options // without a dialer
 	offer    *offer
@@ -68,7 +68,7 @@ func (r *execution) stats(ended string) verdict.Stats {
 		Servers: int(c.starts.Load()), Sessions: int(c.sessions.Load()), Requests: int(c.requests.Load()),
 		Cases: r.tally.ran, Messages: int(c.messages.Load()),
 	}
-	out.Slow = r.slowness(out.Took, ended)
+	out.Slow = r.slowRunNotice(out.Took, ended)
 	return out
 }
 
@@ -95,7 +95,7 @@ func (r *reporting) report() *verdict.Report {
 		r.explainOutcomes(v)
 	}
 	r.shareSightings(p)
-	if n := r.narrowed(p); n != "" {
+	if n := r.narrowedNotice(p); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
 	if p.Narrowed && p.Incomplete == "" && len(r.o.Selection.Profiles) > 0 {
@@ -124,7 +124,7 @@ func (r *reporting) head() verdict.Report {
 	return p
 }
 
-// review leaves out what a run that ended early, or a quick one, can't say.
+// review leaves out what a run that ended early, or a quick one, can't prove.
 func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
 	if r.ended != "" {
 		r.leaveOutUnfinished(verdicts)
@@ -132,8 +132,8 @@ func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Findin
 	return r.leaveOut(verdicts, findings)
 }
 
-// dropVoid drops the deviations and the observations of cases that a discount voids, as it knows the
-// whole run. What was reproduced counts.
+// dropVoid drops the deviations and observations that a discount voids now that the whole run is
+// known. Deviations that were reproduced stay.
 func (r *reporting) dropVoid() {
 	for _, u := range r.plan.units {
 		if u.sharesConversation {
@@ -215,9 +215,9 @@ func (r *reporting) addFindings(b *verdict.Builder) {
 func (r *reporting) addOpinions(b *verdict.Builder) {
 	for _, p := range r.plan.casePairs {
 		place := r.offer.place(p.requirement.ID, p.revision)
-		if reason := r.offer.isBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
+		if reason := r.offer.whyBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
-		} else if reason := r.offer.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
+		} else if reason := r.offer.whyInapplicable(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case ran"})
@@ -226,7 +226,7 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 	undeclared := map[verdict.OpinionKey]bool{}
 	for _, p := range r.plan.rulePairs {
 		place := r.offer.place(p.requirement.ID, p.revision)
-		if reason := r.offer.undeclared(p.requirement.ServerNeeds(), p.revision); reason != "" {
+		if reason := r.offer.whyUndeclared(p.requirement.ServerNeeds(), p.revision); reason != "" {
 			undeclared[verdict.OpinionKey{Place: place, Judge: p.judge}] = true
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {

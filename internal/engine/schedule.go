@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// rates are how long a server takes. Together with the rounds of a case they say about how long
-// the case takes.
+// rates are the typical times of a server. Together with the number of rounds of a case they give
+// an estimate of how long the case takes.
 type rates struct {
 	response time.Duration // to respond to a request
 	start    time.Duration // to start, over stdio
@@ -20,16 +20,17 @@ type rates struct {
 }
 
 const (
-	// leastResponse is the time of a round with a server that responds at once: the client works, too.
-	leastResponse = time.Millisecond
+	// minResponseTime is the least time of a round: even if the server responds at once, the client
+	// needs time.
+	minResponseTime = time.Millisecond
 	// unknownRounds is the assumed number of rounds of a case whose number is not known.
 	unknownRounds = 3
-	// waitTime is how long a case that waits does so.
+	// waitTime is the assumed time that a waiting case waits.
 	waitTime = time.Second
 )
 
-// cost returns about how long the case takes in the unit. In a chain, those that spoil servers
-// follow each other, so that each starts one.
+// cost estimates how long the case takes in the unit. In a chain, the cases that spoil servers come
+// one after another, so each of them starts a server.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
 	if c.SharesConversation || u.sharesConversation && !c.SpoilsServer {
 		return r.work(c)
@@ -84,15 +85,14 @@ func makespan(slots int, loads []load) time.Duration {
 // isLane reports whether the unit begins with cases that share a conversation.
 func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
 
-// arrange orders the units that do not share a conversation by when they start: the longest first,
-// so that none is left alone at the end. If the time of the run is likely to end before, those come
-// first that judge the most in their time; then the cases of units that share a conversation are in
-// that order, too.
+// arrange orders the units that do not share a conversation: the longest starts first, so that it
+// does not run alone at the end. If the run is likely to reach its time limit, the units come first
+// that judge the most requirements in a second, and so do the cases within a unit.
 func (p *planner) arrange(ctx context.Context, out *plan) {
 	rates := p.rates()
 	value := func(u *unit) float64 { return rates[u.revision].unitCost(u).Seconds() }
 	if out.isShortOfTime(ctx, p.slots, rates) {
-		value = out.mostTelling(p.o.Cases, rates)
+		value = out.judgedPerSecond(p.o.Cases, rates)
 		for _, u := range out.units {
 			arrangeCases(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) })
 		}
@@ -125,9 +125,9 @@ func arrangeCases(cases []*suite.Case, value func(*suite.Case) float64) {
 	})
 }
 
-// mostTelling returns a function that returns how many requirements a unit judges in a second;
+// judgedPerSecond returns a function that returns how many requirements a unit judges in a second;
 // cases are all cases, because some provoke what rules judge.
-func (p *plan) mostTelling(cases []suite.Case, rates map[spec.Revision]rates) func(*unit) float64 {
+func (p *plan) judgedPerSecond(cases []suite.Case, rates map[spec.Revision]rates) func(*unit) float64 {
 	judged := map[instance]int{}
 	for _, each := range p.casePairs {
 		judged[instance{each.judge, each.revision}]++
@@ -144,13 +144,13 @@ func (p *plan) mostTelling(cases []suite.Case, rates map[spec.Revision]rates) fu
 		for _, c := range u.cases {
 			n += judged[instance{c.ID, u.revision}]
 		}
-		return float64(n) / max(rates[u.revision].unitCost(u), leastResponse).Seconds()
+		return float64(n) / max(rates[u.revision].unitCost(u), minResponseTime).Seconds()
 	}
 }
 
-// spare is the part of the remaining time that a run may be expected to need before it counts as
-// short of time: the expectation is rough.
-const spare = 0.7
+// expectedShare is a fraction of the remaining time. A run that is expected to need more than that
+// counts as short of time; there is a margin because the estimate is rough.
+const expectedShare = 0.7
 
 // isShortOfTime reports whether the run is likely to reach its limit, the end of ctx.
 func (p *plan) isShortOfTime(ctx context.Context, slots int, rates map[spec.Revision]rates) bool {
@@ -159,11 +159,11 @@ func (p *plan) isShortOfTime(ctx context.Context, slots int, rates map[spec.Revi
 		return false
 	}
 	expected := p.makespan(slots, func(u *unit) load { return load{left: rates[u.revision].unitCost(u)} })
-	return expected.Seconds() > spare*time.Until(end).Seconds()
+	return expected.Seconds() > expectedShare*time.Until(end).Seconds()
 }
 
-// makespan returns when the last of the units ends if so many run at once, and then the exclusive
-// ones, one after the other. Other loads may be added.
+// makespan returns when the last unit ends if the given number of units run at once, and then the
+// exclusive ones run one after another. The loads in more are added.
 func (p *plan) makespan(slots int, of func(*unit) load, more ...load) time.Duration {
 	loads, alone := more, time.Duration(0)
 	for _, u := range p.units {

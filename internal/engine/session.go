@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// session is what the stages share that reach the server: how they connect, limits and counts.
+// session is what all stages of a run that connect to the server share: options, limits and counts.
 type session struct {
 	o       Options
 	started time.Time
@@ -30,8 +30,8 @@ type session struct {
 	watch     *watch                  // watches a server at a URL; nil if there is none to watch
 	stop      context.CancelCauseFunc // ends the run; nil before it began
 
-	largeJudging sync.Mutex  // held while a conversation that takes much memory is judged
-	isLingering  atomic.Bool // a server did not exit when its stdin was closed, or did not respond to DELETE
+	largeJudging  sync.Mutex  // held while a conversation that takes much memory is judged
+	serverLingers atomic.Bool // a server did not exit when its stdin was closed, or did not respond to DELETE
 
 	mu       sync.Mutex
 	notices  []string
@@ -42,7 +42,7 @@ type session struct {
 func newSession(o Options) *session {
 	r := &session{
 		o: o, started: time.Now(), time: context.Background(), judging: context.Background(), budget: transcript.NewBudget(),
-		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport(), false)), discounts: o.Discounts,
+		gate: newGate(o.Jobs, maxAlive(o.Jobs, o.Dialer.Transport(), false)), discounts: o.Discounts,
 		timing: newTiming(o.Dialer.Transport()), counts: &counts{},
 		fixtures: inventory.NewFixtureOutcomes(o.Policy.Fixtures), counted: map[*client.Conversation]bool{}, recorded: map[string]int{},
 	}
@@ -61,19 +61,20 @@ func (r *session) notice(text string) {
 func (r *session) transport() spec.Transport { return r.o.Dialer.Transport() }
 
 func (r *session) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {
-	return r.dialBy(ctx, r.o.Dialer, o)
+	return r.dialWith(ctx, r.o.Dialer, o)
 }
 
-// impatient is the shutdown for servers that lingered before: a second wait
-// shows nothing new.
-var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
+// shortPatience limits the shutdown of servers that did not exit in time before:
+// waiting again would show nothing new.
+var shortPatience = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
 
-// end shuts a conversation down, counts it and passes it to Options.Record,
-// once. A conversation of a retry waits for the server as long as the first one
-// did, unless the run's time is over.
+// end shuts a conversation down, counts it and passes it to Options.Record. A
+// second call for the same conversation does nothing more. With again set, as in
+// a retry, it waits for the server as long as in the first run, unless the run's
+// time is over.
 func (r *session) end(c *client.Conversation, occasion string, again bool) {
-	if r.time.Err() != nil || r.isLingering.Load() && !again || c.Web() != nil && r.watch.isServerGone() {
-		c.Shutdown(impatient)
+	if r.time.Err() != nil || r.serverLingers.Load() && !again || c.Web() != nil && r.watch.isServerGone() {
+		c.Shutdown(shortPatience)
 	} else {
 		c.Close()
 	}
@@ -99,7 +100,7 @@ func (r *session) count(c *client.Conversation) bool {
 	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d, OwnProcess: c.Web() == nil})
 	r.fixtures.Observe(c.Revision(), events, d)
 	if hasLingered(events) {
-		r.isLingering.Store(true)
+		r.serverLingers.Store(true)
 	}
 	return true
 }
@@ -129,7 +130,7 @@ func hasLingered(events []*transcript.Event) bool {
 func (r *session) endShared(all ...*sharedConversation) {
 	for _, s := range all {
 		if s.conv != nil {
-			r.end(s.conv, probing, false)
+			r.end(s.conv, probeOccasion, false)
 		}
 	}
 }
@@ -147,7 +148,7 @@ func (r *session) hasSingleProcess() bool {
 	return ok && sharer.Single()
 }
 
-func (r *session) dialBy(ctx context.Context, d transport.Dialer, o client.Options) (*client.Conversation, error) {
+func (r *session) dialWith(ctx context.Context, d transport.Dialer, o client.Options) (*client.Conversation, error) {
 	r.counts.starts.Add(1)
 	o.Budget = r.budget
 	return client.Open(ctx, d, o)

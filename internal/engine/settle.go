@@ -26,7 +26,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	r.open.byRevision = map[spec.Revision]*sharedConversation{}
 	r.offer.unresponsive = map[spec.Revision]string{}
 	r.detectMixing(ctx, results)
-	if r.s.gate.one {
+	if r.s.gate.isSingle {
 		r.closeAll(results)
 		pass.finishWork()
 		pass.leave()
@@ -40,7 +40,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	pass.markLongRunning()
 	r.open.pass = pass
 	r.offer.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
-	r.s.gate.admit(mostAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
+	r.s.gate.setMaxAlive(maxAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
 	r.learnRoles()
 	return nil
 }
@@ -58,8 +58,8 @@ func (r *prober) decideRevisions(results []*probed) {
 	slices.SortFunc(r.offer.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 }
 
-// settleUnspoken decides what is judged of a server that speaks none of the probed revisions: how
-// it refuses, or how its handshake fails. The error says why nothing can be judged.
+// settleUnspoken decides what is judged if the server speaks none of the probed revisions: how it
+// protects itself, or its failed handshake. The error says why nothing can be judged.
 func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 	first := results[0]
 	if first.protected {
@@ -140,7 +140,7 @@ func (r *prober) takeInventoriesAlone(ctx context.Context) {
 			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
 				offered = inventory.Take(ctx, conv, r.s.o.Policy)
 			}
-			r.s.end(conv, probing, false)
+			r.s.end(conv, probeOccasion, false)
 		}
 		r.offer.inventories[rev] = offered
 		r.open.byRevision[rev] = &sharedConversation{}

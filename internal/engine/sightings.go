@@ -8,9 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A deviation may be seen in several cases, and first in one that cannot cause
-// it but sees the effect of another client. So all sightings are kept, and some
-// of their cases are retried.
+// A deviation may be seen in several cases. The first of them may have seen only
+// the effect of another client, and so cannot reproduce it. So all sightings are
+// kept, and several of their cases are retried.
 
 // maxSightings limits the cases in which one candidate is retried.
 const maxSightings = 3

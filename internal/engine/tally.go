@@ -9,7 +9,7 @@ import (
 
 // tally counts the cases of each area for the progress.
 type tally struct {
-	mu    *locks.RWMutex // held while the progress waits for the server
+	mu    *locks.RWMutex // held while the progress is called, which may wait for the server
 	areas map[string]*areaTally
 	ran   int // before the run's time was over
 	found map[verdict.Key]bool
@@ -26,7 +26,7 @@ func newTally(totals map[string]int) *tally {
 	return t
 }
 
-// done counts a finished case. It was cut short if the run ended before.
+// done counts a finished case; cut reports whether the run's time was over before the case ended.
 func (t *tally) done(p Progress, area string, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

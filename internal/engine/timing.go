@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// timing is what a run has measured of how long the server takes.
+// timing holds the times of the server that a run has measured.
 type timing struct {
 	over  spec.Transport
 	waits waits                          // of the ended conversations
@@ -55,7 +55,7 @@ func (t *timing) typicalStart() time.Duration {
 
 // rates returns the rates that the run has seen so far in a revision.
 func (t *timing) rates(rev spec.Revision) rates {
-	out := rates{over: t.over, response: max(t.paces[rev].Typical(), leastResponse)}
+	out := rates{over: t.over, response: max(t.paces[rev].Typical(), minResponseTime)}
 	if t.over == spec.Stdio {
 		out.start = max(0, t.typicalStart()-out.response)
 	}

@@ -26,8 +26,9 @@ func newSpecOutcomes() *specOutcomes {
 	return &specOutcomes{settled: make(chan struct{}), all: map[instance]verdict.Outcome{}}
 }
 
-// settle takes the outcomes from a report: of a judge the most severe verdict, of a case also its
-// most severe finding. A case that finished without either has only provoked, and kept all.
+// settle takes the outcomes from a report. The outcome of a judge is its most severe verdict, that
+// of a case at least its most severe finding. A case that finished without either only provoked what
+// rules judge, and its outcome is Kept.
 func (o *specOutcomes) settle(p *verdict.Report, finished *finishedCases) {
 	raise := func(judge string, rev spec.Revision, to verdict.Outcome) {
 		key := instance{judge, rev}

@@ -20,8 +20,8 @@ import (
 type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
-	sharesConversation bool                // starts with a conversation that its cases share or go on with, even without cases
-	isChain            bool                // none of its cases shares it, see chains
+	sharesConversation bool                // opens a conversation that its cases share or continue, even if it has no cases
+	isChain            bool                // its cases continue conversations but share none, see chains
 	rank               int                 // of units that wait for a slot, the one with the lowest rank gets it
 	exclusive          bool                // no other server runs at the same time
 	repeats            int                 // number of the retry, from 1; 0 for a first run. A retry gives every request its full time
@@ -42,7 +42,7 @@ type unit struct {
 	results unitResults
 }
 
-// unitResults are what a unit that has run hands on.
+// unitResults are the results of a unit that has run.
 type unitResults struct {
 	observations    []caseObservation
 	ruleResults     []ruleResult
@@ -50,7 +50,7 @@ type unitResults struct {
 	exchangedByCase map[string]string      // a summary of the messages of each case by its id, see exchangesOf
 }
 
-// withCases returns a unit that runs other cases as u runs its own, in new conversations.
+// withCases returns a unit like u with other cases and new conversations.
 func (u *unit) withCases(cases []*suite.Case) *unit {
 	return &unit{
 		revision: u.revision, cases: cases,
@@ -58,8 +58,8 @@ func (u *unit) withCases(cases []*suite.Case) *unit {
 	}
 }
 
-// reusesServers reports whether cases go on with servers that earlier ones left, see
-// opener.Continue: if one conversation is shared, those that do not share it.
+// reusesServers reports whether some cases of the unit reuse the servers of earlier cases, see
+// opener.Continue. Those are the cases that do not share the unit's conversation.
 func (u *unit) reusesServers() bool {
 	return u.sharesConversation && slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.SharesConversation })
 }
@@ -78,8 +78,9 @@ type ruleResult struct {
 	during []*suite.Case
 }
 
-// run runs the unit; it returns when the work is done, and calls after when all
-// its servers have ended and the rules have judged.
+// run runs the unit. It calls each after each case, and returns when the cases are
+// done. It calls after when all servers of the unit have ended and the rules have
+// judged.
 func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation, each func(*suite.Case), after func()) {
 	o, stop := u.opener(r.s, shared)
 	if u.isFirstRun() {
@@ -113,9 +114,9 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 // isFirstRun reports whether the unit is not a retry, and shares the server's process.
 func (u *unit) isFirstRun() bool { return u.repeats == 0 && !u.ownProcess }
 
-// opener returns what opens the conversations of the unit, when the gate has admitted it. It has
-// the conversation to continue, if it is not nil. stop ends the process that the unit had for
-// itself.
+// opener waits until the gate admits the unit, and returns the opener of its conversations. If
+// shared is not nil, the unit continues that conversation. stop ends the unit's own process, if it
+// has one.
 func (u *unit) opener(s *session, shared *sharedConversation) (o *opener, stop func()) {
 	pass := s.gate.enter(u.exclusive, u.rank)
 	pace := &client.Pace{}
@@ -184,7 +185,7 @@ func (r *session) runInBackground(f func()) { go f() }
 func (u *unit) judge(s *session, convs []*client.Conversation) {
 	for _, conv := range convs {
 		events := conv.Record.From(0)
-		for _, result := range s.judgedBy(conv) {
+		for _, result := range s.ruleResults(conv) {
 			if slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 				return s.discounts.Voids(&discount.Claim{Requirement: d.Requirement, Concurrent: len(convs) > 1})
 			}) {

@@ -28,7 +28,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	if errors.Is(p.reply.Err, client.ErrEnded) {
 		awaitExit(ctx, p.conv.Record)
 	}
-	patience := impatient
+	patience := shortPatience
 	if r.s.transport() == spec.Stdio {
 		patience.AfterClose = flushTime
 	}
@@ -56,8 +56,8 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 // only the explanation.
 const flushTime = 2 * time.Second
 
-// awaitExit gives a server that closed the connection time to show whether it
-// exited, so that this exit is not mistaken for the one that our shutdown causes.
+// awaitExit gives a server that closed the connection time to exit, so that this
+// exit is not mistaken for one that our shutdown causes.
 func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
@@ -73,7 +73,7 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 // explainSilence returns, from a transcript, why initialize got no response.
 func explainSilence(events []*transcript.Event, opening string, waited time.Duration, ended bool) (reason, advice string) {
 	var junk, flooded, exited, late *transcript.Event
-	answered, asked := 0, false // asked: the client has closed stdin or sent a signal
+	answered, stopped := 0, false // stopped: the client has closed stdin or sent a signal
 	d := transcript.DialogueOf(events)
 	for _, e := range events {
 		switch e.Kind {
@@ -81,15 +81,15 @@ func explainSilence(events []*transcript.Event, opening string, waited time.Dura
 			if answered++; junk == nil && (!e.Frame.Readable() || e.IsCut()) {
 				junk = e
 			}
-			if late == nil && asked && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.Response() != nil && r.Response().Event == e }) {
+			if late == nil && stopped && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.Response() != nil && r.Response().Event == e }) {
 				late = e
 			}
 		case transcript.Flooded:
 			flooded = e
 		case transcript.InputClosed, transcript.Signalled:
-			asked = true
+			stopped = true
 		case transcript.Exited:
-			if !asked {
+			if !stopped {
 				exited = e
 			}
 		}

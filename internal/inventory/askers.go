@@ -7,16 +7,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// telling matches words in the names and descriptions of tools that send
-// requests to the client. A wrong guess costs one call.
+// telling matches words in names and descriptions that suggest that a tool sends
+// a request to the client. A wrong guess costs only one call.
 var telling = map[Role]*lazyregexp.Regexp{
 	AsksSampling:    lazyregexp.New(`(?i)sampling|sample[-_ ]?llm|create_?message|\bllms?\b|ask[-_ ]?(the )?(model|client)`),
 	AsksElicitation: lazyregexp.New(`(?i)elicit|(ask|send|direct|prompt|request|invite|wait)[-_s ]*(for )?(the )?user`),
 	AsksRoots:       lazyregexp.New(`(?i)\broots?\b|[-_]roots?\b|roots?[-_]`),
 }
 
-// telltale is how many bytes of a name or a description are searched: some are
-// megabytes long.
+// telltale limits how many bytes of a name or a description are searched: some
+// are megabytes long.
 const telltale = 16 << 10
 
 // Askers returns the callable tools that send requests of this kind to the

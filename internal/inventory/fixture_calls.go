@@ -17,7 +17,7 @@ type fixtureCall struct {
 	outcome *fixtureOutcome
 	request *transcript.Request
 	open    bool
-	tells   bool // its effects show whether the fixture plays its role
+	tells   bool // its effects can show whether the fixture plays its role
 	// before is the content of the list or resource that the call should
 	// change, as it was before the call; known is set if it was read.
 	before string
@@ -28,7 +28,7 @@ type fixtureCall struct {
 type callHistory struct {
 	declared jsontext.Value    // capabilities of the client
 	level    string            // the level of log messages that was set last
-	held     map[string]string // contents of lists and resources, as they were read last
+	held     map[string]string // the last known contents of lists (by method) and resources (by URI)
 	calls    []*fixtureCall
 }
 
@@ -161,9 +161,9 @@ func (o *fixtureOutcome) changes() string {
 	return ""
 }
 
-// holds records the current content of a list or a resource. If a call since
-// the last read has not changed it, the call did not do what its role says,
-// unless each call writes the same content.
+// holds records the current content of a list or a resource. If a call that
+// should have changed it since the last read did not, the call does not play its
+// role, unless each call writes the same content.
 func (s *callHistory) holds(what string, m *wire.Message) {
 	now := string(m.Result())
 	for _, w := range s.calls {
@@ -179,7 +179,8 @@ func (s *callHistory) holds(what string, m *wire.Message) {
 	s.held[what] = now
 }
 
-// counts reports whether the arguments differ from call to call.
+// counts reports whether each call has different arguments, because they contain
+// the placeholder {count}.
 func (o *fixtureOutcome) counts() bool {
 	text, err := json.Marshal(o.Arguments)
 	return err == nil && strings.Contains(string(text), "{count}")

@@ -19,8 +19,8 @@ import (
 // success is enough, because a tool may skip its request to a client without
 // the capability.
 
-// leastSlow is the shortest time that the slowest call of a slow tool may take.
-const leastSlow = 40 * time.Millisecond
+// minSlow is the shortest time that the slowest call of a slow tool may take.
+const minSlow = 40 * time.Millisecond
 
 // A fixtureOutcome is what was observed of one configured fixture.
 type fixtureOutcome struct {
@@ -115,7 +115,7 @@ func (o *fixtureOutcome) shortcoming() string {
 		return "its calls fail: " + o.refused
 	case o.calls == 0:
 		return ""
-	case o.Role == Slow && o.longest < leastSlow:
+	case o.Role == Slow && o.longest < minSlow:
 		took := o.longest.Round(time.Millisecond).String()
 		if o.longest < time.Millisecond {
 			took = "less than a millisecond"

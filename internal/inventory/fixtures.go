@@ -5,9 +5,9 @@ import "slices"
 // A Fixture is a call of a tool that is known to do something.
 //
 // The placeholders {milliseconds}, {seconds}, {steps} and {count} in its
-// arguments are replaced: alone by numbers, in a longer string by digits. They
-// are the duration of the call, its number of progress steps, and a number that
-// differs from call to call.
+// arguments are replaced by the duration of the call, its number of progress
+// steps, and a number that differs from call to call. A string that consists of
+// one placeholder becomes a number; in a longer string it becomes digits.
 type Fixture struct {
 	Role      Role
 	Tool      string
@@ -119,8 +119,8 @@ var officialTools = []string{
 	"test_input_required_result_list_roots", "test_input_required_result_multiple_inputs",
 }
 
-// officialEnough is how many officialTools a server must offer to count as made
-// for the suite.
+// officialEnough is the number of officialTools from which a server counts as
+// made for the suite.
 const officialEnough = 3
 
 // ordinaryWords are names that do not identify a tool: a tool called log may

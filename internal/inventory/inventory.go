@@ -27,9 +27,9 @@ const (
 // NoResult is the reason if a list was refused or got no response.
 const NoResult = "the list was not answered with a result"
 
-// EmptyCursor is the reason if the next cursor of a list is "", where that is not a cursor like any
-// other.
-const EmptyCursor = "the next cursor is an empty text, so the walk was ended"
+// EmptyCursor is the reason if the next cursor of a list is "", in a revision in which that is not an
+// ordinary cursor.
+const EmptyCursor = "the next cursor is an empty string, so no further page was requested"
 
 // A Tool is one entry of tools/list.
 type Tool struct {
@@ -110,7 +110,7 @@ func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory
 			collect(&v.BarePrompts, "/name")(item)
 		}))
 	}
-	if c.Web() != nil { // where a request costs a round trip, and none can disturb another
+	if c.Web() != nil { // over HTTP requests cost round trips, and do not disturb each other
 		v.walk(ctx, c, lists...)
 		return v
 	}
@@ -132,7 +132,7 @@ func collect(into *[]string, pointer string) func(jsontext.Value) {
 // that loses all responses must not cost the whole timeout for each.
 const silentTime = 2 * time.Second
 
-var errSilent = errors.New("another list had no answer, so this one was not waited for any longer")
+var errSilent = errors.New("another list got no response, so the client stopped waiting for this one")
 
 // Walk walks a list in conversation c, as Take does, for at most the given
 // number of pages.
@@ -141,7 +141,7 @@ func Walk(ctx context.Context, c *client.Conversation, method, member string, pa
 	v.walk(ctx, c, newList(method, member, pages, func(jsontext.Value) {}))
 }
 
-// A list is a list on its way to the end.
+// A list is a list whose pages are being requested.
 type list struct {
 	method, member string
 	each           func(jsontext.Value) // takes an item
@@ -211,14 +211,14 @@ func (v *Inventory) takePage(c *client.Conversation, l *list, r *client.Reply) {
 	l.pagesLeft--
 	switch {
 	case more && l.pagesLeft == 0:
-		v.Incomplete[l.method] = fmt.Sprintf("the list did not end within %d pages, so the walk was ended", len(l.seen)+1)
+		v.Incomplete[l.method] = fmt.Sprintf("the list did not end within %d pages, so no further page was requested", len(l.seen)+1)
 	case l.items == maxItems:
-		v.Incomplete[l.method] = "the list is very long, so the walk was ended"
+		v.Incomplete[l.method] = "the list is very long, so no further page was requested"
 	case !more:
 	case cursor == "" && !c.Revision().EmptyCursors():
 		v.Incomplete[l.method] = EmptyCursor
 	case l.seen[cursor]:
-		v.Incomplete[l.method] = "a cursor came back, so the walk was ended"
+		v.Incomplete[l.method] = "a cursor was repeated, so no further page was requested"
 	default:
 		l.seen[cursor] = true
 		l.cursor, l.isOver = &cursor, false

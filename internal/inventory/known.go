@@ -143,8 +143,8 @@ func (v *Inventory) usable(role Role) []usableFixture {
 	return out
 }
 
-// Barred returns the tools that are known to play the role but may not be
-// called, without those that the user excluded.
+// Barred returns the tools that are known to play the role, but that the policy
+// does not allow to be called. It omits tools that the user excluded by name.
 func (v *Inventory) Barred(role Role) []string {
 	var out []string
 	for _, f := range fixtures {

@@ -24,8 +24,8 @@ const (
 	learnTime      = 5 * time.Second         // for all calls
 )
 
-// slowTime is how long a slow tool takes at least, and slowProgress how many
-// progress notifications it sends.
+// slowTime is the minimum duration of a call of a slow tool, and slowProgress the
+// minimum number of progress notifications that it sends.
 const (
 	slowTime     = 80 * time.Millisecond
 	slowProgress = 2
@@ -138,9 +138,9 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 	return l.found
 }
 
-// requestNotifications requests log messages, updates of the first resources and, where
-// the revision has no notifications without a request, list changes. In 2026-07-28 each
-// call requests its log messages itself.
+// requestNotifications requests log messages and updates of the first resources. In
+// 2026-07-28 it also requests list changes, because they must be requested there, and no
+// log messages, because each call requests its own.
 func (v *Inventory) requestNotifications(ctx context.Context, c *client.Conversation) {
 	var uris []string
 	if v.Declares("resources.subscribe") {
@@ -229,7 +229,7 @@ func roomFor(maxLength jsontext.Value) bool {
 	return !bounded || most >= 16
 }
 
-// A sight is what a call did.
+// A sight is what was observed during a call.
 type sight struct {
 	took     time.Duration // 0 if it had no result
 	progress int

@@ -159,8 +159,8 @@ type Mention struct {
 	Where string // file:line:column
 }
 
-// Strangers returns a notice for each mentioned name that none of the
-// inventories has, although their lists were walked to the end.
+// Strangers returns a notice for each name in the configuration that none of the
+// inventories has, although their lists are complete.
 func (c Config) Strangers(all []*Inventory) []string {
 	var out []string
 	for _, m := range c.Mentions {

@@ -12,7 +12,7 @@ import (
 
 // ByItself is a message that the client sent on its own, without an operation
 // of the script: a response to a request of the server, or a cancellation of a
-// pending request at the end. That message may be what breaks a server.
+// pending request at the end. It matters because it may cause the finding.
 type ByItself struct {
 	// After is the index of the operation that the message follows, or -1 if it
 	// comes before all operations.

@@ -21,10 +21,10 @@ type liveConversation struct {
 	pendingFrom int      // the operation of the first pending frame
 	at          int      // the position up to which the record was read
 	dialogue    transcript.Dialogue
-	asked       []request
+	asked       []request     // all requests that were sent
 	over        bool          // the server ended, or does not read
 	missed      bool          // a response did not come in time
-	heard       time.Duration // when the latest response came
+	heard       time.Duration // the time of the latest response
 	torn        bool          // a write was abandoned, perhaps in the middle of a line
 }
 

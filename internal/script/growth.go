@@ -40,19 +40,19 @@ const (
 	warmWindows   = 8 // the first of the plain windows, not used for the result
 	cancelWindows = 16
 	afterWindows  = 6
-	afterShare    = 4 // uncancelled requests may add at most this fraction of what cancelled ones add
-	steadyWindows = 3 // consecutive windows that add almost nothing
+	afterShare    = 4 // per request, uncancelled ones may add at most a quarter of what cancelled ones add
+	steadyWindows = 3 // consecutive windows that must add almost nothing
 
-	leastStep      = 2 << 20
+	minStep        = 2 << 20
 	nextToNothing  = 1 << 20
 	stepOfMessages = 4
-	leastPlain     = 64 << 20
-	leastCancelled = 64 << 20
-	mostExchanged  = 24 << 20
+	minPlain       = 64 << 20
+	minCancelled   = 64 << 20
+	maxExchanged   = 24 << 20
 
-	samples     = 8
-	leastWindow = 100 * time.Millisecond
-	mostWindow  = 3 * time.Second
+	samples   = 8
+	minWindow = 100 * time.Millisecond
+	maxWindow = 3 * time.Second
 )
 
 // adds returns how much memory the windows added, and whether each of them
@@ -62,7 +62,7 @@ func adds(all []Window) (total int64, each bool) {
 	for i := 1; i < len(all); i++ {
 		step := all[i].Resident - all[i-1].Resident
 		total += step
-		each = each && step >= leastStep+stepOfMessages*all[i].Exchanged
+		each = each && step >= minStep+stepOfMessages*all[i].Exchanged
 	}
 	return total, each
 }
@@ -84,7 +84,7 @@ func (g *Growth) WithEach() (bytes int64, grows bool) {
 		return 0, false
 	}
 	total, each := adds(g.Plain[warmWindows-1:])
-	return total, each && total >= leastPlain
+	return total, each && total >= minPlain
 }
 
 // WithCancelled returns how much memory the server took for cancelled requests.
@@ -99,7 +99,7 @@ func (g *Growth) WithCancelled() (bytes int64, grows bool) {
 	_, each := adds(append(g.Plain[len(g.Plain)-1:len(g.Plain):len(g.Plain)], g.Cancelled...))
 	bytes = g.Cancelled[len(g.Cancelled)-1].Resident - most.Resident
 	after := g.After[len(g.After)-1].Resident - g.Cancelled[len(g.Cancelled)-1].Resident
-	return bytes, each && bytes >= leastCancelled && after*afterShare < bytes*afterWindows/cancelWindows
+	return bytes, each && bytes >= minCancelled && after*afterShare < bytes*afterWindows/cancelWindows
 }
 
 // repeater repeats a request.
@@ -119,7 +119,7 @@ func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
 		return
 	}
-	p := &repeater{runner: r, l: l, i: i, message: &read.Messages[0], grown: &Growth{First: l.c.Record.Len()}, left: mostExchanged}
+	p := &repeater{runner: r, l: l, i: i, message: &read.Messages[0], grown: &Growth{First: l.c.Record.Len()}, left: maxExchanged}
 	l.Growths = append(l.Growths, p.grown)
 	p.all()
 	p.grown.Last = l.c.Record.Len() - 1
@@ -174,17 +174,17 @@ func (p *repeater) sample() {
 	var took []time.Duration
 	for range samples {
 		began := time.Now()
-		if !p.send(1, false) || !p.answered(mostWindow) {
+		if !p.send(1, false) || !p.answered(maxWindow) {
 			p.grown.Why = "it was not answered"
 			return
 		}
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	if took[0]*windowSize > mostWindow { // on a busy machine the minimum is the most accurate
-		p.grown.Why = "its answers take too long to ask for many"
+	if took[0]*windowSize > maxWindow { // on a busy machine the minimum is the most accurate
+		p.grown.Why = "its responses take too long to send many requests"
 	}
-	p.limit = max(leastWindow, min(3*windowSize*took[samples/2], mostWindow))
+	p.limit = max(minWindow, min(3*windowSize*took[samples/2], maxWindow))
 }
 
 // window sends requests, waits for their responses and records the server's
@@ -198,12 +198,12 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 		}
 		p.fence(p.l)
 	}
-	limit := mostWindow
+	limit := maxWindow
 	if cancel { // cancelled requests expect no response
 		limit = p.limit
 	}
 	if !p.answered(limit) && !cancel {
-		p.grown.Why = "its answers do not come in time"
+		p.grown.Why = "its responses do not come in time"
 		return false
 	}
 	p.fence(p.l)

@@ -11,11 +11,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server that handles requests one by one answers nothing after a request
-// that it never finishes. That is one fault, shown by the first request without
-// a response, because the server could not answer later ones. The method of the
-// request does not matter, because even a ping gets no response. A tool call is
-// different; see occupied.go.
+// A server that handles requests one by one responds to nothing after a request
+// that it never finishes. That is one fault, which the first request without a
+// response shows; the later ones follow from it. The method of that request does
+// not matter, because even a ping gets no response. A tool call is different; see
+// occupied.go.
 
 const (
 	// silence is how long the server must be silent, after a request that timed
@@ -95,7 +95,7 @@ func (l *liveConversation) silentFrom() int {
 }
 
 // leave cancels the pending requests that run code of the server's author,
-// except one.
+// except the request but.
 func (r *runner) leave(l *liveConversation, but *request) {
 	for i := range l.asked {
 		a := &l.asked[i]
@@ -186,7 +186,7 @@ func (c *Conversation) attribute() {
 		switch {
 		case e.Kind != transcript.GaveUp || e.Of < hung.Seq || call != nil && e.Of > call.Seq:
 		case moved:
-			events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, after a request that is not answered"}
+			events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "no longer awaited, because an earlier request got no response"}
 		default:
 			moved = true
 			given := *e

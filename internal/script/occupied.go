@@ -25,12 +25,12 @@ func (c *Conversation) excuse() {
 	}
 	c.Unresponsive = false
 	if c.Unanswered == "" {
-		c.Unanswered = "a call that may hold up the others"
+		c.Unanswered = "a call that may delay the others"
 	}
 	c.Events = slices.Clone(c.Events)
 	for i, e := range c.Events {
 		if held(e) {
-			c.Events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, after a call that is not answered"}
+			c.Events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "no longer awaited, because an earlier call got no response"}
 		}
 	}
 }

@@ -77,9 +77,9 @@ func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
 	return frame, true
 }
 
-// withMetadata adds to a request of the stateless era what the _meta of every request holds, except
-// for keys that are there. Anything that is not a single request stays as it is, and so does a request
-// whose params or _meta are not an object.
+// withMetadata adds the required keys of _meta to a request of the stateless era, unless they are
+// there already. It leaves anything that is not a single request unchanged, and a request whose params
+// or _meta are not an object.
 func (l *liveConversation) withMetadata(frame []byte) []byte {
 	if l.c.Revision().Era() != spec.Stateless {
 		return frame
@@ -207,7 +207,7 @@ func replying(reply *Reply) func(m *wire.Message) []byte {
 		case reply == nil:
 			return nil
 		case reply.Code != 0:
-			return wire.NewError(m.ID, reply.Code, "mcp-conform will not", nil)
+			return wire.NewError(m.ID, reply.Code, "mcp-conform refuses this request", nil)
 		case reply.Result == nil:
 			return nil
 		default:

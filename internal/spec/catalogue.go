@@ -45,8 +45,8 @@ const (
 	Derived Basis = "derived"
 )
 
-// Words returns how to name the basis to the user: the other standard may be any that MCP builds on, such
-// as JSON-RPC or OAuth.
+// Words returns the name of the basis for users. JSONRPC stands for any standard that MCP builds on,
+// such as JSON-RPC or OAuth.
 func (b Basis) Words() string {
 	if b == JSONRPC {
 		return "another standard"
@@ -86,15 +86,15 @@ const (
 	// Capacity: the requirement is about serving several clients, so that a
 	// refusal because the server is at its limit counts.
 	Capacity Trait = "capacity"
-	// Notice: a server breaks the requirement by not sending a notification, for
-	// which it has some time.
+	// Notice: a server breaks the requirement by not sending a notification in time, see
+	// verdict.NoticeTime.
 	Notice Trait = "notice"
 	// Bytes: only the bytes of a message show a deviation, not the parsed values.
 	Bytes Trait = "bytes"
 	// Timing: only the times of messages show a deviation.
 	Timing Trait = "timing"
-	// Survival: its checks send what careless servers end of. A server that does has
-	// the weakness CrashCWE, whatever else the requirement is about.
+	// Survival: its checks send messages that make careless servers crash. A server that
+	// crashes has the weakness CrashCWE, whatever else the requirement is about.
 	Survival Trait = "survival"
 	// ProcessEnd: the requirement is about how a process ends, which a server in the
 	// client's own process does not show.
@@ -135,8 +135,8 @@ type Requirement struct {
 	Fix      string              `yaml:"fix"`
 	Snippets map[Language]string `yaml:"snippets"`
 
-	// CWE is the number of the weakness (https://cwe.mitre.org) that a server has which breaks
-	// the requirement; 0 if none is known. IsSecurity includes Survival.
+	// CWE is the number of the weakness (https://cwe.mitre.org) of a server that breaks the
+	// requirement; 0 if none is known. See Weakness for requirements with the trait Survival.
 	CWE int `yaml:"cwe"`
 
 	Traits []Trait `yaml:"traits"`
@@ -332,7 +332,7 @@ func ReadCatalogue(fsys fs.FS) (*Catalogue, error) {
 	}
 	c := &Catalogue{byID: map[string]*Requirement{}}
 	entries, errs := make([][]*Requirement, len(files)), make([]error, len(files))
-	var reading sync.WaitGroup // every command waits for the catalogue, and reading takes most of its start
+	var reading sync.WaitGroup // every command waits for the catalogue, so the files are read concurrently
 	for i, file := range files {
 		reading.Go(func() { entries[i], errs[i] = readArea(fsys, file) })
 	}
@@ -434,7 +434,7 @@ func (q *Requirement) check() error {
 	}
 	switch {
 	case q.NotJudged != "" && (q.Level == May || q.Testable == No):
-		bad("not_judged is given, though nothing could judge it: level %s, testable %s", q.Level, q.Testable)
+		bad("not_judged is given, but no check could judge the requirement: level %s, testable %s", q.Level, q.Testable)
 	case q.Level != May && (q.Variations != nil || q.NoVariation != ""):
 		bad("variations and no_variation are of a MAY only")
 	case q.Variations != nil && q.NoVariation != "":

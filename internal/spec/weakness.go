@@ -2,11 +2,11 @@ package spec
 
 import "fmt"
 
-// CrashCWE is the weakness of a server that one message stops.
+// CrashCWE is the number of the weakness of a server that crashes because of one message.
 const CrashCWE = 248
 
 // weaknesses holds the names of the weaknesses that the catalogue refers to, as
-// https://cwe.mitre.org has them; long ones are shortened to what people call them.
+// https://cwe.mitre.org has them; long ones are shortened to their usual names.
 var weaknesses = map[int]string{
 	22:       "Path Traversal",
 	201:      "Insertion of Sensitive Information Into Sent Data",

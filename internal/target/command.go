@@ -16,7 +16,7 @@ import (
 func (r *resolver) fromArgs() (Target, error) {
 	args := r.Args
 	if r.Dash > 0 && r.Dash <= len(args) {
-		return Target{}, usage("", "there are arguments on both sides of --: "+quoteAll(r.secrets.Args(args[:r.Dash])),
+		return Target{}, usage("", "there are arguments before --: "+quoteAll(r.secrets.Args(args[:r.Dash])),
 			"put the whole command of the server after it:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
@@ -27,13 +27,13 @@ func (r *resolver) fromArgs() (Target, error) {
 	case strings.Contains(args[0], "://") && len(args) == 1:
 		return r.url(args[0])
 	case strings.Contains(args[0], "://"):
-		return Target{}, usage("", "a URL stands alone, and something follows it: "+quoteAll(r.secrets.Args(args[1:])),
+		return Target{}, usage("", "a URL takes no arguments, but some follow it: "+quoteAll(r.secrets.Args(args[1:])),
 			"leave the rest out:",
 			"  mcp-conform run "+quoteAll(r.secrets.Args(args[:1])))
 	case r.Dash == 0:
 		return r.command(args)
 	case len(args) > 1:
-		return Target{}, usage("", "the command of the server has arguments, and there is no -- before it",
+		return Target{}, usage("", "the command of the server has arguments, but there is no -- before it",
 			"put -- before the command, so that its flags are not taken for ours:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
@@ -41,10 +41,10 @@ func (r *resolver) fromArgs() (Target, error) {
 }
 
 // noCommand returns the error for an empty target. It distinguishes a missing
-// command from one that is empty although its arguments are there.
+// command from an empty one with arguments.
 func (r *resolver) noCommand() *UsageError {
 	if r.Start != nil && len(r.Args) == 0 {
-		return usage("", "--start starts a server, and nothing says where it listens", "add the URL:", startExample)
+		return usage("", "--start starts a server, but no URL says where it listens", "add the URL:", startExample)
 	}
 	for _, arg := range r.Args {
 		if !blank(arg) {
@@ -66,7 +66,7 @@ func (r *resolver) single(arg string) (Target, error) {
 	exists := err == nil
 	switch {
 	case exists && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(arg), ".json"):
-		return Target{}, usage("", quote(arg)+" is a JSON file, no command",
+		return Target{}, usage("", quote(arg)+" is a JSON file, not a command",
 			"to judge a server that a configuration file names:",
 			"  mcp-conform run --config "+quoteAll([]string{arg})+" --server NAME")
 	case !exists && len(strings.Fields(arg)) > 1:
@@ -166,7 +166,7 @@ func (r *resolver) checkURL(where, raw string) error {
 		return usage(where, shown+" is not a URL that can be read",
 			"give one like https://example.com/mcp")
 	case !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https"):
-		return usage(where, shown+" has the scheme "+quote(u.Scheme)+", and servers are reached by http or https",
+		return usage(where, shown+" has the scheme "+quote(u.Scheme)+", but servers are reached over http or https",
 			"give a URL like https://example.com/mcp, or the command of a stdio server")
 	case u.Hostname() == "":
 		return usage(where, shown+" names no host",
@@ -203,7 +203,7 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	case bare && (env.inPath(name) || !info.Mode().IsRegular()):
 		return nil
 	case info.IsDir():
-		return &problem{what: quote(name) + " is a folder, no command"}
+		return &problem{what: quote(name) + " is a folder, not a command"}
 	case !info.Mode().IsRegular():
 		return nil
 	}
@@ -216,13 +216,13 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	case bare && !script && r.goos == "windows":
 		return nil // on Windows, PATHEXT decides what is executable
 	case bare && !script:
-		return &problem{quote(name) + " is in the folder, and a command without a slash is looked up in PATH", []string{"./" + name}}
+		return &problem{quote(name) + " is in the folder, but a command without a slash is looked up in PATH", []string{"./" + name}}
 	case bare:
-		return &problem{quote(name) + " is a script in the folder, and a command without a slash is looked up in PATH", instead}
+		return &problem{quote(name) + " is a script in the folder, but a command without a slash is looked up in PATH", instead}
 	case !script:
 		return nil
 	case r.goos == "windows":
-		return &problem{quote(name) + " is a script, and Windows does not start it by itself", instead}
+		return &problem{quote(name) + " is a script, which Windows does not start by itself", instead}
 	case info.Mode().Perm()&0o111 == 0:
 		return &problem{quote(name) + " is not executable", instead}
 	case !hasShebang(path):

@@ -134,7 +134,7 @@ func (d *document) servers() ([]entry, error) {
 }
 
 func (d *document) noServers() error {
-	advice := []string{`servers stand under "mcpServers" (.mcp.json, Claude, Cursor), "servers" (.vscode/mcp.json) or "mcp": {"servers": …} (VS Code's settings.json)`}
+	advice := []string{`servers belong under "mcpServers" (.mcp.json, Claude, Cursor), "servers" (.vscode/mcp.json) or "mcp": {"servers": …} (VS Code's settings.json)`}
 	if d.root.get("command") != nil || d.root.get("url") != nil {
 		advice = []string{"this is one server without a name around it; write:", `  {"mcpServers": {"name": … what the file has now … }}`}
 	} else if len(d.root.names) > 0 && d.root.members[d.root.names[0]].has("command") {
@@ -170,7 +170,7 @@ func pick(entries []entry, name, files string) (entry, error) {
 	case name == "" && len(names) == 1:
 		return entries[0], nil
 	case name == "":
-		return entry{}, usage(files, "the file configures several servers, and --server is not given",
+		return entry{}, usage(files, "the file configures several servers, but --server is not given",
 			"add --server with one of "+strings.Join(list, ", "))
 	}
 	advice := "it has " + strings.Join(list, ", ")

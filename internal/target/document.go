@@ -44,7 +44,7 @@ func readDocument(path, shown string) (*document, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
-		return nil, usage("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")", "look at its permissions")
+		return nil, usage("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")", "check its permissions")
 	}
 	if len(text) > maxConfig {
 		return nil, usage("", fmt.Sprintf("the configuration file %s is larger than %d MiB", quote(shown), maxConfig>>20),
@@ -56,7 +56,7 @@ func readDocument(path, shown string) (*document, error) {
 func parseDocument(text []byte, shown string) (*document, error) {
 	d := &document{path: shown, text: text}
 	if bytes.HasPrefix(text, []byte{0xFF, 0xFE}) || bytes.HasPrefix(text, []byte{0xFE, 0xFF}) {
-		return nil, usage(shown, "the file is in UTF-16, and JSON is read as UTF-8", "save it as UTF-8")
+		return nil, usage(shown, "the file is in UTF-16, but JSON must be UTF-8", "save it as UTF-8")
 	}
 	plain := plainJSON(text)
 	if blank(string(plain)) {

@@ -69,7 +69,7 @@ func (x *expander) variable(n *node, name string) (string, bool) {
 	case hasPrefix && prefix == "input":
 		return x.input(n, rest)
 	case hasPrefix && slices.Contains([]string{"command", "config", "workspaceFolder", "extensionInstallFolder"}, prefix):
-		return x.miss(n, name, "${"+name+"} is known to the editor only: write its value there")
+		return x.miss(n, name, "only the editor knows ${"+name+"}: write its value there")
 	case x.entry.editor:
 		return "", false
 	}
@@ -129,7 +129,7 @@ func (x *expander) input(n *node, id string) (string, bool) {
 	}
 	switch {
 	case ok && len(in.options) > 0 && !slices.Contains(in.options, value):
-		return x.miss(n, "input:"+id, label+" can't be what is given: it is one of "+strings.Join(in.options, ", "))
+		return x.miss(n, "input:"+id, label+" has an invalid value: it must be one of "+strings.Join(in.options, ", "))
 	case ok:
 		if in.password || in.id == "" {
 			x.secrets.Add(value)

@@ -113,13 +113,13 @@ func (x *expander) checkIDs() error {
 			continue
 		}
 		if len(known) == 0 {
-			return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", and the file asks for no inputs", "leave it out")
+			return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", but the file has no inputs", "leave it out")
 		}
 		advice := "it has " + strings.Join(known, ", ")
 		if n := spelling.Nearest(id, known); n != "" {
 			advice = "did you mean " + n + "? " + advice
 		}
-		return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", and the file has no such input", advice)
+		return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", but the file has no such input", advice)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 		return Target{}, err
 	}
 	if e.node.truth("disabled") {
-		t.Notices = append(t.Notices, "server "+quote(e.name)+" is disabled in "+e.doc.path+"; it was named, so it is run")
+		t.Notices = append(t.Notices, "server "+quote(e.name)+" is disabled in "+e.doc.path+", but is used because it was named")
 	}
 	t.flags = append(t.flags, "--config", e.doc.path, "--server", e.name)
 	for _, id := range given.ids {
@@ -91,7 +91,7 @@ func (x *expander) remote(t *Target) (bool, error) {
 			`add "command": "…"`)
 	case kind == "" && command && url:
 		return false, usage(x.entry.doc.at(n.offset), "server "+quote(x.entry.name)+` has both "command" and "url"`,
-			`say which one holds with "type": "stdio" or "type": "http"`)
+			`say which one to use with "type": "stdio" or "type": "http"`)
 	case !command && !url:
 		return false, usage(x.entry.doc.at(n.offset), "server "+quote(x.entry.name)+` has neither "command" nor "url"`,
 			`add "command" and "args" for a server to start, or "url" for one that runs`)
@@ -115,7 +115,7 @@ func (x *expander) http(t *Target) error {
 		return err
 	}
 	if r := x.resolver; r.Start == nil && (r.CleanEnv || r.Cwd != "") {
-		return usage(x.at("url"), "server "+quote(x.entry.name)+" is reached by a URL, and --cwd and --clean-env are for one that is started",
+		return usage(x.at("url"), "server "+quote(x.entry.name)+" is reached by a URL, but --cwd and --clean-env are for a server that is started",
 			"leave them out")
 	}
 	t.URL = raw

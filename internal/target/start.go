@@ -53,18 +53,18 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	ported := strings.Contains(raw, PortMark)
 	switch {
 	case r.Start == nil && ported:
-		return nil, usage(where, quote(r.secrets.Arg(raw))+" has "+PortMark+" in it, and there is no --start to give it a port",
+		return nil, usage(where, quote(r.secrets.Arg(raw))+" contains "+PortMark+", but there is no --start to give it a port",
 			"write the port of the server that runs, or let it be started:",
 			"  mcp-conform run --start 'npm start' --env PORT={port} "+quoteAll([]string{r.secrets.Arg(raw)}))
 	case r.Start == nil && r.Ready != nil:
-		return nil, usage(where, "--ready is for a server that --start starts, and there is no --start", "add --start COMMAND, or leave --ready out")
+		return nil, usage(where, "--ready needs --start", "add --start COMMAND, or leave --ready out")
 	case r.Start == nil:
 		return nil, nil
 	}
 	s := &Start{Ready: DefaultReady, text: *r.Start, dir: r.dir()}
 	if r.Ready != nil {
 		if s.Ready = *r.Ready; s.Ready <= 0 {
-			return nil, usage("", "--ready is "+s.Ready.String()+", and no server is ready by then", "give the time that it may take to listen, like --ready 10s")
+			return nil, usage("", "--ready is "+s.Ready.String()+", but must be positive", "give the time that the server may take to listen, like --ready 10s")
 		}
 	}
 	words, err := splitCommand("--start", s.text, r.goos)
@@ -136,12 +136,12 @@ func (r *resolver) portKnown(where, raw string, s *Start) error {
 	ported := strings.Contains(raw, PortMark)
 	switch {
 	case ported && !passed:
-		return usage(where, "the URL has "+PortMark+" in it, and nothing passes that port to the server",
+		return usage(where, "the URL contains "+PortMark+", but nothing passes that port to the server",
 			"name it in the command or in a variable, as the server needs it:",
 			"  --start 'my-server --port {port}'",
 			"  --start 'npm start' --env PORT={port}")
 	case passed && !ported:
-		return usage(where, "--start uses "+PortMark+", and the URL does not",
+		return usage(where, "--start uses "+PortMark+", but the URL does not",
 			"write "+PortMark+" as the port of the URL: http://localhost:{port}/mcp")
 	}
 	if u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort)); ported && (err != nil || u.Port() != dummyPort) {

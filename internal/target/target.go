@@ -185,7 +185,7 @@ func (r *resolver) resolve() (Target, error) {
 		return r.fromConfig()
 	}
 	if len(r.Inputs) > 0 {
-		return Target{}, usage("", "--input is for the inputs of a configuration file, and none is given",
+		return Target{}, usage("", "--input is for the inputs of a configuration file, but none is given",
 			"add --config FILE --server NAME, or leave --input out")
 	}
 	return r.fromArgs()
@@ -201,7 +201,7 @@ func (r *resolver) folder(where, what, path, base string) (string, error) {
 		return "", usage(where, what+" names a folder that can't be used: "+quote(path)+" ("+reason(err)+")",
 			"name a folder that exists; a relative one is looked up in "+base)
 	case !info.IsDir():
-		return "", usage(where, what+" names a file, and a folder is needed: "+quote(path),
+		return "", usage(where, what+" names a file, but must name a folder: "+quote(path),
 			"name the folder in which the server should start")
 	}
 	return abs, nil

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// Limits bounds what one conversation accepts from a server, over any transport. Zero values mean
-// the defaults.
+// Limits are the limits of what one conversation accepts from a server, over any transport. Zero
+// values mean the defaults.
 type Limits struct {
-	Frame  int // bytes of one line, body or event; of a longer one only the head is kept
-	Frames int // number of frames; one more counts as a flood
-	Bytes  int // bytes of all frames together; one more counts as a flood
+	Frame  int // bytes of one line, body or event; only the head of a longer one is kept
+	Frames int // number of frames; more count as a flood
+	Bytes  int // bytes of all frames together; more count as a flood
 	Stderr int // recorded bytes of stderr
 }
 
@@ -35,9 +35,9 @@ func (l Limits) orDefaults() Limits {
 // Limits returns the limits of the transcript, with defaults filled in.
 func (t *Transcript) Limits() Limits { return t.limits }
 
-// Budget bounds the memory of all conversations of one run together, and the number of
+// Budget limits the memory of all conversations of one run together, and the number of
 // messages in each: conversations run concurrently, and a server that floods one of them
-// floods all. A nil Budget bounds nothing. All methods are safe for concurrent use.
+// likely floods all. A nil Budget limits nothing. All methods are safe for concurrent use.
 type Budget struct {
 	messages, few, fewest int
 	most                  int64
@@ -57,16 +57,16 @@ const (
 	fewMessages = 2_000
 	// fewestMessages is the message limit after a flood, while the transcripts exceed the budget.
 	fewestMessages = 200
-	// mostHeld is the budget for all transcripts of a run in bytes. Above it, frames lose their
+	// maxHeld is the budget for all transcripts of a run in bytes. Above it, frames lose their
 	// payload, see DefaultLimit.
-	mostHeld = 64 << 20
+	maxHeld = 64 << 20
 	// eventCost is the memory cost of an event in bytes, without its frame.
 	eventCost = 400
 )
 
 // NewBudget returns the budget of one run.
 func NewBudget() *Budget {
-	return &Budget{messages: runMessages, few: fewMessages, fewest: fewestMessages, most: mostHeld}
+	return &Budget{messages: runMessages, few: fewMessages, fewest: fewestMessages, most: maxHeld}
 }
 
 // Held returns about how many bytes the transcripts use.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A Clock is a clock that stands still while requests are held back because the server limits
-// their rate. Whoever waits for the server measures time with it, so that a slow pace does not
-// look like a slow server. The zero value runs.
+// A Clock is a clock that is stopped while the client delays requests because of the server's rate
+// limit. Waits for the server are measured with it, so that such delays do not make the server look
+// slow. The zero value is running.
 type Clock struct {
 	mu    sync.Mutex
 	holds int
@@ -32,7 +32,7 @@ func (c *Clock) Hold() (release func()) {
 	})
 }
 
-// Held returns for how long the clock has stood still.
+// Held returns for how long the clock was stopped.
 func (c *Clock) Held() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,10 +42,10 @@ func (c *Clock) Held() time.Duration {
 	return c.held
 }
 
-// heldPoll is how often a timeout is checked again while the clock stands still.
+// heldPoll is how often a timeout is checked again while the clock is stopped.
 const heldPoll = 5 * time.Millisecond
 
-// WithTimeout is like context.WithTimeoutCause by this clock.
+// WithTimeout is like context.WithTimeoutCause, but measures the time with this clock.
 func (c *Clock) WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	began := c.Moment()
@@ -82,13 +82,13 @@ func (c *Clock) Moment() Moment { return Moment{time.Now(), c.Held()} }
 
 type clockKey struct{}
 
-// WithClock returns a context whose requests, if they are held back, stop the clock. It is for
-// requests outside of a conversation.
+// WithClock returns a context for requests outside of a conversation: the clock is stopped while they
+// are delayed.
 func WithClock(ctx context.Context, c *Clock) context.Context {
 	return context.WithValue(ctx, clockKey{}, c)
 }
 
-// ClockOf returns the clock that requests with this context stop; a new one if there is none.
+// ClockOf returns the clock that WithClock put into the context, or a new one if there is none.
 func ClockOf(ctx context.Context) *Clock {
 	if c, ok := ctx.Value(clockKey{}).(*Clock); ok {
 		return c

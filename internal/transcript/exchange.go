@@ -29,11 +29,11 @@ const (
 	Unreadable  How = "unreadable"  // the response is not HTTP
 )
 
-// An Obstacle is what kept the response of an exchange from coming. It is what the client found
-// out while it connected and read; Detail says it in words.
+// An Obstacle classifies why an exchange got no response, as far as the client found out while it
+// connected and read. Event.Detail describes it in words.
 type Obstacle string
 
-// The obstacles, in the order in which a client meets them.
+// The obstacles, in the order in which a client may encounter them.
 const (
 	NoConnection     Obstacle = "no-connection"     // the time ran out while the client connected
 	NoHost           Obstacle = "no-host"           // the host name does not exist
@@ -41,11 +41,11 @@ const (
 	NoTunnel         Obstacle = "no-tunnel"         // the proxy opened no connection to the server
 	NoTLS            Obstacle = "no-tls"            // the TLS handshake failed, for another reason than the next three
 	PlainHTTP        Obstacle = "plain-http"        // the server speaks HTTP where the client begins TLS
-	UnknownAuthority Obstacle = "unknown-authority" // the client does not know who signed the certificate
+	UnknownAuthority Obstacle = "unknown-authority" // the certificate is signed by an unknown authority
 	WrongCertificate Obstacle = "wrong-certificate" // the certificate is for another host, or is not valid
 	SpeaksTLS        Obstacle = "speaks-tls"        // the server begins TLS where the client speaks HTTP
 	SpeaksHTTP2      Obstacle = "speaks-http2"      // the server responds in HTTP/2
-	CutHead          Obstacle = "cut-head"          // the head of the response began and did not end
+	CutHead          Obstacle = "cut-head"          // the head of the response is incomplete
 )
 
 // endings are all ways in which an exchange ends.

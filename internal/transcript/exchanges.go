@@ -119,15 +119,15 @@ func (x *Exchange) Succeeded() bool { return x.Status() >= 200 && x.Status() < 3
 // Refused reports whether the response has a 4xx or 5xx status.
 func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 
-// Intercepted reports whether the status may come from a proxy, gateway or rate limiter, so that
-// the server may never have seen the request, or asks for a token that the request does not have.
+// Intercepted reports whether the server may never have seen the request, because the status may
+// come from a proxy, gateway or rate limiter, or because the status refuses the token or requires one.
 func (x *Exchange) Intercepted() bool {
 	_, lacksScope := x.LacksScope()
 	return IsInterceptedStatus(x.Status()) || lacksScope || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")
 }
 
-// LacksScope reports whether the response is the refusal of a token that lacks scopes, and returns
-// the scopes that it names (RFC 6750, section 3.1).
+// LacksScope reports whether the response refuses a token because it lacks scopes, and returns the
+// scopes that the response names (RFC 6750, section 3.1).
 func (x *Exchange) LacksScope() (scope string, ok bool) {
 	if x.ResponseHead() == nil {
 		return "", false
@@ -170,14 +170,16 @@ func IsInterceptedStatus(status int) bool {
 	return false
 }
 
-// IsBarringStatus reports whether a status may have a reason that is not in the request: who the
-// client is, or what is between it and the server. Besides those of IsInterceptedStatus these are
+// IsBarringStatus reports whether a status may have a reason other than the request itself: the
+// identity of the client, or something between client and server. These are the statuses of
+// IsInterceptedStatus, and
 //
 //	401, 403  an access check, by the server or in front of it
-//	402       a quota that is used up, or a bill that is not paid
-//	421       a check of the host, by a server that has several
+//	402       an exhausted quota, or an unpaid bill
+//	421       a check of the host name, by a server with several
 //
-// Where a requirement demands one of them, such as 403 for an Origin, its judge makes an exception.
+// A judge of a requirement that demands such a status, such as 403 for an invalid Origin, makes an
+// exception.
 func IsBarringStatus(status int) bool {
 	switch status {
 	case 401, 402, 403, 421:

@@ -46,8 +46,8 @@ const (
 	unknownSide side = iota
 	toServer
 	toClient
-	// outgoing and incoming are relative to the recorder of the log, which was on the
-	// client's or on the server's side.
+	// outgoing and incoming are relative to the program that wrote the log, which may have
+	// run on the client's or on the server's side.
 	outgoing
 	incoming
 	fromStderr

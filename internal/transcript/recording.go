@@ -25,7 +25,7 @@ type Recording struct {
 	Values bool
 	// Untimed reports that the times of the events are unknown.
 	Untimed bool
-	// Expect lists the findings that a script says the rules report for it.
+	// Expect lists the findings that the rules must report for the recording, as its script says.
 	Expect []Expectation
 	// Notices tell the user how the file was interpreted.
 	Notices []string

@@ -70,8 +70,8 @@ func (e *Event) withStream(stream []byte, detail string) *Event {
 	return &changed
 }
 
-// stderr removes known secrets that span several chunks of stderr: the chunks end wherever a write
-// of the server or a read happened to end.
+// stderr removes known secrets that span several chunks of stderr. The chunks may end anywhere,
+// because they depend on the writes of the server and on the reads.
 func (r *Redactor) stderr(events []*Event) {
 	var whole []byte
 	var pieces []int

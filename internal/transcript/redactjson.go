@@ -76,7 +76,7 @@ func (w *jsonRedactor) token() (tok jsontext.Token, from, to int, ok bool) {
 	return tok, from, to, true
 }
 
-// pass copies raw up to from, appends replaced, and continues at to.
+// pass copies raw up to from, appends replaced instead of the bytes up to to, and continues there.
 func (w *jsonRedactor) pass(from, to int, replaced []byte) {
 	w.out = append(append(w.out, w.raw[w.done:from]...), replaced...)
 	w.done = to

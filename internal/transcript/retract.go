@@ -1,8 +1,8 @@
 package transcript
 
-// Retract replaces the events of an exchange by remarks, the first of them with the text. It is
-// for a request that the server refused unread because of its rate limit, and that is sent again:
-// to the session it never happened.
+// Retract replaces the events of an exchange by remarks; the first remark has the text. It is for a
+// request that the server's rate limit refused, and that is sent again: it had no effect on the
+// session.
 func (t *Transcript) Retract(exchange int, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -230,7 +230,7 @@ func (s *script) addExited(arg string) error {
 // detail parses a detail of the event before.
 func (s *script) detail(what, arg string) error {
 	if len(s.Events) == 0 {
-		return errors.New(what + " belongs to the event before it, and there is none")
+		return errors.New(what + " belongs to the event before it, but there is none")
 	}
 	e := s.Events[len(s.Events)-1]
 	if what == "detail" {

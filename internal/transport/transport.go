@@ -36,7 +36,8 @@ type Link interface {
 	// Shutdown ends the link in the way that the specification defines for the transport. Patience
 	// bounds each step. It returns when no process or connection of the link is left.
 	Shutdown(patience Patience)
-	// Signal sends the server's process "TERM" or "INT". It reports whether that was possible.
+	// Signal sends the signal name, "TERM" or "INT", to the server's process. It reports whether
+	// that was possible.
 	Signal(name string) bool
 	// CloseInput closes the server's input.
 	CloseInput() error
@@ -64,7 +65,8 @@ type Ending struct {
 	Records []*transcript.Transcript
 }
 
-// Mortal is an HTTP link, which can't detect by itself that the server's process has exited.
+// Mortal is an HTTP link to a server whose process can exit. The link can't detect that by itself,
+// so it is notified.
 type Mortal interface {
 	Web
 	// ServerEnded notifies the link that the process exited and nothing more can arrive.
@@ -90,8 +92,8 @@ type Weighed interface {
 
 // Patience bounds the steps of a shutdown.
 type Patience struct {
-	AfterClose time.Duration // until the exit after its input was closed
-	AfterTerm  time.Duration // until the exit after SIGTERM was sent
+	AfterClose time.Duration // to wait for the exit after the server's input was closed
+	AfterTerm  time.Duration // to wait for the exit after SIGTERM was sent
 }
 
 // Web is a link over HTTP, for callers that send their own HTTP requests in addition to messages.
@@ -101,7 +103,7 @@ type Web interface {
 	// body, which may be nil.
 	Headers(method string, body []byte) []transcript.Field
 	// Begin sends a request without adding headers of the session, and does not wait. A relative
-	// target is resolved against the URL for POST; an empty target is that URL.
+	// target is resolved against the URL to which messages are posted; an empty target is that URL.
 	Begin(r Request, target string) (Exchange, error)
 	// Access returns how to reach the server outside of the link.
 	Access() Access

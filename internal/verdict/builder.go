@@ -1,14 +1,15 @@
 package verdict
 
-// A Builder assembles a report. Here alone verdicts are merged from opinions, and findings get
-// their identity, order, number, group, and the verdicts that they block. Extend returns a builder
-// for a report that exists already.
+// A Builder assembles a report: it merges opinions into verdicts, removes duplicate findings, sorts,
+// numbers and groups them, and links the verdicts that they block. Extend returns a builder
+// for an existing report.
 type Builder struct {
 	// Head is the report without verdicts and findings.
 	Head Report
 	// Blocks reports whether the findings are the reason why other requirements could not be judged.
 	Blocks bool
-	// Review, if set, may change the verdicts, which count no findings yet, and leave findings out.
+	// Review, if set, may change the verdicts and leave findings out. It is called before the findings
+	// are added to the verdicts.
 	Review func(verdicts []Verdict, findings []Finding) []Finding
 
 	extended    *Report // by findings, or nil
@@ -33,8 +34,9 @@ func NewReport(version string) Report {
 	return Report{Format: ReportFormat, Tool: "mcp-conform", Version: version}
 }
 
-// Expect registers a judge of a place, once, with the opinion that applies unless
-// the judge gives another.
+// Expect registers that a judge judges a place. silent is the opinion that applies
+// unless the judge gives another. Further calls for the same judge and place have no
+// effect.
 func (b *Builder) Expect(place Place, judge string, silent Opinion) {
 	b.opinions.expect(place, judge, silent)
 }

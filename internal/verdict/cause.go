@@ -24,19 +24,18 @@ type Occurrence struct {
 	// ByCase reports whether the case itself made the observation. A case judges
 	// only the responses that it provoked; a rule judges the whole conversation.
 	ByCase bool
-	// Common reports whether the evidence includes the error that every request
-	// gets.
+	// Common reports whether the evidence includes an error that the server
+	// returns for every request.
 	Common bool
 	// Received is how many messages the server sent while the case ran.
 	Received int
 }
 
-// group marks findings with a common cause, judging only by their evidence: the
-// exit of one process, or one message. A finding that is the end of the server gets
-// the CWE of that. The root of a group is its most severe
+// group marks findings that have a common cause according to their evidence: the
+// exit of one process, or one message. The root of a group is its most severe
 // finding, or the first of equally severe ones; Group of each finding in the
 // group is set to the root's id. A finding that shares its cause with no other
-// has no group.
+// has no group. group also sets the CWE of a finding that the server ended.
 func (p *Report) group(occurrences map[Key][]Occurrence) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
@@ -66,9 +65,9 @@ func (p *Report) group(occurrences map[Key][]Occurrence) {
 type appearance struct {
 	pointers map[Spot]string // into the message at each spot, "" if unknown
 	cases    map[Spot]string // the case that ran at each spot
-	said     bool
-	common   bool // it was only seen at the error that every request gets
-	received int  // the fewest messages received during one of its cases
+	said     bool            // a case itself reported it
+	common   bool            // it was only seen at an error that every request gets
+	received int             // the smallest number of messages received during one of its cases
 }
 
 func appearanceOf(seen []Occurrence) appearance {
@@ -138,7 +137,7 @@ func (a appearance) sameCause(b appearance) bool {
 }
 
 // several is the minimum number of messages that the server must send during a
-// case before it is significant that a case and a rule object to the same one.
+// case: with fewer, a case and a rule may report the same message by chance.
 const several = 3
 
 // within reports whether a rule, which sees all messages, objected while the

@@ -7,15 +7,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A Gateway is what a run through a gateway shows in comparison with the server behind it.
+// A Gateway is the comparison of a run through a gateway with the server behind it.
 type Gateway struct {
 	Upstream string        `json:"upstream"` // the URL of the reference server behind it
-	Revision spec.Revision `json:"revision"` // in which the two were compared
+	Revision spec.Revision `json:"revision"` // the revision of the comparison
 	// Lost are the requirements that are kept without the gateway, and are not observed through it.
 	Lost []LostRequirement `json:"lost"`
 	// Changes are what the gateway changes, the most severe first.
 	Changes []Change `json:"changes"`
-	// Unchanged are the names of what was compared and is the same.
+	// Unchanged are the names of the comparisons without a difference.
 	Unchanged []string `json:"unchanged"`
 	// NotCompared say what could not be compared, and why.
 	NotCompared []NotCompared `json:"notCompared"`

@@ -50,8 +50,7 @@ type opinion struct {
 	given bool
 }
 
-// expect registers a judge of a place, once, with the opinion that applies unless
-// the judge gives another.
+// expect implements Builder.Expect.
 func (o *opinions) expect(place Place, judge string, silent Opinion) {
 	if o.all == nil {
 		o.all = map[OpinionKey]*opinion{}
@@ -62,8 +61,7 @@ func (o *opinions) expect(place Place, judge string, silent Opinion) {
 	}
 }
 
-// say records a judge's opinion of a place. If a judge gives several, the most
-// severe counts. Opinions of unexpected judges are ignored.
+// say implements Builder.Say.
 func (o *opinions) say(place Place, judge string, said Opinion) {
 	have := o.all[OpinionKey{place, judge}]
 	if have != nil && (!have.given || said.Outcome > have.Outcome) {
@@ -104,8 +102,8 @@ func (o *opinions) verdicts() []Verdict {
 	return out
 }
 
-// block sets, in each revision, the finding that blocked the verdicts which could
-// not be judged: a finding on the handshake, or the only broken one.
+// block sets BlockedBy of the blocked verdicts, in each revision, to the finding that
+// blocks them: a finding on the handshake, or the only broken one.
 func (p *Report) block() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]

@@ -9,7 +9,7 @@ import (
 // The results of a profile.
 const (
 	ProfilePassed        = "passed"         // none of its requirements is broken
-	ProfileFailed        = "failed"         // one of its requirements is broken, even if that is known
+	ProfileFailed        = "failed"         // one of its requirements is broken, even if the finding is known
 	ProfileIncomplete    = "incomplete"     // the run did not judge what it could have judged
 	ProfileNotObserved   = "not observed"   // too few of its requirements were observed
 	ProfileNotApplicable = "not applicable" // none of its requirements applies to the server
@@ -64,10 +64,10 @@ func ProfileResults() []string {
 	return []string{ProfilePassed, ProfileFailed, ProfileIncomplete, ProfileNotObserved, ProfileNotApplicable}
 }
 
-// Conclude returns the result that follows from the counts of a run, which was complete
-// or not. A profile is passed only if the run was complete, nothing was broken, skipped,
-// blocked or seen to deviate without a retry, and at least half of the core requirements
-// that apply were observed (of all that apply, if no core one does).
+// Conclude returns the result that follows from the counts. complete reports whether the
+// run was complete. A profile is passed only if the run was complete, nothing was broken,
+// skipped, blocked or unconfirmed, and at least half of the core requirements that apply
+// were observed (or half of all that apply, if no core requirement does).
 func (p *ProfileResult) Conclude(complete bool) string {
 	all := p.All()
 	counted := p.Core
@@ -137,8 +137,8 @@ func (p *Report) appliesElsewhere(id string, x *spec.Profile, judgedIn []spec.Re
 	})
 }
 
-// A profileState is what counts of a requirement in a profile. Of several revisions the
-// greatest counts.
+// A profileState is the state of a requirement in a profile. If it differs between
+// revisions, the greatest counts.
 type profileState int
 
 const (

@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Security is what a report says about security, over all areas.
+// Security summarizes what a report says about security, in all areas.
 type Security struct {
 	Findings []string `json:"findings"` // ids of the findings about security, in the order of the report
 	// Each requirement about security is counted once, whatever the revision: in
@@ -22,8 +22,8 @@ func (f *Finding) IsSecurity() bool {
 	return f.CWE > 0 || spec.AreaOf(f.Requirement) == spec.AreaSecurity
 }
 
-// SecurityOf returns what a report says about security. It counts no requirement that
-// applies nowhere, or that was only broken in a way that is not a weakness.
+// SecurityOf returns the security summary of a report. It does not count requirements
+// that do not apply, or whose only findings are not about a weakness.
 func SecurityOf(p *Report) Security {
 	out := Security{Findings: []string{}}
 	broken := map[string]bool{}
@@ -65,8 +65,9 @@ func SecurityOf(p *Report) Security {
 	return out
 }
 
-// MarkCrash gives the finding, which is that the server ended, the CWE of that. Over
-// SSE it does not: there only the client's own stream is known to have ended.
+// MarkCrash sets the CWE of a finding that the server ended to that of a crash, unless
+// it has one. Over SSE it does nothing: there it is only known that the client's own
+// stream has ended.
 func (f *Finding) MarkCrash() {
 	if f.Transport != spec.SSE {
 		f.CWE = cmp.Or(f.CWE, spec.CrashCWE)

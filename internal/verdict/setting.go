@@ -19,8 +19,7 @@ const (
 	settingFixtures = "fixtures"
 )
 
-// Line returns the line that belongs into the configuration file, and the key below which it
-// belongs.
+// Line returns the line to add to the configuration file, and the key below which it belongs.
 func (s Setting) Line() (line, under string) {
 	if s.Tool != "" {
 		return "call: [safe, " + s.Tool + "]", settingTools

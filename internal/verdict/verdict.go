@@ -39,8 +39,8 @@ func Outcomes() []Outcome {
 	return []Outcome{HarnessError, Broken, Unconfirmed, Flaky, Warning, Note, Blocked, Kept, NotObserved, NotApplicable}
 }
 
-// Fails reports whether the outcome fails a test, in which a warning fails only if it is
-// strict. A known finding fails none, whatever its outcome.
+// Fails reports whether the outcome makes a test fail. A warning does so only if strict is
+// set. Callers must not call it for known findings, which never fail a test.
 func (o Outcome) Fails(strict bool) bool { return o >= Unconfirmed || strict && o == Warning }
 
 // Evidence is one event of a transcript that shows a finding.
@@ -209,7 +209,7 @@ type Stats struct {
 	Requests int           `json:"requests"`     // of the client
 	Cases    int           `json:"casesRun"`     // cases that ran to completion
 	Messages int           `json:"messages"`     // frames in both directions
-	// Slow says where the time of a slow run went, and what would make it faster.
+	// Slow says where the time of a slow run went, and which settings would make the next one faster.
 	Slow string `json:"slow,omitempty"`
 }
 

@@ -32,7 +32,7 @@ func TestAccess(t *testing.T) {
 	}
 
 	elsewhere, _ := url.Parse("https://192.0.2.1/mcp")
-	if _, err := reach.Access(elsewhere).Client.Get(s.URL); err == nil || !strings.Contains(err.Error(), "is an address of this network") {
+	if _, err := reach.Access(elsewhere).Client.Get(s.URL); err == nil || !strings.Contains(err.Error(), "is an address in the local network") {
 		t.Errorf("a server elsewhere led to this machine: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 // Package exchange performs single HTTP/1.1 exchanges and records them: heads line by line, bodies
 // as they arrived, event streams chunk by chunk. It implements HTTP itself because a client library
-// hides what the server sent. Requests with Keep use connections that earlier ones left open; a server
-// may close these at any time, and such a request is sent again.
+// hides what the server sent. Requests with Keep reuse connections that earlier ones left open. A
+// server may close such a connection at any time; the request is then sent again on a new one.
 package exchange
 
 import (
@@ -76,7 +76,7 @@ type Pending struct {
 	stopped                  chan struct{} // closed when the client ends it
 
 	mu     sync.Mutex
-	cause  error  // why the client ends it, nil while it does not
+	cause  error  // why the client ended it; nil if it did not
 	quit   func() // cancels dialing, or closes the connection
 	number int
 	head   *transcript.Head
@@ -87,8 +87,8 @@ type Pending struct {
 
 	// Only the goroutine of the exchange uses these.
 	attempts int
-	widened  int       // attempts with a token of further scopes
-	passed   time.Time // when the pacer let the last attempt pass
+	widened  int       // attempts with a token that has more scopes
+	passed   time.Time // when the pacer released the last attempt
 }
 
 // Written is closed when the request was sent or sending failed.
@@ -194,8 +194,8 @@ type ended struct {
 	refused string
 }
 
-// run performs one exchange from the first byte to the last. A request that the server refused for
-// a reason which canRepeat knows is sent again; of the earlier attempts there are only remarks.
+// run performs one exchange from the first byte to the last. A request that the server refused is
+// sent again if canRepeat says so; the record keeps only a remark about each refused attempt.
 func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
 	end := c.attempt(ctx, p, r)
@@ -220,7 +220,7 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	close(p.over)
 }
 
-// attempt sends the request once, when the pacer lets it pass.
+// attempt sends the request once, as soon as the pacer releases it.
 func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	p.attempts++
 	err := c.awaitPass(ctx, p)
@@ -250,8 +250,8 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	return end
 }
 
-// dropped returns why the client closed the connection, unless the caller wanted it, and at
-// which stage, unless there was a response.
+// dropped describes why the client closed the connection, and at which stage of the exchange. It
+// leaves the cause out if the caller ended the exchange, and the stage if there was a response.
 func dropped(cause error, stage string) string {
 	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		if stage == beforeResponse {

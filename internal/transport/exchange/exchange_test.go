@@ -151,12 +151,12 @@ func TestResponses(t *testing.T) {
 		},
 		{
 			"chunks that are none", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n",
-			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received cut short "{}"`, "over unreadable the body can't be read any more after 2 bytes: invalid byte in chunk length"},
+			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received cut short "{}"`, "over unreadable the body can't be read after 2 bytes: invalid byte in chunk length"},
 		},
 		{"nothing", "", []string{"over broken the connection was closed before a response came"}},
 		{"half a head", ok + "Content-Le", []string{"over broken the connection was closed within the head of the response"}},
-		{"another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", []string{`over unreadable what comes back is not an HTTP response: it begins with "SSH-2.0-OpenSSH_9.6"`}},
-		{"HTTP/2", "\x00\x00\x12\x04\x00\x00\x00\x00\x00more", []string{"over unreadable what comes back is HTTP/2, and HTTP/1.1 is spoken here"}},
+		{"another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", []string{`over unreadable the response is not HTTP: it begins with "SSH-2.0-OpenSSH_9.6"`}},
+		{"HTTP/2", "\x00\x00\x12\x04\x00\x00\x00\x00\x00more", []string{"over unreadable the response is HTTP/2, but mcp-conform speaks HTTP/1.1"}},
 		{"no status", "HTTP/1.1 fine\r\n\r\n", []string{`over unreadable the response begins with "HTTP/1.1 fine", where the status belongs`}},
 		{"two lengths", ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", []string{
 			"response HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3", `over unreadable there are two different Content-Lengths, "2" and "3"`,
@@ -170,17 +170,17 @@ func TestResponses(t *testing.T) {
 		},
 		{
 			"a body that is not packed, though it says so", ok + "Content-Encoding: gzip\r\n\r\n{}{}{}{}{}{}{}{}",
-			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", "over unreadable the body is not what its Content-Encoding says: gzip: invalid header"},
+			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", "over unreadable the body does not match its Content-Encoding: gzip: invalid header"},
 		},
 		{
 			"a small body that unpacks to a great one", ok + "Content-Encoding: gzip\r\n\r\n" + zipped(strings.Repeat(" ", 1<<20)),
-			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", "flooded a body of more than 100000 bytes", "over dropped the server sends more than can be taken in"},
+			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", "flooded a body of more than 100000 bytes", "over dropped the server sent more than the limits permit"},
 		},
 		{
 			"a stream without events", ok + "Content-Type: text/event-stream\r\n\r\n" + strings.Repeat(": more\n", 20_000),
 			[]string{
 				"response HTTP/1.1 200 OK\nContent-Type: text/event-stream", "flooded more than 100000 bytes of a stream without a blank line",
-				"over dropped the server sends more than can be taken in",
+				"over dropped the server sent more than the limits permit",
 			},
 		},
 	} {
@@ -307,7 +307,7 @@ func TestNoListener(t *testing.T) {
 		obstacle        transcript.Obstacle
 	}{
 		{"connection refused", "http://" + at, "nothing listens at " + at, ""},
-		{"no such host", "http://no-such-host.invalid/", "no host is called no-such-host.invalid", transcript.NoHost},
+		{"no such host", "http://no-such-host.invalid/", "there is no host no-such-host.invalid", transcript.NoHost},
 		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection during the handshake", transcript.NoTLS},
 	} {
 		t.Run(c.name, func(t *testing.T) {

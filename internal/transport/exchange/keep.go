@@ -47,8 +47,9 @@ func (c *connection) isUsable() bool {
 	return time.Since(c.idleSince) <= longestIdle && isQuiet(c.Conn)
 }
 
-// maxIdle is the maximum number of idle connections of a client. longestIdle is less than most
-// servers keep an idle connection open, so that a request seldom meets one that is just closed.
+// maxIdle is the maximum number of idle connections of a client. longestIdle is shorter than the time
+// for which most servers keep an idle connection open, so that requests seldom fail because the server
+// closes the connection at the same moment.
 const (
 	maxIdle     = 4
 	longestIdle = time.Second
@@ -119,7 +120,7 @@ func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connectio
 	return c.open(ctx, p, r.URL)
 }
 
-// awaitPass waits until the pacer lets the request pass.
+// awaitPass waits until the pacer releases the request.
 func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
 	if c.Reach.Pacer == nil {
 		return nil
@@ -128,7 +129,7 @@ func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
 	defer quit(nil)
 	p.setQuit(func() { quit(errDropped) })
 	p.passed, err = c.Reach.Pacer.pass(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
-	return within(ctx, "", "while the server's rate limit held it back", err)
+	return within(ctx, "", "while the server's rate limit delayed it", err)
 }
 
 // place returns the scheme and host of a URL.

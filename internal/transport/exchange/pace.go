@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	maxWait     = time.Minute // of one wait, and of consecutive waits that don't help
-	maxInVain   = 5           // consecutive waits that don't help, at a server that never served a request
+	maxWait     = time.Minute // for one wait, and for the sum of consecutive waits that don't help
+	maxInVain   = 5           // consecutive waits that don't help, if the server never served a request
 	maxAttempts = 10          // to send one request
 	firstPause  = 250 * time.Millisecond
 )
 
-// A refusal is a response that says that the client sends too much.
+// A refusal is a response that refuses a request because of a rate limit.
 type refusal struct {
 	status int
 	after  string // the value of Retry-After, or ""
 	wait   time.Duration
 }
 
-// refusalOf returns the refusal that the head of a response is; ok is false if it is none.
+// refusalOf parses the head of a response as a refusal; ok is false if it is not one.
 func refusalOf(status int, header func(name string) string, now time.Time) (r refusal, ok bool) {
 	r = refusal{status: status, after: strings.TrimSpace(header("Retry-After"))}
 	seconds, err := strconv.ParseUint(r.after, 10, 63)
@@ -56,14 +56,14 @@ func (r refusal) String() string {
 // backoff determines how long to wait, and when to give up.
 type backoff struct {
 	serves   bool          // the server has served a request
-	helped   bool          // a request was served when it was sent again after the last wait
+	helped   bool          // a request that was sent again after the last wait was served
 	last     time.Duration // the last wait
-	vain     int           // consecutive waits that did not help
-	vainTime time.Duration
+	vain     int           // number of consecutive waits that did not help
+	vainTime time.Duration // their sum
 }
 
-// wait returns how long to wait after a refusal: as long as it demands, and longer each time while
-// that does not help.
+// wait returns how long to wait after a refusal: as long as the server demands, and exponentially
+// longer while waiting does not help.
 func (b *backoff) wait(r refusal) time.Duration {
 	return max(r.wait, min(firstPause<<b.vain, maxWait-b.vainTime))
 }
@@ -81,29 +81,28 @@ func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
 	return wait, (b.serves || b.vain < maxInVain) && b.vainTime < maxWait && b.vainTime+wait <= maxWait
 }
 
-// pace is the rate of requests that the server's refusals teach.
+// pace is a rate of requests that stays below the server's limit. It is learned from refusals.
 type pace struct {
 	rate    float64       // requests a second; 0 while there is no limit
 	ceiling float64       // a rate that was too high; 0 while none is known
-	waited  time.Duration // the last wait, which shows how long the server remembers
-
-	// since the last reopening
+	waited  time.Duration // the last wait, which shows for how long the server counts requests
+	// The following count from the end of the last wait.
 	since         time.Time
 	sent, refused int
 	grown         int  // requests sent since the rate last changed
-	isTaught      bool // there was a reopening
+	isTaught      bool // there was a wait
 }
 
 const (
-	least   = 1.0  // rate; below it the server's own Retry-After paces the run
-	margin  = 0.95 // of what a limit is believed to permit
-	slower  = 0.8  // of a rate that was too high
-	faster  = 1.1  // of a rate that was not refused for a while
-	fewSent = 10   // requests from which less can't be concluded
+	minRate = 1.0  // requests a second; a lower limit is kept by waiting as Retry-After demands
+	margin  = 0.95 // factor for the estimated limit
+	slower  = 0.8  // factor for a rate that was too high
+	faster  = 1.1  // factor for a rate that was not refused for a while
+	minSent = 10   // requests that must be sent before the rate is estimated or changed
 )
 
-// let notes that a request is sent, and returns the time until the next one may be.
-func (p *pace) let(now time.Time) time.Duration {
+// noteSent notes that a request is sent, and returns the time until the next one may be sent.
+func (p *pace) noteSent(now time.Time) time.Duration {
 	if p.since.IsZero() {
 		p.since = now
 	}
@@ -111,7 +110,7 @@ func (p *pace) let(now time.Time) time.Duration {
 	if p.rate == 0 {
 		return 0
 	}
-	if p.grown++; float64(p.grown) >= max(fewSent, 2*p.rate*p.waited.Seconds()) {
+	if p.grown++; float64(p.grown) >= max(minSent, 2*p.rate*p.waited.Seconds()) {
 		p.grown = 0
 		p.rate = max(p.rate, min(p.rate*faster, p.ceiling*margin))
 		if p.ceiling == 0 {
@@ -121,15 +120,16 @@ func (p *pace) let(now time.Time) time.Duration {
 	return time.Duration(float64(time.Second) / p.rate)
 }
 
-// refuse notes that a request that was sent at a time was refused.
+// refuse notes that the request that was sent at the given time was refused.
 func (p *pace) refuse(sent time.Time) {
 	if !sent.Before(p.since) {
 		p.refused++
 	}
 }
 
-// learn determines the rate after a wait: the limit permits what was served since the end of
-// the last one. The first time, the limit may have been used up before the run.
+// learn determines the rate after a wait that began and ended at the given times. The estimate of
+// the limit is what was served since the end of the wait before. At the first wait that may be too
+// low, because other requests may have used up the limit before the run.
 func (p *pace) learn(began, end, now time.Time) {
 	p.waited = max(firstPause, end.Sub(began))
 	limit := margin * float64(max(1, p.sent-p.refused)) / max(end.Sub(p.since), firstPause).Seconds()
@@ -138,16 +138,16 @@ func (p *pace) learn(began, end, now time.Time) {
 		if p.ceiling == 0 || p.rate < p.ceiling {
 			p.ceiling = p.rate
 		}
-		p.rate = max(least, min(limit, slower*p.rate))
-	case p.isTaught, p.sent >= fewSent:
-		p.rate = max(least, limit)
+		p.rate = max(minRate, min(limit, slower*p.rate))
+	case p.isTaught, p.sent >= minSent:
+		p.rate = max(minRate, limit)
 	}
 	p.since, p.sent, p.refused, p.grown, p.isTaught = now, 0, 0, 0, true
 }
 
 // tally counts what the notice for the user reports.
 type tally struct {
-	first    refusal // the first refusal with the longest demand
+	first    refusal // the refusal that demanded the longest wait, the first of several
 	refusals int
 	waits    int
 	waited   time.Duration
@@ -180,7 +180,7 @@ func (t *tally) notice(rate float64, gaveUp bool) string {
 	if t.tooLong {
 		return text + "; it waits at most " + seconds(maxWait) + " at a time"
 	}
-	return text + "; that does not count"
+	return text + "; this is not counted as a failure"
 }
 
 func (t *tally) times() string {

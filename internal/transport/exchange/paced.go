@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// paced sends requests to a host when the pacer lets them pass.
+// paced is an http.RoundTripper that sends requests to a host when the pacer releases them.
 type paced struct {
 	pacer *Pacer
 	host  string

@@ -10,13 +10,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A Pacer keeps the requests to one server below its rate limit. It lets them pass at once until
-// the server refuses one with 429, or with 503 and Retry-After. Then it holds all requests back for
-// as long as the server demands, learns from what was served until then how many requests a second
-// the limit permits, and spaces later ones accordingly. The refused request passes first, to be
-// sent again. If waiting does not help, or the server demands too long a wait, the refusal stands.
+// A Pacer keeps the requests to one server below its rate limit. It releases them at once until the
+// server refuses one with 429, or with 503 and Retry-After. Then it delays all requests for as long
+// as the server demands. From what was served until then, it estimates how many requests a second
+// the limit permits, and spaces later requests accordingly. The refused request is sent again
+// first. If waiting does not help, or the server demands too long a wait, the refusal becomes the
+// response to the request.
 //
-// All connections to a server share a Pacer. A nil Pacer holds nothing back.
+// All connections to a server share a Pacer. A nil Pacer delays nothing.
 type Pacer struct {
 	// Say, if set, is called with what the pacer waits for, and with "" when the wait is over.
 	Say func(text string)
@@ -26,10 +27,10 @@ type Pacer struct {
 	timer        *time.Timer
 	ready        time.Time // when the next request may pass
 
-	closed  time.Time // when requests were last held back because of a refusal
-	isOpen  bool      // that is over
+	closed  time.Time // when a refusal last made all requests wait
+	isOpen  bool      // that wait is over
 	gaveUp  bool      // waiting does not help
-	hasSaid bool      // what it waits for
+	hasSaid bool      // Say was called for the current wait
 	pace    pace
 	backoff backoff
 	tally   tally
@@ -50,8 +51,9 @@ type queue []waiter
 // NewPacer returns a pacer.
 func NewPacer() *Pacer { return &Pacer{isOpen: true} }
 
-// pass waits until a request may be sent, during which the clock stands still, and returns when that
-// was; repeated is for one that was refused. The error is the cause of the context's end.
+// pass waits until a request may be sent, and returns the time at which it was released. The clock
+// is stopped during the wait. repeated reports whether the request was refused before. The error is
+// the cause of the context's end.
 func (p *Pacer) pass(ctx context.Context, clock *transcript.Clock, from *sender, repeated bool) (time.Time, error) {
 	if p == nil {
 		return time.Time{}, nil
@@ -59,7 +61,7 @@ func (p *Pacer) pass(ctx context.Context, clock *transcript.Clock, from *sender,
 	p.mu.Lock()
 	now := time.Now()
 	if len(p.again)+len(p.fresh) == 0 && !now.Before(p.ready) {
-		p.let(now, from)
+		p.noteReleased(now, from)
 		p.mu.Unlock()
 		return now, nil
 	}
@@ -82,8 +84,9 @@ func (p *Pacer) pass(ctx context.Context, clock *transcript.Clock, from *sender,
 	}
 }
 
-// take removes and returns the waiter whose sender has sent last: what a conversation has begun may
-// last only for a moment, and others can wait. Requests of one sender keep their order.
+// take removes and returns the waiter whose sender has sent a request most recently, because the
+// state of a conversation may expire, while others that have not begun can wait. Requests of one
+// sender keep their order.
 func (q *queue) take() waiter {
 	next := 0
 	for i, w := range *q {
@@ -96,23 +99,23 @@ func (q *queue) take() waiter {
 	return w
 }
 
-// let lets one request pass, and determines when the next one may.
-func (p *Pacer) let(now time.Time, from *sender) {
+// noteReleased notes that a request is released, and determines when the next one may be.
+func (p *Pacer) noteReleased(now time.Time, from *sender) {
 	from.last = now
 	if !p.isOpen {
 		p.reopen(now)
 	}
-	p.ready = now.Add(p.pace.let(now))
+	p.ready = now.Add(p.pace.noteSent(now))
 }
 
-// arm makes sure that waiting requests pass when it is time.
+// arm starts the timer that releases the waiting requests, if it is not running.
 func (p *Pacer) arm(now time.Time) {
 	if p.timer == nil && len(p.again)+len(p.fresh) > 0 {
 		p.timer = time.AfterFunc(p.ready.Sub(now), p.release)
 	}
 }
 
-// release lets the requests pass whose time has come.
+// release releases the requests that may be sent now.
 func (p *Pacer) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,13 +128,13 @@ func (p *Pacer) release() {
 		}
 		next := from.take()
 		close(next.pass)
-		p.let(now, next.from)
+		p.noteReleased(now, next.from)
 	}
 	p.arm(now)
 }
 
-// responded tells the pacer of the response to a request that passed at a time. It describes the
-// refusal that the response is; ok reports whether to send the request again.
+// responded notes the response to a request that was released at the time passed. If the response is
+// a refusal, why describes it, and ok reports whether to send the request again.
 func (p *Pacer) responded(status int, header func(name string) string, passed time.Time, attempts int) (why string, ok bool) {
 	if p == nil || status < http.StatusOK {
 		return "", false
@@ -144,7 +147,8 @@ func (p *Pacer) responded(status int, header func(name string) string, passed ti
 	return r.String(), p.refused(r, passed, attempts)
 }
 
-// refused notes a refusal of a request that passed at a time, and reports whether to send it again.
+// refused notes the refusal of a request that was released at the time passed, and reports whether to
+// send it again.
 func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +161,7 @@ func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 	case r.wait > maxWait:
 		p.tally.tooLong = true
 		return false
-	case !p.isOpen || !passed.After(p.closed): // it met the limit together with others
+	case !p.isOpen || !passed.After(p.closed): // it was sent before the current or last wait began
 		if at := now.Add(p.backoff.wait(r)); !p.isOpen && at.After(p.ready) {
 			p.ready = at
 		}
@@ -177,10 +181,10 @@ func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 	return true
 }
 
-// longWait is the length of a wait from which on the user is informed at once.
+// longWait is the shortest wait about which the user is informed.
 const longWait = 3 * time.Second
 
-// reopen ends a wait.
+// reopen ends the wait that a refusal caused.
 func (p *Pacer) reopen(now time.Time) {
 	p.isOpen = true
 	p.tally.waited += now.Sub(p.closed)
@@ -191,7 +195,7 @@ func (p *Pacer) reopen(now time.Time) {
 	}
 }
 
-// served notes that a request was not refused; repeated is for one that was before.
+// served notes that a request was served; repeated reports whether it was refused before.
 func (p *Pacer) served(repeated bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

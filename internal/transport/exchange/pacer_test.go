@@ -216,8 +216,8 @@ func TestPacerOrder(t *testing.T) {
 		if !p.refused(refusal{status: 429, wait: 2 * time.Second}, passed, 1) {
 			t.Fatal("it is not sent again")
 		}
-		for range 2 * fewSent { // so that there is a rate
-			p.pace.let(time.Now())
+		for range 2 * minSent { // so that there is a rate
+			p.pace.noteSent(time.Now())
 		}
 		var mu sync.Mutex
 		var order []string

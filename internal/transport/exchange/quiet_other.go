@@ -4,6 +4,6 @@ package exchange
 
 import "net"
 
-// isQuiet reports whether a connection is open and has nothing to read; here that is not known, and
-// a request on one that was closed is sent again.
+// isQuiet returns true: this system can't check whether an idle connection is still open. A request
+// on a closed connection is sent again.
 func isQuiet(net.Conn) bool { return true }

@@ -31,8 +31,8 @@ type Reach struct {
 	// none. Fields with an Authorization header take precedence.
 	Token func() string
 	// Widen requests a token with further scopes, separated by spaces, because the server refused the
-	// current one for lack of them. It returns false if there is none. A nil function lets the refusal
-	// stand.
+	// current one for lack of them. It returns false if it gets none. If Widen is nil, the refusal is
+	// the response.
 	Widen func(scope string) bool
 	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config
@@ -42,23 +42,24 @@ type Reach struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Connect is the timeout for opening a connection; default 10 s.
 	Connect time.Duration
-	// Pacer keeps the requests below the server's rate limit; nil sends them at once, and no refused
-	// one again.
+	// Pacer keeps the requests below the server's rate limit. If it is nil, requests are sent at once,
+	// and refused ones are not sent again.
 	Pacer *Pacer
 }
 
 const defaultConnect = 10 * time.Second
 
-// Access returns how to reach u outside of a link. The client does not connect to addresses of the
-// network that it runs in because a server outside of that network names them. Requests to the host
-// of u wait for the pacer; that stops the clock of their context.
+// Access returns how to reach u outside of a link. Unless u is in the private network of this
+// machine, the client does not connect to addresses in that network, because a server outside could
+// name them to make the client attack it. Requests to the host of u wait for the pacer, which stops
+// the clock of their context meanwhile.
 func (r *Reach) Access(u *url.URL) transport.Access {
 	dialer := &net.Dialer{Timeout: defaultConnect}
 	inside := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(address); err != nil || !isInside(at.Addr()) || leadsInside(ctx, u.Hostname()) {
 			return nil
 		}
-		return fmt.Errorf("%s is an address of this network, and %s is not in it", address, u.Hostname())
+		return fmt.Errorf("%s is an address in the local network, but %s is not in that network", address, u.Hostname())
 	}}
 	return transport.Access{URL: u, Fields: r.configured(), Client: &http.Client{
 		Transport: &paced{r.Pacer, u.Host, &http.Transport{
@@ -84,8 +85,8 @@ func isInside(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified()
 }
 
-// leadsInside reports whether the name of a host leads to such addresses only. A server outside
-// could give its name one of them besides its own.
+// leadsInside reports whether the name of a host resolves only to such addresses. A server outside
+// could add one of them to its own.
 func leadsInside(ctx context.Context, host string) bool {
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	return err == nil && areInside(all)
@@ -133,8 +134,8 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	return r.secure(ctx, conn, u)
 }
 
-// within returns err or, if the context has ended, the cause of that and the stage, of which the
-// obstacle is the kind.
+// within returns err, or a stageError with the cause of the context's end if the context has ended.
+// obstacle is the kind of the stage.
 func within(ctx context.Context, obstacle transcript.Obstacle, stage string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &stageError{stage, context.Cause(ctx), obstacle}
@@ -142,7 +143,7 @@ func within(ctx context.Context, obstacle transcript.Obstacle, stage string, err
 	return err
 }
 
-// withProxy adds the proxy, if any, to an error.
+// withProxy adds the address of the proxy, if there is one, to an error.
 func withProxy(proxy *url.URL, err error) error {
 	if proxy == nil {
 		return err

@@ -9,7 +9,7 @@ import (
 )
 
 // errFlood reports that the server exceeded the limits.
-var errFlood = errors.New("more than can be taken in")
+var errFlood = errors.New("more than the limits permit")
 
 // A Sink records the body of a response as it arrives.
 type Sink interface {
@@ -25,7 +25,7 @@ type Sink interface {
 // The body is expected without transfer and content encodings.
 func NewSink(rec *transcript.Transcript, number int, head *transcript.Head) Sink {
 	o := output{rec: rec, number: number, stopped: make(chan struct{})}
-	close(o.stopped) // whoever passes a body on must not hold it up
+	close(o.stopped) // a caller that forwards the body must not be delayed
 	return o.sink(head)
 }
 
@@ -33,7 +33,7 @@ func NewSink(rec *transcript.Transcript, number int, head *transcript.Head) Sink
 type output struct {
 	rec     *transcript.Transcript
 	number  int
-	stopped chan struct{}                 // closed when a body must not wait for others any more
+	stopped chan struct{}                 // closed when the body must no longer wait for a slot of longBodies
 	noted   func(*transcript.StreamEvent) // called with each event of a stream; may be nil
 	long    bool                          // it holds a slot of longBodies
 }
@@ -49,8 +49,8 @@ func (o output) sink(head *transcript.Head) Sink {
 	return &whole{output: o}
 }
 
-// whole records a body in one event. It stores parts, because growing one slice would copy it and
-// hold it twice.
+// whole records a body in one event. It stores the body in parts, because growing a single slice
+// would copy it and need twice the memory.
 type whole struct {
 	output
 	parts [][]byte
@@ -58,16 +58,16 @@ type whole struct {
 }
 
 const (
-	leastPart = 4 << 10
-	longPart  = 256 << 10
-	longBody  = 1 << 20
+	minPart  = 4 << 10
+	longPart = 256 << 10
+	longBody = 1 << 20
 )
 
 // longBodies limits the number of long bodies, and of long incomplete events of streams, that all
 // clients read concurrently, so that a flood on every connection cannot fill the memory.
 var longBodies = make(chan struct{}, 2)
 
-// grown acquires a slot of longBodies once size is long, unless the client ends the exchange.
+// grown acquires a slot of longBodies once size exceeds longBody, unless the client ends the exchange.
 func (o *output) grown(size int) {
 	if o.long || size <= longBody {
 		return
@@ -101,7 +101,7 @@ func (w *whole) Write(data []byte) (int, error) {
 			break
 		}
 		if len(w.parts[last]) == cap(w.parts[last]) {
-			w.parts = append(w.parts, make([]byte, 0, min(longPart, max(leastPart, w.size))))
+			w.parts = append(w.parts, make([]byte, 0, min(longPart, max(minPart, w.size))))
 			continue
 		}
 		n := min(len(left), cap(w.parts[last])-len(w.parts[last]))
@@ -177,7 +177,7 @@ func (s *pieces) record(piece []byte) {
 	}
 }
 
-// note stores what resuming the stream needs.
+// note stores the values of an event that are needed to resume the stream.
 func (p *Pending) note(ev *transcript.StreamEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,8 +189,8 @@ func (p *Pending) note(ev *transcript.StreamEvent) {
 	}
 }
 
-// End records the rest, which has no blank line. Of a long rest it keeps only the head, because no
-// client processes an incomplete event.
+// End records the rest, an event without a blank line at its end. It keeps only the head of a long
+// rest, because no client processes an incomplete event.
 func (s *pieces) End(bool) error {
 	defer s.release()
 	rest := s.split.End()
@@ -207,7 +207,7 @@ func (s *pieces) End(bool) error {
 	return nil
 }
 
-// admit returns an error if one more event of these bytes exceeds the limits.
+// admit returns an error if an event with these bytes would exceed the limits.
 func (o output) admit(data []byte) error {
 	if flood := o.rec.Admit(len(data)); flood != "" {
 		return o.flood(flood, data, len(data))

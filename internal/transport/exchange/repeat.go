@@ -8,12 +8,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxWidened is how often a request is sent again with a token that has further scopes.
+// maxWidened limits how often a request is sent again with a token that has more scopes.
 const maxWidened = 3
 
-// canRepeat reports whether to send the request again after this response, and returns what the
-// server refused it with: its rate limit, or a token that lacks scopes. It does what the next attempt
-// needs; that has a head of its own, with the token of its time.
+// canRepeat reports whether to send the request again after this response, and returns why the
+// server refused it: because of its rate limit, or because the token lacks scopes. In the second case
+// it requests a new token first, which the next attempt uses.
 func (c *Client) canRepeat(p *Pending, r Request, head *transcript.Head) (refused string, ok bool) {
 	if why, ok := c.Reach.Pacer.responded(head.Status(), head.Get, p.passed, p.attempts); ok {
 		return why, true
@@ -25,8 +25,8 @@ func (c *Client) canRepeat(p *Pending, r Request, head *transcript.Head) (refuse
 	return "", false
 }
 
-// widen requests a token with further scopes, unless the caller has chosen the token. The time that
-// this takes is not the server's.
+// widen requests a token with further scopes, unless the caller has chosen the token. The clock is
+// stopped meanwhile, because the server is not responsible for the time that this takes.
 func (c *Client) widen(scope string, r Request) bool {
 	own := slices.ContainsFunc(r.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") })
 	if c.Reach.Widen == nil || own {

@@ -18,7 +18,7 @@ import (
 
 const (
 	maxHead  = 64 << 10 // bytes of a head
-	maxLeads = 10       // interim responses before the real one
+	maxLeads = 10       // interim (1xx) responses before the final one
 	headKept = 4 << 10  // bytes kept of a body that exceeds the limit
 	readSize = 4 << 10  // buffer size; an exchange has two buffers, and most bodies are short
 )
@@ -99,7 +99,7 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 			return c.body(p, r, head, in)
 		}
 	}
-	return ended{how: transcript.Unreadable, detail: "interim responses without end"}
+	return ended{how: transcript.Unreadable, detail: "too many interim responses"}
 }
 
 // beforeResponse is the stage of an exchange without a response.
@@ -152,11 +152,11 @@ func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Re
 	case err == nil:
 		return ended{how: transcript.Complete}
 	case errors.Is(err, errFlood):
-		return ended{how: transcript.Dropped, detail: "the server sends more than can be taken in"}
+		return ended{how: transcript.Dropped, detail: "the server sent more than the limits permit"}
 	case body.err == nil:
-		return ended{how: transcript.Unreadable, detail: "the body is not what its Content-Encoding says: " + err.Error()}
+		return ended{how: transcript.Unreadable, detail: "the body does not match its Content-Encoding: " + err.Error()}
 	case !isConnectionError(err):
-		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the body can't be read any more after %d bytes: %v", body.n, err)}
+		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the body can't be read after %d bytes: %v", body.n, err)}
 	}
 	return ended{how: transcript.Broken, detail: fmt.Sprintf("%s after %d bytes of the body%s", describeLoss(err), body.n, promised(framed))}
 }
@@ -200,7 +200,7 @@ func (c *counted) Read(p []byte) (int, error) {
 func framing(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
 	if coding := strings.ToLower(head.Get("Transfer-Encoding")); coding != "" {
 		if coding != "chunked" {
-			return nil, fmt.Errorf("the transfer encoding %q was not asked for", coding)
+			return nil, fmt.Errorf("the transfer encoding %q was not requested", coding)
 		}
 		return httputil.NewChunkedReader(in), nil
 	}

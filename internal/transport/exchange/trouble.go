@@ -36,8 +36,7 @@ func stageOf(err error) string {
 	return ""
 }
 
-// obstacleOf returns what kept the connection from being opened, or "" if the error has no known
-// kind.
+// obstacleOf returns the kind of the error of a failed connection, or "" if it is not known.
 func obstacleOf(err error) transcript.Obstacle {
 	var stage *stageError
 	var failed *tlsError
@@ -70,7 +69,7 @@ func explain(err error) string {
 	case errors.As(err, new(*tlsError)), errors.As(err, new(*stageError)):
 		return err.Error()
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("no host is called %s", dns.Name)
+		return fmt.Sprintf("there is no host %s", dns.Name)
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the host name %s could not be looked up: %s", dns.Name, dns.Err)
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &op) && op.Addr != nil:
@@ -202,10 +201,10 @@ const shown = 60
 func describeForeign(raw []byte) (what string, obstacle transcript.Obstacle) {
 	const settings = 4 // the type of an HTTP/2 SETTINGS frame
 	if len(raw) >= 9 && raw[3] == settings && raw[5]|raw[6]|raw[7]|raw[8] == 0 {
-		return "what comes back is HTTP/2, and HTTP/1.1 is spoken here", transcript.SpeaksHTTP2
+		return "the response is HTTP/2, but mcp-conform speaks HTTP/1.1", transcript.SpeaksHTTP2
 	}
 	if len(raw) > 2 && raw[0] == 0x15 && raw[1] == 3 { // an alert
-		return "what comes back is not an HTTP response, but TLS", transcript.SpeaksTLS
+		return "the response is TLS, not HTTP", transcript.SpeaksTLS
 	}
-	return fmt.Sprintf("what comes back is not an HTTP response: it begins with %q", bytes.TrimRight(raw[:min(len(raw), shown)], "\r\n")), ""
+	return fmt.Sprintf("the response is not HTTP: it begins with %q", bytes.TrimRight(raw[:min(len(raw), shown)], "\r\n")), ""
 }

@@ -101,7 +101,7 @@ func (l *Link) resolve(data string) (*url.URL, error) {
 		return nil, fmt.Errorf("the endpoint event names no URL: %w", err)
 	}
 	if u.Scheme != l.url.Scheme || u.Host != l.url.Host {
-		return nil, fmt.Errorf("the endpoint event names another origin, %s://%s, to which nothing is sent", u.Scheme, u.Host)
+		return nil, fmt.Errorf("the endpoint event names another origin, %s://%s, to which the client sends nothing", u.Scheme, u.Host)
 	}
 	return u, nil
 }
@@ -213,8 +213,8 @@ func (l *Link) post(ctx context.Context, r transport.Request) (*exchange.Pending
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: endpoint}), nil
 }
 
-// taken waits for the HTTP response to a POST. It returns an error if nothing
-// could be sent.
+// taken waits for the HTTP response to a POST. It returns an error if the server
+// can't be reached.
 func taken(ctx context.Context, p *exchange.Pending) error { return await(ctx, p, p.Responded()) }
 
 func await(ctx context.Context, p *exchange.Pending, done <-chan struct{}) error {

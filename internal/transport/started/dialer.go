@@ -17,7 +17,7 @@ type Dialer struct {
 	starter   *Starter
 	transport spec.Transport
 	over      func(*url.URL) transport.Dialer
-	shared    *Dialer // its server must stop before this one's can start; may be nil
+	shared    *Dialer // a dialer on the same port, whose server must stop before this one's can start; may be nil
 
 	mu      sync.Mutex
 	server  *Server
@@ -46,7 +46,7 @@ func (d *Dialer) Fresh() (fresh transport.Dialer, stop func()) {
 	return f, f.Close
 }
 
-// Close stops the server; the next Dial starts it again.
+// Close stops the server; the next Dial starts a new one.
 func (d *Dialer) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

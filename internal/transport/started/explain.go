@@ -36,8 +36,8 @@ func occupied(ctx context.Context, u *url.URL) error {
 	}
 }
 
-// ours returns the service's processes that listen at u, or none if that is unknown. It
-// returns an error if only other processes listen there.
+// ours returns the service's processes that listen at u, or nil if they are not known. It
+// returns an error if only processes of others listen there.
 func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 	members := service.Members()
 	if len(members) == 0 {
@@ -53,10 +53,10 @@ func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 	}
 	all := listenersAt(u, nil)
 	if len(all) == 0 || slices.ContainsFunc(all, func(l listener) bool { return len(l.pids) == 0 }) {
-		return nil, nil // a process that we can't inspect may be ours: none listened there before
+		return nil, nil // a process that we can't inspect may be ours, because none listened there before
 	}
 	return nil, &Error{
-		Reason: fmt.Sprintf("%s listens at %s, and it is none of the processes that --start started", all[0].who(), address(u)),
+		Reason: fmt.Sprintf("%s listens at %s, and --start did not start it", all[0].who(), address(u)),
 		Advice: "end that process, or use another port; a server that the command hands over to another program (a daemon, the engine of a container)\n" +
 			"can't be followed: start it yourself then, and leave --start out",
 		Output: output(service), taken: true,
@@ -72,7 +72,7 @@ func ended(ctx context.Context, service *stdio.Service, u *url.URL) error {
 		Output: output(service), taken: answers(ctx, address(u)),
 	}
 	if code == 0 {
-		e.Advice = "the command has to last as long as its server: start it in the foreground, not as a daemon or with &"
+		e.Advice = "the command must not exit before the server does: start it in the foreground, not as a daemon or with &"
 	}
 	return e
 }

@@ -47,8 +47,8 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
-// endTime and refusedTime bound how long Ended waits for a server to end: while its address
-// accepts connections, and after it refuses them.
+// endTime and refusedTime limit how long Ended waits for a server to exit: endTime while its address
+// accepts connections, refusedTime once it refuses them.
 const (
 	endTime     = 500 * time.Millisecond
 	refusedTime = 2 * time.Second
@@ -102,7 +102,7 @@ func (s *Server) Stop() {
 	s.mu.Lock()
 	s.stopping = true
 	select {
-	case <-s.ended: // it exited by itself: a signal would obscure the reason
+	case <-s.ended: // it exited by itself; a signal now would change the reported exit status
 		s.mu.Unlock()
 		<-s.notified
 	default:
@@ -144,7 +144,7 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	case <-s.service.Exited():
 		s.detail, s.code = s.service.Ending()
 	case <-time.After(outlives):
-		s.detail, s.code = "the process that listened ended, and the command that had started it did not", -1
+		s.detail, s.code = "the process that listened exited, but the command that started it did not", -1
 		s.service.Stop(patience)
 	}
 	each(links, (*link).exited)

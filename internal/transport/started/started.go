@@ -63,7 +63,7 @@ func (s *Starter) Start(ctx context.Context) (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed >= tries {
-		return nil, fmt.Errorf("it is not started again, for %d starts in a row failed: %w", tries, s.last)
+		return nil, fmt.Errorf("it is not started again, because %d starts in a row failed: %w", tries, s.last)
 	}
 	server, err := s.start(ctx)
 	switch {

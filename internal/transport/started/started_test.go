@@ -275,7 +275,7 @@ func TestErrors(t *testing.T) {
 					t.Fatalf("the error is %v, want %s", err, c.want)
 				}
 			}
-			if _, err := s.Start(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "it is not started again, for 3 starts in a row failed: ") {
+			if _, err := s.Start(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "it is not started again, because 3 starts in a row failed: ") {
 				t.Errorf("the fourth time it says %v", err)
 			}
 			if n := stdio.Live(); n != 0 {

@@ -26,7 +26,7 @@ func TestShutdownDoesNotHangOnWhatCannotBeKilled(t *testing.T) {
 	}))
 	s.Link.(*link).afterKill = time.Millisecond
 	s.Shutdown(transport.Patience{})
-	s.await(transcript.Remark, "left behind")
+	s.await(transcript.Remark, "left running")
 	close(release)
 	s.await(transcript.Exited, "signal: killed")
 }

@@ -160,7 +160,7 @@ func (l *link) shutdown(patience transport.Patience) {
 		l.peer.kill()
 	}
 	if !within(l.exited, l.afterKill) {
-		l.rec.Remark("the server was killed, and yet has not ended; it is left behind")
+		l.rec.Remark("the server was killed, but has not exited; it is left running")
 		return
 	}
 	<-l.done

@@ -181,7 +181,7 @@ func splitAdvice(c Command) (string, bool) {
 	if len(c.Argv) > 1 || !strings.Contains(strings.TrimSpace(c.Argv[0]), " ") {
 		return "", false
 	}
-	return "program and arguments came as one word; give them apart: " + strings.Join(strings.Fields(c.Argv[0]), " "), true
+	return "program and arguments are one word; give them as separate words: " + strings.Join(strings.Fields(c.Argv[0]), " "), true
 }
 
 // interpreters maps file extensions to the programs that run such files.
@@ -214,10 +214,10 @@ func explain(c Command, path string, err error) error {
 			e.Advice = "name its interpreter, or build it for this system"
 		}
 	case errors.Is(err, fs.ErrNotExist):
-		e.Reason = fmt.Sprintf("%q is there, but what it needs to run is not: the interpreter of its #! line, or its loader", path)
+		e.Reason = fmt.Sprintf("%q exists, but the interpreter in its #! line, or its loader, does not", path)
 		e.Advice = "install that, or name the interpreter yourself"
 	case errors.Is(err, fs.ErrPermission):
-		e.Reason = fmt.Sprintf("the system does not permit to run %q", path)
+		e.Reason = fmt.Sprintf("the system does not permit running %q", path)
 		e.Advice = "check its permissions, and that its file system is not mounted noexec"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.EAGAIN):
 		e.Advice = "too many files or processes are in use; raise the limit (ulimit), or start fewer servers at once"

@@ -62,14 +62,14 @@ type leftover struct {
 }
 
 const (
-	mostLeft    = 10  // processes that are listed
+	maxLeft     = 10  // processes that are listed
 	commandSize = 200 // bytes of a command line that are shown
 )
 
 // takeLeft implements LeftBehind; the caller holds the lock.
 func (r *registry) takeLeft(redact func(string) string) (out []string) {
 	for i, one := range r.left {
-		if i == mostLeft {
+		if i == maxLeft {
 			out = append(out, fmt.Sprintf("%d more processes that the server started could not be ended", len(r.left)-i))
 			break
 		}
@@ -133,9 +133,9 @@ func (r *registry) ownerOf(one processInfo) string {
 	return ""
 }
 
-// doomed reports whether the process, which must not be the leader of a living server, belongs
-// to a server that has exited. A process without a readable mark counts as a server's, once no
-// server lives or KillAll was called, unless it may have another origin.
+// doomed reports whether the process has to be killed, because its server has exited. The process
+// must not be the leader of a living server. If its mark can't be read, it is killed once no server
+// lives or KillAll was called, unless it may have been there before Adopt.
 func (r *registry) doomed(one processInfo) bool {
 	owner := r.ownerOf(one)
 	switch {
@@ -271,11 +271,11 @@ func (r *registry) dying() (n int) {
 func (r *registry) giveUp(one processInfo, why string) {
 	r.lost[one.pid] = one.start
 	command := strings.TrimSpace(strings.ReplaceAll(r.table.commandLine(one.pid), "\x00", " "))
-	r.left = append(r.left, leftover{one.pid, command[:min(len(command), mostCommand)], why})
+	r.left = append(r.left, leftover{one.pid, command[:min(len(command), maxCommand)], why})
 }
 
-// mostCommand bounds, in bytes, how much of a command line is kept.
-const mostCommand = 16 << 10
+// maxCommand bounds, in bytes, how much of a command line is kept.
+const maxCommand = 16 << 10
 
 // shownCommand returns a command line, shortened and escaped.
 func shownCommand(line string) string {

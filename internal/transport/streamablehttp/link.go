@@ -33,10 +33,10 @@ type Link struct {
 	version string // the negotiated version, once it is known
 	// isStateless is set by the first message if it carries its own protocol version.
 	isStateless bool
-	asked       wire.ID
-	from        int // position in the record at which initialize was sent
-	opened      bool
-	closing     bool
+	asked       wire.ID // the id of the initialize request
+	from        int     // position in the record at which initialize was sent
+	opened      bool    // the GET stream was opened
+	closing     bool    // Shutdown was called
 	// open are the exchanges that carry the requests in flight, by id.
 	open map[string]*exchange.Pending
 	// tools are those in the tools/list results before position listedUpTo of the record.
@@ -97,8 +97,9 @@ func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	return (&post{first: p}).await(ctx, p.Responded())
 }
 
-// request returns a request with the headers of the session and of m, the message in its body;
-// nil if the body holds none or several. Like clients, it uses connections again.
+// request returns a request with the headers of the session and those that mirror m, the message in
+// its body. m is nil if the body has no message or several. The request reuses connections, as those
+// of other clients do.
 func (l *Link) request(method string, body []byte, m *wire.Message) exchange.Request {
 	return exchange.Request{URL: l.URL(), Request: transport.Request{Method: method, Fields: l.fields(method, m), Body: body, Keep: true}}
 }
@@ -172,7 +173,7 @@ func (l *Link) note(m *wire.Message) {
 	}
 }
 
-// joined stores the session id in the response to initialize.
+// joined stores the session id from the head of the response to initialize.
 func (l *Link) joined(head *transcript.Head) {
 	if id := head.Get(sessionHeader); id != "" && head.Status()/100 == 2 {
 		l.mu.Lock()
@@ -269,7 +270,8 @@ func within(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// within is like the function, but time in which requests of the link are held back does not count.
+// within is like the function within, but the time in which the pacer delays requests of the link
+// does not count.
 func (l *Link) within(c <-chan struct{}, d time.Duration) bool {
 	timeout, cancel := l.client.Record.WithTimeout(l.ctx, d, context.DeadlineExceeded)
 	defer cancel()

@@ -28,8 +28,8 @@ var errClosed = errors.New("the link is closed, or the server is gone")
 // A post is one frame that is being sent.
 type post struct {
 	first *exchange.Pending
-	asks  []wire.ID // ids of the requests in the frame
-	taken chan struct{}
+	asks  []wire.ID     // ids of the requests in the frame
+	taken chan struct{} // closed when the server has responded to the POST
 }
 
 // sent returns a channel that is closed when the next message may be sent.
@@ -40,8 +40,8 @@ func (p *post) sent() <-chan struct{} {
 	return p.taken
 }
 
-// await waits until done is closed. It returns an error if nothing could be
-// sent.
+// await waits until done is closed. It returns an error if the server can't be
+// reached.
 func (p *post) await(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:

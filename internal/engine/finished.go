@@ -35,8 +35,8 @@ func (f *finishedCases) has(c *suite.Case, rev spec.Revision) bool {
 	return f.all[instance{c.ID, rev}]
 }
 
-// wanted returns the fixtures that those of the cases lacked which judge or provoke the
-// requirement.
+// wanted returns a fixture that was missing in a case that judges or provokes the requirement, and
+// whether there is one.
 func (f *finishedCases) wanted(cases []suite.Case, requirement string, rev spec.Revision) (suite.Want, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,9 +50,9 @@ func (f *finishedCases) wanted(cases []suite.Case, requirement string, rev spec.
 	return suite.Want{}, false
 }
 
-// leaveOutUnfinished marks the verdicts, which count no findings yet, on requirements that were
-// kept so far, of a run that ended early: a case that judges or provokes them and did not run to
-// its end might have broken them.
+// leaveOutUnfinished corrects the verdicts of a run that ended early. A requirement that was kept so
+// far becomes "not observed" if a case that judges or provokes it did not run to its end, because
+// that case might have broken it. Findings have not been added to the verdicts yet.
 func (r *reporting) leaveOutUnfinished(verdicts []verdict.Verdict) {
 	for i := range verdicts {
 		if v := &verdicts[i]; v.Outcome == verdict.Kept && r.unfinished(v.Requirement, v.Revision) != nil {
@@ -74,9 +74,9 @@ func (r *reporting) unfinished(requirement string, rev spec.Revision) *suite.Cas
 	return nil
 }
 
-// explainGap adds to a verdict that was not observed the line of the
-// configuration file that would change it. If the run ended before a case that
-// might have shown it, that is the reason instead.
+// explainGap adds the line of the configuration file that would change a
+// verdict that was not observed. If a case that might have shown it did not
+// finish before the run ended, that is the reason instead.
 func (r *reporting) explainGap(v *verdict.Verdict, ended string) {
 	if v.Outcome != verdict.NotObserved {
 		return

@@ -21,23 +21,23 @@ func (c *Conversation) HarmlessMethod() string {
 }
 
 // Request returns the bytes of a request as this conversation sends it, with
-// the metadata that its era asks for. Params may be nil.
+// the metadata that its era requires. Params may be nil.
 func (c *Conversation) Request(id wire.ID, method string, params map[string]any) []byte {
 	return wire.NewRequest(id, method, anyOrNil(c.withMeta(params)))
 }
 
-// DoAll sends requests in one write where the transport has such a thing, and
-// waits for all responses. The timeout of each starts when those before it have got
-// their responses, because a server may serve one after the other; after one without a
-// response, the later ones have only the grace left. Within is one limit for all of
-// them. The replies are in the order of the requests. DoAll panics if a frame is not a
-// request.
+// DoAll sends requests in one write if the transport allows it, and waits for all
+// responses. The timeout of each request starts when those before it have got their
+// responses, because a server may serve them one after another; after a request without
+// a response, the later ones have only the grace left. The option Within limits the time
+// of all of them together. The replies are in the order of the requests. DoAll panics if
+// a frame is not a request.
 func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...Option) []*Reply {
 	if w := waitOf(options); w.isLimited {
 		return c.doAllWithin(ctx, &w, requests)
 	}
-	owed := c.opts.Pace.limit(c.opts.Timeout)
-	limit := owed
+	full := c.opts.Pace.limit(c.opts.Timeout)
+	limit := full
 	from := c.Record.Len()
 	bounded, cancel := c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 	sendErr := c.send(bounded, requests...)
@@ -57,12 +57,12 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 		cancel()
 		r.Sent = c.RequestSent(from, id)
 		switch {
-		case r.Answered() == (limit < owed):
+		case r.Answered() == (limit < full):
 			limit = c.Grace()
 		case !r.Answered():
-			limit = 0 // messages that came meanwhile are still seen
+			limit = 0 // messages that have arrived already are still found
 		}
-		if owed == c.opts.Timeout {
+		if full == c.opts.Timeout {
 			c.recordGaveUp(r)
 		}
 		replies = append(replies, r)

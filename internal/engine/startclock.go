@@ -32,7 +32,7 @@ func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 // Control implements client.Starts. If the conversations share a process, the
 // control gets a process of its own, if two can run.
 func (s *starts) Control(ctx context.Context) error {
-	if s.session.gate.one {
+	if s.session.gate.isSingle {
 		return errOneCopy
 	}
 	dialer := s.dialer
@@ -41,14 +41,14 @@ func (s *starts) Control(ctx context.Context) error {
 		defer stop()
 		dialer = fresh
 	}
-	conv, err := s.session.dialBy(ctx, dialer, s.session.o.clientOptions(s.revision))
+	conv, err := s.session.dialWith(ctx, dialer, s.session.o.clientOptions(s.revision))
 	if err != nil {
 		return err
 	}
 	reply := conv.Greet(ctx)
-	conv.Shutdown(impatient)
+	conv.Shutdown(shortPatience)
 	if s.session.count(conv) {
-		s.session.record(conv, probing)
+		s.session.record(conv, probeOccasion)
 	}
 	conv.Record.Release()
 	if !reply.Answered() {
@@ -62,12 +62,12 @@ func (s *starts) Control(ctx context.Context) error {
 // been starting when the client gave up.
 func (o *opener) hasFailedStart() bool {
 	return o.undialed.Load() || slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool {
-		return c.IsStartUnclear() || !c.HasStarted() && endedEarly(c.Record)
+		return c.IsStartUnclear() || !c.HasStarted() && exitedAfterRequest(c.Record)
 	})
 }
 
-// endedEarly reports whether the server ended by itself after a request.
-func endedEarly(record *transcript.Transcript) bool {
+// exitedAfterRequest reports whether the server ended by itself after a request.
+func exitedAfterRequest(record *transcript.Transcript) bool {
 	asked := false
 	for _, e := range record.From(0) {
 		switch e.Kind {
@@ -82,16 +82,16 @@ func endedEarly(record *transcript.Transcript) bool {
 	return false
 }
 
-// A caseClock bounds the time of a case. The starts of servers, and the time in which requests were
-// held back, do not count. A nil clock has no bound.
+// A caseClock limits the time of a case. The starts of servers do not count, nor does the time by
+// which a rate limit delayed requests. A nil clock has no limit.
 type caseClock struct {
 	mu       sync.Mutex
 	left     time.Duration
 	since    time.Time // when it was started or resumed
 	starting int       // servers that are starting now
 	timer    *time.Timer
-	held     func() time.Duration // for how long requests were held back
-	credited time.Duration        // how much of it was added to the time
+	held     func() time.Duration // how long requests were delayed
+	credited time.Duration        // how much of that was added to the limit
 }
 
 // newCaseClock returns a clock that calls end after limit.
@@ -107,7 +107,8 @@ func newCaseClock(limit time.Duration, held func() time.Duration, end func()) *c
 	return c
 }
 
-// extend adds the time in which requests were held back, and reports whether there is any.
+// extend adds the time by which requests were delayed since the last call, and reports whether there
+// was any.
 func (c *caseClock) extend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,12 +171,13 @@ type showWaiting struct {
 // Waiting implements Progress.
 func (w showWaiting) Waiting(text string) { w.show(text) }
 
-// firstWord is how long a wait lasts before SayWaiting reports it.
-const firstWord = 2 * time.Second
+// silentWait is how long a wait must last before ReportWaiting reports it.
+const silentWait = 2 * time.Second
 
-// SayWaiting reports every second what the run waits for, and for how long,
-// until stop is called. Then it reports "" if it has reported anything. A limit of 0 is unknown.
-func SayWaiting(what string, limit time.Duration, say func(text string)) (stop func()) {
+// ReportWaiting reports every second what the run waits for, and for how long,
+// until stop is called. Then it reports "" if it has reported anything. A limit of 0 means that the
+// limit is not known.
+func ReportWaiting(what string, limit time.Duration, say func(text string)) (stop func()) {
 	done := make(chan struct{})
 	var saying sync.WaitGroup
 	saying.Go(func() {
@@ -185,7 +187,7 @@ func SayWaiting(what string, limit time.Duration, say func(text string)) (stop f
 		for {
 			select {
 			case <-ticker.C:
-				if waited := time.Since(began).Round(time.Second); waited >= firstWord {
+				if waited := time.Since(began).Round(time.Second); waited >= silentWait {
 					of := ""
 					if limit > 0 {
 						of = fmt.Sprintf(" of %d s", limit/time.Second)

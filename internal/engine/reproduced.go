@@ -21,8 +21,8 @@ func (o *opener) whenReproduced() func() bool {
 	return func() bool { return o.isReproduced(rules.SoFar, judges, nil) }
 }
 
-// needsEnd reports whether the end of a retry's conversations may still show a candidate; said is
-// what the retry's cases observed.
+// needsEnd reports whether a candidate of the retry may still recur while its conversations are shut
+// down; said is what the retry's cases observed.
 func (o *opener) needsEnd(said []caseObservation) bool {
 	return len(o.retrying) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), said))
 }

@@ -40,8 +40,8 @@ func (o *opener) isDisturbed() bool {
 	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return transcript.HasExited(c.Record.From(0)) })
 }
 
-// repeat runs a unit again on its own process if its first observations do not count, because
-// they may be due to other units. It calls done when the unit can be judged.
+// repeat runs a unit again on its own process if other units may have caused its first
+// observations. It calls done when the unit can be judged.
 func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	if !r.s.discounts.Voids(&discount.Claim{Disturbed: u.isDisturbed}) {
 		r.s.discounts.SettleShared(u, false)
@@ -64,7 +64,7 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 		u.dropRecords()
 		u.results = again.results
 		r.s.discounts.SettleShared(u, again.hasExited)
-		r.s.endEarly()
+		r.s.stopAfterExits()
 		done()
 	})
 }
@@ -89,7 +89,7 @@ func (r *prober) retakeInventories(ctx context.Context) {
 	}
 	for rev := range r.open.byRevision {
 		d, stop := sharer.Fresh()
-		conv, err := r.s.dialBy(ctx, d, r.s.o.clientOptions(rev))
+		conv, err := r.s.dialWith(ctx, d, r.s.o.clientOptions(rev))
 		if err != nil {
 			stop()
 			continue
@@ -98,13 +98,13 @@ func (r *prober) retakeInventories(ctx context.Context) {
 			delete(r.offer.unresponsive, rev)
 			r.offer.inventories[rev] = inventory.Take(ctx, conv, r.s.o.Policy)
 		}
-		r.s.end(conv, probing, false)
+		r.s.end(conv, probeOccasion, false)
 		stop()
 	}
 }
 
-// haveAllEnded reports whether there are shared conversations, and all have
-// ended.
+// haveAllEnded reports whether there are shared conversations and all of them
+// have ended.
 func (r *prober) haveAllEnded() bool {
 	for _, s := range r.open.byRevision {
 		if s.conv == nil || s.conv.Alive() {

@@ -13,19 +13,19 @@ import (
 // the disturbed cases and prints a notice. If the server keeps exiting while
 // requests are pending, the run stops early.
 
-// mostEnds is the number of unexplained exits after which a run stops.
-const mostEnds = 5
+// maxUnexplainedExits is the number of unexplained exits after which a run stops.
+const maxUnexplainedExits = 5
 
-// An endingError reports that the server exited too often, so the run ends.
-type endingError struct{ ended int }
+// An exitsError reports that the server exited too often, so the run ends.
+type exitsError struct{ ended int }
 
-func (e *endingError) Error() string {
+func (e *exitsError) Error() string {
 	return fmt.Sprintf("the server's process exited by itself %d times while requests waited for a response", e.ended)
 }
 
-// endEarly ends the run if the process exited too often with pending requests
+// stopAfterExits ends the run if the process exited too often with pending requests
 // and no case alone causes that.
-func (r *session) endEarly() {
+func (r *session) stopAfterExits() {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok || r.stop == nil {
 		return
@@ -36,8 +36,8 @@ func (r *session) endEarly() {
 			cut++
 		}
 	}
-	if cut >= mostEnds {
-		r.stop(&endingError{cut})
+	if cut >= maxUnexplainedExits {
+		r.stop(&exitsError{cut})
 	}
 }
 

@@ -34,8 +34,8 @@ const maxWaits = 200_000
 type waits struct {
 	mu     sync.Mutex
 	all    []wait
-	starts int           // that had a response
-	start  time.Duration // of all of them
+	starts int           // number of starts that got a response
+	start  time.Duration // total time of these starts
 }
 
 // note adds the waits of an ended conversation.
@@ -78,8 +78,8 @@ func (w *waits) typicalStart() time.Duration {
 	return w.start / time.Duration(max(1, w.starts))
 }
 
-// spent returns how much of the time in which the conversations waited was spent for each kind.
-// Where several wait at the same time, each has an equal part of it.
+// spent returns the time that was spent waiting, by kind. If several conversations wait at the same
+// time, the time is divided equally among them.
 func (w *waits) spent() (out [waitKinds]time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

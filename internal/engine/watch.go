@@ -27,7 +27,7 @@ type watch struct {
 	stop      context.CancelCauseFunc
 	discounts *discount.Run // learns which observations prove nothing
 
-	mu         *locks.RWMutex // held while the server is asked
+	mu         *locks.RWMutex // held while the server is checked
 	lastServed time.Time      // when it was last seen to serve
 	isGone     bool
 }
@@ -37,12 +37,13 @@ type goneError struct{ why string }
 
 func (e *goneError) Error() string { return "the server no longer serves any client: " + e.why }
 
-// recheckAfter is how long a server that was seen to serve is not checked
-// again.
+// recheckAfter is how long the watch trusts a successful check before it
+// checks the server again.
 const recheckAfter = 500 * time.Millisecond
 
-// pauses are the waits between the checks, for a server that restarts or a
-// proxy that fails for a moment. After checkingTime no further check is made.
+// pauses are the delays between retries of a failed check: the server may be
+// restarting, or a proxy may fail for a moment. After checkingTime there is no
+// further retry.
 var pauses = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
 
 const checkingTime = 3 * time.Second
@@ -95,7 +96,7 @@ func (w *watch) checkConversation(c *client.Conversation) {
 	}
 	events := c.Record.From(0)
 	from, troubled := unansweredSince(events)
-	lost, refused := brokenSince(events)
+	lost, refused := connectionsLostSince(events)
 	switch {
 	case !troubled && !refused:
 		return
@@ -130,8 +131,9 @@ func (w *watch) isServerGone() bool {
 	return w.isGone
 }
 
-// unansweredSince reports whether the last request of the conversation got no response, in a way
-// that the session may not explain. It also returns the position after which there was no response.
+// unansweredSince reports whether the last request of the conversation got no response, although
+// the state of the session does not explain that. It also returns the position after the last
+// response.
 func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Kind == wire.Response {
@@ -150,10 +152,10 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	return from, from == 0 || mayBeOutage(last.Exchange.Status())
 }
 
-// brokenSince returns the position from which on no exchange succeeded because
+// connectionsLostSince returns the position from which on no exchange succeeded because
 // connections broke or were refused, or -1. It also reports whether a
 // connection was refused, which a working server never does.
-func brokenSince(events []*transcript.Event) (from int, refused bool) {
+func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
 		if e.Kind == transcript.Responded || e.Kind == transcript.Received || e.Kind == transcript.Streamed {
@@ -220,9 +222,9 @@ func (r *session) whyUnservedOnce(ctx context.Context, rev spec.Revision) string
 		return err.Error()
 	}
 	defer func() {
-		conv.Shutdown(impatient)
+		conv.Shutdown(shortPatience)
 		if r.count(conv) {
-			r.record(conv, probing)
+			r.record(conv, probeOccasion)
 		}
 		conv.Record.Release()
 	}()

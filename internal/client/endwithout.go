@@ -9,11 +9,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// endsWithoutResponse reports whether e is the end of the HTTP exchange that carried the
-// frame, sent at position from or later, so that no response can come in it: it was
-// refused, or its body has ended. A stream with event ids may be resumed, unless that
-// was refused or brought no event; a redirection sends the frame elsewhere; and over
-// HTTP+SSE responses come on another stream.
+// endsWithoutResponse reports whether e ends the HTTP exchange that carried the frame, sent
+// at position from or later, without a response: it was refused, or its body has ended. It
+// returns false if the response may still come in another exchange: a stream with event ids
+// may be resumed, unless resuming it was refused or brought no event; a redirection sends
+// the frame to another URL; and over HTTP+SSE responses come on a separate stream.
 func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame []byte) bool {
 	if e.Kind != transcript.Over {
 		return false
