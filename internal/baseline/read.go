@@ -85,7 +85,7 @@ func Parse(path string, text []byte) (*Baseline, error) {
 		}
 		for _, other := range b.Entries {
 			if other.Requirement == e.Requirement && other.Revision == e.Revision && other.Transport == e.Transport {
-				return nil, p.errorf(e.Line, "remove one of them", "%s is there twice: first in line %d", e.Requirement, other.Line)
+				return nil, p.errorf(e.Line, "remove one of them", "%s is given twice: first in line %d", e.Requirement, other.Line)
 			}
 		}
 		b.Entries = append(b.Entries, e)
@@ -115,7 +115,7 @@ func (p parser) members(n *yaml.Node, keys ...string) (map[string]*yaml.Node, er
 		case !known:
 			return nil, p.errorf(key.Line, "known keys: "+strings.Join(keys, ", "), "there is no key %q", key.Value)
 		case out[key.Value] != nil:
-			return nil, p.errorf(key.Line, "remove one of them", "the key %q is there twice", key.Value)
+			return nil, p.errorf(key.Line, "remove one of them", "the key %q is given twice", key.Value)
 		case value.Kind == yaml.AliasNode:
 			return nil, p.errorf(value.Line, "write the value itself", "an alias stands for the value of %q", key.Value)
 		}

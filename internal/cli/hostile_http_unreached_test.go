@@ -103,7 +103,7 @@ func refusing() []hostileServer {
 		}, 3, []string{`401 Unauthorized`, `the server did not accept the Authorization header`}, 0},
 		{"401, sse", over("sse", answers("401 Unauthorized", "", "")), 3, []string{`the GET that opens the event stream was answered with "HTTP/1\.1 401`, `--bearer-env NAME`}, 0},
 		{"403", answers("403 Forbidden", json, `{"error":"no"}`), 3, []string{`403 Forbidden`, `--bearer-env NAME`}, 0},
-		{"404", answers("404 Not Found", "", "404 page not found"), 3, []string{`404 Not Found`, `check the path`, `/mcp was asked`}, 0},
+		{"404", answers("404 Not Found", "", "404 page not found"), 3, []string{`404 Not Found`, `check the path`, `/mcp was requested`}, 0},
 		{"404, sse", over("sse", answers("404 Not Found", "", "")), 3, []string{`404 Not Found`, `check the path`}, 0},
 		{"405", answers("405 Method Not Allowed", "Allow: GET\r\n", ""), 3, []string{`405 Method Not Allowed`, `check the path`}, 0},
 		{"400 to a GET, sse", over("sse", answers("400 Bad Request", json, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No session"}}`)), 3, []string{`400 Bad Request`, `looks like Streamable HTTP`, `omit --transport, or give --transport http`}, 0},

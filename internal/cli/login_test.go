@@ -168,7 +168,7 @@ func TestLoginUsage(t *testing.T) {
 	s.run(2, "for a server that is reached by its URL", "doctor", "--no-config", "--as", "bob", "./server")
 	s.run(2, "the token of one user", "doctor", "--no-config", "--as", "bob", "--client-id", "c", "--client-secret-env", "S", "http://127.0.0.1:1/mcp")
 	s.run(2, `are both "bob"`, "doctor", "--no-config", "--as", "bob", "--other-user", "bob", "http://127.0.0.1:1/mcp")
-	s.run(2, "--client-secret-env takes the name of a variable", "login", "--client-id", "x", "--client-secret-env", "s3cr3t-Of-x", "http://127.0.0.1:1/mcp")
+	s.run(2, "--client-secret-env takes the name of an environment variable", "login", "--client-id", "x", "--client-secret-env", "s3cr3t-Of-x", "http://127.0.0.1:1/mcp")
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

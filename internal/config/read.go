@@ -143,7 +143,7 @@ func (r *reader) at(n *yaml.Node) string { return at(r.shown, n) }
 // name of its key, such as tools.call.
 func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return usage(r.at(n), "anchors (&) and aliases (*) are not read", "write out what they stand for")
+		return usage(r.at(n), "anchors (&) and aliases (*) are not supported", "write out their values")
 	}
 	switch k.Kind {
 	case Mapping:
@@ -226,7 +226,7 @@ func (r *reader) elements(n *yaml.Node, path string, each func(*yaml.Node) error
 	}
 	for _, e := range n.Content {
 		if e.Kind == yaml.AliasNode || e.Anchor != "" {
-			return usage(r.at(e), "anchors (&) and aliases (*) are not read", "write out what they stand for")
+			return usage(r.at(e), "anchors (&) and aliases (*) are not supported", "write out their values")
 		}
 		if e.Kind == yaml.SequenceNode {
 			return r.wrong(e, path, "no list in a list", "")
@@ -244,7 +244,7 @@ func (r *reader) anything(n *yaml.Node, path string, depth int) error {
 	case depth > maxDepth:
 		return usage(r.at(n), fmt.Sprintf("%s is nested deeper than %d levels", quote(path), maxDepth), "make it flatter")
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return usage(r.at(n), "anchors (&) and aliases (*) are not read", "write out what they stand for")
+		return usage(r.at(n), "anchors (&) and aliases (*) are not supported", "write out their values")
 	case n.Kind == yaml.MappingNode:
 		return r.members(n, path, func(name string, _, value *yaml.Node) error { return r.anything(value, join(path, name), depth+1) })
 	case n.Kind == yaml.SequenceNode:

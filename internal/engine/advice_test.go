@@ -86,8 +86,8 @@ func TestListsWithoutEnd(t *testing.T) {
 	}{
 		"an end":                   {func(string) string { return `{"tools":[]}` }, nil},
 		"an empty cursor":          {func(string) string { return page("") }, nil},
-		"a cursor that comes back": {func(string) string { return page("1") }, []string{"tools/list: a cursor came back, so the walk was ended; entries after that were not judged"}},
-		"pages without end":        {func(cursor string) string { return page(cursor + "+") }, []string{"tools/list: the list did not end within 200 pages, so the walk was ended; entries after that were not judged"}},
+		"a cursor that comes back": {func(string) string { return page("1") }, []string{"tools/list: a cursor was repeated, so no further page was requested; entries after that were not judged"}},
+		"pages without end":        {func(cursor string) string { return page(cursor + "+") }, []string{"tools/list: the list did not end within 200 pages, so no further page was requested; entries after that were not judged"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -120,7 +120,7 @@ func TestTakeAsksForWhatIsDeclared(t *testing.T) {
 }
 
 func TestWalk(t *testing.T) {
-	const circle, long, refused = "a cursor came back, so the walk was ended", "the list is very long, so the walk was ended", "the list was not answered with a result"
+	const circle, long, refused = "a cursor was repeated, so no further page was requested", "the list is very long, so no further page was requested", "the list was not answered with a result"
 	page := func(name, next string) string {
 		return fmt.Sprintf(`{"tools":[{"name":%q}],"nextCursor":%s}`, name, next)
 	}
@@ -138,12 +138,12 @@ func TestWalk(t *testing.T) {
 		}, []string{"a", "b", "c"}, 3, 3, ""},
 		{"the cursor null", func(_, _ string) string { return page("a", "null") }, []string{"a"}, 1, 1, ""},
 		{"a cursor that is not a string", func(_, _ string) string { return page("a", "7") }, []string{"a"}, 1, 1, ""},
-		{"an empty cursor", func(_, _ string) string { return page("a", `""`) }, []string{"a"}, 1, 1, "the next cursor is an empty text, so the walk was ended"},
+		{"an empty cursor", func(_, _ string) string { return page("a", `""`) }, []string{"a"}, 1, 1, "the next cursor is an empty string, so no further page was requested"},
 		{"the same cursor for ever", func(_, _ string) string { return page("a", `"1"`) }, []string{"a", "a"}, 2, 2, circle},
 		{"a circle of two", func(_, cursor string) string {
 			return map[string]string{"(none)": page("a", `"1"`), "1": page("b", `"2"`), "2": page("c", `"1"`)}[cursor]
 		}, []string{"a", "b", "c"}, 3, 3, circle},
-		{"no end", func(_, cursor string) string { return page("a", `"`+cursor+`+"`) }, nil, maxPages, maxPages, "the list did not end within 200 pages, so the walk was ended"},
+		{"no end", func(_, cursor string) string { return page("a", `"`+cursor+`+"`) }, nil, maxPages, maxPages, "the list did not end within 200 pages, so no further page was requested"},
 		{"a last page just in time", func(_, cursor string) string {
 			if len(cursor) == len("(none)")+maxPages-1 {
 				return `{"tools":[{"name":"last"}]}`

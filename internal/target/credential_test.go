@@ -23,7 +23,7 @@ func TestCredential(t *testing.T) {
 		{"GOOD", true, "abc-123", ""}, {"myToken", true, "abc-123", ""}, {"SPACE", false, "abc 123", ""}, {"UMLAUT", false, "äbc-123", ""},
 		{"EMPTY", true, "", `--x names "EMPTY", and that variable is not set, or empty`}, {"no_such", false, "", `names "no_such", and`},
 		{"WORD", true, "", "begins with the word Bearer"}, {"WORD", false, "bearer abc-123", ""},
-		{"LINES", true, "", "has a line break"}, {"LINES", false, "", "has a line break"}, {"SPACE", true, "", "that no token has"}, {"UMLAUT", true, "", "that no token has"},
+		{"LINES", true, "", "contains a line break"}, {"LINES", false, "", "contains a line break"}, {"SPACE", true, "", "that no token has"}, {"UMLAUT", true, "", "that no token has"},
 		{"eyJhbGciOiJub25lIn0.e30.", true, "", "is not shown"}, {"ghp_0123456789abcdef", false, "", "is not shown"},
 	} {
 		secrets := &redact.Secrets{}

@@ -137,7 +137,7 @@ func TestConfigurationFiles(t *testing.T) {
 				Display: "HERE/home/run REDACTED low slow here HERE/home/x '${LANG}' '${file}'",
 				Notices: []string{
 					`the sandbox that .vscode/mcp.json asks for is not set up: server "s" runs with your rights`,
-					`server "s" is disabled in .vscode/mcp.json; it was named, so it is run`}}},
+					`server "s" is disabled in .vscode/mcp.json, but is used because it was named`}}},
 		{"VS Code's settings", world{files: map[string]string{"settings.json": `{"mcp": {"inputs": [{"id": "a", "default": "b"}], "servers": {"s": {"command": "s", "args": ["${input:a}"]}}}}`},
 			typed: words("--config settings.json")},
 			seen{Argv: words("s b"), Dir: "HERE", Name: "s", Env: outer, Source: `server "s" in settings.json`, Args: words("--config settings.json --server s"), Display: "s b"}},

@@ -163,7 +163,7 @@ func TestResponses(t *testing.T) {
 		}},
 		{"a length that is none", ok + "Content-Length: -1\r\n\r\n", []string{"response HTTP/1.1 200 OK\nContent-Length: -1", `over unreadable the Content-Length is "-1"`}},
 		{"a head without end", ok + strings.Repeat("X: y\r\n", 20_000), []string{"over unreadable the head is longer than 65536 bytes"}},
-		{"interim responses without end", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 20), append(slicesRepeat("response HTTP/1.1 103 Early Hints", 10), "over unreadable interim responses without end")},
+		{"interim responses without end", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 20), append(slicesRepeat("response HTTP/1.1 103 Early Hints", 10), "over unreadable too many interim responses")},
 		{
 			"a body that was compressed without a request for it", ok + "Content-Encoding: gzip\r\n\r\n" + zipped(`{"a":1}`),
 			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", `received "{\"a\":1}"`, "over complete"},

@@ -115,7 +115,7 @@ func TestNoEndpoint(t *testing.T) {
 		s    *server
 		want string
 	}{
-		{"another origin", &server{first: func(string) string { return "event: endpoint\ndata: http://evil.example/m\n\n" }}, "the endpoint event names another origin, http://evil.example, to which nothing is sent"},
+		{"another origin", &server{first: func(string) string { return "event: endpoint\ndata: http://evil.example/m\n\n" }}, "the endpoint event names another origin, http://evil.example, to which the client sends nothing"},
 		{"no URL", &server{first: func(string) string { return "event: endpoint\ndata: http://[\n\n" }}, "the endpoint event names no URL: "},
 		{"a refusal", &server{status: http.StatusNotFound}, "the stream ended before it named an endpoint"},
 	} {

@@ -42,8 +42,8 @@ func TestStartErrorsTeach(t *testing.T) {
 		"nothing":             {nil, dir, "no command was given", "node server.js"},
 		"empty":               {[]string{""}, dir, "no command was given", "node server.js"},
 		"not found":           {[]string{"no-such-mcp"}, dir, "command not found in PATH (/bin, /nowhere)", "install it"},
-		"quoted":              {[]string{"node server.js --x"}, dir, "command not found", "give them apart: node server.js --x"},
-		"quoted path":         {[]string{"./tool --x"}, dir, "there is no file", "give them apart: ./tool --x"},
+		"quoted":              {[]string{"node server.js --x"}, dir, "command not found", "give them as separate words: node server.js --x"},
+		"quoted path":         {[]string{"./tool --x"}, dir, "there is no file", "give them as separate words: ./tool --x"},
 		"in the directory":    {[]string{"tool"}, dir, "command not found", "write ./tool"},
 		"a script, found":     {[]string{"server.js"}, dir, "command not found", "name its interpreter: node server.js"},
 		"not executable, .js": {[]string{"./server.js"}, dir, "not executable", "node server.js"},
@@ -57,7 +57,7 @@ func TestStartErrorsTeach(t *testing.T) {
 		"directory is a file": {[]string{"tool"}, dir + "/tool", "is a file", "a directory that exists"},
 		"no program":          {[]string{"./nonsense"}, dir, "neither a program for this system nor a script", "build it for this system"},
 		"no hash-bang":        {[]string{"./script.py"}, dir, "neither a program", "python script.py"},
-		"no interpreter":      {[]string{lost}, dir, "the interpreter of its #! line", "install that"},
+		"no interpreter":      {[]string{lost}, dir, "the interpreter in its #! line", "install that"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := Live()
