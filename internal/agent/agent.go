@@ -16,9 +16,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Server is one that the tools may start or reach.
+// A Server is a server that the tools may start or reach.
 type Server struct {
-	Name string   // how the tools call it
+	Name string   // its name in the parameters of the tools
 	Args []string // the arguments with which mcp-conform run reaches it
 }
 
@@ -28,13 +28,13 @@ type Options struct {
 	Version string   // its version
 	Environ []string // the environment of its child processes
 	Servers []Server // all that the tools may start or reach
-	Folder  string   // where reports are written; it is made with the first one
+	Folder  string   // the folder for reports; it is created with the first one
 	In      io.Reader
 	Out     io.Writer
 }
 
-// revisions are those that the server speaks. The older ones have batches, which the SDK
-// serves only in part.
+// revisions are the revisions of this server. It omits older ones, because they have batches,
+// which the SDK supports only in part.
 var revisions = []string{"2025-11-25", "2025-06-18"}
 
 const instructions = `These tools judge whether an MCP server keeps the protocol. Call run with the name of a
@@ -47,7 +47,7 @@ func Serve(ctx context.Context, o Options) error {
 	defer cancel()
 	t := &tools{Options: o, session: session, slot: make(chan struct{}, 1), reports: map[string]string{}}
 	end := func() {
-		t.mu.Lock() // no server is judged from here on
+		t.mu.Lock() // no tool may begin to judge a server from here on
 		defer t.mu.Unlock()
 		cancel()
 	}
@@ -93,7 +93,7 @@ func (t *tools) allowed(name string) (Server, error) {
 		}
 	}
 	if len(t.Servers) == 0 {
-		return Server{}, errors.New("no server is allowed: the user adds one with mcp-conform mcp --allow 'COMMAND ARGUMENTS'")
+		return Server{}, errors.New("no server is allowed: the user can allow one with mcp-conform mcp --allow 'COMMAND ARGUMENTS'")
 	}
 	return Server{}, fmt.Errorf("the server %q is not allowed; allowed are %s", name, strings.Join(t.names(), ", "))
 }

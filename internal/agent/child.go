@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// maxOutput limits what is kept of a child's output, in bytes.
+	// maxOutput limits the part of a child's output that is kept, in bytes.
 	maxOutput = 1 << 20
-	// endTime is how long an interrupted child may take to end its servers.
+	// endTime is the time that an interrupted child has to end its servers.
 	endTime = 20 * time.Second
 	// progressEvery is the time between two progress notifications.
 	progressEvery = time.Second
@@ -28,13 +28,13 @@ const (
 
 var errCancelled = errors.New("cancelled")
 
-// exited is how a child ended.
+// exited is the result of a child process.
 type exited struct {
 	out, err string
 	code     int
 }
 
-// failure returns the error of a child that could not do its work.
+// failure returns the error of a child process that failed.
 func (e exited) failure() error {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(e.err), "mcp-conform: "))
 	return errors.New(cmp.Or(text, strings.TrimSpace(e.out), fmt.Sprintf("mcp-conform ended with exit code %d", e.code)))
@@ -68,8 +68,8 @@ func (t *tools) child(ctx context.Context, line func(string), args ...string) (e
 	}
 }
 
-// alone waits until no other call judges a server. The context that it returns ends with
-// the session, too. The function that it returns lets the next call in.
+// alone waits until no other call judges a server. It returns a context that also ends with
+// the session, and a function that releases the slot for the next call.
 func (t *tools) alone(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case t.slot <- struct{}{}:
@@ -93,7 +93,7 @@ func (t *tools) alone(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
-// output keeps the beginning of what a child writes, and passes on its lines.
+// output keeps the beginning of a child's output, and passes its lines on.
 type output struct {
 	kept, open bytes.Buffer
 	line       func(string) // may be nil
@@ -129,7 +129,7 @@ type reporter struct {
 	ended  chan struct{}
 }
 
-// progress starts to send what a child does. The returned function stops it.
+// progress starts to send progress notifications about a child. stop ends that.
 func progress(ctx context.Context, r *mcp.CallToolRequest, doing string) (line func(string), stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil {

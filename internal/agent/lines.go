@@ -42,11 +42,11 @@ type lineConn struct {
 	failure error // why lines was closed
 	once    sync.Once
 	closed  chan struct{}
-	settled chan struct{} // gets a value when open becomes empty
+	settled chan struct{} // receives a value when open becomes empty
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	out       io.Writer
-	open      map[jsonrpc.ID]bool // the requests that were read and have no response yet; whether they can be cancelled
+	open      map[jsonrpc.ID]bool // the requests without a response so far; true if they can be cancelled
 	cancelled map[jsonrpc.ID]bool // the requests that were cancelled; the SDK still responds to them
 }
 
@@ -97,8 +97,8 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// settle waits until all requests have a response, because the SDK drops those that it has
-// not sent when the input ends.
+// settle waits until all requests have a response, because the SDK drops unsent responses
+// when the input ends.
 func (c *lineConn) settle(ctx context.Context) {
 	for {
 		c.mu.Lock()
@@ -117,7 +117,7 @@ func (c *lineConn) settle(ctx context.Context) {
 	}
 }
 
-// note keeps the id of a request that expects a response. One that is cancelled expects none.
+// note keeps the id of a request until its response, and removes it if it is cancelled.
 func (c *lineConn) note(m jsonrpc.Message) {
 	r, ok := m.(*jsonrpc.Request)
 	if !ok {
@@ -140,7 +140,7 @@ func (c *lineConn) note(m jsonrpc.Message) {
 	}
 }
 
-// cancel forgets a request, and its response when that comes.
+// cancel removes a request, so that its later response is dropped.
 func (c *lineConn) cancel(id jsonrpc.ID) {
 	c.mu.Lock()
 	can := c.open[id]
@@ -161,7 +161,7 @@ func (c *lineConn) drops(id jsonrpc.ID) bool {
 	return c.cancelled[id]
 }
 
-// answered forgets a request.
+// answered removes a request that has its response.
 func (c *lineConn) answered(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,7 +203,7 @@ func parse(line []byte) (m jsonrpc.Message, refusal []byte) {
 	return m, nil
 }
 
-// isID reports whether the SDK sends this id back as it is.
+// isID reports whether the SDK returns this id unchanged in its response.
 func isID(raw json.RawMessage) bool {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	return raw[0] == '"' || err == nil && -maxInteger < n && n < maxInteger
@@ -212,7 +212,7 @@ func isID(raw json.RawMessage) bool {
 // maxInteger is the first integer that a float64 can confuse with the next.
 const maxInteger = 1 << 53
 
-// echoed returns an id for the response that refuses it: numbers are sent back.
+// echoed returns the id of the response to a request with an invalid id: the id if it is a number.
 func echoed(raw json.RawMessage) json.RawMessage {
 	if len(raw) > 0 && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
 		return raw

@@ -30,7 +30,7 @@ func serverOf(id string) string { return id[:max(0, strings.LastIndex(id, "-"))]
 // in the folder for reports.
 func (t *tools) fresh(name, ext string) (id, path string, err error) {
 	if err := os.MkdirAll(t.Folder, 0o700); err != nil {
-		return "", "", errors.New("the folder for reports can't be made")
+		return "", "", errors.New("the folder for reports can't be created")
 	}
 	for n := 1; ; n++ {
 		id = fmt.Sprintf("%s-%d", name, n)

@@ -9,11 +9,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// codeNotFound is the error of an unknown resource in the revisions that the server speaks.
-// The SDK sends that of a later revision.
+// codeNotFound is the code of the error for an unknown resource in the revisions of this
+// server. The SDK sends the code of a later revision.
 const codeNotFound = -32002
 
-// strict refuses what the SDK accepts, or refuses in another way than the revisions say.
+// strict rejects requests that the SDK accepts or rejects contrary to the specification.
 func (t *tools) strict(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		if method == "logging/setLevel" {

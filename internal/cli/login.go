@@ -107,7 +107,7 @@ func (f *remoteFlags) access(u *url.URL) (transport.Access, error) {
 func (a *app) login(f *loginFlags, u *url.URL) error {
 	redirect, err := url.Parse(f.redirect)
 	if err == nil {
-		err = login.IsRedirect(redirect)
+		err = login.CheckRedirect(redirect)
 	}
 	if err != nil {
 		return usagef("leave it out, or give the one that the client is registered with", "--redirect is %q: %v", f.redirect, err)

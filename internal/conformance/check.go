@@ -10,31 +10,30 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Contradictions returns what cannot be true in a valid report: a result that does not
-// follow from its counts, or counts that follow neither from the profile nor from the
-// findings.
+// Contradictions describes what contradicts itself in the report: a result that does not
+// follow from its counts, or counts that contradict the profile or the findings.
 func (r *Report) Contradictions() []string {
 	out := r.wrongFindings()
 	if _, err := time.Parse(time.RFC3339, r.Date); err != nil {
-		out = append(out, fmt.Sprintf("there is no date %s", r.Date))
+		out = append(out, fmt.Sprintf("%s is not a date", r.Date))
 	}
 	seen := map[string]bool{}
 	for i := range r.Profiles {
 		p := &r.Profiles[i]
 		if seen[p.Name] {
-			out = append(out, fmt.Sprintf("the profile %s is there twice", p.Name))
+			out = append(out, fmt.Sprintf("the profile %s occurs twice", p.Name))
 		}
 		seen[p.Name] = true
 		counted := p.Counted()
 		if want := counted.Conclude(r.Incomplete == ""); p.Result != want {
-			out = append(out, fmt.Sprintf("the profile %s is %s, but its counts say %s", p.Name, p.Result, want))
+			out = append(out, fmt.Sprintf("the profile %s is %s, but by its counts it is %s", p.Name, p.Result, want))
 		}
 		x := spec.LookupProfile(p.Name)
 		if x == nil {
-			continue // of a newer mcp-conform
+			continue // a profile of a newer mcp-conform
 		}
 		if p.Digest != Digest(x.Digest) {
-			out = append(out, fmt.Sprintf("the profile %s has another digest: its list of requirements is not the published one", p.Name))
+			out = append(out, fmt.Sprintf("the digest of the profile %s differs: its list of requirements is not the published one", p.Name))
 			continue
 		}
 		for _, of := range []struct {
@@ -43,7 +42,7 @@ func (r *Report) Contradictions() []string {
 			ids   []string
 		}{{"core", &p.Core, x.Core}, {"extended", &p.Extended, x.Extended}} {
 			if of.count.Total() != len(of.ids) {
-				out = append(out, fmt.Sprintf("the profile %s has %d %s requirements, and %d are counted", p.Name, len(of.ids), of.what, of.count.Total()))
+				out = append(out, fmt.Sprintf("the profile %s has %d %s requirements, but %d are counted", p.Name, len(of.ids), of.what, of.count.Total()))
 			}
 			for _, problem := range r.wrongCounts(x, of.count, of.ids) {
 				out = append(out, fmt.Sprintf("the profile %s counts %s", p.Name, fmt.Sprintf(problem.format, of.what, problem.counted, problem.want)))
@@ -58,7 +57,7 @@ func (r *Report) hasThisCatalogue() bool {
 	return r.Tool.Catalogue == Digest(spec.CatalogueDigest())
 }
 
-// wrongFindings returns what is wrong with the findings, whatever the profiles.
+// wrongFindings describes contradictions in the findings, whatever the profiles.
 func (r *Report) wrongFindings() []string {
 	var out []string
 	for i := range r.Findings {
@@ -127,7 +126,7 @@ func (r *Report) judges(x *spec.Profile, q *spec.Requirement) bool {
 	})
 }
 
-// Missing returns what the report lacks as evidence, each with what to do about it.
+// Missing lists the gaps that make the report incomplete evidence, each with advice.
 func (r *Report) Missing() []string {
 	var out []string
 	for _, of := range []struct{ key, value string }{

@@ -76,12 +76,12 @@ func (p *Profile) Counted() verdict.ProfileResult {
 	return verdict.ProfileResult{Name: p.Name, Result: p.Result, Core: p.Core, Extended: p.Extended}
 }
 
-// Title returns the name of the implementation, "" if nothing is known.
+// Title returns the name of the implementation, or "" if it is unknown.
 func (r *Report) Title() string {
 	return cmp.Or(r.Implementation.Project, r.Server.Name)
 }
 
-// Digest returns a SHA-256 hash in the form that reports have.
+// Digest returns a hexadecimal SHA-256 hash in the form that reports use.
 func Digest(hexadecimal string) string { return "sha256:" + hexadecimal }
 
 // Marshal returns the report as YAML.

@@ -90,10 +90,10 @@ func TestWrongFiles(t *testing.T) {
 		"a foreign format":       {"mcp-conform/v1", "example.com/v1", `its apiVersion is "example.com/v1"`},
 		"another kind":           {"ConformanceReport", "Gateway", "its kind is not ConformanceReport"},
 		"an unknown key":         {"date:", "day: 1\ndate:", "at the top: additional properties 'day' not allowed"},
-		"a missing key":          {"command:", "server:", `is there twice`},
+		"a missing key":          {"command:", "server:", `occurs twice`},
 		"a negative count":       {"broken: 1", "broken: -1", "at profiles[0].core.broken: minimum: got -1, want 0"},
 		"a huge count":           {"broken: 1", "broken: 9223372036854775807", "at profiles[0].core.broken: maximum: got "},
-		"a second document":      {"command:", "---\ncommand:", "something follows the report"},
+		"a second document":      {"command:", "---\ncommand:", "a second document follows the report"},
 		"a count in words":       {"broken: 1", "broken: one", "at profiles[0].core.broken: got string, want integer"},
 		"an unknown result":      {"result: failed", "result: fine", "at profiles[0].result: value must be one of"},
 		"an unknown transport":   {"[sse]", "[pigeon]", "at transports[0]: value must be one of"},
@@ -132,12 +132,12 @@ func TestContradictions(t *testing.T) {
 		change func(r *Report)
 		want   string
 	}{
-		"a result that does not follow": {func(r *Report) { r.Profiles[0].Result = verdict.ProfilePassed }, "the profile sse@1 is passed, but its counts say failed"},
+		"a result that does not follow": {func(r *Report) { r.Profiles[0].Result = verdict.ProfilePassed }, "the profile sse@1 is passed, but by its counts it is failed"},
 		"an incomplete run that passed": {func(r *Report) {
 			r.Incomplete, r.Profiles[0].Result, r.Findings = "interrupted", verdict.ProfilePassed, nil
 			r.Profiles[0].Core.Kept, r.Profiles[0].Core.Broken = r.Profiles[0].Core.Kept+1, 0
-		}, "the profile sse@1 is passed, but its counts say incomplete"},
-		"fewer requirements":     {func(r *Report) { r.Profiles[0].Core.Kept-- }, "the profile sse@1 has 5 core requirements, and 4 are counted"},
+		}, "the profile sse@1 is passed, but by its counts it is incomplete"},
+		"fewer requirements":     {func(r *Report) { r.Profiles[0].Core.Kept-- }, "the profile sse@1 has 5 core requirements, but 4 are counted"},
 		"broken, and no finding": {func(r *Report) { r.Findings = nil }, "the profile sse@1 counts core requirements that are broken: 1, but the findings list 0"},
 		"a finding that is counted as kept": {func(r *Report) {
 			p := &r.Profiles[0]
@@ -166,9 +166,9 @@ func TestContradictions(t *testing.T) {
 			p.Core.Kept, p.Core.Broken, p.Result = p.Core.Kept+1, 0, verdict.ProfilePassed
 		}, "the profile sse@1 counts core requirements that do not apply: 0, but no judged revision and transport has 5\n" +
 			"the profile sse@1 counts extended requirements that do not apply: 0, but no judged revision and transport has 8"},
-		"a month that does not exist": {func(r *Report) { r.Date = "2026-13-02T03:04:05Z" }, "there is no date 2026-13-02T03:04:05Z"},
-		"another list":                {func(r *Report) { r.Profiles[0].Digest = Digest(strings.Repeat("0", 64)) }, "the profile sse@1 has another digest: its list of requirements is not the published one"},
-		"a profile twice":             {func(r *Report) { r.Profiles = append(r.Profiles, r.Profiles[0]) }, "the profile sse@1 is there twice"},
+		"a month that does not exist": {func(r *Report) { r.Date = "2026-13-02T03:04:05Z" }, "2026-13-02T03:04:05Z is not a date"},
+		"another list":                {func(r *Report) { r.Profiles[0].Digest = Digest(strings.Repeat("0", 64)) }, "the digest of the profile sse@1 differs: its list of requirements is not the published one"},
+		"a profile twice":             {func(r *Report) { r.Profiles = append(r.Profiles, r.Profiles[0]) }, "the profile sse@1 occurs twice"},
 		"a newer profile":             {func(r *Report) { r.Profiles[0].Name, r.Profiles[0].Digest = "sse@99", Digest(strings.Repeat("0", 64)) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,13 +22,13 @@ const (
 	maxProblems = 20
 )
 
-// writeAdvice is the advice for a file that is something else.
+// writeAdvice is the advice for a file that is not a conformance report.
 const writeAdvice = "mcp-conform run --report conformance=FILE writes one"
 
 // A FileError describes why a file is not a conformance report.
 type FileError struct {
 	Path     string
-	Problems []string // what is wrong, one sentence each
+	Problems []string // one sentence each
 	Advice   string
 }
 
@@ -69,7 +69,7 @@ func parse(path string, text []byte, bad func(advice, format string, args ...any
 		return nil, bad(writeAdvice, "it is empty")
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, bad(writeAdvice, "something follows the report, after a line ---")
+		return nil, bad(writeAdvice, "a second document follows the report, after a line ---")
 	}
 	value, err := plain(document.Content[0], 0)
 	if err != nil {
@@ -117,7 +117,7 @@ func plain(n *yaml.Node, depth int) (any, error) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i].Value
 			if _, twice := out[key]; twice || n.Content[i].Kind != yaml.ScalarNode {
-				return nil, fmt.Errorf("line %d: the key %q is there twice, or is not a text", n.Content[i].Line, key)
+				return nil, fmt.Errorf("line %d: the key %q occurs twice, or is not a string", n.Content[i].Line, key)
 			}
 			value, err := plain(n.Content[i+1], depth+1)
 			if err != nil {

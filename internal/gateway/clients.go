@@ -12,8 +12,8 @@ import (
 // sharedToken is the progress token of both clients: tokens are unique for one client only.
 const sharedToken = "token"
 
-// clients lets two clients call at the same time, with the same progress token and, if they count
-// alike, the same id.
+// clients has two clients call a tool concurrently, with the same progress token. Their request ids
+// are often equal too, because both clients count.
 func clients(ctx context.Context, v *visit) (any, error) {
 	other, err := v.another(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func clients(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range []*heldCall{two, one} { // not in the order of the calls
+	for _, c := range []*heldCall{two, one} { // release them in reverse order
 		text, err := c.response(ctx)
 		if err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func clients(ctx context.Context, v *visit) (any, error) {
 	return out, err
 }
 
-// bothHeld lets both clients call, and waits until both calls are held.
+// bothHeld has both clients call a tool, and waits until the upstream holds both calls.
 func bothHeld(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
 	if one, err = v.held(ctx, v.mark+suffix, sharedToken); err != nil {
 		return nil, nil, err

@@ -13,16 +13,16 @@ import (
 // A difference is a place at which two JSON values differ.
 type difference struct {
 	path            string // such as tools/echo/annotations
-	direct, through any    // absent if it is not there
+	direct, through any    // the values without and through the gateway, each absent{} if missing
 }
 
-// absent stands for a member or an element that is not there.
+// absent represents a missing member or element.
 type absent struct{}
 
 // isAdded reports whether the gateway only added something.
 func (d *difference) isAdded() bool { return d.direct == absent{} }
 
-// String returns the difference as a phrase.
+// String describes the difference.
 func (d *difference) String() string {
 	switch {
 	case d.isAdded():
@@ -36,10 +36,10 @@ func (d *difference) String() string {
 	}
 }
 
-// widestValue bounds how much of a value is shown.
+// widestValue bounds the part of a value that is shown.
 const widestValue = 80
 
-// text returns a value as JSON, or as it is if it is text.
+// text returns a string as it is, and any other value as JSON.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return wire.Excerpt(s, widestValue)
@@ -51,8 +51,8 @@ func text(v any) string {
 	return wire.Excerpt(string(encoded), widestValue)
 }
 
-// notOffered replaces a value that can't be obtained because the gateway does not offer what it
-// needs. The lists and the capabilities show that by themselves.
+// notOffered replaces a value that can't be obtained because the gateway does not offer the tool,
+// prompt or capability for it. The probes of lists and capabilities report that.
 type notOffered struct{}
 
 // differences returns where two decoded JSON values differ.
@@ -108,7 +108,7 @@ func memberDifferences(path string, direct, through map[string]any) []difference
 	return out
 }
 
-// decoded returns raw JSON as Go values, nil for what is not there.
+// decoded decodes raw JSON, and returns nil for no JSON.
 func decoded(raw []byte) any {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

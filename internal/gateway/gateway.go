@@ -14,24 +14,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Options say what is compared.
+// Options configure a comparison.
 type Options struct {
 	Direct, Through Route
 	Revision        spec.Revision
 	Timeout         time.Duration
 	StartTimeout    time.Duration
 	Expected        []string     // names of changes that the user expects
-	Say             func(string) // shows what is compared
+	Say             func(string) // prints the progress
 }
 
-// A Route is a way to an upstream: without a gateway, or through one. Each has an upstream of its
-// own, because what one client changes may be seen by all.
+// A Route leads to an upstream, directly or through a gateway. Each route has its own upstream,
+// because one client's changes may be visible to all clients.
 type Route struct {
 	Upstream *Upstream
 	Dialer   transport.Dialer
 }
 
-// Names returns the names of what is compared.
+// Names returns the names of all probes.
 func Names() []string {
 	var out []string
 	for _, p := range probes() {
@@ -40,7 +40,7 @@ func Names() []string {
 	return out
 }
 
-// Compare compares what a client sees through the gateway with what it sees without it.
+// Compare compares a client's view of the upstream through the gateway with its view without it.
 func Compare(ctx context.Context, o Options) *verdict.Gateway {
 	g := &verdict.Gateway{Revision: o.Revision, Lost: []verdict.LostRequirement{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
 	names := o.namesOf(ctx, o.Direct)
@@ -61,7 +61,7 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 			}
 		}
 		switch {
-		case ctx.Err() != nil && (err != nil || change != nil): // the end of the run may be what differs
+		case ctx.Err() != nil && (err != nil || change != nil): // the difference may be caused by the end of the run
 			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: endedBefore})
 		case err != nil:
 			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: err.Error()})
@@ -76,16 +76,16 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 	return g
 }
 
-// endedBefore is why something was not compared when the run ends.
+// endedBefore is the reason why a probe was not run or not completed.
 const endedBefore = "the run ended before"
 
-// longestProbe is how many time-outs of a request a probe may take.
+// longestProbe is the limit of a probe, as a multiple of the request timeout.
 const longestProbe = 4
 
-// moreTries are how often a warning is tried again: a race does not always end alike.
+// moreTries is the number of retries of a warning: the outcome of a race varies.
 const moreTries = 2
 
-// compare returns what the gateway changes, nil for nothing. An error says why that is not known.
+// compare returns the gateway's change, or nil if there is none. An error says why the comparison failed.
 func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error) {
 	var through any
 	var failed error
@@ -103,7 +103,7 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 	return o.change(p, direct, through, failed), nil
 }
 
-// namesOf returns the names of all tools and prompts, those included that come and go.
+// namesOf returns the names of all tools and prompts, including those that come and go.
 func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for list := range nameLists {
@@ -123,7 +123,7 @@ func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bo
 	return out
 }
 
-// valueOf returns the value of a probe, in a session of its own.
+// valueOf runs a probe in a new session, and returns its value.
 func (o *Options) valueOf(ctx context.Context, p *probe, r Route) (any, error) {
 	v, err := o.open(ctx, r)
 	if err != nil {
@@ -142,8 +142,8 @@ func (o *Options) valueOf(ctx context.Context, p *probe, r Route) (any, error) {
 // mostDetails bounds the details of a change.
 const mostDetails = 5
 
-// change returns how two values of a probe differ, nil if they do not. failed says why there is
-// none through the gateway.
+// change returns the difference of two values of a probe, or nil if they are equal. failed is the
+// error of the probe through the gateway, if any.
 func (o *Options) change(p *probe, direct, through any, failed error) *verdict.Change {
 	c := &verdict.Change{Name: p.name, Title: p.title, Outcome: verdict.Note, Section: p.section, Expected: slices.Contains(o.Expected, p.name)}
 	isLoss := failed != nil
@@ -170,10 +170,10 @@ func (o *Options) change(p *probe, direct, through any, failed error) *verdict.C
 	return c
 }
 
-// pings is how many responses are timed.
+// pings is the number of requests that are timed.
 const pings = 20
 
-// latency returns the median time of a response, 0 if there is none.
+// latency returns the median response time of a ping, or 0 if there is no response.
 func (o *Options) latency(ctx context.Context, r Route) time.Duration {
 	v, err := o.open(ctx, r)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A probe compares one thing: it has the same value through a gateway that changes nothing.
+// A probe obtains one value to compare. A transparent gateway does not change it.
 type probe struct {
 	name, title string
-	isLegal     bool   // to change it is legal, so a change is a note
+	isLegal     bool   // a gateway may change the value, so a change is a note
 	section     string // of the specification, as the catalogue names it
-	capability  string // that it needs, such as prompts; "" for none
-	// value returns what is compared, as decoded JSON. An error says why it can't be obtained.
+	capability  string // the capability that the probe needs, such as prompts; "" for none
+	// value returns the value, as decoded JSON. An error says why it can't be obtained.
 	value func(ctx context.Context, v *visit) (any, error)
 }
 
@@ -36,12 +36,12 @@ func probes() []probe {
 		{"errors", "the codes of errors", false, "basic/index#error-responses", "", errorCodes},
 		{"request-meta", "_meta of requests, as the server gets it", false, "basic/index#_meta", "", requestMeta},
 		{"ids", "ids of requests, as the server gets them", true, "", "", ids},
-		{"progress", "progress that comes before the result", false, "basic/utilities/progress#progress-flow", "", progress},
-		{"streaming", "when progress comes", false, "basic/utilities/progress#progress-flow", "", streaming},
+		{"progress", "progress that arrives before the result", false, "basic/utilities/progress#progress-flow", "", progress},
+		{"streaming", "when progress arrives", false, "basic/utilities/progress#progress-flow", "", streaming},
 		{"cancellation", "whether a cancellation reaches the server", false, "basic/utilities/cancellation#behavior-requirements", "", cancellation},
-		{"requests-of-the-server", "whether requests of the server reach the client, and its responses the server", false, "client/sampling#creating-messages", "", serverRequests},
-		{"list-changed", "whether a changed list is announced, and read again", false, "server/tools#list-changed-notification", "", listChanged},
-		{"subscriptions", "whether updates of a resource come, and it is read again", false, "server/resources#subscriptions", "resources/subscribe", subscriptions},
+		{"requests-of-the-server", "whether the server's requests reach the client, and the client's responses the server", false, "client/sampling#creating-messages", "", serverRequests},
+		{"list-changed", "whether a changed list is announced, and the gateway reads it again", false, "server/tools#list-changed-notification", "", listChanged},
+		{"subscriptions", "whether updates of a resource arrive, and the gateway reads it again", false, "server/resources#subscriptions", "resources/subscribe", subscriptions},
 		{"logging", "log messages", false, "server/utilities/logging#log-message-notifications", "logging", logging},
 		{"size", "an argument and a result of 1 MiB", false, "", "", size},
 		{"headers", "headers of HTTP requests, as the server gets them", true, "basic/transports#protocol-version-header", "", headers},
@@ -104,8 +104,8 @@ func named(list string) func(context.Context, *visit) (any, error) {
 func listed(method, member, key string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.list(ctx, method, member, key)
-		// The size of the first depends on when the client's roots have come. What all requests of
-		// 2026-07-28 share may have been changed by the run through the gateway.
+		// The size of the first depends on whether the client's roots have arrived. In 2026-07-28 all
+		// clients share the others, so the run through the gateway may have changed them.
 		for _, uri := range []string{"demo://roots", "demo://note", "demo://text/extra"} {
 			delete(entries, uri)
 		}
@@ -144,7 +144,7 @@ func results(ctx context.Context, v *visit) (any, error) {
 	}
 	err := v.needs("completions")
 	var value any
-	if err == nil || v.Revision() == spec.V20241105 { // which has no such capability
+	if err == nil || v.Revision() == spec.V20241105 { // it has no capability for completion
 		value, err = v.prompted(ctx, "greeting", spec.MethodComplete, func(name string) map[string]any {
 			return map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": name}, "argument": map[string]any{"name": "style", "value": "f"}}
 		})
@@ -223,7 +223,7 @@ func progress(ctx context.Context, v *visit) (any, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	_ = v.Quiet(ctx) // over HTTP streams are read at the same time
+	_ = v.Quiet(ctx) // over HTTP, concurrent streams may deliver the progress later
 	out := []any{}
 	for _, m := range v.received(spec.MethodProgress, r.Event.Seq) {
 		if token, _ := wire.Text(m.ParamAt("/progressToken")); token == v.mark {
@@ -238,7 +238,7 @@ func streaming(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = v.Quiet(ctx) // what the upstream sent before has come
+	_ = v.Quiet(ctx) // wait for the messages that the upstream sent before
 	during := len(v.received(spec.MethodProgress, v.now()))
 	if _, err := call.response(ctx); err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func cancellation(ctx context.Context, v *visit) (any, error) {
 	}
 	_ = v.Quiet(ctx)
 	if !call.isCancelled() {
-		return "it does not come, or names another request", nil
+		return "it does not arrive, or names another request", nil
 	}
 	return "it comes", nil
 }
@@ -308,7 +308,7 @@ func firstText(result any) string {
 	return s
 }
 
-// tracing is a header of the client's own.
+// tracing is a header outside the protocol that the client sends.
 const tracing = "X-Mcp-Conform-Probe"
 
 func headers(ctx context.Context, v *visit) (any, error) {

@@ -1,5 +1,5 @@
-// Package gateway compares what a client sees of the reference server through a gateway with what
-// it sees without it. It judges nothing: what a gateway changes may be legal.
+// Package gateway compares a client's view of the reference server through a gateway with its view
+// without one. It reports changes, not violations: a gateway may change some things.
 package gateway
 
 import (
@@ -24,15 +24,15 @@ const (
 	holdPrefix = "mcp-conform/hold/"
 	// longestHold bounds how long it is held.
 	longestHold = 30 * time.Second
-	// mostArrivals and largestArrival bound what is kept of what arrives.
+	// mostArrivals and largestArrival bound the number and the bytes of messages that are kept.
 	mostArrivals   = 2000
 	largestArrival = 64 << 10
 )
 
-// An Upstream is the reference server behind a gateway. It notes what arrives, and holds calls open
-// for probes.
+// An Upstream is the reference server behind a gateway. It keeps the messages that arrive, and holds
+// calls open for probes.
 type Upstream struct {
-	// URL is where it serves Streamable HTTP, for a gateway that takes a URL.
+	// URL is its Streamable HTTP endpoint, for a gateway that takes a URL.
 	URL *url.URL
 	// Addr is for gateways that take a command: that command connects here, and forwards its stdin
 	// and stdout.
@@ -42,7 +42,7 @@ type Upstream struct {
 	cancel context.CancelFunc
 	http   *refserver.HTTPServer
 	lines  net.Listener
-	names  map[string]map[string]bool // its names by list, see nameLists; set before probes run
+	names  map[string]map[string]bool // the names of its tools and prompts by list, see nameLists; set before probes run
 
 	mu       sync.Mutex
 	count    int // of all messages
@@ -65,7 +65,7 @@ type post struct {
 
 // A hold is a call that is held open.
 type hold struct {
-	number                       int // its progress
+	number                       int // the progress that it reports
 	arrived, release, cancelled  chan struct{}
 	arriving, ending, cancelling sync.Once
 }
@@ -88,7 +88,7 @@ func Listen(ctx context.Context, address string) (*Upstream, error) {
 	return u, nil
 }
 
-// accept serves each connection as a session over stdio.
+// accept serves a stdio session on each connection.
 func (u *Upstream) accept() {
 	for {
 		c, err := u.lines.Accept()
@@ -115,7 +115,7 @@ func (u *Upstream) Close() {
 	u.http.Shutdown(ctx)
 }
 
-// Arrived returns how many messages reached the upstream.
+// Arrived returns the number of messages that reached the upstream.
 func (u *Upstream) Arrived() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -157,7 +157,7 @@ func (u *Upstream) note(s *refserver.Session, raw []byte) {
 	}
 }
 
-// newest drops the older half of what is kept, if it is full.
+// newest drops the older half of the elements if there are mostArrivals of them.
 func newest[T any](all []T) []T {
 	if len(all) < mostArrivals {
 		return all
@@ -180,7 +180,7 @@ func (u *Upstream) notePost(r *http.Request) io.ReadCloser {
 	}{rest, r.Body}
 }
 
-// serveHeld reports progress, and responds when the call is released.
+// serveHeld reports progress, and responds after the call is released.
 func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Error) {
 	h := u.hold(mark)
 	if token := wire.At(c.Params, "/_meta/progressToken"); token != nil {
@@ -198,7 +198,7 @@ func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Er
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": mark}}}, nil
 }
 
-// hold returns the call with the mark, which may not have arrived yet.
+// hold returns the hold for the mark, and creates it if the call has not arrived yet.
 func (u *Upstream) hold(mark string) *hold {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -223,7 +223,7 @@ func (h *hold) isCancelled() bool {
 // end releases the call.
 func (h *hold) end() { h.ending.Do(func() { close(h.release) }) }
 
-// found returns the messages so far for which match is true.
+// found returns the kept messages for which match is true.
 func (u *Upstream) found(match func(*arrival) bool) []arrival {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -259,8 +259,8 @@ func (u *Upstream) headersOf(mark string) http.Header {
 	return nil
 }
 
-// ownName returns the name that the upstream gives to an entry of a list, if the gateway may have
-// added something to it; else the name as it is.
+// ownName returns the upstream's name of an entry to which the gateway added a prefix or suffix. It
+// returns any other name unchanged.
 func (u *Upstream) ownName(list, offered string) string {
 	if u.names[list][offered] {
 		return offered

@@ -22,7 +22,7 @@ type visit struct {
 	options  client.Options
 	upstream *Upstream
 	mark     string                     // distinguishes the messages of this visit from all others
-	offered  map[string]map[string]bool // the names of each list of nameLists that was read
+	offered  map[string]map[string]bool // the names that each list of nameLists has through this route, once read
 }
 
 // open opens a session.
@@ -88,7 +88,7 @@ func (v *visit) result(ctx context.Context, method string, params map[string]any
 	return decoded(r.Message.Result()), nil
 }
 
-// refusal says with which HTTP status a request was refused, or "".
+// refusal describes the HTTP status of a refused request, or returns "".
 func (v *visit) refusal(r *client.Reply) string {
 	if r.Sent == nil || r.Sent.Exchange == 0 {
 		return ""
@@ -131,8 +131,8 @@ func (v *visit) list(ctx context.Context, method, member, key string) (entries m
 // nameLists are the lists whose names a gateway may change, each with the method that reads it.
 var nameLists = map[string]string{"tools": spec.MethodToolsList, "prompts": spec.MethodPromptsList}
 
-// name returns the name under which the gateway offers a tool or a prompt of the upstream, which may
-// have a prefix or a suffix there.
+// name returns the gateway's name for a tool or prompt of the upstream. It may have a prefix or a
+// suffix.
 func (v *visit) name(ctx context.Context, list, own string) (string, error) {
 	if err := v.needs(list); err != nil {
 		return "", err
@@ -158,7 +158,7 @@ func (v *visit) name(ctx context.Context, list, own string) (string, error) {
 	return "", &notOfferedError{"the " + strings.TrimSuffix(list, "s") + " " + own}
 }
 
-// isAffixed reports whether a gateway may have made the offered name of the name.
+// isAffixed reports whether the offered name is the name with a prefix or a suffix.
 func isAffixed(offered, name string) bool {
 	before, hasSuffix := strings.CutSuffix(offered, name)
 	after, hasPrefix := strings.CutPrefix(offered, name)
@@ -167,7 +167,7 @@ func isAffixed(offered, name string) bool {
 		hasPrefix && after != "" && strings.Contains(separators, after[:1])
 }
 
-// call returns the parameters of a call of a tool of the upstream.
+// call returns the params of tools/call for a tool of the upstream.
 func (v *visit) call(ctx context.Context, tool string, arguments, meta map[string]any) (map[string]any, error) {
 	name, err := v.name(ctx, "tools", tool)
 	params := map[string]any{"name": name}
@@ -194,12 +194,11 @@ type heldCall struct {
 	*hold
 	visit *visit
 	id    wire.ID
-	from  int        // the position of its request
+	from  int        // the position of its request in the transcript
 	sent  chan error // the result of sending it
 }
 
-// held calls a tool that the upstream holds open under the mark, and waits until it has arrived
-// there.
+// held makes a call that the upstream holds open under the mark, and waits until it has arrived there.
 func (v *visit) held(ctx context.Context, mark, progressToken string) (*heldCall, error) {
 	params, err := v.call(ctx, "echo", map[string]any{"text": holdPrefix + mark}, map[string]any{"progressToken": progressToken})
 	if err != nil {
@@ -234,7 +233,7 @@ func (c *heldCall) response(ctx context.Context) (string, error) {
 	return firstText(decoded(r.Message.Result())), nil
 }
 
-// received returns the notifications of a method up to the position.
+// received returns the notifications of a method before the position.
 func (v *visit) received(method string, upTo int) []*wire.Message {
 	var out []*wire.Message
 	for e, m := range transcript.Messages(v.Record.From(0)[:upTo], transcript.Received) {
@@ -245,7 +244,7 @@ func (v *visit) received(method string, upTo int) []*wire.Message {
 	return out
 }
 
-// now returns the position of the next event.
+// now returns the position of the next event in the transcript.
 func (v *visit) now() int { return v.Record.Len() }
 
 // prompted returns the result of a request whose parameters have the name of a prompt.

@@ -1,5 +1,5 @@
 // Package issuer is a small authorization server for tests: it consents to everything, and issues
-// right tokens and wrong ones (RFC 6749, RFC 7519, RFC 7591, RFC 7636, RFC 7662, RFC 8414). It
+// valid and invalid tokens (RFC 6749, RFC 7519, RFC 7591, RFC 7636, RFC 7662, RFC 8414). It
 // protects nothing and must not be reachable from other machines.
 package issuer
 
@@ -31,7 +31,7 @@ const URLVariable = "MCP_CONFORM_AUTH_SERVER_URL"
 
 // An Issuer is a running authorization server.
 type Issuer struct {
-	// URL is the issuer identifier.
+	// URL is the issuer identifier, under which it is reachable.
 	URL string
 
 	server  *http.Server
@@ -44,14 +44,14 @@ type Issuer struct {
 // A grant is what a code or a refresh token represents. Each client has one user.
 type grant struct{ client, resource, scope, challenge string }
 
-// keys are generated once, because that takes a while: the key that the issuer publishes, and one
-// that it does not.
+// keys returns the key that the issuer publishes, and one that it does not. They are generated once,
+// because that is slow.
 var keys = sync.OnceValue(func() [2]*rsa.PrivateKey {
 	var out [2]*rsa.PrivateKey
 	for i := range out {
 		key, err := rsa.GenerateKey(rand.Reader, 2048)
 		if err != nil {
-			panic(err) // there is no randomness
+			panic(err) // no source of randomness
 		}
 		out[i] = key
 	}
@@ -143,7 +143,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// token issues a token for a code or a refresh token, which can be used only once, or for the
+// token issues a token for a code or a refresh token, each of which can be used once, or for the
 // credentials of any client.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
@@ -228,7 +228,7 @@ func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, claims)
 }
 
-// register gives every client an id.
+// register registers any client and returns its id.
 func register(w http.ResponseWriter, r *http.Request) {
 	client := map[string]any{}
 	if json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&client) != nil {
@@ -239,7 +239,7 @@ func register(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusCreated, client)
 }
 
-// A Kind is what is right or wrong with a token.
+// A Kind says whether a token is valid, and if not, why.
 type Kind string
 
 // The kinds.
@@ -250,12 +250,12 @@ const (
 	OtherResource Kind = "other-resource" // its audience is another server
 	NoResource    Kind = "no-resource"    // it has no audience
 	UnknownKey    Kind = "unknown-key"    // signed by a key with an unknown id
-	OtherKey      Kind = "other-key"      // signed by an unknown key, with the id of the right one
+	OtherKey      Kind = "other-key"      // signed by an unknown key, with the id of the published one
 	Unsigned      Kind = "unsigned"       // alg none
 	PublicSecret  Kind = "public-secret"  // HS256 with the public key as the secret
 	OtherIssuer   Kind = "other-issuer"   // issued in the name of another issuer
 	NoScope       Kind = "no-scope"
-	OtherUser     Kind = "other-user" // valid, and of another user
+	OtherUser     Kind = "other-user" // valid, of another user
 )
 
 // lifetime is how long a valid token lasts: longer than a run.
@@ -264,7 +264,7 @@ const lifetime = 12 * time.Hour
 // otherResource is the audience of tokens for another server.
 const otherResource = "https://other-server.invalid/mcp"
 
-// The clients of tokens that were not asked for over HTTP.
+// The client ids of tokens that were not requested over HTTP.
 const (
 	ownClient   = "mcp-conform"
 	otherClient = "mcp-conform-other-user"
@@ -320,8 +320,8 @@ func (i *Issuer) issue(kind Kind, client, resource, scope string) string {
 	return text
 }
 
-// ForOtherUser returns a valid token of another user, for the same resource and with the same scopes
-// as a token that the issuer has issued; "" if it has not.
+// ForOtherUser returns a valid token of another user with the resource and the scopes of the given
+// token. It returns "" if this issuer did not issue the given token.
 func (i *Issuer) ForOtherUser(token string) string {
 	var claims struct {
 		Resource string `json:"aud"`
@@ -334,8 +334,8 @@ func (i *Issuer) ForOtherUser(token string) string {
 	return i.Token(OtherUser, claims.Resource, claims.Scope)
 }
 
-// JWT returns a token (RFC 7519) whose header names the algorithm. It is signed by HMAC with
-// SHA-256; without a key it has no signature.
+// JWT returns a JWT (RFC 7519) with the algorithm in its header. Whatever the algorithm, it is signed
+// with HMAC-SHA-256, or not at all if key is empty.
 func JWT(algorithm string, claims map[string]any, key []byte) string {
 	text := part(map[string]any{"alg": algorithm, "typ": "JWT"}) + "." + part(claims)
 	if key == nil {

@@ -1,6 +1,6 @@
 // Package lazyregexp has regular expressions that are compiled when they are first
-// used, so that a program does not pay for all of them at its start. Go's own tools
-// have a package of this name.
+// used, so that a program starts faster. The Go project has an internal package of this
+// name.
 package lazyregexp
 
 import (

@@ -1,4 +1,4 @@
-// Package load holds many sessions with one server concurrently, sends requests
+// Package load opens many concurrent sessions with one server, sends requests
 // of every kind, and judges all sessions with the rules. Neither the server nor
 // the rules may fail under load.
 package load
@@ -23,7 +23,7 @@ import (
 type Plan struct {
 	Dialer   transport.Dialer
 	Revision spec.Revision
-	// Sessions is the number of concurrent sessions.
+	// Sessions is the number of workers, each of which runs one session at a time.
 	Sessions int
 	// Requests is the number of requests in a session. After them, the session
 	// is judged and replaced by another one, so that no transcript grows without
@@ -32,10 +32,10 @@ type Plan struct {
 	// Rate is the number of requests per second of all sessions together; zero
 	// means no limit.
 	Rate float64
-	// Time is how long new sessions begin. Sessions in progress are completed.
-	// The first session in each place has a smaller, different number of
-	// requests, so that the sessions do not all end, and are judged, at the same
-	// moment. Zero means one session in each place.
+	// Time is the period in which new sessions begin. Sessions in progress are
+	// completed. The first sessions of the workers have smaller, different numbers
+	// of requests, so that the sessions do not all end, and are judged, at the same
+	// moment. Zero means one session per worker.
 	Time time.Duration
 }
 
@@ -72,8 +72,8 @@ type run struct {
 func Run(ctx context.Context, p Plan) Report {
 	r := &run{Plan: p, rules: ruleset.All(), started: time.Now(), wrong: map[string]int{}}
 	var wg sync.WaitGroup
-	for place := range p.Sessions {
-		wg.Go(func() { r.hold(ctx, place) })
+	for worker := range p.Sessions {
+		wg.Go(func() { r.work(ctx, worker) })
 	}
 	wg.Wait()
 	took := time.Since(r.started)
@@ -85,22 +85,22 @@ func Run(ctx context.Context, p Plan) Report {
 	return report
 }
 
-// hold holds one session after another.
-func (r *run) hold(ctx context.Context, place int) {
-	pace := newPace(r.started, r.Rate, r.Sessions, place)
+// work runs one session after another.
+func (r *run) work(ctx context.Context, worker int) {
+	pace := newPace(r.started, r.Rate, r.Sessions, worker)
 	for n := 0; ctx.Err() == nil; n++ {
 		requests := r.Requests
 		if n == 0 && r.Time > 0 {
-			requests = max(1, requests*(place+1)/r.Sessions)
+			requests = max(1, requests*(worker+1)/r.Sessions)
 		}
-		r.session(ctx, fmt.Sprintf("%s%d-%d.", signed, place, n), requests, pace)
+		r.session(ctx, fmt.Sprintf("%s%d-%d.", signed, worker, n), requests, pace)
 		if time.Since(r.started) >= r.Time {
 			return
 		}
 	}
 }
 
-// session holds one session and judges it.
+// session runs one session and judges it.
 func (r *run) session(ctx context.Context, sign string, requests int, pace *pace) {
 	o := client.Options{Revision: r.Revision, Timeout: time.Minute, StartTimeout: time.Minute}
 	answers := client.NewAnswers(client.AllCapabilities(r.Revision))
@@ -115,14 +115,14 @@ func (r *run) session(ctx context.Context, sign string, requests int, pace *pace
 	if err := c.Handshake(ctx); err != nil {
 		r.fails("the handshake failed: " + err.Error())
 	} else {
-		r.work(ctx, c, sign, requests, pace)
+		r.sendRequests(ctx, c, sign, requests, pace)
 	}
 	c.Close()
 	r.judge(c, sign)
 }
 
-// work sends the requests of a session.
-func (r *run) work(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
+// sendRequests sends the requests of a session.
+func (r *run) sendRequests(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
 	for i, made := 0, 0; made < requests; i++ {
 		task := tasks[i%len(tasks)]
 		pace.wait(ctx, task.requests)
@@ -146,8 +146,8 @@ func (r *run) work(ctx context.Context, c *client.Conversation, sign string, req
 // another session.
 func (r *run) judge(c *client.Conversation, sign string) {
 	events := c.Record.From(0)
-	if foreign := strays(events, sign); foreign != "" {
-		r.fails("a session got what is for another: " + foreign)
+	if foreign := foreignMessage(events, sign); foreign != "" {
+		r.fails("a session received a message of another session: " + foreign)
 	}
 	for _, result := range rules.Judge(r.rules, events, c.Revision(), r.Dialer.Transport()) {
 		q := spec.Requirements().Lookup(result.Requirement)
@@ -165,7 +165,7 @@ func (r *run) fails(complaint string) {
 	r.wrong[complaint]++
 }
 
-// Complaints returns what was wrong, one line each.
+// Complaints returns one line for each kind of failure.
 func (r *Report) Complaints() []string {
 	var out []string
 	for complaint, n := range r.Wrong {
@@ -184,18 +184,18 @@ type pace struct {
 	every time.Duration
 }
 
-// newPace returns the pace of a place. The places start one after another.
-func newPace(from time.Time, rate float64, places, place int) *pace {
+// newPace returns the pace of a worker. The workers start one after another.
+func newPace(from time.Time, rate float64, workers, worker int) *pace {
 	if rate <= 0 {
 		return &pace{}
 	}
-	every := time.Duration(float64(places) / rate * float64(time.Second))
-	return &pace{next: from.Add(every * time.Duration(place) / time.Duration(places)), every: every}
+	every := time.Duration(float64(workers) / rate * float64(time.Second))
+	return &pace{next: from.Add(every * time.Duration(worker) / time.Duration(workers)), every: every}
 }
 
-// mostLate limits the delay that a session catches up on. That covers a
-// handshake or the judging of a session, but not a machine that is too slow for
-// the rate.
+// mostLate limits the delay that a session catches up on. It suffices for a
+// handshake or the judging of a session, but not for a machine that is too slow
+// for the rate.
 const mostLate = 5 * time.Second
 
 // wait waits until the next group of requests is due. Late requests are sent

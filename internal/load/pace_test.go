@@ -36,15 +36,15 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPlaces checks that the places send their requests one after another.
-func TestPlaces(t *testing.T) {
+// TestPaceOfWorkers checks that the workers send their requests one after another.
+func TestPaceOfWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := time.Now()
-		for place := range 10 {
-			p := newPace(from, 100, 10, place)
+		for worker := range 10 {
+			p := newPace(from, 100, 10, worker)
 			p.wait(t.Context(), 1)
-			if got := time.Since(from); got != time.Duration(place)*10*time.Millisecond {
-				t.Errorf("place %d begins %v late", place, got)
+			if got := time.Since(from); got != time.Duration(worker)*10*time.Millisecond {
+				t.Errorf("worker %d begins %v late", worker, got)
 			}
 		}
 	})

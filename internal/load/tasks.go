@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// task is one kind of request, or several that belong together. Its do returns
-// a complaint, or "".
+// task is one request, or several that belong together. Its do returns a
+// complaint, or "".
 type task struct {
 	name     string
 	requests int // number of requests that the client sends
@@ -20,8 +20,8 @@ type task struct {
 }
 
 // tasks are the operations that each session performs in turn. Where possible,
-// results contain the sign of their session, so that a result in the wrong
-// session is detected.
+// results contain the sign (a unique string) of their session, so that a result
+// in the wrong session is detected.
 var tasks = []task{
 	asks(spec.MethodPing, nil),
 	asks(spec.MethodToolsList, nil),
@@ -67,7 +67,7 @@ func calls(tool string, arguments func(sign string) map[string]any, returns bool
 			return text
 		}
 		if returns && !strings.Contains(string(r.Message.Result()), sign) {
-			return "the result is another's: " + string(r.Message.Result())
+			return "the result is of another session: " + string(r.Message.Result())
 		}
 		return ""
 	}}
@@ -82,12 +82,12 @@ func complain(r *client.Reply) string {
 	case r.Err != nil:
 		return r.Err.Error()
 	case r.Message.IsError():
-		return "it is refused: " + string(r.Message.Raw)
+		return "the server returned an error: " + string(r.Message.Raw)
 	}
 	return ""
 }
 
-// sampled returns a response of this client's model.
+// sampled returns a handler of sampling requests whose response contains the sign.
 func sampled(sign string) func(*wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		return wire.NewResult(m.ID, map[string]any{
@@ -99,8 +99,8 @@ func sampled(sign string) func(*wire.Message) []byte {
 // signed is the prefix of all signs.
 const signed = "session-"
 
-// strays returns a message with the sign of another session, or "".
-func strays(events []*transcript.Event, sign string) string {
+// foreignMessage returns a message with the sign of another session, or "".
+func foreignMessage(events []*transcript.Event, sign string) string {
 	for _, e := range events {
 		if e.Kind != transcript.Received {
 			continue

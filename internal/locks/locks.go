@@ -1,6 +1,6 @@
-// Package locks has locks for holders that wait for a server. They do what those of package sync
-// do, but whoever waits for one waits for a channel. In a bubble of testing/synctest, time stands
-// still while a goroutine waits for a lock of package sync, and does not for a channel.
+// Package locks has locks that can be held while waiting for a server. They work like those of
+// package sync, but Lock blocks on a channel. In a bubble of testing/synctest, time does not advance
+// while a goroutine blocks on a lock of package sync; on a channel it does.
 package locks
 
 import (
@@ -15,7 +15,7 @@ import (
 // An RWMutex is like a sync.RWMutex. Callers enter in the order of their calls.
 type RWMutex struct{ shares *semaphore.Weighted }
 
-// How many shares a holder acquires.
+// The shares that readers and writers acquire.
 const (
 	one = 1
 	all = math.MaxInt64
@@ -27,13 +27,13 @@ func NewRWMutex() *RWMutex { return &RWMutex{semaphore.NewWeighted(all)} }
 // Lock waits until no other caller holds the lock.
 func (m *RWMutex) Lock() { m.acquire(all) }
 
-// Unlock ends what Lock began.
+// Unlock releases a lock that Lock acquired.
 func (m *RWMutex) Unlock() { m.shares.Release(all) }
 
-// RLock waits until no caller of Lock holds the lock, or has asked for it earlier.
+// RLock waits until no writer holds the lock, or waits for it since before this call.
 func (m *RWMutex) RLock() { m.acquire(one) }
 
-// RUnlock ends what RLock began.
+// RUnlock releases a lock that RLock acquired.
 func (m *RWMutex) RUnlock() { m.shares.Release(one) }
 
 // RLocker returns a Locker whose methods are RLock and RUnlock.

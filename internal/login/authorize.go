@@ -21,17 +21,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Browser is how a user logs in.
+// A Browser configures how a user logs in with a browser.
 type Browser struct {
-	// Redirect is where the authorization server sends the browser in the end: a URL of this
-	// machine. Port 0 stands for any free one.
+	// Redirect is the redirect URI, to which the authorization server sends the browser in the end: a
+	// URL of this machine. Port 0 means any free port.
 	Redirect *url.URL
-	// Open leads the user to a URL.
+	// Open opens a URL in the user's browser, or prints it.
 	Open func(url string)
-	// Pasted delivers addresses at which a browser on another machine has ended; nil if there are
-	// none.
+	// Pasted delivers redirect addresses that the user copies from a browser on another machine; nil
+	// if the user can't paste any.
 	Pasted <-chan string
-	// Say shows the user what was ignored; nil shows nothing.
+	// Say prints a message when a response is ignored; nil prints nothing.
 	Say func(text string)
 }
 
@@ -44,7 +44,7 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", b.Redirect.Host)
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("%s can't be listened at: %v", b.Redirect.Host, err), "give another --redirect"}
+		return nil, &Error{fmt.Sprintf("can't listen on %s: %v", b.Redirect.Host, err), "choose another --redirect"}
 	}
 	redirect := *b.Redirect
 	if redirect.Port() == "0" {
@@ -75,7 +75,7 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 	}
 }
 
-// canAuthorize returns an error if the authorization server lets no user log in safely.
+// canAuthorize returns an error unless users can log in at the authorization server safely.
 func (s *Server) canAuthorize() error {
 	switch {
 	case s.AuthorizationURL == "":
@@ -83,7 +83,7 @@ func (s *Server) canAuthorize() error {
 	case !s.undescribed && !slices.Contains(s.challenges, "S256"):
 		return &Error{
 			fmt.Sprintf("the metadata of the authorization server %s does not name the PKCE method S256", s.Issuer),
-			"a client must refuse to go on: let code_challenge_methods_supported have S256",
+			"a client must refuse to go on: list S256 in code_challenge_methods_supported",
 		}
 	}
 	return nil
@@ -104,26 +104,26 @@ type flow struct {
 	server   *Server
 	client   Client
 	redirect string
-	answers  chan url.Values // the parameters with which the browser comes back
+	answers  chan url.Values // the parameters of authorization responses
 	state    atomic.Pointer[string]
 	say      func(text string) // may be nil
-	strayed  sync.Once         // the user knows that there are answers of other logins
+	strayed  sync.Once         // reports a response of another login to the user
 }
 
-// isOwn reports whether an answer belongs to the flow. The first one that does not is reported to the
-// user, and no others, because another page may cause any number of them.
+// isOwn reports whether an authorization response belongs to the flow. Only the first that does not is
+// reported to the user, because another page may cause any number of them.
 func (f *flow) isOwn(q url.Values) bool {
 	state := f.state.Load()
 	own := state != nil && subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(*state)) == 1
 	if !own && f.say != nil {
 		f.strayed.Do(func() {
-			f.say("An answer of another login was ignored (its state is another one): use the address above.")
+			f.say("Ignored a response of another login, because its state differs. Use the address above.")
 		})
 	}
 	return own
 }
 
-// ask leads the user through one authorization, and exchanges the code for a token.
+// ask asks the user for one authorization, and exchanges the code for a token.
 func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	s := f.server
 	c := oauth2.Config{
@@ -143,13 +143,13 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	}
 	token, err := checked(c.Exchange(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)), code, oauth2.VerifierOption(verifier), resource))
 	if err != nil {
-		return nil, s.refused(ctx, err, f.client, "log in again; if that fails, look into the log of the authorization server")
+		return nil, s.refused(ctx, err, f.client, "log in again; if that fails, read the log of the authorization server")
 	}
 	return token, nil
 }
 
-// await waits until the browser comes back, and returns the code. Answers to other requests are
-// ignored.
+// await waits for the authorization response, and returns its code. It ignores responses to other
+// requests.
 func (f *flow) await(ctx context.Context, pasted <-chan string) (string, error) {
 	for {
 		var q url.Values
@@ -163,7 +163,7 @@ func (f *flow) await(ctx context.Context, pasted <-chan string) (string, error) 
 			u, err := url.Parse(strings.TrimSpace(text))
 			if err != nil || u.Query().Get("state") == "" {
 				if f.say != nil && strings.TrimSpace(text) != "" {
-					f.say("That is not the address; it begins with " + f.redirect + "?")
+					f.say("Not the right address: it must begin with " + f.redirect + "?")
 				}
 				continue
 			}
@@ -188,13 +188,13 @@ func (f *flow) code(q url.Values) (string, error) {
 		if e := q.Get("error"); slices.Contains(authorizationErrors, e) {
 			also = "; it has the error " + e
 		}
-		return "", &Error{"the authorization response has no iss, though the metadata of the authorization server promises it" + also, "a client must refuse that (RFC 9207, section 2.4)"}
+		return "", &Error{"the authorization response has no iss, although the metadata of the authorization server announces it" + also, "a client must refuse that (RFC 9207, section 2.4)"}
 	case iss != "" && iss != s.Issuer:
-		return "", &Error{fmt.Sprintf("the authorization response comes from %q, and the user was sent to %s", iss, s.Issuer), "a client must refuse that (RFC 9207, section 2.4): let iss be the issuer of the metadata"}
+		return "", &Error{fmt.Sprintf("the authorization response has the iss %q, but the user was sent to %s", iss, s.Issuer), "a client must refuse that (RFC 9207, section 2.4): send the issuer of the metadata as iss"}
 	case q.Get("error") != "":
-		return "", &Error{fmt.Sprintf("the authorization server refuses: %s", wire.Excerpt(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")), maxText)), "log in again, and consent"}
+		return "", &Error{fmt.Sprintf("the authorization server refused: %s", wire.Excerpt(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")), maxText)), "log in again, and consent"}
 	case q.Get("code") == "":
-		return "", &Error{"the authorization response has neither a code nor an error", "look into the log of the authorization server"}
+		return "", &Error{"the authorization response has neither a code nor an error", "read the log of the authorization server"}
 	}
 	return q.Get("code"), nil
 }
@@ -204,8 +204,8 @@ var authorizationErrors = []string{
 	"access_denied", "invalid_request", "invalid_scope", "server_error", "temporarily_unavailable", "unauthorized_client", "unsupported_response_type",
 }
 
-// IsRedirect returns an error if u can't be where a browser comes back to.
-func IsRedirect(u *url.URL) error {
+// CheckRedirect returns an error if u can't be a redirect URI of this program.
+func CheckRedirect(u *url.URL) error {
 	if u.Scheme != "http" || !oauth.IsLoopback(u) || u.Port() == "" {
 		return errors.New("it must be an http URL of this machine with a port, such as http://127.0.0.1:8976/callback")
 	}

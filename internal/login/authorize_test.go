@@ -105,20 +105,20 @@ func TestRefusedAuthorizations(t *testing.T) {
 	}{
 		{"no authorization endpoint", func(w *world) { delete(w.metadata, "authorization_endpoint") }, Client{}, "no authorization endpoint"},
 		{"no PKCE", func(w *world) { delete(w.metadata, "code_challenge_methods_supported") }, Client{}, "S256"},
-		{"no registration", func(w *world) { delete(w.metadata, "registration_endpoint") }, Client{}, "registers no clients"},
-		{"a refused registration", func(w *world) { w.registration = nil }, Client{}, "registers no client: 404"},
+		{"no registration", func(w *world) { delete(w.metadata, "registration_endpoint") }, Client{}, "does not support dynamic client registration"},
+		{"a refused registration", func(w *world) { w.registration = nil }, Client{}, "did not register a client: 404"},
 		{"refused metadata", func(w *world) {
 			w.registration, w.unregistered = nil, map[string]any{"error": "invalid_client_metadata", "error_description": "no redirect_uris"}
-		}, Client{}, "registers no client: 400 Bad Request invalid_client_metadata no redirect_uris"},
+		}, Client{}, "did not register a client: 400 Bad Request invalid_client_metadata no redirect_uris"},
 		{"a registration without an id", func(w *world) { w.registration = map[string]any{} }, Client{}, "no client_id"},
 		{"a document that is never read", func(*world) {}, Client{ID: "https://client.example/about.json"}, "client id metadata documents"},
 		{"no consent", func(w *world) {
 			w.back = map[string]string{"error": "access_denied", "error_description": "not today", "code": "-"}
-		}, Client{}, "refuses: access_denied not today"},
-		{"another issuer", func(w *world) { w.back = map[string]string{"iss": "https://other.example"} }, Client{}, `comes from "https://other.example"`},
+		}, Client{}, "refused: access_denied not today"},
+		{"another issuer", func(w *world) { w.back = map[string]string{"iss": "https://other.example"} }, Client{}, `has the iss "https://other.example"`},
 		{"an error of another issuer", func(w *world) {
 			w.back = map[string]string{"iss": "https://other.example", "error": "secret text"}
-		}, Client{}, "comes from"},
+		}, Client{}, "has the iss"},
 		{"no iss, though it is promised", func(w *world) {
 			w.metadata["authorization_response_iss_parameter_supported"] = true
 			w.back = map[string]string{"iss": "-"}
@@ -128,7 +128,7 @@ func TestRefusedAuthorizations(t *testing.T) {
 			w.back = map[string]string{"iss": "-", "code": "-", "error": "access_denied", "error_description": "secret text"}
 		}, Client{}, "has the error access_denied"},
 		{"no code", func(w *world) { w.back = map[string]string{"code": "-"} }, Client{}, "neither a code nor an error"},
-		{"a refused code", func(w *world) { w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_grant"} }, Client{}, "issues no token: invalid_grant"},
+		{"a refused code", func(w *world) { w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_grant"} }, Client{}, "issued no token: invalid_grant"},
 		{"a token that needs a proof", func(w *world) { w.token["token_type"] = "DPoP" }, Client{}, `type "DPoP"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestForeignState(t *testing.T) {
 	if _, err := s.Authorize(t.Context(), Client{ID: "mine"}, b); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(said, "That is not the address; it begins with http://127.0.0.1:") != 1 || strings.Count(said, "An answer of another login was ignored") != 1 {
+	if strings.Count(said, "Not the right address: it must begin with http://127.0.0.1:") != 1 || strings.Count(said, "Ignored a response of another login") != 1 {
 		t.Errorf("what was said: %q", said)
 	}
 	if code := w.asked.PostForm.Get("code"); code != "right" {
@@ -196,7 +196,7 @@ func TestLoginWithoutCallback(t *testing.T) {
 	}
 }
 
-func TestIsRedirect(t *testing.T) {
+func TestCheckRedirect(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"http://127.0.0.1:0/callback": true, "http://localhost:8976/": true, "http://[::1]:1/x": true,
 		"https://127.0.0.1:1/": false, "http://example.com:80/": false, "http://127.0.0.1/callback": false, "callback": false,
@@ -205,7 +205,7 @@ func TestIsRedirect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := IsRedirect(u); (err == nil) != ok {
+		if err := CheckRedirect(u); (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A Server is a protected server, and where its tokens come from.
+// A Server is a protected server with its authorization server.
 type Server struct {
 	Resource
-	// Issuer is its first authorization server.
+	// Issuer is the issuer URL of its first authorization server.
 	Issuer string
 	// Endpoints of the authorization server; "" if it has none.
 	AuthorizationURL, TokenURL, RegistrationURL, RevocationURL string
@@ -29,21 +29,20 @@ type Server struct {
 	challenges  []string // the PKCE methods
 	offline     bool     // it has the scope offline_access
 	documents   bool     // it reads client id metadata documents
-	identifies  bool     // it names itself in authorization responses
+	identifies  bool     // it sends iss in authorization responses
 	undescribed bool     // it has no metadata document (2025-03-26)
 }
 
-// A Resource is what a protected server says about itself.
+// A Resource describes a protected server, as its challenge and its metadata document do.
 type Resource struct {
 	URL     *url.URL // its endpoint
 	ID      string   // its resource identifier
-	Scopes  []string // that a token needs
+	Scopes  []string // the scopes that a token needs
 	Servers []string // its authorization servers, by their issuer URLs
 }
 
-// Describe returns what the server at u says about itself in its challenge and its metadata
-// document. The client must follow no redirects and send no credentials. The error is an *Error, or
-// the context's.
+// Describe reads the challenge and the metadata document of the server at u. The client must follow no
+// redirects and send no credentials. The error is an *Error, or the context's.
 func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, error) {
 	resource, _, err := (&reader{client, u}).describe(ctx)
 	return resource, err
@@ -54,7 +53,7 @@ func (r *reader) describe(ctx context.Context) (about *Resource, status int, err
 	u := r.server
 	status, challenge, err := r.challenge(ctx, "")
 	if err != nil {
-		return nil, 0, failed(ctx, fmt.Sprintf("the server can't be reached: %v", err), "check that it runs, and the URL")
+		return nil, 0, failed(ctx, fmt.Sprintf("the server can't be reached: %v", err), "check the URL, and that the server runs")
 	}
 	places := oauth.ResourceMetadataURLs(u)
 	if named, err := url.Parse(challenge.Param("resource_metadata")); err == nil && named.Host != "" {
@@ -70,7 +69,7 @@ func (r *reader) describe(ctx context.Context) (about *Resource, status int, err
 	case absent && ctx.Err() == nil:
 		return nil, status, errUndescribed
 	default:
-		return nil, status, failed(ctx, fmt.Sprintf("the server's metadata document can't be read: %v", err), "let it be a JSON document, without a redirect")
+		return nil, status, failed(ctx, fmt.Sprintf("the server's metadata document can't be read: %v", err), "serve it as a JSON document, without a redirect")
 	}
 	out := &Resource{URL: u, ID: document.Resource, Scopes: strings.Fields(challenge.Param("scope")), Servers: document.Servers}
 	if out.ID == "" {
@@ -83,14 +82,13 @@ func (r *reader) describe(ctx context.Context) (about *Resource, status int, err
 }
 
 // tokenAdvice is the advice if mcp-conform can't get a token.
-const tokenAdvice = "get a token in another way, and give it with --bearer-env"
+const tokenAdvice = "get a token in another way, and pass it with --bearer-env"
 
 // errUndescribed is the error of a server without a metadata document.
 var errUndescribed = &Error{"the server has no metadata document that says where its tokens come from", tokenAdvice}
 
-// Discover finds out where the tokens of the server at u come from. A server without a metadata
-// document may have its authorization server at its own host, as in revision 2025-03-26. Client
-// and error are those of Describe.
+// Discover finds the authorization server of the server at u. Without a metadata document, it tries the
+// server's own host, as revision 2025-03-26 says. For client and error, see Describe.
 func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, error) {
 	r := &reader{client, u}
 	resource, status, err := r.describe(ctx)
@@ -102,7 +100,7 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 		}
 		if !asks && ctx.Err() == nil {
 			return nil, &Error{
-				fmt.Sprintf("%s; nor does it ask for one: a request without a token got status %d", errUndescribed.Reason, status),
+				fmt.Sprintf("%s; nor does it require one: a request without a token got status %d", errUndescribed.Reason, status),
 				"check the URL, " + u.Redacted() + "; a server that needs no token needs no login",
 			}
 		}
@@ -113,7 +111,7 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	if !covers(resource.ID, u) {
 		return nil, &Error{
 			fmt.Sprintf("the server's metadata document is that of %q", resource.ID),
-			"a client must refuse that (RFC 9728, section 3.3): let resource be " + u.Redacted(),
+			"a client must refuse that (RFC 9728, section 3.3): set resource to " + u.Redacted(),
 		}
 	}
 	if len(resource.Servers) == 0 {
@@ -122,7 +120,7 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	s := &Server{Resource: *resource, Issuer: resource.Servers[0], HTTP: client}
 	issuer, err := url.Parse(s.Issuer)
 	if err != nil || issuer.Host == "" {
-		return nil, &Error{fmt.Sprintf("the server names the authorization server %q, which is not a URL", s.Issuer), "let authorization_servers name issuer URLs"}
+		return nil, &Error{fmt.Sprintf("the server names the authorization server %q, which is not a URL", s.Issuer), "list issuer URLs in authorization_servers"}
 	}
 	if err := s.readMetadata(ctx, r, oauth.ServerMetadataURLs(issuer)); err != nil {
 		return nil, err
@@ -154,20 +152,20 @@ type metadata struct {
 	Identifies       bool     `json:"authorization_response_iss_parameter_supported"`
 }
 
-// readMetadata reads the metadata of the authorization server at the first of the places that has
-// it.
+// readMetadata reads the metadata of the authorization server from the first of the URLs that has it.
 func (s *Server) readMetadata(ctx context.Context, r *reader, places []*url.URL) error {
 	var m metadata
 	if _, err := r.first(ctx, places, &m); err != nil {
 		return failed(ctx, fmt.Sprintf("the authorization server %s has no metadata document: %v", s.Issuer, err), "check that it runs, and can be reached from here")
 	}
 	if strings.TrimSuffix(m.Issuer, "/") != strings.TrimSuffix(s.Issuer, "/") {
-		return &Error{fmt.Sprintf("the metadata of the authorization server %s is that of %s", s.Issuer, m.Issuer), "a client must refuse that (RFC 8414, section 3.3): let both have the same issuer"}
+		return &Error{fmt.Sprintf("the metadata of the authorization server %s is that of %s", s.Issuer, m.Issuer), "a client must refuse that (RFC 8414, section 3.3): use the same issuer in both"}
 	}
 	return s.take(&m)
 }
 
-// take takes over what a metadata document says. Secrets are sent to https URLs only.
+// take copies the values of a metadata document. It rejects endpoints without https, because secrets
+// are sent to them.
 func (s *Server) take(m *metadata) error {
 	for _, endpoint := range []struct{ name, url string }{
 		{"token", m.TokenURL}, {"authorization", m.AuthorizationURL}, {"registration", m.RegistrationURL}, {"revocation", m.RevocationURL},
@@ -178,7 +176,7 @@ func (s *Server) take(m *metadata) error {
 		}
 		if err != nil || u.Host == "" || !oauth.IsSecure(u) {
 			return &Error{
-				fmt.Sprintf("the authorization server has the %s endpoint %q, which is not an https URL", endpoint.name, endpoint.url), "no secret is sent there: let it be an https URL",
+				fmt.Sprintf("the authorization server has the %s endpoint %q, which is not an https URL", endpoint.name, endpoint.url), "mcp-conform sends no secret there: use an https URL",
 			}
 		}
 	}
@@ -217,15 +215,15 @@ type reader struct {
 	server *url.URL
 }
 
-// withinAnswerTime returns a context for one request. Time in which the request is held back because
-// of the server's rate limit does not count.
+// withinAnswerTime returns a context with a timeout for one request. Time spent waiting for the
+// server's rate limit does not count.
 func withinAnswerTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	var clock transcript.Clock
 	return clock.WithTimeout(transcript.WithClock(ctx, &clock), answerTime, context.DeadlineExceeded)
 }
 
-// challenge returns the status of the answer to a request with the token, which may be "", and its
-// Bearer challenge, if it has one. The request is not a JSON-RPC message and has no effect.
+// challenge sends a request with the token, which may be "", and returns the status and the Bearer
+// challenge of the response, if any. The request is not a JSON-RPC message and has no effect.
 func (r *reader) challenge(ctx context.Context, token string) (status int, c oauth.Challenge, err error) {
 	limited, cancel := withinAnswerTime(ctx)
 	defer cancel()
@@ -264,8 +262,8 @@ func (s *Server) Missing(ctx context.Context, token string) []string {
 	return strings.Fields(c.Param("scope"))
 }
 
-// first reads the first JSON document at the places. If there is an error, absent reports whether no
-// place has a document at all.
+// first reads the first JSON document at the URLs. If there is an error, absent reports whether none of
+// them has a document.
 func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent bool, err error) {
 	var problems []string
 	absent = true
@@ -280,7 +278,7 @@ func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent
 	return absent, errors.New(strings.Join(problems, "; "))
 }
 
-// absentStatuses are those with which servers answer where there is no document.
+// absentStatuses are the statuses of servers for URLs without a document.
 var absentStatuses = []int{http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden}
 
 // read reads a JSON document, and returns the status, 0 if there was no response.
@@ -297,7 +295,7 @@ func (r *reader) read(ctx context.Context, u *url.URL, into any) (status int, er
 	return status, err
 }
 
-// exists reports whether there is something at u.
+// exists reports whether the server has a resource at u.
 func (r *reader) exists(ctx context.Context, u *url.URL) (found bool) {
 	_ = r.get(ctx, u, func(response *http.Response) error {
 		found = response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusUnauthorized
@@ -309,7 +307,7 @@ func (r *reader) exists(ctx context.Context, u *url.URL) (found bool) {
 // get requests u, and calls use with the response.
 func (r *reader) get(ctx context.Context, u *url.URL, use func(*http.Response) error) error {
 	if !oauth.MayFetch(r.server, u) {
-		return errors.New("it is in another network, or no URL for http")
+		return errors.New("it is in another network, or is not an http or https URL")
 	}
 	limited, cancel := withinAnswerTime(ctx)
 	defer cancel()
@@ -328,7 +326,7 @@ func (r *reader) getWithin(ctx context.Context, u *url.URL, use func(*http.Respo
 	q.Header.Set("Accept", "application/json")
 	response, err := r.client.Do(q)
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		return wrapped.Err // the URL is named already
+		return wrapped.Err // without the URL, which callers print
 	}
 	if err != nil {
 		return err

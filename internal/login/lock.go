@@ -10,14 +10,13 @@ import (
 
 // Limits of a lock.
 const (
-	lockTime = answerTime + 5*time.Second // after which its process has ended, or does not renew any more
+	lockTime = answerTime + 5*time.Second // after it, the lock's process has ended or given up
 	lockPoll = 50 * time.Millisecond
 )
 
-// lock keeps other processes from renewing a login at the same time, and waits while one does it: an
-// authorization server may take the second use of a refresh token for a theft, and revoke what it has
-// granted (OAuth 2.1, section 4.3.1). It waits for lockTime at most. If there can be no lock, it does
-// not wait.
+// lock prevents two processes from renewing a login concurrently: an authorization server may treat
+// the second use of a refresh token as a theft, and revoke the grant (OAuth 2.1, section 4.3.1). It
+// waits for another process at most lockTime. If the lock file can't be created, it does not wait.
 func (s Store) lock(ctx context.Context, l *Login) (release func()) {
 	path := s.path(l.Server, l.Name) + ".lock"
 	for begin := time.Now(); time.Since(begin) < lockTime && ctx.Err() == nil; {

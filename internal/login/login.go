@@ -1,6 +1,6 @@
 // Package login gets access tokens for a protected server, as an MCP client does: it finds the
-// server's authorization server by its metadata documents, and asks there for a token for the
-// server, on behalf of a client or of a user (MCP, basic/authorization; RFC 9728, RFC 8414,
+// server's authorization server through metadata documents, and requests a token for the
+// server there, on behalf of a client or of a user (MCP, basic/authorization; RFC 9728, RFC 8414,
 // RFC 8707). It keeps the tokens of users in files.
 package login
 
@@ -28,7 +28,7 @@ const (
 	maxBody    = 1 << 20
 )
 
-// An Error says why there is no token, and what to do.
+// An Error is the reason why there is no token, with advice.
 type Error struct{ Reason, Advice string }
 
 func (e *Error) Error() string { return e.Reason }
@@ -41,14 +41,14 @@ func failed(ctx context.Context, reason, advice string) error {
 	return &Error{reason, advice}
 }
 
-// A Client is what an authorization server knows as a client.
+// A Client is an OAuth client.
 type Client struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"` // "" for a public client
 }
 
-// ClientCredentials returns a source of tokens that the client gets for itself, and the first one
-// (OAuth 2.1, section 4.2). The source gets another token when one expires. The error is an *Error,
+// ClientCredentials gets a token with the client credentials grant (OAuth 2.1, section 4.2). It returns
+// the token and a source, which gets a new token when one expires. The error is an *Error,
 // or the context's.
 func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.TokenSource, *oauth2.Token, error) {
 	for round := 1; ; round++ {
@@ -63,8 +63,8 @@ func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.T
 	}
 }
 
-// Once returns a token that the client gets for itself, whether or not the server accepts it. The
-// error is that of the library.
+// Once gets a token with the client credentials grant, without checking that the server accepts it. The
+// error is that of package oauth2.
 func (s *Server) Once(ctx context.Context, client Client) (*oauth2.Token, error) {
 	return s.credentials(ctx, client).Token()
 }
@@ -77,16 +77,15 @@ func (s *Server) credentials(ctx context.Context, client Client) oauth2.TokenSou
 	return checkedSource{c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)))}
 }
 
-// maxRounds is how often tokens are requested because the server demands further scopes.
+// maxRounds limits how often a token is requested because the server demands further scopes.
 const maxRounds = 3
 
-// widen adds the scopes that the server misses in the token to those to ask for. It returns false
-// if there are none.
+// widen adds the scopes that the token lacks to those to request. It returns false if there are none.
 func (s *Server) widen(ctx context.Context, token *oauth2.Token) bool {
 	return s.AddScopes(s.Missing(ctx, token.AccessToken))
 }
 
-// AddScopes adds scopes to those to ask for. It returns false if they are among them.
+// AddScopes adds scopes to those to request. It returns false if they are all among them already.
 func (s *Server) AddScopes(scopes []string) bool {
 	before := len(s.Scopes)
 	for _, scope := range scopes {
@@ -105,7 +104,7 @@ func (s *Server) style(c Client) oauth2.AuthStyle {
 	return oauth2.AuthStyleInHeader
 }
 
-// bounded returns the client with a limit for each request.
+// bounded returns the client with a timeout for each request.
 func bounded(client *http.Client) *http.Client {
 	out := *client
 	out.Timeout = answerTime
@@ -114,15 +113,15 @@ func bounded(client *http.Client) *http.Client {
 
 // refused returns the error for a token request that failed.
 func (s *Server) refused(ctx context.Context, err error, client Client, advice string) error {
-	return failed(ctx, fmt.Sprintf("the authorization server %s issues no token: %s", s.Issuer, explain(err, client)), advice)
+	return failed(ctx, fmt.Sprintf("the authorization server %s issued no token: %s", s.Issuer, explain(err, client)), advice)
 }
 
-// explain returns what a token endpoint answered, without the client's secret. The body of an answer
-// that is not an error of OAuth may be anything, such as a page with all that the request had.
+// explain describes the response of a token endpoint, without the client's secret. It leaves out the
+// body of a response that is not an OAuth error, because that may repeat the request.
 func explain(err error, client Client) string {
 	text := err.Error()
 	if late := (net.Error)(nil); errors.As(err, &late) && late.Timeout() {
-		return "it gave no answer in time"
+		return "it did not respond in time"
 	}
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) {
 		if text = strings.TrimSpace(refused.ErrorCode + " " + refused.ErrorDescription); refused.ErrorCode == "" {
@@ -135,20 +134,20 @@ func explain(err error, client Client) string {
 	return wire.Excerpt(text, maxText)
 }
 
-// maxText is how many bytes of a text of an authorization server are shown.
+// maxText limits a shown text of an authorization server, in bytes.
 const maxText = 500
 
 // proofs are the types of tokens that require a proof of possession, unlike bearer tokens.
 var proofs = []string{"dpop", "pop", "mac"}
 
-// errProof is the error for a token that has to be proven.
+// errProof is the error for a token that requires a proof of possession.
 type errProof struct{ kind string }
 
 func (e *errProof) Error() string {
-	return fmt.Sprintf("its token has the type %q, and MCP has bearer tokens", e.kind)
+	return fmt.Sprintf("its token has the type %q, but MCP uses bearer tokens", e.kind)
 }
 
-// checked returns an error in place of a token that has to be proven.
+// checked returns an error instead of a token that requires a proof of possession.
 func checked(t *oauth2.Token, err error) (*oauth2.Token, error) {
 	if err == nil && slices.Contains(proofs, strings.ToLower(t.TokenType)) {
 		return nil, &errProof{wire.Excerpt(t.TokenType, maxText)}
@@ -156,7 +155,7 @@ func checked(t *oauth2.Token, err error) (*oauth2.Token, error) {
 	return t, err
 }
 
-// A checkedSource returns the tokens of a source that need no proof.
+// A checkedSource is a source whose tokens pass through checked.
 type checkedSource struct{ oauth2.TokenSource }
 
 // Token implements oauth2.TokenSource.

@@ -208,18 +208,18 @@ func TestRefusedLogins(t *testing.T) {
 		{"no token endpoint", func(w *world) { delete(w.metadata, "token_endpoint") }, "not an https URL"},
 		{"a refusal", func(w *world) {
 			w.status, w.token = http.StatusUnauthorized, map[string]any{"error": "invalid_client", "error_description": "who?"}
-		}, "issues no token: invalid_client who?"},
+		}, "issued no token: invalid_client who?"},
 		{"the secret in an answer", func(w *world) {
 			w.status, w.token = http.StatusInternalServerError, map[string]any{"a": secret}
-		}, "issues no token: 500 Internal Server Error"},
+		}, "issued no token: 500 Internal Server Error"},
 		{"the secret in an error", func(w *world) {
 			w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_request", "error_description": "client_secret=" + secret}
-		}, "issues no token: invalid_request client_secret=…"},
+		}, "issued no token: invalid_request client_secret=…"},
 		{"a token that needs a proof", func(w *world) { w.token["token_type"] = "DPoP" }, `type "DPoP"`},
 		{"a long error", func(w *world) {
 			w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_request", "error_description": strings.Repeat("a", 1<<19)}
 		}, "aaa…"},
-		{"an answer without a token", func(w *world) { w.token = map[string]any{} }, "issues no token"},
+		{"an answer without a token", func(w *world) { w.token = map[string]any{} }, "issued no token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := standing()
@@ -251,7 +251,7 @@ func TestEchoedSecret(t *testing.T) {
 // TestSilentTokenEndpoint checks that the error names the silence, not the library's time-out.
 func TestSilentTokenEndpoint(t *testing.T) {
 	err := fmt.Errorf("oauth2: %w", &url.Error{Op: "Post", URL: "https://example.com/token", Err: os.ErrDeadlineExceeded})
-	if got := explain(err, Client{}); got != "it gave no answer in time" {
+	if got := explain(err, Client{}); got != "it did not respond in time" {
 		t.Error(got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// page is what the browser shows in the end.
+// page is the page that the browser shows after the login.
 //
 //go:embed page.html
 var page string
@@ -27,7 +27,7 @@ var pagePolicy = func() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// handler answers the browser when it comes back.
+// handler serves the redirect URI.
 func (f *flow) handler(path string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -55,7 +55,7 @@ func (f *flow) handler(path string) http.Handler {
 		select {
 		case f.answers <- q:
 		case <-r.Context().Done():
-		case <-time.After(answerTime): // a second answer, or one that no caller waits for
+		case <-time.After(answerTime): // a second response, or the login has ended
 		}
 	})
 }

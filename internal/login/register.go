@@ -17,14 +17,14 @@ import (
 // clientFor returns the client with which a user logs in: the given one, or one that is registered
 // for this login (MCP, basic/authorization/client-registration).
 func (s *Server) clientFor(ctx context.Context, given Client, redirect string) (Client, error) {
-	const advice = "register a client for mcp-conform there, and give its id with --client-id"
+	const advice = "register a client for mcp-conform there, and pass its id with --client-id"
 	switch {
 	case strings.HasPrefix(given.ID, "https://") && !s.documents:
-		return Client{}, &Error{fmt.Sprintf("the authorization server %s does not say that it reads client id metadata documents", s.Issuer), advice}
+		return Client{}, &Error{fmt.Sprintf("the metadata of the authorization server %s does not announce client id metadata documents", s.Issuer), advice}
 	case given.ID != "":
 		return given, nil
 	case s.RegistrationURL == "":
-		return Client{}, &Error{fmt.Sprintf("the authorization server %s registers no clients by itself", s.Issuer), advice}
+		return Client{}, &Error{fmt.Sprintf("the authorization server %s does not support dynamic client registration", s.Issuer), advice}
 	}
 	client, err := s.register(ctx, redirect, strings.Join(s.asked(), " "))
 	if errors.Is(err, errMetadata) {
@@ -32,17 +32,17 @@ func (s *Server) clientFor(ctx context.Context, given Client, redirect string) (
 		client, err = s.register(ctx, redirect, "")
 	}
 	if err != nil {
-		return Client{}, failed(ctx, fmt.Sprintf("the authorization server %s registers no client: %v", s.Issuer, err), advice)
+		return Client{}, failed(ctx, fmt.Sprintf("the authorization server %s did not register a client: %v", s.Issuer, err), advice)
 	}
 	return client, nil
 }
 
-// errMetadata says that an authorization server refuses the metadata of a client (RFC 7591,
+// errMetadata is the error if an authorization server rejects the metadata of a client (RFC 7591,
 // section 3.2.2).
 var errMetadata = errors.New("invalid_client_metadata")
 
-// register registers a client (RFC 7591). Without a scope the authorization server may have a
-// default (section 2).
+// register registers a client (RFC 7591). Without a scope, the authorization server may use a default
+// (section 2).
 func (s *Server) register(ctx context.Context, redirect, scope string) (Client, error) {
 	about := map[string]any{
 		"client_name": "mcp-conform", "redirect_uris": []string{redirect}, "application_type": "native",
@@ -82,13 +82,13 @@ func (s *Server) register(ctx context.Context, redirect, scope string) (Client, 
 		return Client{}, errors.New(wire.Excerpt(strings.TrimSpace(strings.Join([]string{response.Status, answer.Error, answer.Description}, " ")), maxText))
 	}
 	if err == nil && answer.ID == "" {
-		err = fmt.Errorf("its answer has no client_id")
+		err = fmt.Errorf("its response has no client_id")
 	}
 	return Client{answer.ID, answer.Secret}, err
 }
 
-// registeredMethod returns how the registered client authenticates at the token endpoint: not at
-// all, if the authorization server permits public clients.
+// registeredMethod returns the registered client's authentication method at the token endpoint: none,
+// if the authorization server permits public clients.
 func (s *Server) registeredMethod() string {
 	if len(s.methods) == 0 || slices.Contains(s.methods, "none") {
 		return "none"

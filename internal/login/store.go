@@ -18,7 +18,7 @@ import (
 // A Store is a folder with a file for each login, which only its owner can read.
 type Store struct{ Folder string }
 
-// Save writes the login, in place of the one of the same server and name.
+// Save writes the login. It replaces the one with the same server and name.
 func (s Store) Save(l *Login) error {
 	text, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
@@ -50,7 +50,7 @@ func (s Store) Get(server, name string) (*Login, error) {
 // Delete deletes the login.
 func (s Store) Delete(l *Login) error { return os.Remove(s.path(l.Server, l.Name)) }
 
-// All returns all logins, by server and name, and the paths of files that are none.
+// All returns all logins, sorted by server and name, and the paths of files that are not logins.
 func (s Store) All() (all []*Login, broken []string, err error) {
 	paths, err := filepath.Glob(filepath.Join(s.Folder, "*.json"))
 	if err != nil {
@@ -80,8 +80,8 @@ type BrokenError struct{ Path string }
 
 func (e *BrokenError) Error() string { return e.Path + " is not a login" }
 
-// read returns the login in a file, or nil if there is no file. What others could read, they no longer
-// can.
+// read returns the login in a file, or nil if there is no file. It makes the file unreadable for other
+// users.
 func read(path string) (*Login, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +115,7 @@ func (s Store) path(server, name string) string {
 	return filepath.Join(s.Folder, host+"-"+hex.EncodeToString(sum[:6])+".json")
 }
 
-// ServerName returns the URL of a server as logins have it: without what differs between
-// spellings, and without a password.
+// ServerName returns the URL of a server as logins store it: normalized, and without a password.
 func ServerName(u *url.URL) string {
 	out := url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host), Path: cmp.Or(u.Path, "/"), RawQuery: u.RawQuery}
 	return out.String()

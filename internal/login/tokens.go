@@ -11,10 +11,10 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// A Login is what a user was granted for a server.
+// A Login is a user's grant for a server, with its tokens.
 type Login struct {
 	Server string `json:"server"`         // its URL, as ServerName writes it
-	Name   string `json:"name,omitempty"` // of the user, for whoever logs in several
+	Name   string `json:"name,omitempty"` // distinguishes several users of one server
 
 	Issuer        string        `json:"issuer"` // the authorization server
 	TokenURL      string        `json:"token_url"`
@@ -38,8 +38,8 @@ func (s *Server) loginWith(c Client, t *oauth2.Token) *Login {
 	}
 }
 
-// Source returns the tokens of a login that the store has. A token that has expired is renewed, and
-// the store gets the new one. The error of the source is an *Error, or the context's.
+// Source returns a source of tokens for a login in the store. The source renews an expired token, and
+// saves the new one in the store. The error of the source is an *Error, or the context's.
 func (l *Login) Source(ctx context.Context, client *http.Client, s Store) oauth2.TokenSource {
 	return oauth2.ReuseTokenSource(l.Token, &renewer{ctx, client, s, l})
 }
@@ -52,12 +52,12 @@ type renewer struct {
 	login  *Login
 }
 
-// renewing is locked while a login is renewed: some refresh tokens can be used only once, and a run
-// may have several sources of the same login.
+// renewing serializes renewals: some refresh tokens can be used only once, and a run may have several
+// sources for the same login.
 var renewing sync.Mutex
 
-// Token returns another token: the one with which another source has renewed the login, or a
-// new one of the authorization server.
+// Token returns the token of a renewal by another source, or gets a new one from the authorization
+// server.
 func (r *renewer) Token() (*oauth2.Token, error) {
 	renewing.Lock()
 	defer renewing.Unlock()
@@ -74,7 +74,7 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 		advice += " --as " + l.Name
 	}
 	if l.Token.RefreshToken == "" {
-		return nil, &Error{"the token of the login has expired, and the authorization server gave none to renew it", advice}
+		return nil, &Error{"the token of the login has expired, and the authorization server issued no refresh token", advice}
 	}
 	style := oauth2.AuthStyleInHeader
 	if l.InBody {
@@ -87,7 +87,7 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	t, err := checked(c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
 		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource)))
 	if err != nil {
-		if t := r.renewedElsewhere(); t != nil { // by a process that has no lock
+		if t := r.renewedElsewhere(); t != nil { // by a process that could not lock
 			return t, nil
 		}
 		return nil, failed(r.ctx, fmt.Sprintf("the token of the login has expired, and the authorization server %s does not renew it: %s", l.Issuer, explain(err, l.Client)), advice)
@@ -95,7 +95,7 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	renewed := *l
 	renewed.Token, r.login = t, &renewed
 	if err := r.store.Save(&renewed); err != nil {
-		return nil, &Error{fmt.Sprintf("the renewed login can't be kept: %v", err), "the old one may no longer be valid; " + advice}
+		return nil, &Error{fmt.Sprintf("the renewed login can't be saved: %v", err), "the old one may no longer be valid; " + advice}
 	}
 	return t, nil
 }
@@ -112,8 +112,8 @@ func (r *renewer) renewedElsewhere() *oauth2.Token {
 }
 
 // Revoke asks the authorization server to revoke the tokens of the login (RFC 7009). It returns false
-// if the server does not offer that, or refuses. A server may verify an access token by itself, and
-// then serves it until it expires.
+// if that is not supported or fails. A server that verifies access tokens itself accepts a revoked one
+// until it expires.
 func (l *Login) Revoke(ctx context.Context, client *http.Client) bool {
 	if l.RevocationURL == "" {
 		return false

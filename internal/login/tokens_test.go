@@ -93,7 +93,7 @@ func TestRefusedRenewals(t *testing.T) {
 		"the authorization server does not renew it": func(w *world, _ *Login) {
 			w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_grant"}
 		},
-		"gave none to renew it": func(_ *world, l *Login) { l.Token.RefreshToken = "" },
+		"issued no refresh token": func(_ *world, l *Login) { l.Token.RefreshToken = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := interactive()

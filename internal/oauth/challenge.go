@@ -31,8 +31,8 @@ func BearerToken(value string) string {
 // Param returns a parameter by its lower-case name, "" if it is absent.
 func (c Challenge) Param(name string) string { return c.Params[name] }
 
-// Bearer returns the Bearer challenge; false if there is none. Of several it returns one with the
-// parameters of all; of a parameter that occurs in several, the first.
+// Bearer returns the Bearer challenge, or false if there is none. It merges several challenges into
+// one; if they share a parameter, the first one counts.
 func Bearer(all []Challenge) (Challenge, bool) {
 	merged, found := Challenge{Params: map[string]string{}}, false
 	for _, c := range slices.Backward(all) {
@@ -44,8 +44,8 @@ func Bearer(all []Challenge) (Challenge, bool) {
 	return merged, found
 }
 
-// ParseChallenges parses the values of the WWW-Authenticate lines of a response. With an error it
-// returns the challenges before the mistake.
+// ParseChallenges parses the values of a response's WWW-Authenticate headers. After a syntax error it
+// returns the error and the challenges before it.
 func ParseChallenges(lines []string) ([]Challenge, error) {
 	var out []Challenge
 	for _, line := range lines {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Claims are what a JWT says about itself (RFC 7519, section 4.1; RFC 9068, section 2.2.3). Nothing
-// verifies them.
+// Claims are claims of a JWT (RFC 7519, section 4.1; RFC 9068, section 2.2.3). Their signature is not
+// verified.
 type Claims struct {
 	Issuer, Subject string
 	Audience        []string
 	Scopes          []string
 }
 
-// ParseClaims returns the claims of a token; false if it is not a JWT, as opaque tokens are not.
+// ParseClaims returns the claims of a token, or false if it is not a JWT but an opaque token.
 func ParseClaims(token string) (Claims, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -42,7 +42,7 @@ func ParseClaims(token string) (Claims, bool) {
 	return c, true
 }
 
-// texts is a string, or a list of them.
+// texts is a list of strings. In JSON, a single string is a list of one.
 type texts []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -60,8 +60,8 @@ func (c *Claims) IsFor(resource string) bool {
 	return slices.ContainsFunc(c.Audience, func(a string) bool { return a != "" && strings.HasPrefix(resource, strings.TrimSuffix(a, "/")) })
 }
 
-// SharesAudience reports whether the audience of a token shares a name with that of the claims. It
-// returns true for a token that is not a JWT, because its audience is unknown.
+// SharesAudience reports whether a token has an audience in common with the claims. It returns true
+// for an opaque token, because its audience is unknown.
 func (c *Claims) SharesAudience(token string) bool {
 	other, ok := ParseClaims(token)
 	return !ok || slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(other.Audience, a) })

@@ -15,7 +15,7 @@ const (
 	openIDName   = "/.well-known/openid-configuration"
 )
 
-// ResourceMetadataURLs returns where the metadata of a protected resource may be, in the order in
+// ResourceMetadataURLs returns the possible URLs of a protected resource's metadata, in the order in
 // which clients try them: with the path and the query of the resource, and at the root (RFC 9728, section 3.1;
 // MCP 2025-11-25, basic/authorization#protected-resource-metadata-discovery-requirements).
 func ResourceMetadataURLs(resource *url.URL) []*url.URL {
@@ -48,7 +48,7 @@ func inserted(resource *url.URL, path, query string) *url.URL {
 	return u
 }
 
-// ServerMetadataURLs returns where the metadata of an authorization server may be, in the order in
+// ServerMetadataURLs returns the possible URLs of an authorization server's metadata, in the order in
 // which clients try them (MCP 2025-11-25, basic/authorization#authorization-server-metadata-discovery).
 func ServerMetadataURLs(issuer *url.URL) []*url.URL {
 	path := strings.TrimSuffix(issuer.EscapedPath(), "/")
@@ -58,8 +58,8 @@ func ServerMetadataURLs(issuer *url.URL) []*url.URL {
 	return []*url.URL{wellKnown(issuer, serverName+path), wellKnown(issuer, openIDName+path), wellKnown(issuer, path+openIDName)}
 }
 
-// RootServerMetadataURL returns where revision 2025-03-26 has the metadata of the authorization
-// server: at the root of the MCP server's host, whatever the path of its endpoint.
+// RootServerMetadataURL returns the URL of the authorization server's metadata in revision 2025-03-26:
+// at the root of the MCP server's host, whatever the path of its endpoint.
 func RootServerMetadataURL(endpoint *url.URL) *url.URL { return wellKnown(endpoint, serverName) }
 
 func wellKnown(base *url.URL, path string) *url.URL {
@@ -83,8 +83,8 @@ func IsSecure(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, "https") || strings.EqualFold(u.Scheme, "http") && IsLoopback(u)
 }
 
-// MayFetch reports whether a document at u may be fetched because a server at from names it. A
-// server elsewhere must not lead the client into its own network.
+// MayFetch reports whether a client may fetch a document at u that a server at from names. A remote
+// server must not make the client send requests into the client's private network.
 func MayFetch(from, u *url.URL) bool {
 	if !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
 		return false
@@ -92,17 +92,17 @@ func MayFetch(from, u *url.URL) bool {
 	return !LeadsInside(from, u)
 }
 
-// LeadsInside reports whether a client that follows a server at from to u comes into a network that
-// the server is not in. A link-local address is no place for what a server has clients fetch, wherever
-// the server is: clouds keep secrets there.
+// LeadsInside reports whether a URL u that a server at from names leads a client into a private
+// network that the server is not in. A link-local address always does, because the metadata services
+// of clouds hold secrets there.
 func LeadsInside(from, u *url.URL) bool {
 	return IsLinkLocal(u) && !IsLinkLocal(from) || IsInside(u) && !IsInside(from)
 }
 
-// IsLinkLocal reports whether the host of a URL is a link-local address, such as those at which
-// clouds describe a machine to itself.
+// IsLinkLocal reports whether the host of a URL is a link-local address, such as 169.254.169.254, the
+// metadata service of clouds.
 func IsLinkLocal(u *url.URL) bool {
-	ip, err := netip.ParseAddr(u.Hostname()) // it may have a zone
+	ip, err := netip.ParseAddr(u.Hostname()) // unlike net.ParseIP it accepts an IPv6 zone
 	return err == nil && ip.Unmap().IsLinkLocalUnicast()
 }
 

@@ -73,9 +73,9 @@ func (c conn) Write(b []byte) (int, error) {
 	return n, closed(err)
 }
 
-// Close implements net.Conn. The other end still gets what was written.
+// Close implements net.Conn. The other end can still read what was written.
 func (c conn) Close() error {
-	_ = c.in.Close() // closed as often as the other end
+	_ = c.in.Close() // its error is that of the other end
 	return closed(c.out.Close())
 }
 

@@ -1,6 +1,5 @@
-// Package pipes has pipes and connections in memory that behave as those of the operating system.
-// Whoever waits for one waits for a channel, so that a test in a bubble of testing/synctest needs no
-// time for it.
+// Package pipes has pipes and connections in memory that behave like those of the operating system.
+// They block on channels, so that time in a bubble of testing/synctest can advance meanwhile.
 package pipes
 
 import (
@@ -10,25 +9,25 @@ import (
 	"time"
 )
 
-// Size is how many bytes a pipe holds: as many as one of Linux.
+// Size is the capacity of a pipe in bytes, as on Linux.
 const Size = 64 << 10
 
-// A Pipe buffers, blocks and breaks as one of the operating system does.
+// A Pipe buffers, blocks and breaks like a pipe of the operating system.
 type Pipe struct {
-	// reading and writing are held during a Read or Write: concurrent ones take turns.
+	// reading and writing serialize concurrent Reads and concurrent Writes.
 	reading, writing chan struct{}
 
 	mu                      sync.Mutex
 	held                    []byte
 	readClosed, writeClosed bool
 	deadline                time.Time     // of Read; zero means none
-	changed                 chan struct{} // closed at the next change; nil unless somebody waits for it
+	changed                 chan struct{} // closed at the next change; nil unless a goroutine waits for it
 }
 
-// A Reader is the end of a pipe from which is read.
+// A Reader is the reading end of a pipe.
 type Reader struct{ *Pipe }
 
-// A Writer is the end of a pipe into which is written.
+// A Writer is the writing end of a pipe.
 type Writer struct{ *Pipe }
 
 // New returns an empty pipe.
@@ -36,10 +35,10 @@ func New() *Pipe {
 	return &Pipe{reading: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
 }
 
-// ReadEnd returns the end from which is read.
+// ReadEnd returns the reading end.
 func (p *Pipe) ReadEnd() Reader { return Reader{p} }
 
-// WriteEnd returns the end into which is written.
+// WriteEnd returns the writing end.
 func (p *Pipe) WriteEnd() Writer { return Writer{p} }
 
 // Read returns os.ErrClosed after Close, os.ErrDeadlineExceeded after the deadline,
@@ -65,8 +64,8 @@ func (r Reader) Read(b []byte) (int, error) {
 	}
 }
 
-// take reads what is there. If nothing is, it returns a channel that is closed at the
-// next change, and the deadline.
+// take reads the available bytes. If there are none, it returns a channel that is closed
+// at the next change, and the deadline.
 func (r Reader) take(b []byte) (n int, wait <-chan struct{}, until time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +87,7 @@ func (r Reader) take(b []byte) (n int, wait <-chan struct{}, until time.Time, er
 	return 0, r.await(), r.deadline, nil
 }
 
-// SetReadDeadline sets the time at which a Read that waits gives up.
+// SetReadDeadline sets the time at which a blocked Read returns os.ErrDeadlineExceeded.
 func (r Reader) SetReadDeadline(t time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +102,7 @@ func (r Reader) SetReadDeadline(t time.Time) error {
 // Close makes all further writes fail.
 func (r Reader) Close() error { return r.closeEnd(&r.readClosed) }
 
-// Write returns when the pipe holds all of b. The error is io.ErrClosedPipe if the
+// Write returns when all of b is in the pipe. The error is io.ErrClosedPipe if the
 // reading end is closed, and os.ErrClosed after Close.
 func (w Writer) Write(b []byte) (int, error) {
 	w.writing <- struct{}{}
@@ -119,7 +118,7 @@ func (w Writer) Write(b []byte) (int, error) {
 	}
 }
 
-// put writes what fits. If that is not everything, it returns a channel that is closed
+// put writes as many bytes as fit. If some are left, it returns a channel that is closed
 // at the next change.
 func (w Writer) put(b []byte) (n int, wait <-chan struct{}, err error) {
 	w.mu.Lock()
@@ -142,7 +141,7 @@ func (w Writer) put(b []byte) (n int, wait <-chan struct{}, err error) {
 	return n, w.await(), nil
 }
 
-// Close lets the reader read what is left, and then the end.
+// Close makes reads return io.EOF after the bytes that are still in the pipe.
 func (w Writer) Close() error { return w.closeEnd(&w.writeClosed) }
 
 func (p *Pipe) closeEnd(closed *bool) error {

@@ -33,7 +33,7 @@ func TestBrowserLogin(t *testing.T) {
 		code             int
 	}{
 		{"alice", "Logged in to " + at, "Back to the terminal\n", 0},
-		{"cancel", "the authorization server refuses: access_denied", "Not logged in\n", 3},
+		{"cancel", "the authorization server refused: access_denied", "Not logged in\n", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -45,7 +45,7 @@ func TestLogins(t *testing.T) {
 			s := &shell{t: t, folder: filepath.Join(t.TempDir(), "logins")}
 			if c.asks {
 				s.browse = (&person{name: "eve", refuses: true}).browse
-				s.run(3, "the authorization server refuses: access_denied", "login", at)
+				s.run(3, "the authorization server refused: access_denied", "login", at)
 			}
 			for _, name := range []string{"alice", "bob"} {
 				s.browse = (&person{name: name}).browse
@@ -97,7 +97,7 @@ func TestRegisteredClients(t *testing.T) {
 	at := serveWithUsers(t, "oidc-provider", "127.0.0.1", []string{"node", "./protected.mjs", "oidc", "opaque"})
 	secret := "SECRET=" + `a+b c:d%e/f=&"` // as in oidc.mjs
 	s := &shell{t: t, folder: filepath.Join(t.TempDir(), "logins"), browse: (&person{name: "alice"}).browse, environ: []string{secret, "WRONG=wrong"}}
-	s.run(3, "issues no token: invalid_client", "doctor", "--no-config", "--client-id", "machine", "--client-secret-env", "WRONG", at)
+	s.run(3, "issued no token: invalid_client", "doctor", "--no-config", "--client-id", "machine", "--client-secret-env", "WRONG", at)
 	s.run(0, "mcp-conform-protected", "doctor", "--no-config", "--client-id", "machine", "--client-secret-env", "SECRET", at)
 	for name, flags := range map[string][]string{"public": nil, "confidential": {"--client-secret-env", "SECRET"}} {
 		s.run(0, "Logged in", append([]string{"login", "--as", name, "--client-id", name, at}, flags...)...)

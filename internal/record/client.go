@@ -8,10 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Mistake is what the client did outside the protocol.
+// A Mistake is a client's violation of the protocol.
 type Mistake struct {
 	Summary string // one sentence
-	At      int    // the position of the message in the transcript
+	At      int    // the position of the offending message in the transcript
 	Section string // of the specification, as the catalogue names it
 }
 
@@ -62,20 +62,20 @@ type client struct {
 	kinds    map[string]int
 
 	httpClient
-	opening   string // the id of initialize, "" before it
-	openingIn int    // its exchange
-	opened    bool   // initialize has a response
+	opening   string // the id of the initialize request, "" before it
+	openingIn int    // the exchange that carries initialize
+	opened    bool   // the server has responded to initialize
 	joined    bool   // the session had begun before it was recorded: it has an id before initialize
 	// without has the exchanges without a session id, whose messages may be from several clients.
 	without       map[int]bool
-	unsure        bool // what the client of the current message did before is not known
+	unsure        bool // the history of the client that sent the current message is unknown
 	initialized   bool
 	early         *transcript.Event // the first request before notifications/initialized
 	earlyID       string
 	answeredEarly bool
 	ids           map[string]bool // of the client's requests; false if it may be used again
 	requests      map[string]int  // how often the server's request with this id was delivered
-	answered      map[string]int  // and answered
+	answered      map[string]int  // how often the client responded to it
 }
 
 const (
@@ -91,7 +91,7 @@ func (c *client) add(e *transcript.Event, section, format string, args ...any) {
 	}
 }
 
-// sent notes what is wrong with a frame of the client.
+// sent adds the mistakes in a frame that the client sent.
 func (c *client) sent(e *transcript.Event) {
 	for _, p := range e.Frame.Problems {
 		if p.Kind != wire.Empty {
@@ -138,7 +138,7 @@ func (c *client) request(e *transcript.Event, m *wire.Message) {
 		c.add(e, lifecycle, "The client sends initialize twice.")
 	case m.Method == spec.MethodInitialize:
 		c.opening, c.openingIn = id, e.Exchange
-	case version != "" || m.Method == spec.MethodPing || c.unsure: // a request without a handshake, and one that may come at any time
+	case version != "" || m.Method == spec.MethodPing || c.unsure: // requests that need no handshake
 	case c.opening == "":
 		c.add(e, lifecycle, "The client sends a request before initialize.")
 	case !c.opened:
@@ -148,7 +148,7 @@ func (c *client) request(e *transcript.Event, m *wire.Message) {
 	}
 }
 
-// uninitialized notes a request before notifications/initialized. Over HTTP a request can overtake
+// uninitialized adds a mistake for a request before notifications/initialized. Over HTTP a request can overtake
 // the notification, so that only one more, after the response to the first, shows that it is missing.
 func (c *client) uninitialized(e *transcript.Event, id string) {
 	switch {
@@ -161,10 +161,10 @@ func (c *client) uninitialized(e *transcript.Event, id string) {
 		return
 	}
 	c.add(c.early, lifecycle, "The client sends a request before notifications/initialized.")
-	c.initialized = true // once is enough
+	c.initialized = true // report it only once
 }
 
-// received notes a response of the server.
+// received updates the state after a response of the server.
 func (c *client) received(m *wire.Message) {
 	if m.ID.Key() == c.opening && !c.opened {
 		c.opened = true

@@ -21,18 +21,18 @@ const (
 	methodHeaders   = "basic/transports/streamable-http#standard-request-headers"
 )
 
-// An httpClient is the state of a client of Streamable HTTP that its messages do not show.
+// An httpClient is the state of a Streamable HTTP client that follows from HTTP requests and statuses, not from messages.
 type httpClient struct {
 	heads    map[int]*transcript.Head // of the requests, by exchange
 	sentIn   map[int][]string         // ids of the client's requests, by exchange
-	revision spec.Revision            // that the server agreed to, "" before
+	revision spec.Revision            // the revision in the result of initialize, "" before it
 	gone     bool                     // the server answered the session id with 404
 }
 
-// requested notes what is wrong with the head of an HTTP request, whatever its body.
+// requested adds the mistakes in the head of an HTTP request.
 func (c *client) requested(e *transcript.Event) {
 	c.heads[e.Exchange] = e.Head
-	if c.over != spec.StreamableHTTP || !e.Head.Has(sessionHeader) { // others may be of another client, or of a browser
+	if c.over != spec.StreamableHTTP || !e.Head.Has(sessionHeader) { // without a session id it may come from another client, or a browser
 		return
 	}
 	if e.Head.Method() == http.MethodGet && !accepts(e.Head, transcript.EventStream) {
@@ -52,7 +52,7 @@ func accepts(h *transcript.Head, media string) bool {
 	})
 }
 
-// posted notes what is wrong with a POST over Streamable HTTP and its messages.
+// posted adds the mistakes in a Streamable HTTP POST and its messages.
 func (c *client) posted(e *transcript.Event) {
 	head := c.heads[e.Exchange]
 	if c.over != spec.StreamableHTTP || head == nil || head.Method() != http.MethodPost || len(e.Messages()) == 0 {
@@ -81,7 +81,7 @@ func (c *client) posted(e *transcript.Event) {
 	}
 }
 
-// mirrors notes which headers of a stateless request differ from its message.
+// mirrors adds a mistake for each header of a stateless request that differs from its message.
 func (c *client) mirrors(e *transcript.Event, head *transcript.Head, m *wire.Message, version string) {
 	expect := func(name, want, what, section string) {
 		got := head.Get(name)
@@ -102,8 +102,8 @@ func (c *client) mirrors(e *transcript.Event, head *transcript.Head, m *wire.Mes
 	}
 }
 
-// responded notes the status of a response. A request that the server refuses at HTTP, because a token
-// is missing for example, may be sent again with the same id.
+// responded handles the status of a response. The client may retry a request with the same id if the
+// server refused it with an HTTP status, for example because a token is missing.
 func (c *client) responded(e *transcript.Event) {
 	status, head := e.Head.Status(), c.heads[e.Exchange]
 	c.gone = c.gone || status == http.StatusNotFound && head != nil && head.Method() == http.MethodPost && head.Has(sessionHeader)
@@ -112,7 +112,7 @@ func (c *client) responded(e *transcript.Event) {
 	}
 }
 
-// refused forgets the requests of an exchange that failed.
+// refused removes the ids of the requests in an exchange that failed.
 func (c *client) refused(exchange int) {
 	for _, id := range c.sentIn[exchange] {
 		c.ids[id] = false

@@ -14,14 +14,14 @@ import (
 // openingKept bounds the bytes of a stream that are held back until its first event is complete.
 const openingKept = 64 << 10
 
-// An opening is the beginning of an event stream up to its first event, which is the endpoint event
-// if the server uses HTTP+SSE: that may have to be rewritten.
+// An opening is the beginning of an event stream up to its first event. Over HTTP+SSE that is the
+// endpoint event, whose URL may have to be rewritten.
 type opening struct {
 	x        *liveExchange
 	base     *url.URL // of the stream, at the server
 	splitter transcript.Splitter
 	rest     []byte // of the incomplete chunk
-	passed   int    // bytes of it that were passed on
+	passed   int    // bytes of rest that were passed on
 	over     bool
 }
 
@@ -33,8 +33,8 @@ func newOpening(x *liveExchange, r *http.Response, head *transcript.Head) *openi
 	return &opening{x: x, base: r.Request.URL}
 }
 
-// take takes the next bytes of the stream, and returns those to be passed on: whole lines of
-// comments, which may keep the connection alive, and whole events.
+// take adds the next bytes of the stream, and returns those to pass on: complete events and complete
+// comment lines, which may keep the connection alive.
 func (o *opening) take(data []byte) []byte {
 	var out []byte
 	o.rest = append(o.rest, data...)
@@ -66,21 +66,21 @@ func (o *opening) take(data []byte) []byte {
 	return out
 }
 
-// end returns what was held back, and ends the opening.
+// end ends the opening and returns the bytes that were held back.
 func (o *opening) end() []byte {
 	o.over = true
 	return o.rest[o.passed:]
 }
 
-// endpoint notes the URL that the endpoint event names for messages, and returns the event as the
+// endpoint stores the URL for messages from the endpoint event, and returns the event as the
 // client gets it: an absolute URL of the server becomes one without a host, which leads to the proxy.
 func (x *liveExchange) endpoint(base *url.URL, chunk []byte, data string) []byte {
 	u, err := base.Parse(strings.TrimSpace(data))
 	if err != nil {
-		return chunk // the client can do nothing with it either
+		return chunk // invalid: the client gets it unchanged
 	}
 	if !isSameOrigin(u, base) {
-		x.p.say("the endpoint event names another origin, " + u.Scheme + "://" + u.Host + ": what clients send there is not recorded")
+		x.p.say("the endpoint event names another origin, " + u.Scheme + "://" + u.Host + ": messages that clients send there are not recorded")
 		return chunk
 	}
 	x.p.usesSSE(x, u)
@@ -89,7 +89,7 @@ func (x *liveExchange) endpoint(base *url.URL, chunk []byte, data string) []byte
 	}
 	to := u.RequestURI()
 	if strings.HasPrefix(to, "//") {
-		to = "/." + to // else its beginning would be a host
+		to = "/." + to // otherwise clients would take the first segment for a host
 	}
 	var out bytes.Buffer
 	for l := range transcript.StreamLines(chunk) {
@@ -112,11 +112,10 @@ func isSameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
-// endpointKey identifies a URL for messages, however a client writes it.
+// endpointKey returns the same key for all spellings of a URL for messages.
 func endpointKey(u *url.URL) string { return u.Path + "?" + u.Query().Encode() }
 
-// usesSSE notes that the exchange is the stream of a session over HTTP+SSE, with this URL for its
-// messages.
+// usesSSE marks the exchange as the stream of an HTTP+SSE session with this URL for messages.
 func (p *Proxy) usesSSE(x *liveExchange, u *url.URL) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,8 +136,8 @@ func (p *Proxy) usesSSE(x *liveExchange, u *url.URL) {
 	p.byEndpoint[endpointKey(u)] = s
 }
 
-// streamEnded notes the end of a GET without a session id. Over HTTP+SSE it is the end of the server's
-// output, unless the client ended it.
+// streamEnded handles the end of a GET without a session id. Over HTTP+SSE that is the end of the
+// server's output, unless the client closed the connection.
 func (p *Proxy) streamEnded(x *liveExchange, how transcript.How, detail string) {
 	p.mu.Lock()
 	x.session.listening--
@@ -151,8 +150,7 @@ func (p *Proxy) streamEnded(x *liveExchange, how transcript.How, detail string) 
 	}
 }
 
-// Transport returns the transport of the session, as far as it is known: it may turn out to be
-// HTTP+SSE.
+// Transport returns the transport of the session as known so far. It can still change to HTTP+SSE.
 func (s *Session) Transport() spec.Transport {
 	s.proxy.mu.Lock()
 	defer s.proxy.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A liveExchange records one request and its response while they are passed on. What passes is
-// recorded first: otherwise a response could be recorded before its request.
+// A liveExchange records one request and its response while they are passed on. It records bytes
+// before it passes them on: otherwise a response could be recorded before its request.
 type liveExchange struct {
 	p      *Proxy
 	method string
@@ -22,18 +22,18 @@ type liveExchange struct {
 	id     string // of the session, "" without one
 
 	mu       sync.Mutex
-	body     []byte // of the request, so far, or its beginning
+	body     []byte // the request's body so far, or the beginning of a long one
 	size     int64  // of the body so far
 	left     int64  // bytes until the Content-Length; negative without one
 	complete bool   // the body is complete
 
 	begun, ended bool
 	session      *Session // nil if the exchange is not recorded
-	number       int      // in the transcript
+	number       int      // the exchange's number in the transcript
 	isStream     bool     // it is the stream of a session over HTTP+SSE
 }
 
-// add adds an event of the exchange to the transcript, unless that is full.
+// add adds an event of the exchange to the transcript, unless the transcript is full.
 func (x *liveExchange) add(e transcript.Event) {
 	if x.session != nil && !x.session.stopped.Load() {
 		e.Exchange = x.number
@@ -41,7 +41,7 @@ func (x *liveExchange) add(e transcript.Event) {
 	}
 }
 
-// sent notes bytes of the request's body, and records the request once it has all of them.
+// sent collects bytes of the request's body, and records the request once the body is complete.
 func (x *liveExchange) sent(data []byte, end bool) {
 	x.mu.Lock()
 	x.size += int64(len(data))
@@ -55,8 +55,8 @@ func (x *liveExchange) sent(data []byte, end bool) {
 	}
 }
 
-// begin records the request, with as much of its body as was passed on: which transcript it belongs
-// to depends on its message.
+// begin records the request with the part of its body that was passed on. It does nothing when called
+// again. The message in the body determines the session.
 func (x *liveExchange) begin() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -90,7 +90,7 @@ func (x *liveExchange) begin() {
 	x.body = nil
 }
 
-// respond records the head of the response, and has its body recorded.
+// respond records the head of the response, and wraps its body so that it is recorded too.
 func (x *liveExchange) respond(r *http.Response) {
 	x.begin()
 	raw := responseHead(r)
@@ -147,13 +147,13 @@ func (b *sentBody) Read(p []byte) (int, error) {
 type receivedBody struct {
 	io.ReadCloser
 	x       *liveExchange
-	sink    exchange.Sink // nil if nothing is recorded any more
+	sink    exchange.Sink // nil after recording has stopped
 	left    int64         // bytes until the Content-Length; negative without one
 	dropped func() error  // why the client ended the exchange, or nil
 
 	opening *opening // nil if the stream can't be one of HTTP+SSE, or its first event has passed
-	ready   []byte   // to be passed on, of the opening
-	err     error    // after that
+	ready   []byte   // bytes of the opening to pass on
+	err     error    // the error to return after ready
 }
 
 // Read implements io.Reader.
@@ -179,7 +179,7 @@ func (b *receivedBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// read reads and records. A body with a Content-Length ends with its last byte: the client may send
+// read reads bytes and records them. A body with a Content-Length ends with its last byte: the client may send
 // its next message before the end of the file is read.
 func (b *receivedBody) read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

@@ -25,21 +25,21 @@ import (
 
 const (
 	sessionHeader = "Mcp-Session-Id"
-	// MaxSessions is how many sessions are recorded. Later ones are passed on only.
+	// MaxSessions bounds the sessions that are recorded. Later ones are only passed on.
 	MaxSessions = 100
-	// idleTime is how long an unused connection to the server is kept. It is less than servers
-	// keep theirs: a POST on a connection that the server closes meanwhile would be lost.
+	// idleTime is how long an unused connection to the server is kept. It is shorter than the idle
+	// timeout of servers: a POST would be lost if the server closed the connection at that moment.
 	idleTime = 2 * time.Second
-	endTime  = 2 * time.Second  // in which exchanges end when the proxy does
-	headTime = 30 * time.Second // in which a client has to send the head of a request
+	endTime  = 2 * time.Second  // for exchanges to end when the proxy stops
+	headTime = 30 * time.Second // for a client to send the head of a request
 )
 
-// A Proxy stands between clients and a server over Streamable HTTP or HTTP+SSE. It passes all
-// requests to the origin of its URL, and records those to its path, and to the URLs for messages of
-// HTTP+SSE, in one transcript for each session.
+// A Proxy forwards requests of clients to a server over Streamable HTTP or HTTP+SSE. It forwards all
+// requests to the origin of its URL. It records those to the URL's path, and to the message URLs of
+// HTTP+SSE, in one transcript per session.
 type Proxy struct {
 	url  *url.URL
-	name string // under which clients reach the proxy, besides its address
+	name string // a second host name of the proxy, besides its address
 	say  func(string)
 
 	reverse *httputil.ReverseProxy
@@ -51,7 +51,7 @@ type Proxy struct {
 	byEndpoint map[string]*Session // by endpointKey of the URL for messages
 	current    *Session            // of the requests without a session id
 	stateless  *Session            // of those that carry their protocol version
-	full       bool                // a session was not recorded because there were MaxSessions
+	full       bool                // MaxSessions was exceeded
 	sse        bool                // the server uses HTTP+SSE
 }
 
@@ -65,21 +65,21 @@ type Session struct {
 	over        spec.Transport  // "" until it is known
 	isNamed     bool            // it has a session id
 	streaming   bool            // its stream over HTTP+SSE is open
-	listening   int             // its GETs without a session id that are not over
+	listening   int             // its open GETs without a session id
 	posted      bool            // it has a body without a session id
 	initialized bool            // initialize was sent without a session id
 	ids         map[string]bool // of the requests without a session id
 }
 
-// stopRecording ends the recording of the session, which goes on.
+// stopRecording stops recording the session. The proxy still passes its messages on.
 func (s *Session) stopRecording(why string) {
 	if !s.stopped.Swap(true) {
 		s.Remark("nothing is recorded from here on: " + why)
 	}
 }
 
-// NewProxy returns a proxy for the server at u, which clients reach at its address or as name. It
-// calls say with what its user should know.
+// NewProxy returns a proxy for the server at u. Clients reach the proxy at its address or as name. It
+// calls say with messages for its user.
 func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
 	p := &Proxy{url: u, name: name, say: say, budget: transcript.NewBudget(), byID: map[string]*Session{}, byEndpoint: map[string]*Session{}}
 	dialer := &net.Dialer{}
@@ -123,7 +123,7 @@ func (p *Proxy) Sessions() []*Session {
 	return slices.Clone(p.sessions)
 }
 
-// silence is for what net/http logs: failed reports what the user should know.
+// silence discards the logs of net/http: failed reports errors to the user.
 var silence = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 
 // exchangeKey is the key of the exchange in the context of a request.
@@ -167,13 +167,13 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// hostFor returns the Host that the server gets, which is recorded too: what the server says about
-// itself fits it.
+// hostFor returns the Host header that the server gets. It is also the one recorded, so that URLs in
+// the server's responses match it.
 func (p *Proxy) hostFor(r *http.Request) string {
 	if p.isOwn(r) {
 		return p.url.Host
 	}
-	return r.Host // the server decides about foreign names
+	return r.Host // the server decides whether it accepts another host
 }
 
 // isOwn reports whether the request names the proxy as its host. A name that merely leads to it, as
@@ -191,7 +191,7 @@ func (p *Proxy) isOwn(r *http.Request) bool {
 		(strings.EqualFold(name, p.name) || strings.EqualFold(name, "localhost") && local.IP.IsLoopback() || local.IP.Equal(net.ParseIP(name)))
 }
 
-// responded records the head of a response, and has its body recorded.
+// responded rewrites the Location of a response, and records the response.
 func (p *Proxy) responded(r *http.Response) error {
 	x, ok := r.Request.Context().Value(exchangeKey{}).(*liveExchange)
 	if ok {
@@ -199,14 +199,14 @@ func (p *Proxy) responded(r *http.Response) error {
 	}
 	origin := p.url.Scheme + "://" + p.url.Host
 	if to, found := strings.CutPrefix(r.Header.Get("Location"), origin); found && r.Request.Host == p.url.Host && (to == "" || to[0] == '/') {
-		r.Header.Set("Location", cmp.Or(to, "/")) // else the client would leave the proxy
+		r.Header.Set("Location", cmp.Or(to, "/")) // otherwise the client would bypass the proxy
 	}
 	return nil
 }
 
-// failed responds to a request to which the server did not.
+// failed responds to a request that got no complete response from the server.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
-	how, what := transcript.Broken, "gave no response"
+	how, what := transcript.Broken, "sent no response"
 	var dialing *net.OpError
 	switch {
 	case r.Context().Err() != nil:
@@ -219,7 +219,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 		x.end(how, err.Error())
 	}
 	if how == transcript.Dropped {
-		return // no client is left to tell
+		return // the client has gone
 	}
 	text := fmt.Sprintf("the server at %s %s: %v", p.url.Redacted(), what, err)
 	p.say(text)
@@ -276,13 +276,13 @@ func isStateless(m wire.Message) bool {
 	return ok
 }
 
-// isAnother reports whether a message without a session id is from another client than those
-// before, or begins another session: it uses an id again, or initializes again.
+// isAnother reports whether a message without a session id begins a new session, perhaps of another
+// client: it reuses an id, or is a second initialize.
 func (s *Session) isAnother(m wire.Message) bool {
 	return m.Kind == wire.Request && (s.ids[m.ID.Key()] || s.initialized && m.Method == spec.MethodInitialize)
 }
 
-// open begins a session, unless there are too many. The caller has locked p.mu.
+// open begins a session, or returns nil after MaxSessions. The caller has locked p.mu.
 func (p *Proxy) open() *Session {
 	if len(p.sessions) == MaxSessions {
 		if !p.full {
@@ -297,8 +297,8 @@ func (p *Proxy) open() *Session {
 	return s
 }
 
-// accepted notes that the server accepted a message over Streamable HTTP, and the id that it gave to
-// the session, once.
+// accepted updates the session after the server accepted a message over Streamable HTTP. It stores
+// the session id of the response, once.
 func (p *Proxy) accepted(x *liveExchange, r *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -280,7 +280,7 @@ func TestEndings(t *testing.T) {
 		said   string
 	}{
 		{"not there", nil, 502, transcript.Unreachable, "can't be reached"},
-		{"no response", hijacked(""), 502, transcript.Broken, "gave no response"},
+		{"no response", hijacked(""), 502, transcript.Broken, "sent no response"},
 		{"half a body", hijacked("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), 200, transcript.Broken, ""},
 		{"an error", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 500, transcript.Complete, ""},
 	} {

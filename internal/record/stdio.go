@@ -1,6 +1,6 @@
-// Package record stands between a real client and a real server: it passes their bytes on
-// unchanged and at once, records them in a transcript, and names what the client does
-// outside the protocol. What the server does is judged by the rules, as in any transcript.
+// Package record is a proxy between a real client and a real server. It passes their bytes on
+// immediately and unchanged, records them in a transcript, and finds the client's violations of
+// the protocol. The rules judge the server, as in any transcript.
 package record
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // A Command is a server over stdio.
 type Command struct {
-	Path string // of the program
+	Path string // the program's path
 	Argv []string
 	Dir  string   // "" for the current folder
 	Env  []string // as os.Environ returns it
@@ -33,7 +33,7 @@ type Streams struct {
 }
 
 const (
-	// exitTime is how long the server has to exit after its input was closed, and again
+	// exitTime is the time that the server has to exit after its input was closed, and again
 	// after SIGTERM.
 	exitTime = 5 * time.Second
 	// headKept is how many bytes of a line that is too long are kept.
@@ -60,17 +60,17 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	}
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: fmt.Sprintf("pid %d: %s", server.Process.Pid, c.Argv[0])})
 	inputOver, exited := make(chan struct{}), make(chan struct{})
-	go func() { // it outlives a server that exits while the client writes nothing
+	go func() { // it blocks until the client writes, even after the server exited
 		defer close(inputOver)
 		sent := &recording{to: in, rec: rec, kind: transcript.Sent}
-		_, _ = io.Copy(sent, client.In) // the server's exit shows a failed copy or Close
+		_, _ = io.Copy(sent, client.In) // if it fails, the server exits
 		sent.finish()
 		_ = in.Close()
 		rec.Add(transcript.Event{Kind: transcript.InputClosed})
 	}()
 	var ending sync.WaitGroup
 	ending.Go(func() { end(server, inputOver, exited, signals, rec) })
-	err = server.Wait() // also returns that the client does not read any more
+	err = server.Wait() // includes errors of writing to the client
 	stdout.finish()
 	close(exited)
 	ending.Wait()
@@ -83,7 +83,7 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	return code, nil
 }
 
-// terminate is what ends a server that does not exit by itself.
+// terminate is the first signal to a server that does not exit by itself.
 const terminate = syscall.SIGTERM
 
 // signalName returns the name of a signal in a transcript.
@@ -98,14 +98,14 @@ func signalName(s os.Signal) string {
 	}
 }
 
-// end passes signals on, and ends a server that does not exit after its input was closed.
+// end passes signals on, and terminates a server that does not exit after its input was closed.
 func end(server *exec.Cmd, inputOver, exited <-chan struct{}, signals <-chan os.Signal, rec *transcript.Transcript) {
 	var overdue <-chan time.Time
 	signalled := false
 	send := func(s os.Signal) {
 		rec.Add(transcript.Event{Kind: transcript.Signalled, Detail: signalName(s)})
 		signalled = true
-		if server.Process.Signal(s) != nil { // Windows has none
+		if server.Process.Signal(s) != nil { // Windows has no signals
 			_ = server.Process.Kill()
 		}
 		overdue = time.After(exitTime)
@@ -137,15 +137,15 @@ type recording struct {
 	to     io.Writer
 	rec    *transcript.Transcript
 	kind   transcript.Kind // Sent or Received
-	failed func()          // called when nothing can be passed on any more; nil for nothing
+	failed func()          // called when passing on fails; may be nil
 
-	line    []byte // the line so far, or its head if the line is too long
+	line    []byte // the line so far, or the beginning of a line that is too long
 	size    int64  // the length of the line so far, in bytes
 	stopped bool   // nothing more is recorded
 }
 
-// Write implements io.Writer. It records first: otherwise the response to a request could be
-// recorded before the request.
+// Write implements io.Writer. It records before it passes on: otherwise a response could be recorded
+// before its request.
 func (r *recording) Write(p []byte) (int, error) {
 	r.take(p)
 	n, err := r.to.Write(p)
@@ -167,7 +167,7 @@ func (r *recording) take(p []byte) {
 	}
 }
 
-// add records the current line and starts the next. A line that exceeds the limits is the last.
+// add records the current line and starts the next. Recording stops at a line that exceeds the limits.
 func (r *recording) add(unterminated bool) {
 	line, size := r.line, r.size
 	r.line, r.size = nil, 0
@@ -182,25 +182,25 @@ func (r *recording) add(unterminated bool) {
 	if r.kind == transcript.Received {
 		r.rec.Add(transcript.Event{Kind: transcript.Flooded, Raw: slices.Clone(line[:min(len(line), headKept)]), Size: size, Detail: why})
 	} else {
-		r.rec.Remark("what the client sends is not recorded from here on: " + why)
+		r.rec.Remark("the client's messages are not recorded from here on: " + why)
 	}
 }
 
-// finish records the line that has no end.
+// finish records a last line without a newline.
 func (r *recording) finish() {
 	if r.size > 0 && !r.stopped {
 		r.add(true)
 	}
 }
 
-// stderr passes the server's stderr on, and records the beginning of it.
+// stderr passes the server's stderr on, and records its beginning.
 type stderr struct {
 	to   io.Writer
 	rec  *transcript.Transcript
 	left int // bytes that may still be recorded
 }
 
-// Write implements io.Writer. A client that does not read its end does not stop the server.
+// Write implements io.Writer. It ignores errors: the server continues if the client closed its end.
 func (s *stderr) Write(p []byte) (int, error) {
 	_, _ = s.to.Write(p)
 	if kept := p[:min(len(p), s.left)]; len(kept) > 0 {

@@ -10,8 +10,8 @@ import (
 type pattern struct {
 	text  string
 	least int  // the length of the shortest part that counts as a match
-	plain bool // it is a word or a number
-	coded bool // it is encoded in base64 or hexadecimal
+	plain bool // the secret is a word or a number
+	coded bool // the spelling is base64 or hexadecimal
 }
 
 // gram is the number of bytes that a finder's index is keyed by.
@@ -52,7 +52,7 @@ func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
 // longestEscape is the maximum length, in most texts, of the escape of one byte.
 const longestEscape = 12
 
-// window is how many bytes of a text are searched at a time: decoding escapes needs several
+// window is the number of bytes that are searched at a time: decoding escapes needs several
 // times as much memory.
 const window = 64 << 10
 
@@ -60,7 +60,7 @@ const window = 64 << 10
 // JSON string in HTML has three.
 const mostLevels = 4
 
-// spans returns where the patterns are in text, in order and without overlap.
+// spans returns the spans of the patterns in text, in order and without overlap.
 func (f *finder) spans(text []byte) []Span {
 	if len(f.patterns) == 0 {
 		return nil

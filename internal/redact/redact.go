@@ -1,6 +1,6 @@
 // Package redact removes secrets from everything that the program outputs.
 //
-// A Secrets contains the secrets that the user gave us. It finds them in any spelling:
+// A Secrets contains the secrets that the user declared. It finds them in any spelling:
 // percent-encoded, escaped as in JSON, Go, HTML or XML, in base64 or hexadecimal, and split
 // in two. Everything that the program prints or writes passes through its Writer. A
 // server's output passes through Text first, while it is still in one piece, because
@@ -170,7 +170,7 @@ func (s *Secrets) Bytes(text []byte) []byte {
 // A Span is a part of a text, as byte offsets: From is inclusive, To exclusive.
 type Span struct{ From, To int }
 
-// Spans returns where the secrets are in a text, in order and without overlap.
+// Spans returns the spans of the secrets in a text, in order and without overlap.
 func (s *Secrets) Spans(text []byte) []Span {
 	if f := s.finders(); f != nil {
 		return f.all.spans(text)
@@ -258,11 +258,11 @@ func spellings(secret string) []pattern {
 	return out
 }
 
-// nested returns base64 of a text that is encoded already: a file in base64 may have a secret in
+// nested returns the base64 of encoded spellings of a text: a file in base64 may contain a secret in
 // base64, hexadecimal, a URL or JSON.
 func nested(text string) []string {
 	inner := coded(text)
-	quoted, _ := json.Marshal(text) // it also escapes what HTML would need escaped
+	quoted, _ := json.Marshal(text) // with <, > and & escaped
 	for _, escaped := range []string{url.QueryEscape(text), url.PathEscape(text), quotes.Replace(text), string(quoted[1 : len(quoted)-1])} {
 		if escaped != text {
 			inner = append(inner, escaped)

@@ -2,8 +2,8 @@ package sdk
 
 import "path/filepath"
 
-// Fetched returns the SDK of a server that npx has fetched into a home. It returns nil if
-// there is none, or several, or a version that is not a release.
+// Fetched returns the SDK of the server that npx has installed below the home folder. It
+// returns nil if there is none, or several, or a version that is not a release.
 func Fetched(home string) *Used {
 	var found []Used
 	for i := range All() {

@@ -20,7 +20,7 @@ type Exception struct {
 	FullOnly bool `json:"fullOnly,omitempty"`
 }
 
-// String returns what is excepted, on one line.
+// String describes the exception on one line.
 func (e *Exception) String() string {
 	text := e.Fault
 	if e.Transport != "" {
@@ -32,9 +32,8 @@ func (e *Exception) String() string {
 	return fmt.Sprintf("%s: %s: %s", text, e.Outcome, e.Reason)
 }
 
-// at reports whether the exception applies to a row of this fault in this
-// place.
-func (e *Exception) at(r *Result, full bool) bool {
+// appliesTo reports whether the exception applies to a row.
+func (e *Exception) appliesTo(r *Result, full bool) bool {
 	return e.Fault == r.Fault && (e.Transport == "" || e.Transport == r.Transport) && (e.Revision == "" || e.Revision == r.Revision) && (full || !e.FullOnly)
 }
 
@@ -52,15 +51,15 @@ func exceptions() []Exception {
 	}}
 }
 
-// except applies exceptions to the rows, and records those whose rows were
-// tried without that outcome.
+// except applies exceptions to the rows, and records the stale ones: their rows
+// were tried and had another outcome.
 func (m *Matrix) except(all []Exception) {
 	for i := range all {
 		e := &all[i]
 		tried, occurs := false, false
 		for j := range m.Rows {
 			r := &m.Rows[j]
-			if !e.at(r, m.Full) {
+			if !e.appliesTo(r, m.Full) {
 				continue
 			}
 			tried = true

@@ -139,7 +139,7 @@ func Expected(o Options) *Matrix {
 			r.Outcome = Killed
 		}
 		for _, e := range exceptions() {
-			if e.at(&r, o.Full) {
+			if e.appliesTo(&r, o.Full) {
 				r.Outcome, r.Excepted = e.Outcome, e.Reason
 			}
 		}

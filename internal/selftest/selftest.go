@@ -64,7 +64,7 @@ type Result struct {
 	First *Try          `json:"first,omitempty"`
 	Took  time.Duration `json:"-"`
 
-	doubted bool // no finding was reproduced
+	doubted bool // none of the findings was reproduced
 }
 
 // A Try is the result of one attempt of a row.
@@ -97,14 +97,14 @@ type Options struct {
 	Command []string
 	// Each is called with the result of each row, never concurrently.
 	Each func(Result, Progress)
-	// Again is called when one of several rows is retried. It may be called
+	// Again is called before a row is retried. It may be called
 	// concurrently.
 	Again func(n, of int)
 
 	starts *atomic.Int64
 }
 
-// Progress is how much of the self-test is done.
+// Progress is the progress of a self-test.
 type Progress struct {
 	Done, Total int     // rows
 	Share       float64 // of the work, up to 1
@@ -152,16 +152,16 @@ func Run(ctx context.Context, o Options) *Matrix {
 	o.starts = new(atomic.Int64)
 	jobs := o.jobs()
 	m := &Matrix{Full: o.Full, Rows: make([]Result, len(jobs))}
-	o.all(ctx, jobs, m)
-	o.again(ctx, jobs, m)
+	o.runAll(ctx, jobs, m)
+	o.retry(ctx, jobs, m)
 	m.Servers = int(o.starts.Load())
 	m.Rows = slices.DeleteFunc(m.Rows, func(r Result) bool { return r.Outcome == "" }) // rows that an interrupt left out
 	m.except(exceptions())
 	return m
 }
 
-// all runs the rows, as many concurrently as Workers allows.
-func (o *Options) all(ctx context.Context, jobs []job, m *Matrix) {
+// runAll runs the rows, as many concurrently as Workers allows.
+func (o *Options) runAll(ctx context.Context, jobs []job, m *Matrix) {
 	room := int64(max(1, o.Workers))
 	slots := semaphore.NewWeighted(room)
 	total, done, rows := int64(0), int64(0), 0
@@ -194,12 +194,12 @@ func (o *Options) all(ctx context.Context, jobs []job, m *Matrix) {
 	wg.Wait()
 }
 
-// again retries the rows with unexpected outcomes, a few at a time, because a
+// retry retries the rows with unexpected outcomes, a few at a time, because a
 // busy machine may keep a judge from observing a fault. A kill is valid
 // whenever it happens. A false alarm is retried only if none of its findings
 // was reproduced within the first run. If the retry succeeds, the row keeps the
 // first result.
-func (o *Options) again(ctx context.Context, jobs []job, m *Matrix) {
+func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {
 	var bad []int
 	for i := range m.Rows {
 		if r := &m.Rows[i]; r.Outcome != "" && !r.Outcome.Good() && !o.excepted(r) && (!jobs[i].fault.Legal || r.doubted) {
@@ -230,7 +230,7 @@ func (o *Options) again(ctx context.Context, jobs []job, m *Matrix) {
 // excepted reports whether the outcome of the row is excepted, so that a retry
 // is useless.
 func (o *Options) excepted(r *Result) bool {
-	return slices.ContainsFunc(exceptions(), func(e Exception) bool { return e.at(r, o.Full) && e.Outcome == r.Outcome })
+	return slices.ContainsFunc(exceptions(), func(e Exception) bool { return e.appliesTo(r, o.Full) && e.Outcome == r.Outcome })
 }
 
 func (o *Options) jobs() []job {
@@ -262,7 +262,7 @@ func (j *job) row() Result {
 	return Result{Fault: f.ID, Requirement: f.Requirement, Area: f.Area, Legal: f.Legal, Title: f.Title, Place: j.at}
 }
 
-// waits returns why no check can kill the fault yet, or "".
+// waits returns the reason why no check can kill the fault yet, or "".
 func (j *job) waits() string {
 	if q := spec.Requirements().Lookup(j.fault.Requirement); q != nil {
 		return q.NotJudged

@@ -11,8 +11,8 @@ import (
 // tests fail instead.
 const Required = "MCP_CONFORM_REAL_SERVERS"
 
-// Missing skips the test because a program is not installed, or fails it if
-// Required is set to "required". It logs the program and the reason.
+// Missing skips the test because the program what is not installed, or fails it if
+// Required is set to "required". why is the reason, for the log.
 func Missing(t testing.TB, what, why string) {
 	t.Helper()
 	if os.Getenv(Required) == "required" {

@@ -1,5 +1,5 @@
-// Package upstream is a double of a service that the server under test calls. It notes whether the
-// server passes on the token of its client (MCP, basic/authorization/security-considerations).
+// Package upstream is a test double of a service that the server under test calls. It detects whether
+// the server passes its client's token on (MCP, basic/authorization/security-considerations).
 package upstream
 
 import (
@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// Limits of what is kept of requests.
+// Limits of the requests that are kept.
 const (
 	maxRequests = 1000
 	maxBody     = 1 << 20
 )
 
-// A Double is a running double. It answers every request with an empty JSON object, or passes it on
-// to the service.
+// A Double is a running test double. It responds to every request with an empty JSON object, or
+// forwards it to the real service.
 type Double struct {
 	URL string
 
@@ -35,10 +35,10 @@ type Double struct {
 	kept   []request
 }
 
-// A request is what the server under test has sent.
+// A request is a request that the server under test has sent.
 type request struct {
 	line  string
-	parts map[string]string // where a token may be
+	parts map[string]string // the parts that may contain a token, by name
 }
 
 // Start starts a double on a free port of this machine. Requests are passed on to service, if that is
@@ -92,8 +92,9 @@ func (d *Double) Calls() int {
 	return d.calls
 }
 
-// Find describes the first request that has one of the tokens, after a number of requests: the line and
-// the part with the token. It returns "" if there is none. A short token counts only as a credential.
+// Find looks for the tokens in the requests, without the first ones up to after. It returns the line
+// of the first request that contains one, and the part with the token; "" if there is none. A short
+// token counts only in a header for credentials.
 func (d *Double) Find(tokens []string, after int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,10 +117,11 @@ func (d *Double) find(token string, after int) string {
 	return ""
 }
 
-// leastToken is the length of a token that is not in a text by chance, as test may be.
+// leastToken is the minimum length of a token that is searched in all parts. A shorter one, such as
+// test, may occur by chance.
 const leastToken = 12
 
-// has reports whether text has the token, as it is, percent-encoded, or in base64.
+// has reports whether text contains the token, verbatim, percent-encoded or in base64.
 func has(text, token string) bool {
 	if len(token) < leastToken {
 		return false
@@ -127,7 +129,7 @@ func has(text, token string) bool {
 	return strings.Contains(text, token) || strings.Contains(text, url.QueryEscape(token)) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(token)))
 }
 
-// credentials are the headers that hold nothing but credentials.
+// credentials are the headers for credentials.
 var credentials = []string{"the header Authorization", "the header Proxy-Authorization"}
 
 // isCredential reports whether the token is the credential in the value of a header, or the user or
