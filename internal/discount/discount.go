@@ -1,12 +1,10 @@
-// Package discount lists the reasons for which a request without an ordinary
-// response does not count against the server.
+// Package discount lists the reasons for which an observation does not count against the server.
 //
-// Each request of a client must get a response, unless a discount applies;
-// otherwise there is a finding. One table is for JSON-RPC requests over any
-// transport, and one for HTTP requests. A third one, in Run, uses observations of
-// the whole run: it may void a deviation, or require that every attempt
-// reproduces it. Run also returns notices about observations that explain no
-// deviation but that the user should know.
+// Each request of a client must get a response, unless a discount applies; otherwise there is a
+// finding. One table is for JSON-RPC requests over any transport, and one for HTTP requests. A third
+// one, in Run, uses observations of the whole run: it may void a deviation of a rule, of a case or of
+// the fuzzer, or require that every attempt reproduces it. Run also returns notices about
+// observations that explain no deviation but that the user should know.
 package discount
 
 import (

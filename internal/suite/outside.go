@@ -173,9 +173,11 @@ func (a *OutsideAnswer) carries(member string) bool {
 func (a *OutsideAnswer) responses() []map[string]jsontext.Value {
 	var out []map[string]jsontext.Value
 	bodies := [][]byte{a.Body}
-	for line := range bytes.Lines(a.Body) {
-		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && a.IsStream() {
-			bodies = append(bodies, data)
+	if a.IsStream() {
+		bodies = nil
+		var split transcript.Splitter
+		for _, chunk := range append(split.Feed(a.Body), split.End()) { // the last event may be incomplete
+			bodies = append(bodies, transcript.ParseStream(chunk).Data)
 		}
 	}
 	for _, body := range bodies {
