@@ -4,7 +4,7 @@
 #
 #   sbatch slurm.sh
 #
-# A task that was killed or requeued goes on where it was.
+# A task that was killed or requeued continues where it stopped.
 #SBATCH --job-name=mcp-sweep
 #SBATCH --array=0-7
 #SBATCH --cpus-per-task=2

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// lookEvery is the time between two looks at what a server uses.
-	lookEvery = 500 * time.Millisecond
+	// pollInterval is the time between two measurements of the memory and processes of a server.
+	pollInterval = 500 * time.Millisecond
 	// endTime is how long a run may take to end its servers after a signal or the end of its stdin.
 	endTime = 10 * time.Second
-	// diskEvery is the shortest time between two measurements of a folder. A measurement
+	// diskInterval is the shortest time between two measurements of a folder. A measurement
 	// takes at most one part in diskShare of the time.
-	diskEvery = 2 * time.Second
-	diskShare = 20
+	diskInterval = 2 * time.Second
+	diskShare    = 20
 )
 
 // reportFiles are the names of the reports in the folder of a server, by their format.
@@ -161,7 +161,7 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 
 // await waits for the end of a run. It returns the limit that the server exceeds, or "".
 func (s *supervisor) await(ctx context.Context, service *stdio.Service, most time.Duration, work string) string {
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	var late <-chan time.Time
 	if most > 0 {
@@ -169,7 +169,7 @@ func (s *supervisor) await(ctx context.Context, service *stdio.Service, most tim
 		defer timer.Stop()
 		late = timer.C
 	}
-	measured, pause := time.Now(), diskEvery
+	measured, pause := time.Now(), diskInterval
 	for {
 		select {
 		case <-service.Exited():
@@ -195,7 +195,7 @@ func (s *supervisor) await(ctx context.Context, service *stdio.Service, most tim
 				return "it wrote more files than its limit of " + Bytes(s.Limits.Disk)
 			}
 			measured = time.Now()
-			pause = max(diskEvery, diskShare*measured.Sub(began))
+			pause = max(diskInterval, diskShare*measured.Sub(began))
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && why == "" && code >= 0 { // as on a full disk
 		return fmt.Errorf("reading the report of the run: %w", err)
 	}
-	said := lastWords(service.Output())
+	said := lastError(service.Output())
 	switch {
 	case why != "":
 		r.Outcome, r.Problem = Stopped, why
@@ -295,8 +295,8 @@ func (r *Result) undecided() string {
 	return "nothing could be judged"
 }
 
-// lastWords returns the last error in the output of a run.
-func lastWords(output string) string {
+// lastError returns the last error in the output of a run.
+func lastError(output string) string {
 	const mark = "mcp-conform: "
 	said := ""
 	for line := range bytes.Lines([]byte(output)) {

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// examples is the folder of the examples for engines.
+// examples is the folder of the examples for schedulers.
 const examples = "../../docs/sweep"
 
 // documents returns the documents of an example.

@@ -296,15 +296,15 @@ func (l *list) complete(e *Entry, it *item, n *yaml.Node) error {
 	}
 	switch {
 	case it.Name == "":
-		return wrong("its folder, and its row in the table, have the name", "a server has no name")
+		return wrong("add a name, which its folder and its row in the table can have", "a server has no name")
 	case (len(it.Command) == 0) == (it.URL == ""):
-		return wrong("a command is started, and a URL is reached", "give it either a command or a url")
+		return wrong("give it a command that starts it, or the url at which it listens", "it needs either a command or a url")
 	case it.URL == "" && it.Start != "":
-		return wrong("add the url at which it listens then", "start starts a server with a url, and there is none")
+		return wrong("add the url at which the server listens once it is started", "start is given, but no url")
 	case it.URL != "" && it.Start == "" && (it.Cwd != "" || len(it.Env) > 0):
-		return wrong("leave them out, or add start", "cwd and env are for a server that is started")
+		return wrong("leave them out, or add start", "cwd or env is given, but nothing is started")
 	case it.URL == "" && it.Transport != "":
-		return wrong("leave transport out", "transport is for a server with a url")
+		return wrong("leave transport out: a command is reached over stdio", "transport is given, but no url")
 	}
 	for _, name := range it.Revision {
 		if _, err := spec.ParseRevision(name); err != nil {
@@ -321,13 +321,13 @@ func (l *list) complete(e *Entry, it *item, n *yaml.Node) error {
 	if it.MaxTime != "" {
 		d, err := time.ParseDuration(it.MaxTime)
 		if err != nil || d <= 0 {
-			return wrong("as in max-time: 5m", "max-time %q is not a duration", it.MaxTime)
+			return wrong("write for example max-time: 5m", "max-time %q is not a duration", it.MaxTime)
 		}
 		e.MaxTime = d
 	}
 	for _, variable := range it.Env {
 		if name, _, _ := strings.Cut(variable, "="); strings.TrimSpace(name) == "" {
-			return wrong("as in env: [API_KEY]", "env %q names no variable", variable)
+			return wrong("write for example env: [API_KEY]", "env %q names no variable", variable)
 		}
 	}
 	if it.Cwd != "" {

@@ -58,7 +58,7 @@ func Merge(out string, folders []string) (*Sweep, error) {
 		}
 	}
 	if len(w.Servers) != w.All {
-		return nil, usagef("judge all shards again with one", "the shards have %d of the %d servers of the list: they had different files for --weights", len(w.Servers), w.All)
+		return nil, usagef("judge all shards again with the same --weights file", "together the shards have only %d of the %d servers of the list, because their --weights files differed", len(w.Servers), w.All)
 	}
 	w.summarise()
 	if err := os.MkdirAll(filepath.Join(out, "servers"), 0o755); err != nil { //nolint:gosec // the results are for others to read
@@ -120,7 +120,7 @@ func checkParts(parts []part) error {
 			return usagef("judge the list with one number of shards", "%v and %v belong to different numbers of shards", first, p)
 		}
 		if names := p.pending(); len(names) > 0 {
-			return usagef("run it again: it goes on where it was", "%v is not finished: %s", p, listed(names, "server", "servers"))
+			return usagef("run it again; it continues where it stopped", "%v is not finished: %s", p, listed(names, "server", "servers"))
 		}
 	}
 	if first.Shard == nil {

@@ -134,7 +134,7 @@ func TestMergeRefuses(t *testing.T) {
 		}, "can't be used"},
 		"other weights": {func(dir string) ([]string, error) {
 			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"all": 6`, `"all": 7`)
-		}, "the shards have 6 of the 7 servers"},
+		}, "the shards have only 6 of the 7 servers"},
 		"missing results": {func(dir string) ([]string, error) {
 			return []string{dir}, os.RemoveAll(dir + "/shard-1-of-3/servers")
 		}, "the results of server "},

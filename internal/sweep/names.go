@@ -31,9 +31,9 @@ func folderOf(name string) (folder, wrong string) {
 	stem, _, _ := strings.Cut(name, ".")
 	switch {
 	case len(name) > maxName:
-		return "", fmt.Sprintf("it has %d characters, and at most %d fit", len(name), maxName)
+		return "", fmt.Sprintf("it has %d characters; at most %d are allowed", len(name), maxName)
 	case !safeName.MatchString(name):
-		return "", "a name has letters, digits, and . _ - + @ / or spaces between them"
+		return "", "a name may contain only letters, digits, and . _ - + @ / or spaces between them"
 	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
 		return "", "it ends with a dot or a space"
 	case slices.Contains(reserved, strings.ToLower(stem)):
@@ -50,7 +50,7 @@ func nameFolders(entries []Entry) error {
 		e := &entries[i]
 		folder, wrong := folderOf(e.Name)
 		if wrong != "" {
-			return usagef("give it another name: it names a folder and a row of the table", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
+			return usagef("give it another name, which its folder and its row of the table can have", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
 		}
 		other, double := taken[strings.ToLower(folder)]
 		switch {

@@ -133,7 +133,7 @@ func (p *pack) command() (argv, env []string, reason string) {
 	case p.Identifier == "" || strings.HasPrefix(p.Identifier, "-"):
 		return nil, nil, fmt.Sprintf("its identifier %q can't be used", p.Identifier)
 	case p.Transport.Type != "" && p.Transport.Type != "stdio":
-		return nil, nil, "it is started over " + p.Transport.Type + ", and a list of our own format can name its URL"
+		return nil, nil, "it is reached over " + p.Transport.Type + "; name its URL in a list of mcp-conform's own format"
 	case slices.ContainsFunc(p.RuntimeArguments, func(v variable) bool { return v.IsRequired }):
 		return nil, nil, "it requires arguments for its runtime"
 	}
@@ -178,7 +178,7 @@ func (p *pack) command() (argv, env []string, reason string) {
 		case ok:
 			env = append(env, v.Name+"="+value)
 		case v.IsRequired:
-			return nil, nil, "needs the variable " + v.Name + ", and a list of our own format can name it"
+			return nil, nil, "needs the variable " + v.Name + "; name it under env in a list of mcp-conform's own format"
 		}
 	}
 	return argv, env, ""

@@ -35,9 +35,9 @@ func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 // Folder returns the name of the shard's folder below that of the sweep.
 func (s Shard) Folder() string { return fmt.Sprintf("shard-%d-of-%d", s.Index, s.Count) }
 
-// engines are the variables in which engines say which task of how many a process is,
+// schedulers are the variables in which a scheduler says which of how many tasks a process is,
 // and the number of the first task. Slurm's tasks begin where the array says.
-var engines = []struct {
+var schedulers = []struct {
 	index, count, first string
 	begin               int
 }{
@@ -48,10 +48,10 @@ var engines = []struct {
 	{"CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL", "", 0},
 }
 
-// ShardFromEnvironment returns the shard that an engine asks for, and the variable that
-// names it. It returns the zero value if there is none, or one task only.
+// ShardFromEnvironment returns the shard that a scheduler asks for, and the variable that
+// names it. It returns the zero value if there is none, or only one task.
 func ShardFromEnvironment(lookup func(name string) string) (Shard, string, error) {
-	for _, e := range engines {
+	for _, e := range schedulers {
 		index, count := lookup(e.index), lookup(e.count)
 		if index == "" {
 			continue
