@@ -93,7 +93,7 @@ func (p *page) findings(r *verdict.Report) {
 	add := func(e *entry) *pageFinding {
 		f := newPageFinding(r, e, areas, len(p.Findings))
 		if budget > 0 {
-			budget -= f.tell(&e.Finding)
+			budget -= f.addConversation(&e.Finding)
 		} else if len(e.Evidence) > 0 {
 			f.Left = "The JSON report has the conversation; this page has no room for more of them."
 		}
@@ -204,8 +204,8 @@ func blockedIDs(r *verdict.Report, findings []string) []string {
 	return out
 }
 
-// tell adds the conversation to a finding, and returns its approximate size in bytes.
-func (f *pageFinding) tell(of *verdict.Finding) int {
+// addConversation adds the conversation to a finding, and returns its approximate size in bytes.
+func (f *pageFinding) addConversation(of *verdict.Finding) int {
 	events, left := around(of, pageEvents)
 	size, last := 0, -1
 	for i := range events {
