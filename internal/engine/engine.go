@@ -163,12 +163,14 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	defer s.limitTime(ctx)()
 	defer s.gate.drain()
 	p := newProber(s)
-	if err := p.probe(ctx); err != nil {
+	found, err := p.probe(ctx)
+	if err != nil {
 		return nil, err
 	}
 	offered := p.offer
+	open := newInventoryTaker(s, offered).take(ctx, found)
 	if reason := interrupted(ctx); reason != "" {
-		p.open.end(s)
+		open.end(s)
 		return nil, &NothingJudgedError{reason + " while the run probed which revisions the server speaks and what it offers"}
 	}
 	for _, text := range slices.Concat(offered.unknownNames(&s.o.Policy), offered.incompleteLists()) {
@@ -176,11 +178,11 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	}
 	planned := newPlanner(s, offered).plan(ctx)
 	if planned.isEmpty() {
-		p.open.end(s)
+		open.end(s)
 		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offered.revisions, ", "), s.transport())}
 	}
 	if planned.leavesOutAll() {
-		p.open.end(s)
+		open.end(s)
 		return nil, &SelectionError{"a quick run leaves out what is selected: its cases need servers of their own; leave --quick out"}
 	}
 	o.Progress.Begin(offered.displayName(o.Target), s.transport(), offered.revisions, planned.total())
@@ -192,7 +194,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	defer tree.Wait()
 	ctx, stop := s.watchServer(ctx, offered)
 	defer stop(nil)
-	x := newExecution(s, offered, planned, p.open)
+	x := newExecution(s, offered, planned, open)
 	defer x.showOutlook(ctx)()
 	c := newConfirmation(x)
 	x.runUnits(ctx, c.confirmEarly)

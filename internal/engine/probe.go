@@ -22,12 +22,11 @@ import (
 type prober struct {
 	s     *session
 	offer *offer
-	open  *openConversations
 }
 
 // newProber returns a prober that has sent nothing yet.
 func newProber(s *session) *prober {
-	return &prober{s: s, offer: &offer{over: s.transport()}, open: &openConversations{}}
+	return &prober{s: s, offer: &offer{over: s.transport()}}
 }
 
 // probed is the result of the opening request in one revision.
@@ -69,27 +68,27 @@ func (p *probed) hasWrongID() bool {
 	})
 }
 
-// probe finds out which revisions the server speaks, and takes an inventory in
-// each. Unless the user names revisions, the stateless one is judged if the server
+// probe finds out which revisions the server speaks, and returns the conversations
+// in them. Unless the user names revisions, the stateless one is judged if the server
 // lists it, alone or in addition to handshake revisions.
-func (r *prober) probe(ctx context.Context) error {
-	err := r.probeRevisions(ctx, r.s.o.wanted())
+func (r *prober) probe(ctx context.Context) (*probedConversations, error) {
+	found, err := r.probeRevisions(ctx, r.s.o.wanted())
 	if errors.Is(err, ErrStatelessOnly) && len(r.s.o.Revisions) == 0 {
 		r.s.gate.drain()
 		return r.probeRevisions(ctx, []spec.Revision{spec.V20260728})
 	}
-	return err
+	return found, err
 }
 
-func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) error {
+func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) (*probedConversations, error) {
 	pass := r.s.gate.enter(false, 0)
 	first, err := r.openFirst(ctx, wanted[0])
 	results := []*probed{first}
 	if err != nil {
-		r.closeAll(results)
+		r.s.endProbed(results)
 		pass.finishWork()
 		pass.leave()
-		return err
+		return nil, err
 	}
 	if first.hasWrongID() || first.misdirected || first.failed || first.protected {
 		return r.settleProbe(ctx, pass, results)
@@ -208,7 +207,7 @@ func (r *prober) openOne(ctx context.Context, rev spec.Revision, start time.Dura
 // response, it starts two servers at once again: if that fails again, servers
 // run one at a time from then on; otherwise they run concurrently.
 func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
-	r.closeAll(results)
+	r.s.endProbed(results)
 	tried := r.s.sharesProcess() // a shared process has no second copy
 	var why string
 	for i, p := range results {
@@ -221,7 +220,7 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 			why = r.whyNoSecondCopy(ctx, results[i])
 			r.s.gate.isSingle = why != ""
 		}
-		r.closeAll(results[i : i+1])
+		r.s.endProbed(results[i : i+1])
 	}
 	if r.s.gate.isSingle {
 		r.s.notice("a second copy of the server " + why + ", so one runs at a time")
@@ -235,7 +234,7 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 		wg.Go(func() {
 			again := r.openOne(ctx, p.revision, r.s.o.StartTimeout, nil)
 			if !again.isSpoken() {
-				r.closeAll([]*probed{again})
+				r.s.endProbed([]*probed{again})
 				return
 			}
 			results[i] = again
@@ -249,7 +248,7 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 // "". The text follows the words "a second copy of the server".
 func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 	second := r.openOne(ctx, first.revision, r.s.patience(), nil)
-	r.closeAll([]*probed{second})
+	r.s.endProbed([]*probed{second})
 	switch {
 	case ctx.Err() != nil:
 		return ""
@@ -283,14 +282,4 @@ func (p *probed) reason() string {
 	default:
 		return "the server answered " + opening + " with " + suite.Describe(p.reply)
 	}
-}
-
-func (r *prober) closeAll(results []*probed) {
-	var wg sync.WaitGroup
-	for _, p := range results {
-		if p.conv != nil {
-			wg.Go(func() { r.s.end(p.conv, probeOccasion, false) })
-		}
-	}
-	wg.Wait()
 }

@@ -19,7 +19,7 @@ func Reach(ctx context.Context, o Options) error {
 	defer r.s.gate.drain()
 	pass := r.s.gate.enter(false, 0)
 	first, err := r.openFirst(ctx, o.wanted()[0])
-	r.closeAll([]*probed{first})
+	r.s.endProbed([]*probed{first})
 	pass.finishWork()
 	pass.leave()
 	return err
@@ -31,10 +31,11 @@ func Unspoken(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))
 	defer r.s.gate.drain()
-	if err := r.probe(ctx); err != nil {
+	found, err := r.probe(ctx)
+	if err != nil {
 		return err
 	}
-	r.open.end(r.s)
+	newInventoryTaker(r.s, r.offer).take(ctx, found).end(r.s)
 	if r.offer.handshakeFails != "" {
 		return &UnreachableError{Reason: r.offer.handshakeFails, Advice: "mcp-conform run judges the attempt"}
 	}

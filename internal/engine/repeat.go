@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/discount"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -77,39 +76,4 @@ func (r *execution) reportDone(u *unit, c *suite.Case) {
 		return
 	}
 	r.tally.done(r.s.o.Progress, c.Area(), r.s.time.Err() != nil)
-}
-
-// retakeInventories takes the inventories again, each on its own process, if
-// the shared process exited while they were taken: one of them alone may have
-// caused that.
-func (r *prober) retakeInventories(ctx context.Context) {
-	sharer, ok := r.s.o.Dialer.(transport.Sharer)
-	if !ok || !r.haveAllEnded() {
-		return
-	}
-	for rev := range r.open.byRevision {
-		d, stop := sharer.Fresh()
-		conv, err := r.s.dialWith(ctx, d, r.s.o.clientOptions(rev))
-		if err != nil {
-			stop()
-			continue
-		}
-		if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
-			delete(r.offer.unresponsive, rev)
-			r.offer.inventories[rev] = inventory.Take(ctx, conv, r.s.o.Policy)
-		}
-		r.s.end(conv, probeOccasion, false)
-		stop()
-	}
-}
-
-// haveAllEnded reports whether there are shared conversations and all of them
-// have ended.
-func (r *prober) haveAllEnded() bool {
-	for _, s := range r.open.byRevision {
-		if s.conv == nil || s.conv.Alive() {
-			return false
-		}
-	}
-	return len(r.open.byRevision) > 0
 }

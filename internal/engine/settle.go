@@ -5,44 +5,24 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// settleProbe decides which revisions are judged, and takes their inventories. Their
-// conversations continue as the shared ones.
-func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) error {
+// settleProbe decides which revisions are judged, and returns their conversations. It returns nil if
+// the server speaks none, and how it refuses or fails is judged.
+func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) (*probedConversations, error) {
 	r.decideRevisions(results)
 	if len(r.offer.revisions) == 0 {
 		defer pass.leave()
 		defer pass.finishWork()
-		defer r.closeAll(results)
-		return r.settleUnspoken(ctx, results)
+		defer r.s.endProbed(results)
+		return nil, r.settleUnspoken(ctx, results)
 	}
-	r.offer.inventories = map[spec.Revision]*inventory.Inventory{}
-	r.open.byRevision = map[spec.Revision]*sharedConversation{}
-	r.offer.unresponsive = map[spec.Revision]string{}
 	r.detectMixing(ctx, results)
-	if r.s.gate.isSingle {
-		r.closeAll(results)
-		pass.finishWork()
-		pass.leave()
-		r.takeInventoriesAlone(ctx)
-		return nil
-	}
-	r.takeInventories(ctx, results)
-	r.retakeInventories(ctx)
-	r.closeAll(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return r.offer.inventories[p.revision] != nil }))
-	pass.finishWork()
-	pass.markLongRunning()
-	r.open.pass = pass
-	r.offer.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
-	r.s.gate.setMaxAlive(maxAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
-	r.learnRoles()
-	return nil
+	return &probedConversations{pass, results}, nil
 }
 
 // decideRevisions divides the probed revisions into those that the server speaks and the others.
@@ -84,33 +64,6 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 	return nil
 }
 
-// takeInventories takes the inventories in the conversations of the probe, all at the same time.
-// An unresponsive server has an empty one.
-func (r *prober) takeInventories(ctx context.Context, results []*probed) {
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	for _, p := range results {
-		if !p.isSpoken() {
-			continue
-		}
-		wg.Go(func() {
-			why := whyUnresponsive(ctx, p.conv)
-			offered := inventory.Empty()
-			if why == "" {
-				offered = inventory.Take(ctx, p.conv, r.s.o.Policy)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if why != "" {
-				r.offer.unresponsive[p.revision] = why
-			}
-			r.offer.inventories[p.revision] = offered
-			r.open.byRevision[p.revision] = &sharedConversation{conv: p.conv}
-		})
-	}
-	wg.Wait()
-}
-
 // blockHandshake judges the attempt in one revision, because no handshake succeeds.
 func (r *prober) blockHandshake(rev spec.Revision, why string) {
 	r.offer.handshakeFails = why
@@ -129,22 +82,4 @@ func (r *prober) otherTransportReason(results []*probed) string {
 		}
 	}
 	return ""
-}
-
-// takeInventoriesAlone takes the inventories one server at a time.
-func (r *prober) takeInventoriesAlone(ctx context.Context) {
-	for _, rev := range r.offer.revisions {
-		pass := r.s.gate.enter(true, 0)
-		offered := inventory.Empty()
-		if conv, err := r.s.dial(ctx, r.s.o.clientOptions(rev)); err == nil {
-			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
-				offered = inventory.Take(ctx, conv, r.s.o.Policy)
-			}
-			r.s.end(conv, probeOccasion, false)
-		}
-		r.offer.inventories[rev] = offered
-		r.open.byRevision[rev] = &sharedConversation{}
-		pass.finishWork()
-		pass.leave()
-	}
 }

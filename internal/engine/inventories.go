@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/locks"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// probedConversations are what the probe hands on: a conversation in each revision that the server
+// speaks, the other results, and the pass of all of them.
+type probedConversations struct {
+	pass    *pass
+	results []*probed
+}
+
+// An inventoryTaker takes the inventories of a server, in the conversations that the probe has
+// opened.
+type inventoryTaker struct {
+	s     *session
+	offer *offer // gets the inventories
+	open  *openConversations
+}
+
+func newInventoryTaker(s *session, o *offer) *inventoryTaker {
+	return &inventoryTaker{s: s, offer: o, open: &openConversations{}}
+}
+
+// take takes an inventory in each revision, and returns the conversations that stay open, in which
+// cases go on. None is open if found is nil, or servers run one at a time.
+func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *openConversations {
+	if found == nil {
+		return r.open
+	}
+	pass, results := found.pass, found.results
+	r.offer.inventories = map[spec.Revision]*inventory.Inventory{}
+	r.open.byRevision = map[spec.Revision]*sharedConversation{}
+	r.offer.unresponsive = map[spec.Revision]string{}
+	if r.s.gate.isSingle {
+		r.s.endProbed(results)
+		pass.finishWork()
+		pass.leave()
+		r.takeAlone(ctx)
+		return r.open
+	}
+	r.takeTogether(ctx, results)
+	r.retake(ctx)
+	r.s.endProbed(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return r.offer.inventories[p.revision] != nil }))
+	pass.finishWork()
+	pass.markLongRunning()
+	r.open.pass = pass
+	r.offer.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
+	r.s.gate.setMaxAlive(maxAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
+	r.learnRoles()
+	return r.open
+}
+
+// endProbed ends the conversations of the results.
+func (r *session) endProbed(results []*probed) {
+	var wg sync.WaitGroup
+	for _, p := range results {
+		if p.conv != nil {
+			wg.Go(func() { r.end(p.conv, probeOccasion, false) })
+		}
+	}
+	wg.Wait()
+}
+
+// takeTogether takes the inventories in the conversations of the probe, all at the same time.
+// An unresponsive server has an empty one.
+func (r *inventoryTaker) takeTogether(ctx context.Context, results []*probed) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for _, p := range results {
+		if !p.isSpoken() {
+			continue
+		}
+		wg.Go(func() {
+			why := whyUnresponsive(ctx, p.conv)
+			offered := inventory.Empty()
+			if why == "" {
+				offered = inventory.Take(ctx, p.conv, r.s.o.Policy)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if why != "" {
+				r.offer.unresponsive[p.revision] = why
+			}
+			r.offer.inventories[p.revision] = offered
+			r.open.byRevision[p.revision] = &sharedConversation{conv: p.conv}
+		})
+	}
+	wg.Wait()
+}
+
+// takeAlone takes the inventories one server at a time.
+func (r *inventoryTaker) takeAlone(ctx context.Context) {
+	for _, rev := range r.offer.revisions {
+		pass := r.s.gate.enter(true, 0)
+		offered := inventory.Empty()
+		if conv, err := r.s.dial(ctx, r.s.o.clientOptions(rev)); err == nil {
+			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
+				offered = inventory.Take(ctx, conv, r.s.o.Policy)
+			}
+			r.s.end(conv, probeOccasion, false)
+		}
+		r.offer.inventories[rev] = offered
+		r.open.byRevision[rev] = &sharedConversation{}
+		pass.finishWork()
+		pass.leave()
+	}
+}
+
+// retake takes the inventories again, each on its own process, if
+// the shared process exited while they were taken: one of them alone may have
+// caused that.
+func (r *inventoryTaker) retake(ctx context.Context) {
+	sharer, ok := r.s.o.Dialer.(transport.Sharer)
+	if !ok || !r.haveAllEnded() {
+		return
+	}
+	for rev := range r.open.byRevision {
+		d, stop := sharer.Fresh()
+		conv, err := r.s.dialWith(ctx, d, r.s.o.clientOptions(rev))
+		if err != nil {
+			stop()
+			continue
+		}
+		if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
+			delete(r.offer.unresponsive, rev)
+			r.offer.inventories[rev] = inventory.Take(ctx, conv, r.s.o.Policy)
+		}
+		r.s.end(conv, probeOccasion, false)
+		stop()
+	}
+}
+
+// haveAllEnded reports whether there are shared conversations and all of them
+// have ended.
+func (r *inventoryTaker) haveAllEnded() bool {
+	for _, s := range r.open.byRevision {
+		if s.conv == nil || s.conv.Alive() {
+			return false
+		}
+	}
+	return len(r.open.byRevision) > 0
+}
+
+// learnRoles sets how the inventories learn which roles unknown tools can play.
+// The tools are called once, when a case first needs a role for which no tool is
+// known, in the newest revision of each era: tools request input differently in
+// each era.
+func (r *inventoryTaker) learnRoles() {
+	if r.s.gate.isSingle {
+		return // servers run one at a time, so one more start would take too long
+	}
+	for _, era := range []spec.Era{spec.Handshake, spec.Stateless} {
+		revisions := spec.InEra(era, r.offer.revisions)
+		if len(revisions) == 0 {
+			continue
+		}
+		var learned []inventory.Learned
+		once := locks.NewOnce()
+		for _, rev := range revisions {
+			r.offer.inventories[rev].LearnBy(func() []inventory.Learned {
+				once.Do(func() { learned = r.learnRolesIn(slices.Max(revisions)) })
+				return learned
+			})
+		}
+	}
+}
+
+// learnRolesIn makes the calls on a separate server, if one can be started, so
+// that what they change does not affect other conversations.
+func (r *inventoryTaker) learnRolesIn(rev spec.Revision) []inventory.Learned {
+	dialer := r.s.o.Dialer
+	if sharer, ok := dialer.(transport.Sharer); ok && !sharer.Single() {
+		fresh, stop := sharer.Fresh()
+		defer stop()
+		dialer = fresh
+	}
+	conv, err := r.s.dialWith(r.s.time, dialer, r.s.o.clientOptions(rev))
+	if err != nil {
+		return nil
+	}
+	defer conv.Record.Release()
+	defer r.s.end(conv, probeOccasion, false)
+	if conv.Handshake(r.s.time) != nil || whyUnresponsive(r.s.time, conv) != "" {
+		return nil
+	}
+	return r.offer.inventories[rev].Learn(r.s.time, conv)
+}
