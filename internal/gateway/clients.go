@@ -66,10 +66,10 @@ func clients(ctx context.Context, v *visit) (any, error) {
 
 // bothHeld has both clients call a tool, and waits until the upstream holds both calls.
 func bothHeld(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
-	if one, err = v.held(ctx, v.mark+suffix, sharedToken); err != nil {
+	if one, err = v.holdCall(ctx, v.mark+suffix, sharedToken); err != nil {
 		return nil, nil, err
 	}
-	if two, err = other.held(ctx, other.mark+suffix, sharedToken); err != nil {
+	if two, err = other.holdCall(ctx, other.mark+suffix, sharedToken); err != nil {
 		one.end()
 		return nil, nil, errors.New("a call of a second client, while one of the first runs: " + err.Error())
 	}

@@ -24,7 +24,7 @@ func listChanged(ctx context.Context, v *visit) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := v.called(ctx, "trigger-list-changed", map[string]any{"list": list}, nil); err != nil {
+		if _, err := v.callTool(ctx, "trigger-list-changed", map[string]any{"list": list}, nil); err != nil {
 			return nil, err
 		}
 		_ = v.Quiet(ctx)
@@ -46,7 +46,7 @@ func subscriptions(ctx context.Context, v *visit) (any, error) {
 	if _, err := v.result(ctx, spec.MethodResourcesRead, resource); err != nil {
 		return nil, err
 	}
-	if _, err := v.called(ctx, "update-resource", map[string]any{"text": v.mark}, nil); err != nil {
+	if _, err := v.callTool(ctx, "update-resource", map[string]any{"text": v.mark}, nil); err != nil {
 		return nil, err
 	}
 	_ = v.Quiet(ctx)
@@ -63,7 +63,7 @@ func logging(ctx context.Context, v *visit) (any, error) {
 	if _, err := v.result(ctx, spec.MethodSetLevel, map[string]any{"level": "warning"}); err != nil {
 		return nil, err
 	}
-	if _, err := v.called(ctx, "log", map[string]any{"text": v.mark}, nil); err != nil {
+	if _, err := v.callTool(ctx, "log", map[string]any{"text": v.mark}, nil); err != nil {
 		return nil, err
 	}
 	_ = v.Quiet(ctx)

@@ -230,11 +230,11 @@ func TestCompareSharedState(t *testing.T) {
 	}
 	defer v.Close()
 	for _, list := range []string{"tools", "prompts", "resources"} {
-		if _, err := v.called(t.Context(), "trigger-list-changed", map[string]any{"list": list}, nil); err != nil {
+		if _, err := v.callTool(t.Context(), "trigger-list-changed", map[string]any{"list": list}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := v.called(t.Context(), "update-resource", map[string]any{"text": "changed before"}, nil); err != nil {
+	if _, err := v.callTool(t.Context(), "update-resource", map[string]any{"text": "changed before"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	g := Compare(t.Context(), o)

@@ -28,10 +28,10 @@ func probes() []probe {
 		{"capabilities", "the capabilities that are declared", false, "basic/lifecycle#capability-negotiation", "", capabilities},
 		{"server-info", "serverInfo and instructions", true, "", "", serverInfo},
 		{"tool-names", "the names of tools and prompts", true, "", "tools", toolNames},
-		{"tools", "the entries of tools", false, "server/tools#listing-tools", "tools", named("tools")},
-		{"prompts", "the entries of prompts", false, "server/prompts#listing-prompts", "prompts", named("prompts")},
-		{"resources", "the entries of resources", false, "server/resources#listing-resources", "resources", listed(spec.MethodResourcesList, "resources", "uri")},
-		{"templates", "the entries of resource templates", false, "server/resources#resource-templates", "resources", listed(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate")},
+		{"tools", "the entries of tools", false, "server/tools#listing-tools", "tools", entriesByName("tools")},
+		{"prompts", "the entries of prompts", false, "server/prompts#listing-prompts", "prompts", entriesByName("prompts")},
+		{"resources", "the entries of resources", false, "server/resources#listing-resources", "resources", listEntries(spec.MethodResourcesList, "resources", "uri")},
+		{"templates", "the entries of resource templates", false, "server/resources#resource-templates", "resources", listEntries(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate")},
 		{"results", "the results of tools, prompts and resources", false, "server/tools#calling-tools", "", results},
 		{"errors", "the codes of errors", false, "basic/index#error-responses", "", errorCodes},
 		{"request-meta", "_meta of requests, as the server gets it", false, "basic/index#_meta", "", requestMeta},
@@ -86,8 +86,8 @@ func toolNames(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
-// named compares the entries of a list under the names that the upstream gives them.
-func named(list string) func(context.Context, *visit) (any, error) {
+// entriesByName compares the entries of a list under the names that the upstream gives them.
+func entriesByName(list string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.list(ctx, nameLists[list], list, "name")
 		out := map[string]any{}
@@ -101,7 +101,7 @@ func named(list string) func(context.Context, *visit) (any, error) {
 	}
 }
 
-func listed(method, member, key string) func(context.Context, *visit) (any, error) {
+func listEntries(method, member, key string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.list(ctx, method, member, key)
 		// The size of the first depends on whether the client's roots have arrived. In 2026-07-28 all
@@ -127,7 +127,7 @@ func results(ctx context.Context, v *visit) (any, error) {
 	for tool, arguments := range map[string]map[string]any{
 		"echo": {"text": "Grüße, 世界 🙂\u2028\"\\"}, "add": {"a": 0.1, "b": 2e10}, "content": nil, "fail": nil, "show-meta": nil,
 	} {
-		value, err := v.called(ctx, tool, arguments, nil)
+		value, err := v.callTool(ctx, tool, arguments, nil)
 		note(tool, value, err)
 	}
 	for _, prompt := range []string{"hello", "everything"} {
@@ -183,7 +183,7 @@ func errorCodes(ctx context.Context, v *visit) (any, error) {
 
 func requestMeta(ctx context.Context, v *visit) (any, error) {
 	const key = "example.com/trace"
-	_, err := v.called(ctx, "show-meta", nil, map[string]any{key: map[string]any{"id": v.mark}, "progressToken": 7})
+	_, err := v.callTool(ctx, "show-meta", nil, map[string]any{key: map[string]any{"id": v.mark}, "progressToken": 7})
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func progress(ctx context.Context, v *visit) (any, error) {
 }
 
 func streaming(ctx context.Context, v *visit) (any, error) {
-	call, err := v.held(ctx, v.mark, v.mark)
+	call, err := v.holdCall(ctx, v.mark, v.mark)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func streaming(ctx context.Context, v *visit) (any, error) {
 }
 
 func cancellation(ctx context.Context, v *visit) (any, error) {
-	call, err := v.held(ctx, v.mark, v.mark)
+	call, err := v.holdCall(ctx, v.mark, v.mark)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ func cancellation(ctx context.Context, v *visit) (any, error) {
 func serverRequests(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	for _, tool := range []string{"ask-ping", "ask-roots", "ask-sampling", "ask-elicitation"} {
-		value, err := v.called(ctx, tool, nil, nil)
+		value, err := v.callTool(ctx, tool, nil, nil)
 		if missing := (*notOfferedError)(nil); errors.As(err, &missing) {
 			value = notOffered{}
 		} else if err != nil {
@@ -286,7 +286,7 @@ func serverRequests(ctx context.Context, v *visit) (any, error) {
 
 func size(ctx context.Context, v *visit) (any, error) {
 	long := strings.Repeat("0123456789abcdef", 1<<16)
-	result, err := v.called(ctx, "echo", map[string]any{"text": long}, nil)
+	result, err := v.callTool(ctx, "echo", map[string]any{"text": long}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +343,7 @@ func sessions(ctx context.Context, v *visit) (any, error) {
 	}
 	defer other.Close()
 	for i, c := range []*visit{v, other} {
-		if _, err := c.called(ctx, "echo", map[string]any{"text": fmt.Sprintf("%s-%d", v.mark, i)}, nil); err != nil {
+		if _, err := c.callTool(ctx, "echo", map[string]any{"text": fmt.Sprintf("%s-%d", v.mark, i)}, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -180,8 +180,8 @@ func (v *visit) call(ctx context.Context, tool string, arguments, meta map[strin
 	return params, err
 }
 
-// called returns the result of a call of a tool.
-func (v *visit) called(ctx context.Context, tool string, arguments, meta map[string]any) (any, error) {
+// callTool returns the result of a call of a tool.
+func (v *visit) callTool(ctx context.Context, tool string, arguments, meta map[string]any) (any, error) {
 	params, err := v.call(ctx, tool, arguments, meta)
 	if err != nil {
 		return nil, err
@@ -198,8 +198,8 @@ type heldCall struct {
 	sent  chan error // the result of sending it
 }
 
-// held makes a call that the upstream holds open under the mark, and waits until it has arrived there.
-func (v *visit) held(ctx context.Context, mark, progressToken string) (*heldCall, error) {
+// holdCall makes a call that the upstream holds open under the mark, and waits until it has arrived there.
+func (v *visit) holdCall(ctx context.Context, mark, progressToken string) (*heldCall, error) {
 	params, err := v.call(ctx, "echo", map[string]any{"text": holdPrefix + mark}, map[string]any{"progressToken": progressToken})
 	if err != nil {
 		return nil, err

@@ -108,12 +108,12 @@ func (r *run) session(ctx context.Context, sign string, requests int, pace *pace
 	o.Answer = answers.Answer
 	c, err := client.Open(ctx, r.Dialer, o)
 	if err != nil {
-		r.fails("no connection: " + err.Error())
+		r.noteFailure("no connection: " + err.Error())
 		return
 	}
 	r.sessions.Add(1)
 	if err := c.Handshake(ctx); err != nil {
-		r.fails("the handshake failed: " + err.Error())
+		r.noteFailure("the handshake failed: " + err.Error())
 	} else {
 		r.sendRequests(ctx, c, sign, requests, pace)
 	}
@@ -128,7 +128,7 @@ func (r *run) sendRequests(ctx context.Context, c *client.Conversation, sign str
 		pace.wait(ctx, task.requests)
 		began := time.Now()
 		if complaint := task.do(ctx, c, sign); complaint != "" {
-			r.fails(task.name + ": " + complaint)
+			r.noteFailure(task.name + ": " + complaint)
 		}
 		made += task.requests
 		r.requests.Add(int64(task.requests))
@@ -147,19 +147,19 @@ func (r *run) sendRequests(ctx context.Context, c *client.Conversation, sign str
 func (r *run) judge(c *client.Conversation, sign string) {
 	events := c.Record.From(0)
 	if foreign := foreignMessage(events, sign); foreign != "" {
-		r.fails("a session received a message of another session: " + foreign)
+		r.noteFailure("a session received a message of another session: " + foreign)
 	}
 	for _, result := range rules.Judge(r.rules, events, c.Revision(), r.Dialer.Transport()) {
 		q := spec.Requirements().Lookup(result.Requirement)
 		for _, d := range result.Deviations {
 			if d.Outcome(q, c.Revision()) > verdict.Note {
-				r.fails(d.Requirement + ": " + d.Summary)
+				r.noteFailure(d.Requirement + ": " + d.Summary)
 			}
 		}
 	}
 }
 
-func (r *run) fails(complaint string) {
+func (r *run) noteFailure(complaint string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.wrong[complaint]++

@@ -23,22 +23,22 @@ type task struct {
 // results contain the sign (a unique string) of their session, so that a result
 // in the wrong session is detected.
 var tasks = []task{
-	asks(spec.MethodPing, nil),
-	asks(spec.MethodToolsList, nil),
-	calls("echo", func(sign string) map[string]any { return map[string]any{"text": sign} }, true),
-	asks(spec.MethodResourcesRead, map[string]any{"uri": "demo://text/hello"}),
-	calls("slow", func(string) map[string]any { return map[string]any{"durationMs": 4, "steps": 2} }, false),
-	asks(spec.MethodPromptsList, nil),
-	calls("add", func(string) map[string]any { return map[string]any{"a": 1, "b": 2} }, false),
+	requestTask(spec.MethodPing, nil),
+	requestTask(spec.MethodToolsList, nil),
+	callTask("echo", func(sign string) map[string]any { return map[string]any{"text": sign} }, true),
+	requestTask(spec.MethodResourcesRead, map[string]any{"uri": "demo://text/hello"}),
+	callTask("slow", func(string) map[string]any { return map[string]any{"durationMs": 4, "steps": 2} }, false),
+	requestTask(spec.MethodPromptsList, nil),
+	callTask("add", func(string) map[string]any { return map[string]any{"a": 1, "b": 2} }, false),
 	{"a subscription", 2, func(ctx context.Context, c *client.Conversation, sign string) string {
 		note := map[string]any{"uri": "demo://note"}
-		if text := complain(c.Do(ctx, spec.MethodResourcesSubscribe, note)); text != "" {
+		if text := complaintAbout(c.Do(ctx, spec.MethodResourcesSubscribe, note)); text != "" {
 			return text
 		}
-		return complain(c.Do(ctx, spec.MethodToolsCall, map[string]any{"name": "update-resource", "arguments": map[string]any{"text": sign}}))
+		return complaintAbout(c.Do(ctx, spec.MethodToolsCall, map[string]any{"name": "update-resource", "arguments": map[string]any{"text": sign}}))
 	}},
-	calls("ask-sampling", func(string) map[string]any { return map[string]any{"prompt": "Say a word."} }, true),
-	asks(spec.MethodResourcesList, nil),
+	callTask("ask-sampling", func(string) map[string]any { return map[string]any{"prompt": "Say a word."} }, true),
+	requestTask(spec.MethodResourcesList, nil),
 	{"a cancellation", 2, func(ctx context.Context, c *client.Conversation, sign string) string {
 		id := c.NewID()
 		if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, called("slow", map[string]any{"durationMs": 2000}, sign))); err != nil {
@@ -47,23 +47,23 @@ var tasks = []task{
 		if err := c.Cancel(ctx, id, "no more"); err != nil {
 			return err.Error()
 		}
-		return complain(c.Do(ctx, spec.MethodPing, nil))
+		return complaintAbout(c.Do(ctx, spec.MethodPing, nil))
 	}},
-	calls("log", func(sign string) map[string]any { return map[string]any{"level": "error", "text": sign} }, false),
+	callTask("log", func(sign string) map[string]any { return map[string]any{"level": "error", "text": sign} }, false),
 }
 
-func asks(method string, params map[string]any) task {
+func requestTask(method string, params map[string]any) task {
 	return task{method, 1, func(ctx context.Context, c *client.Conversation, _ string) string {
-		return complain(c.Do(ctx, method, params))
+		return complaintAbout(c.Do(ctx, method, params))
 	}}
 }
 
-// calls returns a task that calls a tool. If returns is set, the result
+// callTask returns a task that calls a tool. If returns is set, the result
 // contains the sign.
-func calls(tool string, arguments func(sign string) map[string]any, returns bool) task {
+func callTask(tool string, arguments func(sign string) map[string]any, returns bool) task {
 	return task{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
 		r := c.Do(ctx, spec.MethodToolsCall, called(tool, arguments(sign), sign))
-		if text := complain(r); text != "" {
+		if text := complaintAbout(r); text != "" {
 			return text
 		}
 		if returns && !strings.Contains(string(r.Message.Result()), sign) {
@@ -77,7 +77,7 @@ func called(tool string, arguments map[string]any, sign string) map[string]any {
 	return map[string]any{"name": tool, "arguments": arguments, "_meta": map[string]any{"progressToken": sign + tool}}
 }
 
-func complain(r *client.Reply) string {
+func complaintAbout(r *client.Reply) string {
 	switch {
 	case r.Err != nil:
 		return r.Err.Error()

@@ -69,7 +69,7 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 		if err != nil {
 			return nil, err
 		}
-		if round == maxRounds || !s.widen(ctx, token) {
+		if round == maxRounds || !s.addMissingScopes(ctx, token) {
 			return s.loginWith(f.client, token), nil
 		}
 	}
@@ -89,10 +89,10 @@ func (s *Server) canAuthorize() error {
 	return nil
 }
 
-// asked returns the scopes to ask for: those that the server names, and the one for refresh tokens
+// scopesToRequest returns the scopes to ask for: those that the server names, and the one for refresh tokens
 // if the authorization server has it. If the server names none, the authorization server chooses
 // (MCP, basic/authorization#scope-selection-strategy).
-func (s *Server) asked() []string {
+func (s *Server) scopesToRequest() []string {
 	if s.offline && len(s.Scopes) > 0 && !slices.Contains(s.Scopes, offlineAccess) {
 		return append(slices.Clone(s.Scopes), offlineAccess)
 	}
@@ -127,7 +127,7 @@ func (f *flow) isOwn(q url.Values) bool {
 func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	s := f.server
 	c := oauth2.Config{
-		ClientID: f.client.ID, ClientSecret: f.client.Secret, RedirectURL: f.redirect, Scopes: s.asked(),
+		ClientID: f.client.ID, ClientSecret: f.client.Secret, RedirectURL: f.redirect, Scopes: s.scopesToRequest(),
 		Endpoint: oauth2.Endpoint{AuthURL: s.AuthorizationURL, TokenURL: s.TokenURL, AuthStyle: s.style(f.client)},
 	}
 	state, verifier, resource := rand.Text(), oauth2.GenerateVerifier(), oauth2.SetAuthURLParam("resource", s.ID)

@@ -161,12 +161,12 @@ func (s *Server) readMetadata(ctx context.Context, r *reader, places []*url.URL)
 	if strings.TrimSuffix(m.Issuer, "/") != strings.TrimSuffix(s.Issuer, "/") {
 		return &Error{fmt.Sprintf("the metadata of the authorization server %s is that of %s", s.Issuer, m.Issuer), "a client must refuse that (RFC 8414, section 3.3): use the same issuer in both"}
 	}
-	return s.take(&m)
+	return s.useMetadata(&m)
 }
 
-// take copies the values of a metadata document. It rejects endpoints without https, because secrets
+// useMetadata copies the values of a metadata document. It rejects endpoints without https, because secrets
 // are sent to them.
-func (s *Server) take(m *metadata) error {
+func (s *Server) useMetadata(m *metadata) error {
 	for _, endpoint := range []struct{ name, url string }{
 		{"token", m.TokenURL}, {"authorization", m.AuthorizationURL}, {"registration", m.RegistrationURL}, {"revocation", m.RevocationURL},
 	} {
@@ -206,7 +206,7 @@ func (s *Server) readRoot(ctx context.Context, r *reader, asks bool) bool {
 	}
 	m := &metadata{Issuer: s.Issuer, AuthorizationURL: s.Issuer + "/authorize", TokenURL: s.Issuer + "/token", RegistrationURL: s.Issuer + "/register"}
 	s.undescribed = true
-	return s.take(m) == nil && r.exists(ctx, root.JoinPath("authorize"))
+	return s.useMetadata(m) == nil && r.exists(ctx, root.JoinPath("authorize"))
 }
 
 // A reader reads documents that the server at a URL names.

@@ -57,7 +57,7 @@ func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.T
 		if err != nil {
 			return nil, nil, s.refused(ctx, err, client, "check the id and the secret, and that this client may use client credentials")
 		}
-		if round == maxRounds || !s.widen(ctx, token) {
+		if round == maxRounds || !s.addMissingScopes(ctx, token) {
 			return source, token, nil
 		}
 	}
@@ -80,8 +80,8 @@ func (s *Server) credentials(ctx context.Context, client Client) oauth2.TokenSou
 // maxRounds limits how often a token is requested because the server demands further scopes.
 const maxRounds = 3
 
-// widen adds the scopes that the token lacks to those to request. It returns false if there are none.
-func (s *Server) widen(ctx context.Context, token *oauth2.Token) bool {
+// addMissingScopes adds the scopes that the token lacks to those to request. It returns false if there are none.
+func (s *Server) addMissingScopes(ctx context.Context, token *oauth2.Token) bool {
 	return s.AddScopes(s.Missing(ctx, token.AccessToken))
 }
 

@@ -26,7 +26,7 @@ func (s *Server) clientFor(ctx context.Context, given Client, redirect string) (
 	case s.RegistrationURL == "":
 		return Client{}, &Error{fmt.Sprintf("the authorization server %s does not support dynamic client registration", s.Issuer), advice}
 	}
-	client, err := s.register(ctx, redirect, strings.Join(s.asked(), " "))
+	client, err := s.register(ctx, redirect, strings.Join(s.scopesToRequest(), " "))
 	if errors.Is(err, errMetadata) {
 		// Some authorization servers refuse scopes at registration that they grant for a resource.
 		client, err = s.register(ctx, redirect, "")

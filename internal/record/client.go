@@ -40,14 +40,14 @@ func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
 			delete(c.sentIn, e.Exchange)
 		case transcript.Sent:
 			c.unsure = c.joined || c.without[e.Exchange]
-			c.sent(e)
-			c.posted(e)
+			c.checkSent(e)
+			c.checkPost(e)
 		case transcript.Received:
 			for i := range e.Messages() {
 				if m := &e.Frame.Messages[i]; m.Kind == wire.Request {
 					c.requests[m.ID.Key()]++
 				} else if m.Kind == wire.Response {
-					c.received(m)
+					c.noteResponse(m)
 				}
 			}
 		}
@@ -91,8 +91,8 @@ func (c *client) add(e *transcript.Event, section, format string, args ...any) {
 	}
 }
 
-// sent adds the mistakes in a frame that the client sent.
-func (c *client) sent(e *transcript.Event) {
+// checkSent adds the mistakes in a frame that the client sent.
+func (c *client) checkSent(e *transcript.Event) {
 	for _, p := range e.Frame.Problems {
 		if p.Kind != wire.Empty {
 			what := "line"
@@ -164,8 +164,8 @@ func (c *client) uninitialized(e *transcript.Event, id string) {
 	c.initialized = true // report it only once
 }
 
-// received updates the state after a response of the server.
-func (c *client) received(m *wire.Message) {
+// noteResponse updates the state after a response of the server.
+func (c *client) noteResponse(m *wire.Message) {
 	if m.ID.Key() == c.opening && !c.opened {
 		c.opened = true
 		if version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion")); spec.Revision(version).Published() {

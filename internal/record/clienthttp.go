@@ -52,8 +52,8 @@ func accepts(h *transcript.Head, media string) bool {
 	})
 }
 
-// posted adds the mistakes in a Streamable HTTP POST and its messages.
-func (c *client) posted(e *transcript.Event) {
+// checkPost adds the mistakes in a Streamable HTTP POST and its messages.
+func (c *client) checkPost(e *transcript.Event) {
 	head := c.heads[e.Exchange]
 	if c.over != spec.StreamableHTTP || head == nil || head.Method() != http.MethodPost || len(e.Messages()) == 0 {
 		return
@@ -69,7 +69,7 @@ func (c *client) posted(e *transcript.Event) {
 		switch {
 		case m.Kind == wire.Request && stateless:
 			revision = spec.Revision(named)
-			c.mirrors(e, head, m, named)
+			c.checkMirroredHeaders(e, head, m, named)
 		case m.Kind == wire.Response && head.Get(headers.Version) == string(spec.V20260728):
 			c.add(e, sending, "The client sends a response over HTTP, which 2026-07-28 does not permit.")
 		case m.Method == spec.MethodInitialize && c.gone && head.Has(sessionHeader):
@@ -81,8 +81,8 @@ func (c *client) posted(e *transcript.Event) {
 	}
 }
 
-// mirrors adds a mistake for each header of a stateless request that differs from its message.
-func (c *client) mirrors(e *transcript.Event, head *transcript.Head, m *wire.Message, version string) {
+// checkMirroredHeaders adds a mistake for each header of a stateless request that differs from its message.
+func (c *client) checkMirroredHeaders(e *transcript.Event, head *transcript.Head, m *wire.Message, version string) {
 	expect := func(name, want, what, section string) {
 		got := head.Get(name)
 		if name == headers.Name {

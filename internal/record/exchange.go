@@ -41,8 +41,8 @@ func (x *liveExchange) add(e transcript.Event) {
 	}
 }
 
-// sent collects bytes of the request's body, and records the request once the body is complete.
-func (x *liveExchange) sent(data []byte, end bool) {
+// addRequestBody collects bytes of the request's body, and records the request once the body is complete.
+func (x *liveExchange) addRequestBody(data []byte, end bool) {
 	x.mu.Lock()
 	x.size += int64(len(data))
 	x.left -= int64(len(data))
@@ -139,7 +139,7 @@ type sentBody struct {
 // Read implements io.Reader.
 func (b *sentBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.x.sent(p[:n], errors.Is(err, io.EOF))
+	b.x.addRequestBody(p[:n], errors.Is(err, io.EOF))
 	return n, err
 }
 

@@ -62,7 +62,7 @@ func Start(ctx context.Context, service *url.URL) (*Double, error) {
 			http.Error(w, "the body can't be read", http.StatusBadRequest)
 			return
 		}
-		d.keep(r, body)
+		d.noteRequest(r, body)
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 		answer.ServeHTTP(w, r)
 	})}
@@ -73,7 +73,7 @@ func Start(ctx context.Context, service *url.URL) (*Double, error) {
 // Close stops the double.
 func (d *Double) Close() { _ = d.server.Close() }
 
-func (d *Double) keep(r *http.Request, body []byte) {
+func (d *Double) noteRequest(r *http.Request, body []byte) {
 	kept := request{r.Method + " " + r.URL.Path, map[string]string{"the query": r.URL.RawQuery, "the path": r.URL.Path, "the body": string(body)}}
 	for name, values := range r.Header {
 		kept.parts["the header "+name] = strings.Join(values, "\n")
@@ -109,7 +109,7 @@ func (d *Double) Find(tokens []string, after int) string {
 func (d *Double) find(token string, after int) string {
 	for _, r := range d.kept[min(after, len(d.kept)):] {
 		for name, text := range r.parts {
-			if has(text, token) || slices.Contains(credentials, name) && isCredential(text, token) {
+			if containsToken(text, token) || slices.Contains(credentials, name) && isCredential(text, token) {
 				return fmt.Sprintf("%s with the token in %s", r.line, name)
 			}
 		}
@@ -121,8 +121,8 @@ func (d *Double) find(token string, after int) string {
 // test, may occur by chance.
 const leastToken = 12
 
-// has reports whether text contains the token, verbatim, percent-encoded or in base64.
-func has(text, token string) bool {
+// containsToken reports whether text contains the token, verbatim, percent-encoded or in base64.
+func containsToken(text, token string) bool {
 	if len(token) < leastToken {
 		return false
 	}
