@@ -217,8 +217,9 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 	return report, err
 }
 
+// judgeServer judges the server that the flags name, shows that on the console, and writes the
+// reports.
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
-	whole := !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && len(f.profiles) == 0 && f.known.rerun == ""
 	console = redactingScreen{console, a}
 	f.remote.waiting = console.Waiting
 	defer f.through.end()
@@ -230,14 +231,13 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	if err != nil {
 		return nil, f.through.explain(err)
 	}
-	o.Discounts = discount.NewRun() // for --fuzz, too
 	for _, n := range notices {
 		console.Notice(n)
 	}
-	o.Progress = console
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
 	defer cancel()
-	if !f.watch.on { // Ginkgo can run only one suite per process
+	o.Progress, o.Discounts = console, discount.NewRun() // the discounts are also those of --fuzz
+	if !f.watch.on {                                     // Ginkgo can run only one suite per process
 		o.Tree = func(p *engine.Plan) { report := engine.Ginkgo(ctx, p); a.specs = &report }
 	}
 	replays, err := a.newReplayFiles(f, &o)
@@ -251,16 +251,34 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	failed := a.compareThrough(ctx, f, o, report, console.Doing)
 	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed = errors.Join(failed, replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
-	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(&o, true)
+	f.completeReport(report, &o)
+	report.Redact(a.clear)
+	console.End(report)
+	a.printNextSteps(f, &o, report)
+	a.code = exitCode(report)
+	return report, errors.Join(failed, a.writeReports(files, report), f.recorder.failed())
+}
+
+// judgesAll reports whether the flags limit in no way what a run judges.
+func (f *runFlags) judgesAll() bool {
+	return !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && len(f.profiles) == 0 && f.known.rerun == ""
+}
+
+// completeReport adds to a report what the flags say: when it fails, which findings are known, and
+// the profiles.
+func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options) {
+	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(o, true)
 	unmet, incomplete := unmetPurposes(f.purposes(), report)
 	report.Notices, report.Incomplete = append(report.Notices, unmet...), cmp.Or(report.Incomplete, incomplete)
-	f.known.apply(report, f.sdk(), whole)
+	f.known.apply(report, f.sdk(), f.judgesAll())
 	for _, x := range o.Selection.Profiles {
 		report.Profiles = append(report.Profiles, report.ProfileOf(x))
 	}
-	report.Redact(a.clear)
-	console.End(report)
-	if left := a.clear(f.leftOutLine(report, &o)); left != "" {
+}
+
+// printNextSteps prints, and adds to the report, which commands judge what the run has left out.
+func (a *app) printNextSteps(f *runFlags, o *engine.Options, report *verdict.Report) {
+	if left := a.clear(f.leftOutLine(report, o)); left != "" {
 		report.Notices = append(report.Notices, left)
 		a.println(reporters.Visible(left))
 	}
@@ -271,8 +289,6 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 			fmt.Fprintln(a.Out, reporters.Visible(next))
 		}
 	}
-	a.code = exitCode(report)
-	return report, errors.Join(failed, a.writeReports(files, report), f.recorder.failed())
 }
 
 // exitCode returns the exit code of a run.
