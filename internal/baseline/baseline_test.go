@@ -167,10 +167,10 @@ func TestParseErrors(t *testing.T) {
 		{"an empty reason", "known:\n  - requirement: " + once + "\n    reason: ' '", "b.yaml:2: " + once + " has no reason"},
 		{"no revision", "known:\n  - requirement: " + once + "\n    reason: so\n    revision: 2025-06-19", `b.yaml:4: revision: "2025-06-19" is not a published revision`},
 		{"no transport", "known:\n  - requirement: " + once + "\n    reason: so\n    transport: tcp", `b.yaml:4: there is no transport "tcp"`},
-		{"no day", "known:\n  - requirement: " + once + "\n    reason: so\n    expires: soon", `b.yaml:4: expires: "soon" is not a day`},
+		{"no day", "known:\n  - requirement: " + once + "\n    reason: so\n    expires: soon", `b.yaml:4: expires: "soon" is not a date`},
 		{"twice", "known:\n  - {requirement: " + once + ", reason: so}\n  - {requirement: " + once + ", reason: or so}", "b.yaml:3: " + once + " is given twice: first in line 2"},
 		{"a key twice", "known:\n  - requirement: " + once + "\n    reason: so\n    reason: or so", `b.yaml:4: the key "reason" is given twice`},
-		{"an alias", "known:\n  - requirement: &a " + once + "\n    reason: *a", `b.yaml:3: an alias stands for the value of "reason"`},
+		{"an alias", "known:\n  - requirement: &a " + once + "\n    reason: *a", `b.yaml:3: the value of "reason" is an alias`},
 		{"too long", strings.Repeat("#", 1<<20+1), "b.yaml: it has more than 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

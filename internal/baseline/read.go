@@ -56,7 +56,7 @@ func Read(path string) (*Baseline, error) {
 func Parse(path string, text []byte) (*Baseline, error) {
 	p := parser{path: path}
 	if len(text) > maxSize {
-		return nil, p.errorf(0, "give known findings by their requirement, not each by itself", "it has more than %d bytes", maxSize)
+		return nil, p.errorf(0, "list requirements, not single findings", "it has more than %d bytes", maxSize)
 	}
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
@@ -117,7 +117,7 @@ func (p parser) members(n *yaml.Node, keys ...string) (map[string]*yaml.Node, er
 		case out[key.Value] != nil:
 			return nil, p.errorf(key.Line, "remove one of them", "the key %q is given twice", key.Value)
 		case value.Kind == yaml.AliasNode:
-			return nil, p.errorf(value.Line, "write the value itself", "an alias stands for the value of %q", key.Value)
+			return nil, p.errorf(value.Line, "write the value itself", "the value of %q is an alias", key.Value)
 		}
 		out[key.Value] = value
 	}
@@ -144,7 +144,7 @@ func (p parser) entry(n *yaml.Node) (Entry, error) {
 	case spec.Requirements().Lookup(e.Requirement) == nil:
 		return e, p.errorf(members["requirement"].Line, "mcp-conform list requirements shows all", "there is no requirement %q", e.Requirement)
 	case e.Reason == "":
-		return e, p.errorf(n.Line, "write reason: and why it stands", "%s has no reason", e.Requirement)
+		return e, p.errorf(n.Line, "write reason: and why the finding is accepted", "%s has no reason", e.Requirement)
 	}
 	if text := texts["revision"]; text != "" {
 		if e.Revision, err = spec.ParseRevision(text); err != nil {
@@ -159,7 +159,7 @@ func (p parser) entry(n *yaml.Node) (Entry, error) {
 	}
 	if text := texts["expires"]; text != "" {
 		if e.Expires, err = time.Parse(time.DateOnly, text); err != nil {
-			return e, p.errorf(members["expires"].Line, "write a day, as 2027-03-31", "expires: %q is not a day", text)
+			return e, p.errorf(members["expires"].Line, "write a date such as 2027-03-31", "expires: %q is not a date", text)
 		}
 	}
 	return e, nil

@@ -99,7 +99,7 @@ func TestWrongFiles(t *testing.T) {
 		"an unknown transport":   {"[sse]", "[pigeon]", "at transports[0]: value must be one of"},
 		"a digest that is short": {"digest: sha256:", "digest: sha256:0", "at profiles[0].digest: "},
 		"no YAML":                {"kind:", "kind: [", "it is not YAML"},
-		"an anchor":              {"kind: ", "kind: &a ", "anchors (&) and aliases (*) are not read"},
+		"an anchor":              {"kind: ", "kind: &a ", "anchors (&) and aliases (*) are not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := text(t, sample())

@@ -111,7 +111,7 @@ func plain(n *yaml.Node, depth int) (any, error) {
 	case depth > maxDepth:
 		return nil, fmt.Errorf("line %d: it is nested deeper than %d levels", n.Line, maxDepth)
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return nil, fmt.Errorf("line %d: anchors (&) and aliases (*) are not read", n.Line)
+		return nil, fmt.Errorf("line %d: anchors (&) and aliases (*) are not supported", n.Line)
 	case n.Kind == yaml.MappingNode:
 		out := map[string]any{}
 		for i := 0; i+1 < len(n.Content); i += 2 {

@@ -84,7 +84,7 @@ func TestNotices(t *testing.T) {
 	r.Observe(conversation(eventsOf(t, refused)))
 	r.Observe(conversation(eventsOf(t, refused)))
 	r.Observe(conversation(eventsOf(t, "! flooded x\n! detail more than 20000 messages\n")))
-	want := []string{`2 requests were answered with "HTTP/1.1 429 Too Many Requests" and the like, as a proxy or a rate limit sends them; they do not count`}
+	want := []string{`2 requests were answered with "HTTP/1.1 429 Too Many Requests" and the like, which a proxy or a rate limit in front of the server may have sent; they were not counted`}
 	if diff := cmp.Diff(want, r.Notices()); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}

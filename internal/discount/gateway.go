@@ -87,8 +87,8 @@ func (g *gateway) intercepted() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("a request was answered with %q, as a proxy or a rate limit sends it; that does not count", wire.Excerpt(g.line, 80))
+		return fmt.Sprintf("a request was answered with %q, which a proxy or a rate limit in front of the server may have sent; it was not counted", wire.Excerpt(g.line, 80))
 	default:
-		return fmt.Sprintf("%d requests were answered with %q and the like, as a proxy or a rate limit sends them; they do not count", g.count, wire.Excerpt(g.line, 80))
+		return fmt.Sprintf("%d requests were answered with %q and the like, which a proxy or a rate limit in front of the server may have sent; they were not counted", g.count, wire.Excerpt(g.line, 80))
 	}
 }

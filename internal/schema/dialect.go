@@ -212,7 +212,7 @@ type noLoader struct{}
 
 // Load returns an error: schemas from a server may not refer to other documents.
 func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s is not loaded: schemas from a server stand alone", url)
+	return nil, fmt.Errorf("%s is not loaded: a server's schema must not refer to other documents", url)
 }
 
 // guarded calls f, and returns false if f panicked: a server's schema or value must not
