@@ -110,7 +110,7 @@ func (s *search) shrinkHang(ctx context.Context, f *Finding, last int, reproduce
 				smaller.Operations = append(smaller.Operations, guess.change(all[i]))
 			}
 		}
-		if reproduce(ctx, smaller, s.hangTimeout(), s.exclusive.RLocker()) != nil {
+		if reproduce(ctx, smaller, s.hangTimeout(), s.exclusive.RLocker()) == shown {
 			f.Script = smaller
 			return true
 		}

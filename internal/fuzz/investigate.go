@@ -38,7 +38,6 @@ type Finding struct {
 	// finding.
 	Cases, Requests int64
 
-	refused   bool // no server could be started for the last execution
 	unretried bool // it may break a requirement, but there was no time for its retries
 }
 
@@ -61,24 +60,26 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 	defer s.throttle.setShrinking(false)
 	laws := s.lawsByID(c.Law)
 	key := c.Key()
-	reproduce := func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) *Execution {
+	reproduce := func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) recurrence {
 		lock.Lock()
 		defer lock.Unlock()
 		if ctx.Err() != nil {
-			return nil
+			return interrupted
 		}
 		again := s.playFresh(ctx, in.server, sc, timeout)
-		f.refused = again.Refused != nil
 		if ctx.Err() != nil {
-			return nil // an interrupted script shows nothing
+			return interrupted
 		}
 		for _, other := range s.judge(laws, again) {
 			if other.Key() == key && other.Outcome == c.Outcome {
 				f.Breach, f.Evidence = other.Breach, again // the breach points into this execution
-				return again
+				return shown
 			}
 		}
-		return nil
+		if again.Refused != nil {
+			return unplayed
+		}
+		return missing
 	}
 	last, hangs := x.hungOperation(&c)
 	evidence, timeout := x.evidenceOperations(c.Breach), s.shrinkTimeout()
@@ -126,9 +127,18 @@ func (s *search) discount(x *Execution, c *Candidate) (discount.Effect, string) 
 	return s.discounts.Discount(claim)
 }
 
-// A reproducer plays a script on a fresh server while it holds the lock. It
-// returns the execution if that shows the finding, else nil.
-type reproducer func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) *Execution
+// A recurrence is what playing a script again shows of a finding.
+type recurrence int
+
+const (
+	interrupted recurrence = iota // nothing, because the search was interrupted
+	unplayed                      // nothing, because no server could be started
+	missing                       // it does not show the finding
+	shown                         // it shows the finding
+)
+
+// A reproducer plays a script on a fresh server while it holds the lock.
+type reproducer func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) recurrence
 
 // shrink shrinks a finding, and returns how often a script must be played to show
 // it. The timeout is that of each attempt for a response; reproduced is set if
@@ -139,19 +149,19 @@ func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout
 	defer cancel()
 	repeats = 1
 	shared := s.exclusive.RLocker()
-	if only, ok := evidenceOnly(f.Script, evidence); ok && !reproduced && reproduce(ctx, only, searchTimeout, shared) != nil {
+	if only, ok := evidenceOnly(f.Script, evidence); ok && !reproduced && reproduce(ctx, only, searchTimeout, shared) == shown {
 		f.Script, reproduced, evidence = only, true, nil
 	}
-	reproduced = reproduced || reproduce(ctx, f.Script, searchTimeout, shared) != nil
+	reproduced = reproduced || reproduce(ctx, f.Script, searchTimeout, shared) == shown
 	for attempt := 0; attempt < 3 && !reproduced && ctx.Err() == nil; attempt++ {
 		repeats = 4
-		reproduced = reproduce(ctx, f.Script, searchTimeout, shared) != nil
+		reproduced = reproduce(ctx, f.Script, searchTimeout, shared) == shown
 	}
 	switch {
 	case reproduced:
 		f.Script, f.Shrinking, f.Cut = Shrink(ctx, f.Script, evidence, s.Shrink, func(smaller script.Script) bool {
 			for range repeats {
-				if reproduce(ctx, smaller, timeout, shared) != nil {
+				if reproduce(ctx, smaller, timeout, shared) == shown {
 					return true
 				}
 			}
@@ -205,17 +215,17 @@ func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script,
 			if hangs && f.Recurred() {
 				lock = s.exclusive.RLocker()
 			}
-			x := reproduce(ctx, sc, s.Timeout, lock)
-			if x == nil && ctx.Err() != nil {
-				return // the script was interrupted
-			}
-			if x == nil && f.refused {
+			switch reproduce(ctx, sc, s.Timeout, lock) {
+			case interrupted:
+				return
+			case unplayed:
 				if f.Retries.Void++; f.Retries.Done() {
 					return // no fresh server starts any more
 				}
-				continue
-			}
-			if f.Retries.Record(x != nil); x != nil {
+			case missing:
+				f.Retries.Record(false)
+			case shown:
+				f.Retries.Record(true)
 				f.Script = sc
 			}
 		}
