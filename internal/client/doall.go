@@ -45,13 +45,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 	if sendErr != nil {
 		sendErr = c.sendError(ctx, sendErr)
 	}
-	replies := make([]*Reply, 0, len(requests))
-	for _, frame := range requests {
-		if sendErr != nil {
-			replies = append(replies, &Reply{Err: sendErr})
-			continue
-		}
-		id := wire.Parse(frame).Messages[0].ID
+	return eachReply(requests, sendErr, func(id wire.ID, frame []byte) *Reply {
 		bounded, cancel := c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 		r := c.awaitFrameResponse(bounded, from, id, frame)
 		cancel()
@@ -65,9 +59,8 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 		if full == c.opts.Timeout {
 			c.recordGaveUp(r)
 		}
-		replies = append(replies, r)
-	}
-	return replies
+		return r
+	})
 }
 
 func (c *Conversation) doAllWithin(ctx context.Context, w *wait, requests [][]byte) []*Reply {
@@ -78,19 +71,26 @@ func (c *Conversation) doAllWithin(ctx context.Context, w *wait, requests [][]by
 	if sendErr != nil {
 		sendErr = c.sendError(ctx, sendErr)
 	}
-	replies := make([]*Reply, 0, len(requests))
-	for _, frame := range requests {
-		if sendErr != nil {
-			replies = append(replies, &Reply{Err: sendErr})
-			continue
-		}
-		id := wire.Parse(frame).Messages[0].ID
+	return eachReply(requests, sendErr, func(id wire.ID, frame []byte) *Reply {
 		r := c.awaitFrameResponse(bounded, from, id, frame)
 		r.Sent = c.RequestSent(from, id)
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, id, transcript.OverdueReason)
 		}
-		replies = append(replies, r)
+		return r
+	})
+}
+
+// eachReply returns what await returns for each request, in order, or replies with the error if the
+// requests could not be sent.
+func eachReply(requests [][]byte, sendErr error, await func(id wire.ID, frame []byte) *Reply) []*Reply {
+	replies := make([]*Reply, len(requests))
+	for i, frame := range requests {
+		if sendErr != nil {
+			replies[i] = &Reply{Err: sendErr}
+		} else {
+			replies[i] = await(wire.Parse(frame).Messages[0].ID, frame)
+		}
 	}
 	return replies
 }
