@@ -37,7 +37,8 @@ type Options struct {
 	// that the server speaks.
 	Revisions []spec.Revision
 	Selection Selection
-	// Discounts are shared with what else judges the server in the same run; nil for its own.
+	// Discounts are shared with others that judge the server in the same run, such as the fuzzer; nil
+	// means that the run has its own.
 	Discounts *discount.Run
 	// Quick judges only the newest revision that the server speaks, unless
 	// Revisions names some, and runs only cheap cases. Its verdicts are those of

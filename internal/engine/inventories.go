@@ -30,8 +30,8 @@ func newInventoryTaker(s *session, o *offer) *inventoryTaker {
 	return &inventoryTaker{s: s, offer: o, open: &openConversations{}}
 }
 
-// take takes an inventory in each revision, and returns the conversations that stay open, in which
-// cases go on. None is open if found is nil, or servers run one at a time.
+// take takes an inventory in each revision. It returns the conversations that stay open, which the
+// cases then use: none if found is nil, or if servers run one at a time.
 func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *openConversations {
 	if found == nil {
 		return r.open

@@ -19,7 +19,7 @@ type Options struct {
 	// Revisions are the revisions to search. Empty means all of the handshake
 	// era, or 2026-07-28 if the server speaks none of these.
 	Revisions []spec.Revision
-	// Discounts are those of the run that the search belongs to; nil for its own.
+	// Discounts are those of the run that the search is part of; nil means that it has its own.
 	Discounts *discount.Run
 	Policy    inventory.Config
 	// Time and Cases limit the search. Zero means no limit.

@@ -296,7 +296,7 @@ func (l *list) complete(e *Entry, it *item, n *yaml.Node) error {
 	}
 	switch {
 	case it.Name == "":
-		return wrong("add a name, which its folder and its row in the table can have", "a server has no name")
+		return wrong("add a name; it is used for a folder and a row of the table", "a server has no name")
 	case (len(it.Command) == 0) == (it.URL == ""):
 		return wrong("give it a command that starts it, or the url at which it listens", "it needs either a command or a url")
 	case it.URL == "" && it.Start != "":

@@ -50,7 +50,7 @@ func nameFolders(entries []Entry) error {
 		e := &entries[i]
 		folder, wrong := folderOf(e.Name)
 		if wrong != "" {
-			return usagef("give it another name, which its folder and its row of the table can have", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
+			return usagef("give it another name; it is used for a folder and a row of the table", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
 		}
 		other, double := taken[strings.ToLower(folder)]
 		switch {
