@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -53,14 +54,16 @@ func (c *Conversation) fastestResponse(frame []byte) time.Duration {
 
 // fastest returns the shortest response time of the matching requests, 0 if none got a response.
 func (c *Conversation) fastest(matches func(*wire.Message) bool) (least time.Duration) {
-	for _, r := range c.Record.Dialogue().Requests() {
-		m := r.Response()
-		if m == nil || !matches(r.Message) {
-			continue
+	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
+		for _, r := range d.Requests() {
+			m := r.Response()
+			if m == nil || !matches(r.Message) {
+				continue
+			}
+			if took := max(m.Event.At-r.Event.At, 1); least == 0 || took < least {
+				least = took
+			}
 		}
-		if took := max(m.Event.At-r.Event.At, 1); least == 0 || took < least {
-			least = took
-		}
-	}
+	})
 	return least
 }

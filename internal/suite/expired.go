@@ -30,7 +30,7 @@ func showsAnswer(c *client.Conversation, at []int) bool {
 // hasTooLongResponse reports whether a response to one of the requests at these
 // positions was too long to be kept, so that the case could not read it.
 func hasTooLongResponse(c *client.Conversation, at []int) bool {
-	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
+	return c.Record.HasRequest(func(r *transcript.Request) bool {
 		return slices.Contains(at, r.Event.Seq) && slices.ContainsFunc(r.Responses, func(m transcript.Message) bool { return m.Event.IsCut() })
 	})
 }

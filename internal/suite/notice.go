@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -33,7 +32,7 @@ func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from 
 
 // isSubscribed reports whether a subscription was requested, and neither side ended it.
 func isSubscribed(c *client.Conversation) bool {
-	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
+	return c.Record.HasRequest(func(r *transcript.Request) bool {
 		return r.Message.Method == spec.MethodListen && len(r.Cancellations) == 0 && r.Response() == nil
 	})
 }

@@ -80,7 +80,7 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 	}
 	what := cmp.Or(p.What, "an ordinary request")
 	return func(yield func(Odd) bool) {
-		ordinary := responseTo(c.Record.Dialogue(), p.Control)
+		ordinary := responseTo(c, p.Control)
 		if ordinary == nil {
 			ordinary = c.Do(ctx, p.Control.Method, p.Control.Params, client.Within(cmp.Or(p.Limit, controlTime))).Message
 		}
@@ -102,7 +102,7 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 // take any time and keep a server busy, but a request with an unknown name runs
 // no code of the server's author, so an otherwise idle server has to answer it.
 func (t *T) AskAlone(ctx context.Context, c *client.Conversation, r Request) {
-	if ctx.Err() == nil && responseTo(c.Record.Dialogue(), r) == nil {
+	if ctx.Err() == nil && responseTo(c, r) == nil {
 		t.Start(ctx, client.Options{Pace: &client.Pace{}}).Do(ctx, r.Method, r.Params)
 	}
 }
@@ -110,10 +110,7 @@ func (t *T) AskAlone(ctx context.Context, c *client.Conversation, r Request) {
 // Unanswered returns the first of the requests that was sent in c and got no
 // response there, if any.
 func Unanswered(c *client.Conversation, requests []Request) (Request, bool) {
-	d := c.Record.Dialogue()
-	i := slices.IndexFunc(requests, func(r Request) bool {
-		return responseTo(d, r) == nil && len(slices.Collect(sentLike(d, r))) > 0
-	})
+	i := slices.IndexFunc(requests, func(r Request) bool { return responseTo(c, r) == nil && wasSent(c, r) })
 	if i < 0 {
 		return Request{}, false
 	}
@@ -122,13 +119,27 @@ func Unanswered(c *client.Conversation, requests []Request) (Request, bool) {
 
 // responseTo returns the last response to an equal request, or nil if there is
 // none.
-func responseTo(d *transcript.Dialogue, r Request) *wire.Message {
-	for q := range sentLike(d, r) {
-		if m := q.Response(); m != nil && !m.IsOverloadError() {
-			return m.Message
+func responseTo(c *client.Conversation, r Request) (response *wire.Message) {
+	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
+		for q := range sentLike(d, r) {
+			if m := q.Response(); m != nil && !m.IsOverloadError() {
+				response = m.Message
+				return
+			}
 		}
-	}
-	return nil
+	})
+	return response
+}
+
+// wasSent reports whether an equal request was sent.
+func wasSent(c *client.Conversation, r Request) (sent bool) {
+	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
+		for range sentLike(d, r) {
+			sent = true
+			return
+		}
+	})
+	return sent
 }
 
 // sentLike returns the requests that were sent and are equal to r but for their

@@ -134,6 +134,8 @@ type Transcript struct {
 
 	budget *Budget
 	held   int64 // weight counted by the budget
+
+	dialogue growingDialogue
 }
 
 // DefaultLimit is the limit in bytes for the server's kept output: its frames and the memory of
@@ -361,9 +363,6 @@ func (t *Transcript) from(pos int) []*Event {
 	}
 	return append([]*Event(nil), t.events[pos:]...)
 }
-
-// Dialogue returns the dialogue of the events so far.
-func (t *Transcript) Dialogue() *Dialogue { return DialogueOf(t.From(0)) }
 
 // Wait returns the events from position pos on, and waits until there is at least one. If the
 // context ends first, it returns the context's cause.

@@ -143,7 +143,7 @@ func heap() int64 {
 }
 
 func TestLimitBoundsMemory(t *testing.T) {
-	const limit, total = 1 << 20, 8 << 20
+	const limit, total = 1 << 20, 4 << 20
 	fill := func(head, part, tail string, size int) func() []byte {
 		return func() []byte {
 			b := make([]byte, 0, size)

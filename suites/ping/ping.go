@@ -4,7 +4,6 @@ package ping
 
 import (
 	"context"
-	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -110,7 +109,7 @@ func unansweredPing(requirement, summary string, r *client.Reply) verdict.Deviat
 
 // knowsPing reports whether any ping was answered so far.
 func knowsPing(c *client.Conversation) bool {
-	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
+	return c.Record.HasRequest(func(r *transcript.Request) bool {
 		return r.Message.Method == spec.MethodPing && r.Response() != nil
 	})
 }

@@ -104,7 +104,7 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 // wasSlow reports whether a call of the tool in this conversation took longer than soon, or was
 // not answered.
 func wasSlow(c *client.Conversation, tool string) bool {
-	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(q *transcript.Request) bool {
+	return c.Record.HasRequest(func(q *transcript.Request) bool {
 		name, _ := wire.Text(wire.At(q.Message.Params(), "/name"))
 		return q.Message.Method == spec.MethodToolsCall && name == tool && (len(q.Responses) == 0 || q.Responses[0].Event.At-q.Event.At > fastTime)
 	})

@@ -1,0 +1,44 @@
+package transcript
+
+import (
+	"slices"
+	"sync"
+)
+
+// A growingDialogue is the dialogue of a transcript that still grows. It pairs each message once,
+// however often it is read.
+type growingDialogue struct {
+	mu        sync.Mutex
+	dialogue  *Dialogue
+	noted     int // the number of events in the dialogue
+	retracted int // Transcript.retracted when the dialogue began
+}
+
+// Dialogue returns the dialogue of the events so far, for callers that keep it. For a look at it,
+// ReadDialogue is cheaper.
+func (t *Transcript) Dialogue() *Dialogue { return DialogueOf(t.From(0)) }
+
+// ReadDialogue calls read with the dialogue of the events so far. It must be used only until read
+// returns, and read must not call ReadDialogue or HasRequest.
+func (t *Transcript) ReadDialogue(read func(*Dialogue)) {
+	g := &t.dialogue
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t.mu.Lock()
+	if g.dialogue == nil || g.retracted != t.retracted {
+		g.dialogue, g.noted, g.retracted = &Dialogue{}, 0, t.retracted
+	}
+	events := t.from(g.noted)
+	t.mu.Unlock()
+	for _, e := range events {
+		g.dialogue.Note(e)
+	}
+	g.noted += len(events)
+	read(g.dialogue)
+}
+
+// HasRequest reports whether the client sent a request for which matches returns true.
+func (t *Transcript) HasRequest(matches func(*Request) bool) (has bool) {
+	t.ReadDialogue(func(d *Dialogue) { has = slices.ContainsFunc(d.Requests(), matches) })
+	return has
+}

@@ -1,0 +1,70 @@
+package transcript
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Whenever it is read, the growing dialogue is that of all events, also after an exchange was
+// retracted.
+func TestReadDialogue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		record := New()
+		for _, e := range drawEvents(t) {
+			if e.Kind != Opened {
+				record.Add(*e)
+			}
+			if e.Exchange > 0 && rapid.IntRange(0, 9).Draw(t, "retract") == 0 {
+				record.Retract(e.Exchange, "refused")
+			}
+			if rapid.Bool().Draw(t, "read") {
+				var got []string
+				record.ReadDialogue(func(d *Dialogue) { got = describe(d) })
+				if diff := cmp.Diff(describe(record.Dialogue()), got); diff != "" {
+					t.Fatal(diff)
+				}
+			}
+		}
+	})
+}
+
+func TestHasRequest(t *testing.T) {
+	record := New()
+	isPing := func(r *Request) bool { return r.Message.Method == "ping" }
+	if record.HasRequest(isPing) {
+		t.Error("an empty transcript has a ping")
+	}
+	for _, e := range eventsOf(t, "transport: stdio\n\n"+`> {"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n") {
+		record.Add(*e)
+	}
+	if !record.HasRequest(isPing) {
+		t.Error("the ping is missing")
+	}
+	if record.HasRequest(func(r *Request) bool { return r.Response() != nil }) {
+		t.Error("the ping has a response")
+	}
+}
+
+// Reading is safe while events are added.
+func TestReadDialogueConcurrently(t *testing.T) {
+	record := New()
+	events := eventsOf(t, "transport: stdio\n\n"+`> {"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+`< {"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 50 {
+				for _, e := range events {
+					record.Add(*e)
+				}
+				record.ReadDialogue(func(d *Dialogue) { describe(d) })
+			}
+		})
+	}
+	all.Wait()
+	if got, want := len(record.Dialogue().Requests()), 200; got != want {
+		t.Errorf("%d requests, want %d", got, want)
+	}
+}
