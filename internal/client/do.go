@@ -162,7 +162,8 @@ func (c *Conversation) countWaiting() (done func()) {
 }
 
 // awaitResponseTo is like await, for a response that the frame expects. It shortens
-// the wait in two cases. If no other request is pending, and a response with an
+// the wait in three cases. A server that answers the POST with an error status has started:
+// what is missing of the body gets the time of a request, not that of a start. If no other request is pending, and a response with an
 // unknown id comes, or one spread over several lines, that is most likely the
 // response: the client then waits only for the grace. If the HTTP exchange that
 // carried the frame has ended, it waits only until elsewhere returns.
@@ -189,7 +190,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 		if c.exceedsLimits(e, from, frame) {
 			return true
 		}
-		if isEcho(e, frame) { // a terminal may echo while a server starts; more likely there is no server
+		if isEcho(e, frame) || c.isErrorStatus(e, from, frame) { // a terminal may echo while a server starts; more likely there is no server
 			within(c.opts.Timeout, awaitEnd)
 			return false
 		}

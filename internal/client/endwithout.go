@@ -29,6 +29,16 @@ func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame 
 	return carriesFrame(x, frame) && !isRedirectedOnHost(x) && !(c.hasResponseStream && x.Succeeded()) && len(eventIDs(x)) == 0
 }
 
+// isErrorStatus reports whether e is the status line of an HTTP exchange that carried the frame, sent
+// at position from or later, and says that the server does not serve it.
+func (c *Conversation) isErrorStatus(e *transcript.Event, from int, frame []byte) bool {
+	if e.Kind != transcript.Responded {
+		return false
+	}
+	x := transcript.ExchangesOf(c.Record.From(from)).Of(e)
+	return x != nil && x.Status() >= 400 && carriesFrame(x, frame)
+}
+
 // exceedsLimits reports whether e says that the response in the HTTP exchange that carried the
 // frame, sent at position from or later, is longer than the client reads.
 func (c *Conversation) exceedsLimits(e *transcript.Event, from int, frame []byte) bool {
