@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-func TestDivideAreas(t *testing.T) {
+func TestDivideCases(t *testing.T) {
 	ids := []string{"a.1", "b.1", "a.2", "c.1", "c.2", "c.3", "d.1", "b.2"}
 	for _, c := range []struct {
 		name  string
@@ -19,7 +19,8 @@ func TestDivideAreas(t *testing.T) {
 	}{
 		{"one", 1, [][]string{ids}},
 		{"two", 2, [][]string{{"c.1", "c.2", "c.3", "d.1"}, {"a.1", "b.1", "a.2", "b.2"}}},
-		{"more than areas", 5, [][]string{{"c.1", "c.2", "c.3"}, {"a.1", "a.2"}, {"b.1", "b.2"}, {"d.1"}, nil}},
+		{"an area that takes longer than its share", 4, [][]string{{"a.1", "a.2"}, {"b.1", "b.2"}, {"c.1", "c.2"}, {"c.3", "d.1"}}},
+		{"most areas take longer", 5, [][]string{{"c.1", "c.2"}, {"a.1", "c.3"}, {"a.2", "d.1"}, {"b.1"}, {"b.2"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var cases []*suite.Case
@@ -30,7 +31,7 @@ func TestDivideAreas(t *testing.T) {
 			for i := range units {
 				units[i] = &unit{}
 			}
-			divideAreas(cases, units, func(*suite.Case) time.Duration { return time.Second })
+			divideCases(cases, units, func(*suite.Case) time.Duration { return time.Second })
 			got := make([][]string, len(units))
 			for i, u := range units {
 				for _, each := range u.cases {

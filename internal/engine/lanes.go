@@ -39,8 +39,7 @@ func (p *planner) maxSharedConversations() int {
 }
 
 // lanes divides the cases that share a conversation among several
-// conversations, which run concurrently, if the server opens more sessions. The
-// cases of an area stay together.
+// conversations, which run concurrently, if the server opens more sessions.
 func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
 	opened := make([]*sharedConversation, max(1, min(p.maxSharedConversations(), len(shared.cases)/minLaneCases)))
@@ -57,26 +56,62 @@ func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 		}
 	}
 	rates := p.rates()[shared.revision]
-	divideAreas(shared.cases, out, func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
+	divideCases(shared.cases, out, func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
 	return out
 }
 
-// divideAreas distributes the cases among the units, the area that takes longest first to the unit
-// that has the least to do. Each unit has its cases in the given order.
-func divideAreas(cases []*suite.Case, units []*unit, cost func(*suite.Case) time.Duration) {
-	takes := map[string]time.Duration{}
+// divideCases distributes the cases among the units, what takes longest first to the unit that has
+// the least to do. The cases of an area stay together, unless the area takes longer than an even
+// share. Each unit has its cases in the given order.
+func divideCases(cases []*suite.Case, units []*unit, cost func(*suite.Case) time.Duration) {
+	groups := groupCases(cases, len(units), cost)
+	slices.SortStableFunc(groups, func(a, b caseGroup) int {
+		return cmp.Or(cmp.Compare(b.takes, a.takes), strings.Compare(a.cases[0].Area(), b.cases[0].Area()))
+	})
+	takes, unitOf := make([]time.Duration, len(units)), map[*suite.Case]int{}
+	for _, g := range groups {
+		least := slices.Index(takes, slices.Min(takes))
+		takes[least] += g.takes
+		for _, c := range g.cases {
+			unitOf[c] = least
+		}
+	}
+	for i, u := range units {
+		u.cases = slices.DeleteFunc(slices.Clone(cases), func(c *suite.Case) bool { return unitOf[c] != i })
+	}
+}
+
+// A caseGroup holds cases of an area that run in one conversation.
+type caseGroup struct {
+	cases []*suite.Case
+	takes time.Duration
+}
+
+// groupCases groups the cases by area. An area that takes longer than its share of n units is
+// divided into groups that take about as long as each other.
+func groupCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duration) []caseGroup {
+	areas := map[string]caseGroup{}
+	var all time.Duration
 	for _, c := range cases {
-		takes[c.Area()] += cost(c)
+		g := areas[c.Area()]
+		areas[c.Area()] = caseGroup{append(g.cases, c), g.takes + cost(c)}
+		all += cost(c)
 	}
-	areas := slices.SortedFunc(maps.Keys(takes), func(a, b string) int { return cmp.Or(cmp.Compare(takes[b], takes[a]), strings.Compare(a, b)) })
-	load, unitOf := make([]time.Duration, len(units)), map[string]int{}
-	for _, a := range areas {
-		unitOf[a] = slices.Index(load, slices.Min(load))
-		load[unitOf[a]] += takes[a]
+	share := all/time.Duration(n) + 1
+	var out []caseGroup
+	for _, area := range slices.Sorted(maps.Keys(areas)) {
+		whole := areas[area]
+		most := whole.takes / (1 + whole.takes/share)
+		var g caseGroup
+		for _, c := range whole.cases {
+			if g.takes >= most && len(g.cases) > 0 {
+				out, g = append(out, g), caseGroup{}
+			}
+			g = caseGroup{append(g.cases, c), g.takes + cost(c)}
+		}
+		out = append(out, g)
 	}
-	for _, u := range units {
-		u.cases = slices.DeleteFunc(slices.Clone(cases), func(c *suite.Case) bool { return units[unitOf[c.Area()]] != u })
-	}
+	return out
 }
 
 // openLane opens one more conversation to share; nil if the server does not

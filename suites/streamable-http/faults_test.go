@@ -15,6 +15,7 @@ func TestFaults(t *testing.T) {
 			Name: "a server that behaves", Case: "streamable-http.side-by-side",
 			Kept: []string{"streamable-http.multiple-clients", "streamable-http.session-isolation", "streamable-http.session-id-unique-secure"},
 		},
+		{Name: "lists that stay", Case: "streamable-http.negotiated-lists", Kept: []string{"streamable-http.session-isolation"}},
 		{
 			Name: "streams that go on", Case: "streamable-http.resumption",
 			Kept: []string{"streamable-http.disconnect-not-cancel", "streamable-http.last-event-id-replay"},

@@ -11,7 +11,7 @@ func Cases() []suite.Case {
 		resumptionCase(),
 		listeningCase(),
 		listChangeCase(), oneChangeCase(),
-		sideBySideCase(),
+		sideBySideCase(), negotiatedListsCase(),
 		sessionCase(),
 		bodyCase(),
 		methodCase(),
