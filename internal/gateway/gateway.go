@@ -29,6 +29,8 @@ type Options struct {
 type Route struct {
 	Upstream *Upstream
 	Dialer   transport.Dialer
+
+	reading *visit // the session that the probes share which only read; nil if there is none
 }
 
 // Names returns the names of all probes.
@@ -43,6 +45,7 @@ func Names() []string {
 // Compare compares a client's view of the upstream through the gateway with its view without it.
 func Compare(ctx context.Context, o Options) *verdict.Gateway {
 	g := &verdict.Gateway{Revision: o.Revision, Lost: []verdict.LostRequirement{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
+	defer o.endReading()
 	names := o.namesOf(ctx, o.Direct)
 	o.Direct.Upstream.names, o.Through.Upstream.names = names, names
 	for _, p := range probes() {
@@ -56,6 +59,7 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 			if change == nil || change.Outcome != verdict.Warning || ctx.Err() != nil {
 				break
 			}
+			o.endReading() // each retry has sessions of its own
 			if again, failed := o.compare(ctx, &p); again == nil && failed == nil {
 				change.Outcome, change.Title = verdict.Note, change.Title+" (at times)"
 			}
@@ -90,8 +94,8 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 	var through any
 	var failed error
 	var both sync.WaitGroup
-	both.Go(func() { through, failed = o.valueOf(ctx, p, o.Through) })
-	direct, err := o.valueOf(ctx, p, o.Direct)
+	both.Go(func() { through, failed = o.valueOf(ctx, p, &o.Through) })
+	direct, err := o.valueOf(ctx, p, &o.Direct)
 	both.Wait()
 	unopened, missing := (*openError)(nil), (*notOfferedError)(nil)
 	switch {
@@ -123,13 +127,22 @@ func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bo
 	return out
 }
 
-// valueOf runs a probe in a new session, and returns its value.
-func (o *Options) valueOf(ctx context.Context, p *probe, r Route) (any, error) {
-	v, err := o.open(ctx, r)
-	if err != nil {
-		return nil, err
+// valueOf runs a probe and returns its value. A probe that only reads shares a session with those
+// before and after it that do so too; any other gets a new one.
+func (o *Options) valueOf(ctx context.Context, p *probe, r *Route) (any, error) {
+	v := r.reading
+	if !p.reads || v == nil || !v.Alive() {
+		r.endReading()
+		var err error
+		if v, err = o.open(ctx, *r); err != nil {
+			return nil, err
+		}
+		if p.reads {
+			r.reading = v
+		} else {
+			defer v.Close()
+		}
 	}
-	defer v.Close()
 	limit := longestProbe * v.Options().Timeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
@@ -137,6 +150,19 @@ func (o *Options) valueOf(ctx context.Context, p *probe, r Route) (any, error) {
 		return nil, err
 	}
 	return p.value(ctx, v)
+}
+
+// endReading ends the sessions that probes share.
+func (o *Options) endReading() {
+	o.Direct.endReading()
+	o.Through.endReading()
+}
+
+func (r *Route) endReading() {
+	if r.reading != nil {
+		r.reading.Close()
+		r.reading = nil
+	}
 }
 
 // mostDetails bounds the details of a change.

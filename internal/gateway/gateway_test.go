@@ -113,7 +113,8 @@ func optionsFor(t *testing.T, newProxy func() proxy) Options {
 	t.Helper()
 	u, alone := listen(t), listen(t)
 	return Options{
-		Direct: Route{alone, streamablehttp.NewDialer(alone.URL, exchange.Reach{})}, Through: Route{u, dialer(u.Addr, newProxy)},
+		Direct:   Route{Upstream: alone, Dialer: streamablehttp.NewDialer(alone.URL, exchange.Reach{})},
+		Through:  Route{Upstream: u, Dialer: dialer(u.Addr, newProxy)},
 		Revision: spec.V20251125, Timeout: 5 * time.Second, StartTimeout: 5 * time.Second,
 		Say: func(string) {},
 	}

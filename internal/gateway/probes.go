@@ -16,6 +16,7 @@ import (
 type probe struct {
 	name, title string
 	isLegal     bool   // a gateway may change the value, so a change is a note
+	reads       bool   // it only reads, so that several probes can share a session
 	section     string // of the specification, as the catalogue names it
 	capability  string // the capability that the probe needs, such as prompts; "" for none
 	// value returns the value, as decoded JSON. An error says why it can't be obtained.
@@ -25,28 +26,28 @@ type probe struct {
 // probes returns all probes, in the order in which they run.
 func probes() []probe {
 	return []probe{
-		{"capabilities", "the capabilities that are declared", false, "basic/lifecycle#capability-negotiation", "", capabilities},
-		{"server-info", "serverInfo and instructions", true, "", "", serverInfo},
-		{"tool-names", "the names of tools and prompts", true, "", "tools", toolNames},
-		{"tools", "the entries of tools", false, "server/tools#listing-tools", "tools", entriesByName("tools")},
-		{"prompts", "the entries of prompts", false, "server/prompts#listing-prompts", "prompts", entriesByName("prompts")},
-		{"resources", "the entries of resources", false, "server/resources#listing-resources", "resources", listEntries(spec.MethodResourcesList, "resources", "uri")},
-		{"templates", "the entries of resource templates", false, "server/resources#resource-templates", "resources", listEntries(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate")},
-		{"results", "the results of tools, prompts and resources", false, "server/tools#calling-tools", "", results},
-		{"errors", "the codes of errors", false, "basic/index#error-responses", "", errorCodes},
-		{"request-meta", "_meta of requests, as the server gets it", false, "basic/index#_meta", "", requestMeta},
-		{"ids", "ids of requests, as the server gets them", true, "", "", ids},
-		{"progress", "progress that arrives before the result", false, "basic/utilities/progress#progress-flow", "", progress},
-		{"streaming", "when progress arrives", false, "basic/utilities/progress#progress-flow", "", streaming},
-		{"cancellation", "whether a cancellation reaches the server", false, "basic/utilities/cancellation#behavior-requirements", "", cancellation},
-		{"requests-of-the-server", "whether the server's requests reach the client, and the client's responses the server", false, "client/sampling#creating-messages", "", serverRequests},
-		{"list-changed", "whether a changed list is announced, and the gateway reads it again", false, "server/tools#list-changed-notification", "", listChanged},
-		{"subscriptions", "whether updates of a resource arrive, and the gateway reads it again", false, "server/resources#subscriptions", "resources/subscribe", subscriptions},
-		{"logging", "log messages", false, "server/utilities/logging#log-message-notifications", "logging", logging},
-		{"size", "an argument and a result of 1 MiB", false, "", "", size},
-		{"headers", "headers of HTTP requests, as the server gets them", true, "basic/transports#protocol-version-header", "", headers},
-		{"sessions", "whether two clients have two sessions with the server", true, "", "", sessions},
-		{"clients", "whether two clients get their own results and progress", false, "", "tools", clients},
+		{"capabilities", "the capabilities that are declared", false, true, "basic/lifecycle#capability-negotiation", "", capabilities},
+		{"server-info", "serverInfo and instructions", true, true, "", "", serverInfo},
+		{"tool-names", "the names of tools and prompts", true, true, "", "tools", toolNames},
+		{"tools", "the entries of tools", false, true, "server/tools#listing-tools", "tools", entriesByName("tools")},
+		{"prompts", "the entries of prompts", false, true, "server/prompts#listing-prompts", "prompts", entriesByName("prompts")},
+		{"resources", "the entries of resources", false, true, "server/resources#listing-resources", "resources", listEntries(spec.MethodResourcesList, "resources", "uri")},
+		{"templates", "the entries of resource templates", false, true, "server/resources#resource-templates", "resources", listEntries(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate")},
+		{"results", "the results of tools, prompts and resources", false, true, "server/tools#calling-tools", "", results},
+		{"errors", "the codes of errors", false, false, "basic/index#error-responses", "", errorCodes},
+		{"request-meta", "_meta of requests, as the server gets it", false, false, "basic/index#_meta", "", requestMeta},
+		{"ids", "ids of requests, as the server gets them", true, false, "", "", ids},
+		{"progress", "progress that arrives before the result", false, false, "basic/utilities/progress#progress-flow", "", progress},
+		{"streaming", "when progress arrives", false, false, "basic/utilities/progress#progress-flow", "", streaming},
+		{"cancellation", "whether a cancellation reaches the server", false, false, "basic/utilities/cancellation#behavior-requirements", "", cancellation},
+		{"requests-of-the-server", "whether the server's requests reach the client, and the client's responses the server", false, false, "client/sampling#creating-messages", "", serverRequests},
+		{"list-changed", "whether a changed list is announced, and the gateway reads it again", false, false, "server/tools#list-changed-notification", "", listChanged},
+		{"subscriptions", "whether updates of a resource arrive, and the gateway reads it again", false, false, "server/resources#subscriptions", "resources/subscribe", subscriptions},
+		{"logging", "log messages", false, false, "server/utilities/logging#log-message-notifications", "logging", logging},
+		{"size", "an argument and a result of 1 MiB", false, false, "", "", size},
+		{"headers", "headers of HTTP requests, as the server gets them", true, false, "basic/transports#protocol-version-header", "", headers},
+		{"sessions", "whether two clients have two sessions with the server", true, false, "", "", sessions},
+		{"clients", "whether two clients get their own results and progress", false, false, "", "tools", clients},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A visit is a session for one probe, through the gateway or without it.
+// A visit is a session for one or more probes, through the gateway or without it.
 type visit struct {
 	*client.Conversation
 	dialer   transport.Dialer
