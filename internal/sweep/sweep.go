@@ -80,6 +80,11 @@ func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
 	if s.Out, err = filepath.Abs(s.Out); err != nil {
 		return nil, err
 	}
+	unlock, err := lockFolder(s.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}

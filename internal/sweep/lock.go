@@ -1,0 +1,47 @@
+package sweep
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/gofrs/flock"
+)
+
+// lockFile is the file in the folder of a sweep that is locked while the sweep runs. It is removed at
+// the end.
+const lockFile = ".lock"
+
+// lockFolder makes the folder of a sweep and locks it, because a second sweep would remove what the
+// first is writing. The lock ends with the process. On a file system without locks there is none.
+func lockFolder(folder string) (unlock func(), err error) {
+	unusable := func(err error) error { return usagef("name a folder that can be written", "--out %s: %v", folder, err) }
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
+		return nil, unusable(err)
+	}
+	path := filepath.Join(folder, lockFile)
+	lock := flock.New(path, flock.SetPermissions(0o644))
+	locked, err := lock.TryLock()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
+		return func() {}, nil
+	case err != nil:
+		return nil, unusable(err)
+	case !locked || !isLockedFile(lock, path):
+		_ = lock.Close()
+		return nil, usagef("wait for it, or name another folder", "--out %s: another sweep is writing to this folder", folder)
+	}
+	return func() {
+		_ = os.Remove(path) // before it is unlocked, so that nobody locks a file that is about to go
+		_ = lock.Close()
+	}, nil
+}
+
+// isLockedFile reports whether the locked file is still in the folder: a sweep that ended may have
+// removed it in between.
+func isLockedFile(lock *flock.Flock, path string) bool {
+	held, err := lock.Stat()
+	now, missing := os.Stat(path)
+	return err == nil && missing == nil && os.SameFile(held, now)
+}
