@@ -66,3 +66,33 @@ func TestOnlyChainsReuseServers(t *testing.T) {
 		}
 	}
 }
+
+func TestLaneCount(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		over         spec.Transport
+		isSlow       bool
+		slots, cases int
+		want         int
+	}{
+		{"stdio", spec.Stdio, false, 8, 60, 1},
+		{"a slow server over stdio", spec.Stdio, true, 8, 60, 7},
+		{"a slow server over stdio, few slots", spec.Stdio, true, 4, 60, 4},
+		{"HTTP", spec.StreamableHTTP, false, 16, 60, 4},
+		{"HTTP, few cases", spec.StreamableHTTP, false, 16, 20, 2},
+		{"HTTP, one case", spec.StreamableHTTP, false, 16, 1, 1},
+		{"a slow server over HTTP", spec.StreamableHTTP, true, 48, 60, 12},
+		{"a slow server over HTTP, few cases", spec.StreamableHTTP, true, 48, 20, 5},
+		{"a single session at a time", spec.StreamableHTTP, true, 1, 60, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &planner{
+				o: &Options{Dialer: over{transport: c.over}}, slots: c.slots,
+				offer: &offer{isSlow: c.isSlow, revisions: []spec.Revision{spec.V20251125}},
+			}
+			if got := p.laneCount(c.cases); got != c.want {
+				t.Errorf("%d conversations, want %d", got, c.want)
+			}
+		})
+	}
+}

@@ -18,7 +18,7 @@ import (
 const (
 	waitersPerWorker = 4
 	fewWorkers       = 4
-	whenSlow         = 2
+	whenSlow         = 3
 )
 
 // maxAlive limits how many servers, or sessions with one server, exist at

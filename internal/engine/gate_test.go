@@ -17,7 +17,7 @@ func TestMostAlive(t *testing.T) {
 	}{
 		{1, spec.Stdio, false, 8}, {2, spec.Stdio, false, 16}, {8, spec.Stdio, false, 32}, {2, spec.Stdio, true, 16},
 		{1, spec.StreamableHTTP, false, 8}, {2, spec.StreamableHTTP, false, 16}, {2, spec.SSE, false, 16}, {4, spec.StreamableHTTP, false, 16}, {8, spec.StreamableHTTP, false, 32},
-		{1, spec.StreamableHTTP, true, 16}, {2, spec.StreamableHTTP, true, 32}, {2, spec.SSE, true, 32}, {8, spec.StreamableHTTP, true, 32},
+		{1, spec.StreamableHTTP, true, 24}, {2, spec.StreamableHTTP, true, 48}, {2, spec.SSE, true, 48}, {8, spec.StreamableHTTP, true, 48},
 	} {
 		if got := maxAlive(x.jobs, x.over, x.isSlow); got != x.want {
 			t.Errorf("%d jobs over %s, slow %v: %d are alive at most, not %d", x.jobs, x.over, x.isSlow, got, x.want)

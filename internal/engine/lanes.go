@@ -13,36 +13,36 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Over HTTP a session costs little, and cases that share one mostly wait. So
-// there are up to maxLanes shared sessions, twice as many if the server is slow,
-// each with at least minLaneCases cases. Over stdio a session is a process, so only a
-// slow server gets several.
+// Over HTTP a session costs little, and cases that share one mostly wait. So there are several shared
+// sessions, and more if the server is slow, because then the longest of them decides how long the run
+// takes. Over stdio a session is a process, so only a slow server gets several.
 const (
-	maxLanes     = 4
-	minLaneCases = 8
+	maxLanes      = 4
+	minCases      = 8 // of each shared session
+	maxLanesSlow  = 12
+	minCasesSlow  = 4
+	maxLanesStdio = 8
 )
 
-// maxSharedConversations returns how many conversations the cases of a revision may share.
-func (p *planner) maxSharedConversations() int {
+// laneCount returns how many conversations the cases of a revision share.
+func (p *planner) laneCount(cases int) int {
+	most := maxLanes
 	switch over := p.o.Dialer.Transport(); {
-	case p.slots == 1:
+	case p.slots == 1, over == spec.Stdio && !p.offer.isSlow:
 		return 1
-	case over != spec.Stdio && p.offer.isSlow:
-		return maxLanes * whenSlow
-	case over != spec.Stdio:
-		return maxLanes
+	case over == spec.Stdio:
+		most = min(maxLanesStdio, p.slots/len(p.offer.revisions))
 	case p.offer.isSlow:
-		return min(maxLanes*whenSlow, p.slots/len(p.offer.revisions))
-	default:
-		return 1
+		return max(1, min(maxLanesSlow, cases/minCasesSlow))
 	}
+	return max(1, min(most, cases/minCases))
 }
 
 // lanes divides the cases that share a conversation among several
 // conversations, which run concurrently, if the server opens more sessions.
 func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
-	opened := make([]*sharedConversation, max(1, min(p.maxSharedConversations(), len(shared.cases)/minLaneCases)))
+	opened := make([]*sharedConversation, p.laneCount(len(shared.cases)))
 	var opening sync.WaitGroup
 	for i := 1; i < len(opened); i++ {
 		opening.Go(func() { opened[i] = p.openLane(ctx, shared.revision) })

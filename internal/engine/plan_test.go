@@ -28,11 +28,11 @@ func TestPlan(t *testing.T) {
 	plain, waits := of("ping.plain", nil), of("ping.waits", func(c *suite.Case) { c.Waits = true })
 	shared, alone := of("ping.shared", shares), of("ping.alone", func(c *suite.Case) { c.Exclusive = true })
 	tools := of("ping.tools", func(c *suite.Case) { c.Needs = []string{"tools"} })
-	many := make([]suite.Case, 2*minLaneCases)
+	many := make([]suite.Case, 2*minCases)
 	for i := range many {
-		many[i] = of([]string{"ping", "tools"}[i/minLaneCases]+".shared", shares)
+		many[i] = of([]string{"ping", "tools"}[i/minCases]+".shared", shares)
 	}
-	repeated := func(id string) string { return strings.TrimSpace(strings.Repeat(id+" ", minLaneCases)) }
+	repeated := func(id string) string { return strings.TrimSpace(strings.Repeat(id+" ", minCases)) }
 	for _, c := range []struct {
 		name  string
 		over  spec.Transport

@@ -24,7 +24,7 @@ const (
 	// needs time.
 	minResponseTime = time.Millisecond
 	// unknownRounds is the assumed number of rounds of a case whose number is not known.
-	unknownRounds = 3
+	unknownRounds = 6
 	// waitTime is the assumed time that a waiting case waits.
 	waitTime = time.Second
 )

@@ -21,7 +21,9 @@ const (
 	duration = 300 * time.Millisecond
 	steps    = 6
 	longer   = 2 // factor for the cancelled call
-	// beforeCancel is how many responses come while the call that is cancelled must not end.
+	// beforeResult and beforeCancel are how many responses may come between the start of a task and
+	// the arrival of the request for its result, or of its cancellation.
+	beforeResult = 4
 	beforeCancel = 6
 )
 
@@ -37,6 +39,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 		t.Skip("the slow tool can't be called both as a task and without one")
 	}
 	r := start(ctx, t)
+	call, _ = t.Inventory.Slow(duration+beforeResult*r.c.FastestResponse(), steps)
 	plain, from := r.c.NewID(), r.c.Record.Len()
 	if err := r.c.Send(ctx, r.c.Request(plain, spec.MethodToolsCall, call.Params())); err != nil {
 		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
