@@ -32,7 +32,7 @@ func exits(args []string) int {
 		slack = 5
 	}
 	flags := flag.NewFlagSet("exits", flag.ContinueOnError)
-	within := flags.Duration("within", time.Minute, "")
+	within := flags.Duration("within", 2*time.Minute, "")
 	var cues []string
 	mark := flags.String("interrupt-at", "", "")
 	flags.Func("interrupt", "", func(text string) error { cues = append(cues, text); return nil })
