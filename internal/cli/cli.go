@@ -230,7 +230,7 @@ Judge a server:
 When it does not start, or a run should do more:
   mcp-conform doctor ./my-server                       why it does not start
   mcp-conform init ./my-server                         a configuration file that names its tools
-  mcp-conform fuzz ./my-server                         a search for bugs that no check names
+  mcp-conform fuzz ./my-server                         a search for bugs that no check looks for
 
 Judge many servers:
   mcp-conform sweep servers.yaml                       each in its own process, on one machine or many

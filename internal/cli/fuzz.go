@@ -69,7 +69,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	f := &fuzzFlags{}
 	c := &cobra.Command{
 		Use:   "fuzz [flags] COMMAND | fuzz [flags] -- COMMAND ARGUMENT...",
-		Short: "Search for bugs that no check names",
+		Short: "Search for bugs that no check looks for",
 		Long: `Search for bugs: send random sequences, judge every response, vary the sequences
 that reached something new, and shrink each finding. Each finding is retried on a
 fresh server.

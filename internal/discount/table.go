@@ -71,7 +71,7 @@ func (r *Run) rows() []runRow {
 		{Discount{"broken-connection", "a connection broke, and it is unknown at which end, so each retry has to show it"}, brokenConnection{}},
 		{Discount{"outage", "the server no longer served any client by then, which ends the run"}, &r.outage},
 		{Discount{"disturbed-case", "a process that other cases also used exited, so the case runs again on its own process"}, disturbed{}},
-		{Discount{"explained-exit", "a case that the exit interrupted makes its own process exit, too, and is judged for that; a notice counts the other exits"}, &r.exits},
+		{Discount{"explained-exit", "the exit interrupted several cases, and one of them also makes its own process exit, which is judged instead; a notice counts the other exits"}, &r.exits},
 	}
 }
 
