@@ -24,8 +24,8 @@ type argument struct {
 	header            string   // suffix of the Mcp-Param- header that repeats the argument, since 2026-07-28
 }
 
-// markHeader is the schema member that names the header of an argument.
-const markHeader = "x-mcp-header"
+// headerKeyword is the schema member that names the header of an argument.
+const headerKeyword = "x-mcp-header"
 
 // values maps the names of a call's arguments to their checked values: string,
 // int, float64, bool or [2]float64, according to the kind.
@@ -72,7 +72,7 @@ func (a *argument) schema(r spec.Revision) object {
 		o["default"] = a.defaultValue
 	}
 	if a.header != "" && r.AtLeast(spec.V20260728) {
-		o[markHeader] = a.header
+		o[headerKeyword] = a.header
 	}
 	return o
 }

@@ -16,7 +16,7 @@ import (
 var (
 	ErrNoResponse     = errors.New("the client did not answer in time")
 	ErrClientGone     = errors.New("the client has left")
-	ErrNotInitialized = errors.New("the client has not said initialized yet")
+	ErrNotInitialized = errors.New("the client has not sent notifications/initialized yet")
 	ErrNoStream       = errors.New("a call that gets a JSON response has no stream for a request to the client")
 )
 
@@ -25,7 +25,7 @@ var (
 // requests.
 func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error) {
 	if c.isStateless() {
-		return c.ask(requests)
+		return c.requestInput(requests)
 	}
 	out := make([]jsontext.Value, len(requests))
 	for i, r := range requests {
@@ -51,7 +51,7 @@ func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error)
 func (c *Call) SendRequest(method string, params any) (jsontext.Value, error) {
 	if c.isStateless() {
 		given, _ := params.(object)
-		results, err := c.ask([]ClientRequest{{Method: method, Params: given}})
+		results, err := c.requestInput([]ClientRequest{{Method: method, Params: given}})
 		if err != nil {
 			return nil, err
 		}
@@ -82,30 +82,30 @@ func (s *Session) SendRequest(ctx context.Context, related wire.ID, method strin
 // sendRequest is like SendRequest, but relates the request to a task unless task is
 // empty.
 func (s *Session) sendRequest(ctx context.Context, related wire.ID, task, method string, params any) (jsontext.Value, error) {
-	id, answer := s.registerRequest()
+	id, response := s.registerRequest()
 	defer s.unregisterRequest(id)
 	o := s.newOut(s.revisionRelated(related), OutRequest, method, id, wire.NewRequest(id, method, withTask(params, task)))
 	o.Related = related
 	s.send(o)
 
-	patience := s.options.RequestTimeout
+	timeout := s.options.RequestTimeout
 	if seam := s.options.Seams.RequestTimeout; seam != nil {
-		patience = seam(method)
+		timeout = seam(method)
 	}
-	var late <-chan time.Time
-	if patience > 0 {
-		timer := time.NewTimer(patience)
+	var expired <-chan time.Time
+	if timeout > 0 {
+		timer := time.NewTimer(timeout)
 		defer timer.Stop()
-		late = timer.C
+		expired = timer.C
 	}
 	select {
-	case m := <-answer:
+	case m := <-response:
 		if e, failed := m.Error(); failed {
 			text, _ := wire.Text(e.Message)
 			return nil, fmt.Errorf("the client answered %s with error %s: %s", method, e.Code, text)
 		}
 		return m.Result(), nil
-	case <-late:
+	case <-expired:
 		s.cancelRequest(related, task, id, "no answer in time")
 		return nil, ErrNoResponse
 	case <-ctx.Done():
@@ -132,9 +132,9 @@ func (s *Session) registerRequest() (wire.ID, <-chan *wire.Message) {
 	if seam := s.options.Seams.NextID; seam != nil {
 		id = seam(s.requestsSent)
 	}
-	answer := make(chan *wire.Message, 1)
-	s.awaiting[id.Key()] = answer
-	return id, answer
+	response := make(chan *wire.Message, 1)
+	s.awaiting[id.Key()] = response
+	return id, response
 }
 
 func (s *Session) unregisterRequest(id wire.ID) {
@@ -148,8 +148,8 @@ func (s *Session) unregisterRequest(id wire.ID) {
 func (s *Session) handleResponse(m *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if answer := s.awaiting[m.ID.Key()]; answer != nil {
-		answer <- m
+	if response := s.awaiting[m.ID.Key()]; response != nil {
+		response <- m
 		delete(s.awaiting, m.ID.Key())
 	}
 }

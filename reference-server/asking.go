@@ -25,7 +25,7 @@ func clientTools() []*tool {
 			name: "ask-roots", title: "Ask for roots", description: "Asks the client for its roots.", openWorld: true,
 			run: func(c *Call, _ values) object {
 				if !c.Declared("roots") {
-					return c.lacksCapability("This client has not declared roots.", "roots")
+					return c.failUndeclared("This client has not declared roots.", "roots")
 				}
 				return askClient(c, spec.MethodRootsList, nil, func(result jsontext.Value) string {
 					return fmt.Sprintf("The client has %d roots.", len(wire.Elements(wire.At(result, "/roots"))))
@@ -36,7 +36,7 @@ func clientTools() []*tool {
 			name: "ask-sampling", title: "Ask a model", description: "Asks the client's model to answer a prompt.", openWorld: true,
 			input: []argument{
 				{name: "prompt", kind: "string", description: "The prompt", defaultValue: "Say a word."},
-				{name: "context", kind: "string", description: "Whose context the model is to be given", defaultValue: "none", oneOf: []string{"none", "thisServer", "allServers"}},
+				{name: "context", kind: "string", description: "Which servers' context the model gets", defaultValue: "none", oneOf: []string{"none", "thisServer", "allServers"}},
 			},
 			run: askSampling,
 		},
@@ -45,7 +45,7 @@ func clientTools() []*tool {
 			run: askSamplingMedia,
 		},
 		{
-			name: "ask-sampling-tools", title: "Let a model use tools", description: "Offers tools to the client's model, and does what it wants to have done.", openWorld: true,
+			name: "ask-sampling-tools", title: "Let a model use tools", description: "Offers tools to the client's model, and runs those that it requests.", openWorld: true,
 			since: spec.V20251125, run: askSamplingTools,
 		},
 		{
@@ -82,7 +82,7 @@ func askClient(c *Call, method string, params any, describe func(result jsontext
 
 func askSampling(c *Call, a values) object {
 	if !c.Declared("sampling") {
-		return c.lacksCapability("This client has not declared sampling.", "sampling")
+		return c.failUndeclared("This client has not declared sampling.", "sampling")
 	}
 	params := object{
 		"messages":     []object{promptMessage("user", textBlock(a["prompt"].(string)))},
@@ -93,7 +93,7 @@ func askSampling(c *Call, a values) object {
 	// if an argument says so. Since 2025-11-25 the client must also have declared it.
 	if context := a["context"]; context != "none" {
 		if c.Revision.AtLeast(spec.V20251125) && !c.Declared("sampling", "context") {
-			return c.lacksCapability("This client has not declared context in sampling.", "sampling", "context")
+			return c.failUndeclared("This client has not declared context in sampling.", "sampling", "context")
 		}
 		params["includeContext"] = context
 	}
@@ -125,7 +125,7 @@ func (c *Call) canElicitForms() bool {
 
 func askForm(c *Call, _ values) object {
 	if !c.canElicitForms() {
-		return c.lacksCapability("This client has not declared elicitation by form.", "elicitation", "form")
+		return c.failUndeclared("This client has not declared elicitation by form.", "elicitation", "form")
 	}
 	params := object{
 		"message": "The ask-elicitation tool would like to know how to address you.",
@@ -147,7 +147,7 @@ func askForm(c *Call, _ values) object {
 			return "The user chose to " + action + "."
 		case !ok || name == "" || colour != nil && !oneOf(colours)(colour):
 			const unfit = "The user's answer does not fit the form."
-			c.unfitAnswer(unfit)
+			c.failUnusableResponse(unfit)
 			return unfit
 		default:
 			return "The user is called " + name + "."
@@ -157,7 +157,7 @@ func askForm(c *Call, _ values) object {
 
 func askURL(c *Call, _ values) object {
 	if !c.Declared("elicitation", "url") {
-		return c.lacksCapability("This client has not declared elicitation by URL.", "elicitation", "url")
+		return c.failUndeclared("This client has not declared elicitation by URL.", "elicitation", "url")
 	}
 	id := rand.Text()
 	params := c.pageToVisit(id, "The ask-elicitation-url tool would like you to visit a page.")
@@ -181,7 +181,7 @@ func (c *Call) pageToVisit(id, message string) object {
 	return params
 }
 
-// A visit is a visit to a page that an error has required of the user.
+// A visit is a page that the user must visit, as an error has told the client.
 type visit struct {
 	id       string        // the elicitationId
 	call     *Call         // the call that gets the error
@@ -193,7 +193,7 @@ type visit struct {
 // stateless revision it takes the user's consent as proof.
 func requireURL(c *Call, _ values) object {
 	if !c.Declared("elicitation", "url") {
-		return c.lacksCapability("This client has not declared elicitation by URL.", "elicitation", "url")
+		return c.failUndeclared("This client has not declared elicitation by URL.", "elicitation", "url")
 	}
 	if c.isStateless() {
 		params := c.pageToVisit(rand.Text(), "The ask-elicitation-required tool wants you to visit a page first.")

@@ -19,8 +19,8 @@ func samplingTools() []object {
 		"type": "object", "properties": object{"city": object{"type": "string"}}, "required": []string{"city"},
 	}
 	return []object{
-		{"name": "weather", "description": "Tells the temperature in a city.", "inputSchema": city, "outputSchema": numberSchema("degrees")},
-		{"name": "time", "description": "Tells the time in a city.", "inputSchema": city},
+		{"name": "weather", "description": "Returns the temperature in a city.", "inputSchema": city, "outputSchema": numberSchema("degrees")},
+		{"name": "time", "description": "Returns the time in a city.", "inputSchema": city},
 	}
 }
 
@@ -28,7 +28,7 @@ func samplingTools() []object {
 // replies without a tool_use.
 func askSamplingTools(c *Call, _ values) object {
 	if !c.Declared("sampling", "tools") {
-		return c.lacksCapability("This client has not declared tools in sampling.", "sampling", "tools")
+		return c.failUndeclared("This client has not declared tools in sampling.", "sampling", "tools")
 	}
 	messages := []object{promptMessage("user", textBlock("How warm is it in Paris, and what time is it there?"))}
 	for n := 1; ; n++ {
@@ -46,7 +46,7 @@ func askSamplingTools(c *Call, _ values) object {
 		results, ok := runToolUses(content)
 		switch {
 		case !ok:
-			return c.unfitAnswer("The model's answer can't be understood.")
+			return c.failUnusableResponse("The model's answer can't be understood.")
 		case len(results) == 0 || n == maxRounds:
 			return textResult(describeReply(result))
 		}

@@ -28,7 +28,7 @@ func askTogether(c *Call, _ values) object {
 	}
 	action, _ := wire.Text(wire.At(results[0], "/action"))
 	if action == "accept" && !oneOf(colours)(wire.At(results[0], "/content/colour")) {
-		return c.unfitAnswer("The user's answer does not fit the form.")
+		return c.failUnusableResponse("The user's answer does not fit the form.")
 	}
 	return textResult(fmt.Sprintf("The user chose to %s. %s. The client has %d roots.",
 		action, describeReply(results[1]), len(wire.Elements(wire.At(results[2], "/roots")))))

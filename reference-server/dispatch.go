@@ -28,7 +28,7 @@ type Call struct {
 	task          *task        // the task that runs the call; nil if it does not run as a task
 	protocolError *Error       // replaces the tool's result; may be nil
 	cancelled     *atomic.Bool // the client has sent notifications/cancelled
-	volatile      bool         // the result should not be cached
+	isVolatile    bool         // the result should not be cached
 	input         *input       // input from the client, in a stateless revision; nil if the method can't request input
 }
 
@@ -43,7 +43,7 @@ func (c *Call) Notify(method string, params any) {
 	case c.task != nil:
 		c.task.notify(method, params)
 	case c.isStateless():
-		c.Session.send(c.belonging(c.Session.notification(c.ID, method, params)))
+		c.Session.send(c.attach(c.Session.notification(c.ID, method, params)))
 	default:
 		c.Session.notify(c.ID, method, params)
 	}

@@ -67,7 +67,7 @@ func fixtureTools() []*tool {
 		},
 		{
 			name: "test_reconnection", title: "A stream that breaks off", since: spec.V20251125, until: spec.V20251125,
-			description: "For the official conformance suite: closes the connection of its call, which the client takes up again.",
+			description: "For the official conformance suite: closes the connection of its call, and the client resumes the stream.",
 			run: func(c *Call, _ values) object {
 				if c.Session.closeConnection != nil {
 					c.Session.closeConnection(c.ctx, c.ID)

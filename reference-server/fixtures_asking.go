@@ -41,7 +41,7 @@ func fixtureClientTools() []*tool {
 
 func askModel(c *Call, a values) object {
 	if !c.Declared("sampling") {
-		return c.lacksCapability("This client has not declared sampling.", "sampling")
+		return c.failUndeclared("This client has not declared sampling.", "sampling")
 	}
 	params := object{"messages": []object{promptMessage("user", textBlock(a["prompt"].(string)))}, "maxTokens": 100}
 	return askClient(c, spec.MethodSampling, params, describeReply)

@@ -126,7 +126,7 @@ func elicitationOf(c *Call, message string, fields []formField) object {
 // askFilled asks the user to fill in a form and checks the content.
 func askFilled(c *Call, message string, fields []formField) object {
 	if !c.canElicitForms() {
-		return c.lacksCapability("This client has not declared elicitation by form.", "elicitation", "form")
+		return c.failUndeclared("This client has not declared elicitation by form.", "elicitation", "form")
 	}
 	result, err := c.SendRequest(spec.MethodElicit, elicitationOf(c, message, fields))
 	if err != nil {
@@ -139,7 +139,7 @@ func askFilled(c *Call, message string, fields []formField) object {
 	for _, f := range fields {
 		v, ok := given[f.name]
 		if ok && !f.isValid(v) || !ok && f.required {
-			return c.unfitAnswer("The user's answer does not fit the form: " + f.name + ".")
+			return c.failUnusableResponse("The user's answer does not fit the form: " + f.name + ".")
 		}
 	}
 	return textResult(fmt.Sprintf("The user filled in %d fields.", len(given)))

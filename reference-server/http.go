@@ -60,7 +60,7 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
-	if !h.options.admits(r) {
+	if !h.options.isAllowed(r) {
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
 		return
 	}
@@ -146,8 +146,8 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r, h.options.MaxFrame)
 	if err != nil {
 		status := http.StatusBadRequest
-		var long *http.MaxBytesError
-		if errors.As(err, &long) {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
 			status = http.StatusRequestEntityTooLarge
 		}
 		refuseHTTP(w, status, spec.CodeInvalidRequest, "the body can't be read: "+err.Error())
@@ -190,9 +190,9 @@ func isJSON(r *http.Request) bool {
 const shortBody = 4 << 10
 
 // readBody returns the body of a request. It fails if the body exceeds most bytes.
-func readBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) {
-	in := http.MaxBytesReader(w, r.Body, int64(most))
-	if n := r.ContentLength; n >= 0 && n <= int64(min(most, shortBody)) {
+func readBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, error) {
+	in := http.MaxBytesReader(w, r.Body, int64(limit))
+	if n := r.ContentLength; n >= 0 && n <= int64(min(limit, shortBody)) {
 		body := make([]byte, n)
 		_, err := io.ReadFull(in, body)
 		return body, err
@@ -249,15 +249,15 @@ func (h *HTTPHandler) openSession(w http.ResponseWriter, r *http.Request) *httpS
 	return s
 }
 
-// isForeign reports whether what belongs to a user must not be used by a request. A request
+// isForeign reports whether a request comes from another user than the given one. A request
 // without a user gets here only on a faulty server, and is served.
 func (h *HTTPHandler) isForeign(user string, r *http.Request) bool {
 	return userOf(r) != "" && userOf(r) != user && !h.options.Seams.Protection.AnyUserSession
 }
 
-// findSession returns the session that the headers name. If there is none, it is another user's, or
-// MCP-Protocol-Version differs from the negotiated one, it refuses the request and
-// returns nil.
+// findSession returns the session that the headers name. It refuses the request and returns
+// nil if there is no such session, if the session is another user's, or if
+// MCP-Protocol-Version is not the negotiated one.
 func (h *HTTPHandler) findSession(w http.ResponseWriter, r *http.Request) *httpSession {
 	id := r.Header.Get(sessionHeader)
 	if id == "" {

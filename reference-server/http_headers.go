@@ -154,11 +154,11 @@ func paramHeaders(schema object, path []string) map[string][]string {
 	properties, _ := schema["properties"].(object)
 	for name, value := range properties {
 		property, _ := value.(object)
-		here := append(slices.Clone(path), name)
-		if mark, ok := property[markHeader].(string); ok {
-			found[mark] = here
+		childPath := append(slices.Clone(path), name)
+		if header, ok := property[headerKeyword].(string); ok {
+			found[header] = childPath
 		}
-		maps.Copy(found, paramHeaders(property, here))
+		maps.Copy(found, paramHeaders(property, childPath))
 	}
 	return found
 }

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// admits reports whether the Host and Origin headers of a request are allowed. Together
+// isAllowed reports whether the Host and Origin headers of a request are allowed. Together
 // the checks prevent DNS rebinding: a web page that reaches a local server under the
 // page's own host name.
-func (o *Options) admits(r *http.Request) bool { return o.isAllowedHost(r) && o.isAllowedOrigin(r) }
+func (o *Options) isAllowed(r *http.Request) bool { return o.isAllowedHost(r) && o.isAllowedOrigin(r) }
 
 func (o *Options) isAllowedHost(r *http.Request) bool {
 	if len(o.Hosts) > 0 {
 		return slices.ContainsFunc(o.Hosts, func(h string) bool { return strings.EqualFold(h, hostname(r.Host)) })
 	}
-	at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return !ok || !isLoopback(at.String()) || isLoopback(r.Host)
+	address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return !ok || !isLoopback(address.String()) || isLoopback(r.Host)
 }
 
 func (o *Options) isAllowedOrigin(r *http.Request) bool {

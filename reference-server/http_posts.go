@@ -15,20 +15,20 @@ import (
 // The client cancels a request by closing the connection.
 
 const (
-	// jsonPatience is how long the server waits for a response that it can send as
+	// jsonTimeout is how long the server waits for a response that it can send as
 	// JSON, with an HTTP status for errors. After that it opens a stream.
-	jsonPatience = time.Second
+	jsonTimeout = time.Second
 	// keepAlive is the interval between comments on a stream without messages.
 	keepAlive = 15 * time.Second
 )
 
 // A post is one POST of a stateless revision with its response.
 type post struct {
-	session *Session
-	cancel  context.CancelFunc
-	out     chan *Out
-	listens bool          // the request is a subscription, which ends if the client does not read
-	silent  chan struct{} // closed if the request gets no response
+	session        *Session
+	cancel         context.CancelFunc
+	out            chan *Out
+	isSubscription bool          // the request is a subscription, which ends if the client does not read
+	unanswered     chan struct{} // closed if the request gets no response
 }
 
 // isStateless reports whether a POST belongs to a stateless revision. It does if its
@@ -83,11 +83,11 @@ func (h *HTTPHandler) postStateless(w http.ResponseWriter, r *http.Request, body
 // newPost returns a post in progress, or nil if the server is shutting down.
 func (h *HTTPHandler) newPost(r *http.Request, m *wire.Message) *post {
 	ctx, cancel := context.WithCancel(h.ctx)
-	p := &post{cancel: cancel, out: make(chan *Out, maxQueued), listens: m.Method == spec.MethodListen, silent: make(chan struct{})}
+	p := &post{cancel: cancel, out: make(chan *Out, maxQueued), isSubscription: m.Method == spec.MethodListen, unanswered: make(chan struct{})}
 	p.session = newSession(ctx, h.options, p.emit, h.shared, h.shared)
 	p.session.header, p.session.user, p.session.token = r.Header, userOf(r), tokenOf(r)
-	endSilently := sync.OnceFunc(func() { close(p.silent) })
-	p.session.onUnanswered = func(wire.ID) { endSilently() }
+	markUnanswered := sync.OnceFunc(func() { close(p.unanswered) })
+	p.session.onUnanswered = func(wire.ID) { markUnanswered() }
 	p.session.onExit = h.onExit
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +145,7 @@ func (p *post) emit(o *Out) {
 		return
 	default:
 	}
-	if p.listens {
+	if p.isSubscription {
 		p.cancel()
 		return
 	}
@@ -160,9 +160,9 @@ func isFinal(o *Out) bool { return o.Kind == OutResult || o.Kind == OutError }
 
 // respond sends the response as JSON if no message precedes it, else on a stream.
 func (p *post) respond(w http.ResponseWriter, r *http.Request) {
-	asJSON := p.session.options.JSONOnly && !p.listens
-	patience := time.NewTimer(jsonPatience)
-	defer patience.Stop()
+	asJSON := p.session.options.JSONOnly && !p.isSubscription
+	timeout := time.NewTimer(jsonTimeout)
+	defer timeout.Stop()
 	for {
 		select {
 		case o := <-p.out:
@@ -176,12 +176,12 @@ func (p *post) respond(w http.ResponseWriter, r *http.Request) {
 				p.stream(w, r, o)
 				return
 			}
-		case <-patience.C:
+		case <-timeout.C:
 			if !asJSON {
 				p.stream(w, r, nil)
 				return
 			}
-		case <-p.silent:
+		case <-p.unanswered:
 			if asJSON {
 				w.WriteHeader(http.StatusAccepted)
 			} else {
@@ -219,9 +219,9 @@ func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 			return
 		}
 		ends := p.session.ctx.Done()
-		silent := p.silent
+		unanswered := p.unanswered
 		if len(p.out) > 0 { // send the queued messages before the end
-			ends, silent = nil, nil
+			ends, unanswered = nil, nil
 		}
 		select {
 		case o := <-p.out:
@@ -230,7 +230,7 @@ func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 			}
 		case <-idle.C:
 			_, _ = w.Write([]byte(":\n\n"))
-		case <-silent:
+		case <-unanswered:
 			return
 		case <-r.Context().Done():
 			return

@@ -14,7 +14,7 @@ import (
 // stream carries each message.
 type httpSession struct {
 	id      string
-	user    string // whose session it is, see userOf
+	user    string // the user that opened the session, see userOf
 	handler *HTTPHandler
 	session *Session
 	ended   chan struct{}
@@ -50,30 +50,30 @@ func (s *httpSession) close() {
 // 202. It responds to requests with JSON if no message precedes the response, otherwise
 // with a stream.
 func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
-	var asks []wire.ID
+	var requestIDs []wire.ID
 	for i := range f.Messages {
 		if m := &f.Messages[i]; m.Kind == wire.Request || m.Kind == wire.Invalid {
-			asks = append(asks, m.ID)
+			requestIDs = append(requestIDs, m.ID)
 		}
 	}
-	if len(asks) == 0 && len(f.Messages) > 0 {
+	if len(requestIDs) == 0 && len(f.Messages) > 0 {
 		s.deliverFrame(nil, body, f)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	stream := s.openStream(asks)
+	stream := s.openStream(requestIDs)
 	if !s.deliverFrame(stream, body, f) {
 		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, shuttingDown)
 		return
 	}
-	one := stream.waitForSingle(r.Context(), s.jsonTimeout(f))
-	if !one && s.handler.options.JSONOnly { // the request was cancelled, or the session has ended
+	asJSON := stream.waitForSingleResponse(r.Context(), s.jsonTimeout(f))
+	if !asJSON && s.handler.options.JSONOnly { // the request was cancelled, or the session has ended
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if one {
+	if asJSON {
 		w.Header().Set("Content-Type", jsonType)
-		if stream.refusal {
+		if stream.isRefusal {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 		_, _ = w.Write(stream.takeOnlyFrame())
@@ -128,13 +128,13 @@ func (s *httpSession) deliverFrame(stream *eventStream, body []byte, f *wire.Fra
 }
 
 // openStream adds a stream for the responses to the given requests.
-func (s *httpSession) openStream(asks []wire.ID) *eventStream {
+func (s *httpSession) openStream(requestIDs []wire.ID) *eventStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stream := newEventStream(s, len(s.streams))
-	stream.pending = max(1, len(asks))
+	stream.pending = max(1, len(requestIDs))
 	s.streams = append(s.streams, stream)
-	for _, id := range asks {
+	for _, id := range requestIDs {
 		s.byID[id.Key()] = stream
 	}
 	return stream

@@ -36,7 +36,7 @@ type sseSession struct {
 	session   *Session
 	out       chan []byte
 	deliverMu sync.Mutex
-	draining  bool // requests are refused; guarded by deliver
+	draining  bool // requests are refused; guarded by deliverMu
 }
 
 // NewSSEHandler returns the endpoints. Their sessions end with ctx.
@@ -53,7 +53,7 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *SSEHandler) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !h.options.admits(r):
+	case !h.options.isAllowed(r):
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
 	case allowCrossOrigin(w, r):
 	case r.Method == http.MethodGet && h.draining.Load():
@@ -158,9 +158,9 @@ func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := readBody(w, r, h.options.MaxFrame)
-	var long *http.MaxBytesError
+	var tooLarge *http.MaxBytesError
 	switch {
-	case errors.As(err, &long):
+	case errors.As(err, &tooLarge):
 		http.Error(w, "the message is too long", http.StatusRequestEntityTooLarge)
 		return
 	case err != nil:

@@ -29,7 +29,7 @@ type eventStream struct {
 	connections int           // connections so far; only the newest is served
 	pending     int           // responses still to come; 0 for the listening stream
 	ended       bool          // no more events follow
-	refusal     bool          // the response is an error for the whole body
+	isRefusal   bool          // the response is an error for the whole body
 }
 
 func newEventStream(s *httpSession, number int) *eventStream {
@@ -39,7 +39,7 @@ func newEventStream(s *httpSession, number int) *eventStream {
 // add adds a message, one event for each frame. answers is the number of requests that
 // the message completes. The last response ends the stream under the same lock, because
 // waitForSingle must not see one without the other.
-func (e *eventStream) add(frames [][]byte, answers int, refusal bool) {
+func (e *eventStream) add(frames [][]byte, answers int, isRefusal bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, frame := range frames {
@@ -50,7 +50,7 @@ func (e *eventStream) add(frames [][]byte, answers int, refusal bool) {
 	}
 	if answers > 0 && e.number > 0 {
 		e.pending -= answers
-		e.refusal = e.refusal || refusal
+		e.isRefusal = e.isRefusal || isRefusal
 		e.ended = e.ended || e.pending <= 0
 	}
 	e.notifyWaiters()
@@ -87,21 +87,21 @@ func (e *eventStream) takeOnlyFrame() []byte {
 	return e.frames[len(e.frames)-1]
 }
 
-// waitForSingle waits until the stream has ended, another message has come first, or the
+// waitForSingleResponse waits until the stream has ended, another message has come first, or the
 // timeout has expired. It reports whether the response can be sent as JSON.
-func (e *eventStream) waitForSingle(ctx context.Context, patience time.Duration) bool {
+func (e *eventStream) waitForSingleResponse(ctx context.Context, timeout time.Duration) bool {
 	var deadline *time.Timer
 	for {
-		one, known, grown := e.checkSingle(patience)
+		single, known, changed := e.checkSingleResponse(timeout)
 		if known {
-			return one
+			return single
 		}
 		if deadline == nil {
-			deadline = time.NewTimer(patience)
+			deadline = time.NewTimer(timeout)
 			defer deadline.Stop()
 		}
 		select {
-		case <-grown:
+		case <-changed:
 		case <-deadline.C:
 			return false
 		case <-ctx.Done():
@@ -112,16 +112,16 @@ func (e *eventStream) waitForSingle(ctx context.Context, patience time.Duration)
 	}
 }
 
-// checkSingle returns in one whether the response can be sent as JSON. If that is
+// checkSingleResponse returns in one whether the response can be sent as JSON. If that is
 // not known yet, it returns the channel to wait for.
-func (e *eventStream) checkSingle(patience time.Duration) (one, known bool, grown <-chan struct{}) {
+func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n, asJSON := len(e.frames), e.session.handler.options.JSONOnly
 	switch {
 	case e.ended:
 		return n == 1 || asJSON && n > 0, true, nil
-	case n > 0 && !asJSON || patience == 0:
+	case n > 0 && !asJSON || timeout == 0:
 		return false, true, nil
 	default:
 		return false, false, e.changes()
@@ -131,10 +131,10 @@ func (e *eventStream) checkSingle(patience time.Duration) (one, known bool, grow
 // eventsFrom returns the events from a number on, and a channel that is closed when
 // the stream changes. over is true if the stream has ended or the connection is no longer
 // the newest.
-func (e *eventStream) eventsFrom(from, claim int) (frames [][]byte, first int, over bool, grown <-chan struct{}) {
+func (e *eventStream) eventsFrom(from, connection int) (frames [][]byte, first int, ended bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if claim != e.connections {
+	if connection != e.connections {
 		return nil, from, true, nil
 	}
 	first = max(from, e.dropped)
@@ -147,7 +147,7 @@ func (e *eventStream) eventsFrom(from, claim int) (frames [][]byte, first int, o
 
 // addConnection registers a new connection and returns its number. Only the newest
 // connection is served, because each message must go over one connection only.
-func (e *eventStream) addConnection() (claims int) {
+func (e *eventStream) addConnection() (connection int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.connections++
@@ -159,7 +159,7 @@ func (e *eventStream) addConnection() (claims int) {
 func (e *eventStream) closeConnection(ctx context.Context) {
 	for {
 		e.mu.Lock()
-		served, grown := e.connections > 0, e.changes()
+		served, changed := e.connections > 0, e.changes()
 		if served {
 			e.connections++
 			e.notifyWaiters()
@@ -169,7 +169,7 @@ func (e *eventStream) closeConnection(ctx context.Context) {
 			return
 		}
 		select {
-		case <-grown:
+		case <-changed:
 		case <-ctx.Done():
 			return
 		}
@@ -179,7 +179,7 @@ func (e *eventStream) closeConnection(ctx context.Context) {
 // serve sends the events from a number on, until the stream or the session ends, or the
 // client disconnects or opens another connection. A disconnect does not cancel a request.
 func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fresh bool) {
-	claim := e.addConnection()
+	connection := e.addConnection()
 	flush := http.NewResponseController(w).Flush
 	w.Header().Set("Content-Type", streamType)
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
@@ -190,7 +190,7 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 		_, _ = fmt.Fprintf(w, "id: %s\ndata:\n\n", eventID(e.number, from-1))
 	}
 	for last := false; ; {
-		frames, first, over, grown := e.eventsFrom(from, claim)
+		frames, first, ended, changed := e.eventsFrom(from, connection)
 		for i, frame := range frames {
 			if _, err := w.Write(e.event(first+i, frame)); err != nil {
 				return
@@ -200,8 +200,8 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 		if len(frames) > 0 {
 			continue
 		}
-		if over { // net/http flushes when the response ends
-			e.writeRetry(w, claim)
+		if ended { // net/http flushes when the response ends
+			e.writeRetry(w, connection)
 			return
 		}
 		_ = flush()
@@ -209,7 +209,7 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 			return
 		}
 		select {
-		case <-grown:
+		case <-changed:
 		case <-r.Context().Done():
 			return
 		case <-e.session.ended:
@@ -222,9 +222,9 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 
 // writeRetry sends a retry field if the connection is closed before its stream has
 // ended.
-func (e *eventStream) writeRetry(w http.ResponseWriter, claim int) {
+func (e *eventStream) writeRetry(w http.ResponseWriter, connection int) {
 	e.mu.Lock()
-	hasSuccessor := claim != e.connections
+	hasSuccessor := connection != e.connections
 	e.mu.Unlock()
 	if hasSuccessor {
 		_, _ = fmt.Fprint(w, "retry: 1000\n\n")

@@ -65,12 +65,12 @@ func (s *Session) handleFrame(f *wire.Frame) {
 	case len(f.Messages) == 0:
 		s.sendError(invalidRequest("the batch is empty"))
 	default:
-		a := &responder{session: s, batch: true}
-		whole := a.reserve()
+		r := &responder{session: s, batch: true}
+		open := r.reserve() // the array must not be sent before all messages are handled
 		for i := range f.Messages {
-			s.handleMessage(&f.Messages[i], duplicates, a)
+			s.handleMessage(&f.Messages[i], duplicates, r)
 		}
-		a.deliver(whole, nil)
+		r.deliver(open, nil)
 	}
 }
 

@@ -51,9 +51,9 @@ type ClientRequest struct {
 
 // An input holds the requests of a call to the client, and the client's responses.
 type input struct {
-	answers map[string]jsontext.Value // results, by the key of the request
-	asked   int                       // number of requests in this run of the handler
-	pending map[string]ClientRequest  // requests without a result, by key
+	answers  map[string]jsontext.Value // results, by the key of the request
+	requests int                       // number of requests in this run of the handler
+	pending  map[string]ClientRequest  // requests without a result, by key
 }
 
 // A requestState is the content of the member requestState.
@@ -65,9 +65,9 @@ type requestState struct {
 	User    string                    `json:"user,omitempty"`
 }
 
-// ask returns the client's results for several requests, or errInputRequired if one of
+// requestInput returns the client's results for several requests, or errInputRequired if one of
 // them has no result yet.
-func (c *Call) ask(requests []ClientRequest) ([]jsontext.Value, error) {
+func (c *Call) requestInput(requests []ClientRequest) ([]jsontext.Value, error) {
 	if !takesInput[c.Method] {
 		return nil, fmt.Errorf("%s may not ask for input", c.Method)
 	}
@@ -91,8 +91,8 @@ func (c *Call) ask(requests []ClientRequest) ([]jsontext.Value, error) {
 	}
 	out := make([]jsontext.Value, len(requests))
 	for i, r := range requests {
-		c.input.asked++
-		key := cmp.Or(r.Key, fmt.Sprintf("input-%d", c.input.asked))
+		c.input.requests++
+		key := cmp.Or(r.Key, fmt.Sprintf("input-%d", c.input.requests))
 		answer, answered := c.input.answers[key]
 		switch {
 		case !answered:

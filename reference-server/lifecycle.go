@@ -14,7 +14,7 @@ const instructions = "A server for trying out clients and conformance tests. " +
 // otherwise the newest supported one, which the client may decline.
 func (c *Call) initialize() (any, *Error) {
 	f := c.fields()
-	asked, err := f.requiredString("protocolVersion")
+	requested, err := f.requiredString("protocolVersion")
 	if err != nil {
 		return nil, err
 	}
@@ -30,10 +30,10 @@ func (c *Call) initialize() (any, *Error) {
 			return nil, invalidParams("clientInfo.%s must be a string", name)
 		}
 	}
-	spoken := c.Session.options.handshakeRevisions()
-	r := spoken[len(spoken)-1]
-	if slices.Contains(spoken, spec.Revision(asked)) {
-		r = spec.Revision(asked)
+	supported := c.Session.options.handshakeRevisions()
+	r := supported[len(supported)-1]
+	if slices.Contains(supported, spec.Revision(requested)) {
+		r = spec.Revision(requested)
 	}
 	s := c.Session
 	s.mu.Lock()

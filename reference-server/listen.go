@@ -100,10 +100,10 @@ func (c seamConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // reachableHost returns the host and port at which a local client reaches a server. For
 // a server that listens on all addresses it returns the loopback address.
-func reachableHost(at net.Addr) string {
-	tcp, ok := at.(*net.TCPAddr)
+func reachableHost(address net.Addr) string {
+	tcp, ok := address.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
-		return at.String()
+		return address.String()
 	}
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 }

@@ -40,17 +40,17 @@ func (c *Call) cursorPosition(raw jsontext.Value) (int, *Error) {
 	if !isText {
 		return 0, invalidParams("cursor must be a string")
 	}
-	at, ok := c.parseCursor(cursor)
+	position, ok := c.parseCursor(cursor)
 	if !ok {
 		return 0, invalidParams("the cursor is not one that %s gave out", c.Method)
 	}
-	return at, nil
+	return position, nil
 }
 
 // newCursor returns a cursor for a position in the list. It contains the method, so
 // that a cursor of one list is invalid for another.
-func (c *Call) newCursor(at int) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(c.Method + "@" + strconv.Itoa(at)))
+func (c *Call) newCursor(position int) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.Method + "@" + strconv.Itoa(position)))
 }
 
 func (c *Call) parseCursor(cursor string) (int, bool) {
@@ -58,7 +58,7 @@ func (c *Call) parseCursor(cursor string) (int, bool) {
 	if err != nil {
 		return 0, false
 	}
-	digits, ours := strings.CutPrefix(string(text), c.Method+"@")
-	at, err := strconv.Atoi(digits)
-	return at, ours && err == nil && at > 0 && digits == strconv.Itoa(at)
+	digits, sameList := strings.CutPrefix(string(text), c.Method+"@")
+	position, err := strconv.Atoi(digits)
+	return position, sameList && err == nil && position > 0 && digits == strconv.Itoa(position)
 }

@@ -8,7 +8,7 @@ import (
 // every option that the revision and the client's capabilities permit.
 func askSamplingMedia(c *Call, _ values) object {
 	if !c.Declared("sampling") {
-		return c.lacksCapability("This client has not declared sampling.", "sampling")
+		return c.failUndeclared("This client has not declared sampling.", "sampling")
 	}
 	params := object{
 		"messages": c.conversation(),

@@ -52,7 +52,8 @@ func (f *offer) toggleExtra(list string) {
 	f.showsExtra[list] = !f.showsExtra[list]
 }
 
-func (f *offer) lists(list string) (extra bool) {
+// showsExtraItem reports whether a list currently includes its extra item.
+func (f *offer) showsExtraItem(list string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.showsExtra[list]

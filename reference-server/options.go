@@ -58,7 +58,8 @@ type Options struct {
 	// AuthServer is the issuer URL of an authorization server. With it, the HTTP server is a
 	// protected resource, which serves requests with a token that was issued for it.
 	AuthServer string
-	// Upstream is the URL of a service that the tool forecast asks; without it there is no such tool.
+	// Upstream is the URL of the service that the tool forecast calls; the tool exists only
+	// if it is set.
 	Upstream string
 }
 

@@ -57,11 +57,11 @@ func (s *Session) errorOut(r spec.Revision, method string, id wire.ID, e *Error)
 }
 
 func (c *Call) resultOut(result any) *Out {
-	return c.belonging(c.Session.newOut(c.revision(), OutResult, c.Method, c.ID, wire.NewResult(c.ID, result)))
+	return c.attach(c.Session.newOut(c.revision(), OutResult, c.Method, c.ID, wire.NewResult(c.ID, result)))
 }
 
 func (c *Call) errorOut(e *Error) *Out {
-	return c.belonging(c.Session.errorOut(c.revision(), c.Method, c.ID, e))
+	return c.attach(c.Session.errorOut(c.revision(), c.Method, c.ID, e))
 }
 
 // revision returns the revision of the messages that belong to the call. For initialize
@@ -73,9 +73,9 @@ func (c *Call) revision() spec.Revision {
 	return c.Session.Revision()
 }
 
-// belonging marks o as a message of the call and returns it. In a stateless revision a
-// transport drops such messages after the call is cancelled.
-func (c *Call) belonging(o *Out) *Out {
+// attach marks o as a message of the call and returns it. In a stateless revision the
+// transport drops the messages of a call after its cancellation.
+func (c *Call) attach(o *Out) *Out {
 	if c.isStateless() {
 		o.call = c
 	}
@@ -83,8 +83,8 @@ func (c *Call) belonging(o *Out) *Out {
 }
 
 // isCancelled reports whether the message belongs to a request that the client has
-// cancelled. A transport calls it while it holds the write lock. Therefore no message of
-// the request follows a message that is sent after the cancellation.
+// cancelled. Transports call it while they hold the write lock, so that no message of the
+// request is written after the cancellation has taken effect.
 func (o *Out) isCancelled() bool { return o.call != nil && o.call.cancelled.Load() }
 
 // sendError sends an error without an id, for a frame whose id could not be read.

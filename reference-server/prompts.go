@@ -117,7 +117,7 @@ func (c *Call) prompts() []*prompt {
 			out = append(out, p)
 		}
 	}
-	if c.offer().lists("prompts") {
+	if c.offer().showsExtraItem("prompts") {
 		out = append(out, extraPrompt)
 	}
 	return out

@@ -23,7 +23,8 @@ type ProtectionSeams struct {
 	Documents func(documents map[string]*Document)
 	// Verify may leave out parts of the verification of issued tokens.
 	Verify func(v *Verification)
-	// AnyUserSession serves a session, AnyUserState a requestState to users other than its own.
+	// AnyUserSession serves a session to every user, AnyUserState accepts a requestState from
+	// every user.
 	AnyUserSession, AnyUserState bool
 	// AnyState accepts a retry with a requestState that the server did not issue for it: the
 	// server then uses only the responses of the retry.
@@ -56,8 +57,8 @@ const (
 // scope is the scope that a token needs.
 const scope = "mcp"
 
-// protect makes a handler a protected resource (basic/authorization): requests need the token of
-// the options, refusals carry a challenge, and metadata documents say where tokens come from.
+// protect makes a handler a protected resource (basic/authorization): requests need a valid
+// token, refusals carry a challenge, and metadata documents name the authorization server.
 func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 	if o.Token == "" && o.AuthServer == "" {
 		return next
@@ -70,7 +71,7 @@ func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 			_, _ = w.Write(wire.JSON(doc.Members))
 			return
 		}
-		f, user := o.refusal(r, endpoint, keys)
+		f, user := o.checkToken(r, endpoint, keys)
 		r = r.WithContext(context.WithValue(r.Context(), userKey{}, user))
 		valid := f == nil
 		if accept := o.Seams.Protection.Accept; accept != nil {
@@ -81,7 +82,7 @@ func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 			return
 		}
 		if f == nil {
-			f = o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid")
+			f = o.newRefusal(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid")
 		}
 		if o.Seams.Protection.Refuse != nil {
 			o.Seams.Protection.Refuse(r, f)
@@ -110,19 +111,19 @@ func tokenOf(r *http.Request) string {
 	return token
 }
 
-// refusal returns the response to a request without a valid token, nil to one with it, and the user
-// that the token names.
-func (o *Options) refusal(r *http.Request, endpoint string, keys *keySet) (f *Refusal, user string) {
+// checkToken returns the user that the request's token names, or the refusal of a request
+// without a valid token.
+func (o *Options) checkToken(r *http.Request, endpoint string, keys *keySet) (f *Refusal, user string) {
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
-		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", ""), ""
+		return o.newRefusal(r.Host, endpoint, http.StatusUnauthorized, "", ""), ""
 	}
 	scheme, token, _ := strings.Cut(given[0], " ")
 	switch {
 	case len(given) > 1 || token == "":
-		return o.refuse(r.Host, endpoint, http.StatusBadRequest, "invalid_request", "the Authorization header is malformed"), ""
+		return o.newRefusal(r.Host, endpoint, http.StatusBadRequest, "invalid_request", "the Authorization header is malformed"), ""
 	case !strings.EqualFold(scheme, "Bearer"):
-		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", ""), ""
+		return o.newRefusal(r.Host, endpoint, http.StatusUnauthorized, "", ""), ""
 	case o.AuthServer != "":
 		v := &Verification{Signature: true, Issuer: true, Audience: true, Expiry: true, NotBefore: true, Scope: true}
 		if o.Seams.Protection.Verify != nil {
@@ -131,19 +132,19 @@ func (o *Options) refusal(r *http.Request, endpoint string, keys *keySet) (f *Re
 		user, err := v.verify(r.Context(), keys, token, "http://"+r.Host+endpoint)
 		switch {
 		case errors.Is(err, errInvalid):
-			return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid"), ""
+			return o.newRefusal(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid"), ""
 		case errors.Is(err, errScope):
-			return o.refuse(r.Host, endpoint, http.StatusForbidden, "insufficient_scope", "the token lacks a scope"), ""
+			return o.newRefusal(r.Host, endpoint, http.StatusForbidden, "insufficient_scope", "the token lacks a scope"), ""
 		}
 		return nil, user
 	case token != o.Token:
-		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid"), ""
+		return o.newRefusal(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid"), ""
 	}
 	return nil, token
 }
 
-// refuse returns a refusal with a challenge.
-func (o *Options) refuse(host, endpoint string, status int, code, description string) *Refusal {
+// newRefusal returns a refusal with a challenge.
+func (o *Options) newRefusal(host, endpoint string, status int, code, description string) *Refusal {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="http://%s%s%s", scope="%s"`, host, ResourceMetadataPath, endpoint, scope)
 	if code != "" {
 		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, code, description)

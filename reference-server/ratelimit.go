@@ -27,12 +27,12 @@ func (c *Call) checkRate() *Error {
 	if limiter == nil || !isRateLimited[c.Method] {
 		return nil
 	}
-	one := limiter.Reserve()
-	wait := one.Delay()
+	reservation := limiter.Reserve()
+	wait := reservation.Delay()
 	if wait == 0 {
 		return nil
 	}
-	one.Cancel() // a refused request does not count
+	reservation.Cancel() // a refused request does not count
 	milliseconds := wait.Milliseconds() + 1
 	return &Error{
 		Code: spec.CodeInternal, Message: fmt.Sprintf("Too many requests; try again in %d ms", milliseconds),

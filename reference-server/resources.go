@@ -14,8 +14,8 @@ import (
 type resource struct {
 	uri, name, title, mime string
 	text, blob             string
-	ask                    func(c *Call) string // returns the text if that needs input from the client; else nil
-	changes                bool                 // clients should not cache it
+	requestText            func(c *Call) string // requests the text from the client; nil if the text is known
+	isVolatile             bool                 // clients should not cache it
 	priority               float64              // in annotations; 0 omits it
 }
 
@@ -59,7 +59,7 @@ func (r *resource) raw() []byte {
 // entry returns the resource as lists and resource links describe it.
 func (r *resource) entry(rev spec.Revision) object {
 	o := object{"uri": r.uri, "name": r.name, "mimeType": r.mime, "description": r.title + ", for trying out resources."}
-	if r.ask == nil {
+	if r.requestText == nil {
 		o["size"] = len(r.raw())
 	}
 	decorate(o, rev, r.title)
@@ -83,13 +83,13 @@ func (r *resource) contents() object {
 // resources returns the resources that the server lists.
 func (c *Call) resources() []*resource {
 	all := slices.Concat(resources, []*resource{
-		{uri: noteURI, name: "note", title: "A note that can be changed", mime: "text/plain", text: c.offer().noteText(), changes: true},
+		{uri: noteURI, name: "note", title: "A note that can be changed", mime: "text/plain", text: c.offer().noteText(), isVolatile: true},
 		c.rootsResource(),
 	})
 	if c.Session.options.Fixtures {
 		all = append(all, fixtureResources...)
 	}
-	if c.offer().lists("resources") {
+	if c.offer().showsExtraItem("resources") {
 		all = append(all, extraResource)
 	}
 	return append(all, c.offer().numbered...)
@@ -157,12 +157,12 @@ func (c *Call) resourcesRead() (any, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.ask != nil {
+	if r.requestText != nil {
 		asked := *r
-		asked.text = r.ask(c)
+		asked.text = r.requestText(c)
 		r = &asked
 	}
-	c.volatile = r.changes
+	c.isVolatile = r.isVolatile
 	return object{"contents": []object{r.contents()}}, nil
 }
 

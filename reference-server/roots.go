@@ -21,7 +21,7 @@ type rootsState struct {
 // the server requests them when the resource is read.
 func (c *Call) rootsResource() *resource {
 	if c.isStateless() {
-		return &resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", ask: askRoots}
+		return &resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", requestText: askRoots}
 	}
 	c.Session.mu.Lock()
 	defer c.Session.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *Call) rootsResource() *resource {
 	if known == "" {
 		known = `{"roots":[]}`
 	}
-	return &resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", text: known, changes: true}
+	return &resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", text: known, isVolatile: true}
 }
 
 // askRoots returns the client's result of roots/list.

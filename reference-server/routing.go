@@ -35,7 +35,7 @@ func routingTools() []*tool {
 				"properties": object{"target": object{
 					"type": "object",
 					"properties": object{
-						"zone": object{"type": "string", "description": "Where to", markHeader: "Zone"},
+						"zone": object{"type": "string", "description": "Where to", headerKeyword: "Zone"},
 					},
 				}},
 			},

@@ -97,9 +97,9 @@ func (c *Call) Declared(path ...string) bool {
 	return c.Session.Declared(path...)
 }
 
-// lacksCapability returns the result of a tool that needs a capability that the
-// client has not declared. Stateless revisions require an error that names it instead.
-func (c *Call) lacksCapability(text string, path ...string) object {
+// failUndeclared returns the result of a tool that needs an undeclared capability of the
+// client. In a stateless revision the call gets an error that names the capability instead.
+func (c *Call) failUndeclared(text string, path ...string) object {
 	if c.isStateless() {
 		c.failWith(missingCapability(path))
 		return nil
@@ -112,14 +112,14 @@ func (c *Call) lacksCapability(text string, path ...string) object {
 func missingCapability(paths ...[]string) *Error {
 	required, names := object{}, []string{}
 	for _, path := range paths {
-		at := required
+		parent := required
 		for _, name := range path {
-			inner, ok := at[name].(object)
+			inner, ok := parent[name].(object)
 			if !ok {
 				inner = object{}
-				at[name] = inner
+				parent[name] = inner
 			}
-			at = inner
+			parent = inner
 		}
 		names = append(names, strings.Join(path, "."))
 	}
@@ -129,10 +129,10 @@ func missingCapability(paths ...[]string) *Error {
 	}
 }
 
-// unfitAnswer returns the result of a tool that can't use the client's response. In a
+// failUnusableResponse returns the result of a tool that can't use the client's response. In a
 // stateless revision the call gets an error instead, because the client's response is
 // part of the call's params.
-func (c *Call) unfitAnswer(text string) object {
+func (c *Call) failUnusableResponse(text string) object {
 	if c.isStateless() {
 		c.failWith(invalidParams("%s", text))
 		return nil
@@ -144,7 +144,7 @@ func (c *Call) unfitAnswer(text string) object {
 func (c *Call) handleStateless() (any, *Error) {
 	result, err := c.serveStateless()
 	if err != nil && c.Method == spec.MethodInitialize {
-		return nil, c.withVersions(err)
+		return nil, c.addVersions(err)
 	}
 	return result, err
 }
@@ -172,11 +172,11 @@ func (c *Call) serveStateless() (any, *Error) {
 	case c.protocolError != nil:
 		return nil, c.protocolError
 	case c.input != nil && len(c.input.pending) > 0:
-		return c.completed(c.inputRequired()), nil
+		return c.completeResult(c.inputRequired()), nil
 	case err != nil:
 		return nil, err
 	default:
-		return c.completed(result), nil
+		return c.completeResult(result), nil
 	}
 }
 
@@ -189,9 +189,9 @@ func (c *Call) checkMeta() *Error {
 	version, isText := wire.Text(raw)
 	switch {
 	case !given:
-		return malformed("_meta has no %s", metaVersion)
+		return invalidMeta("_meta has no %s", metaVersion)
 	case !isText:
-		return malformed("%s must be a string", metaVersion)
+		return invalidMeta("%s must be a string", metaVersion)
 	case !slices.Contains(c.Session.options.statelessRevisions(), spec.Revision(version)):
 		return c.Session.options.unsupportedVersion(version)
 	}
@@ -199,14 +199,14 @@ func (c *Call) checkMeta() *Error {
 		return err
 	}
 	if meta[metaCapabilities].Kind() != '{' {
-		return malformed("%s must be an object", metaCapabilities)
+		return invalidMeta("%s must be an object", metaCapabilities)
 	}
 	if info, given := meta[metaClientInfo]; given && !isImplementation(info) {
-		return malformed("%s must be an object with a name and a version", metaClientInfo)
+		return invalidMeta("%s must be an object with a name and a version", metaClientInfo)
 	}
 	if raw, given := meta[metaLogLevel]; given {
 		if level, _ := wire.Text(raw); !slices.Contains(levels, level) {
-			return malformed("%s must be one of %v", metaLogLevel, levels)
+			return invalidMeta("%s must be one of %v", metaLogLevel, levels)
 		}
 	}
 	return nil
@@ -217,8 +217,8 @@ func isImplementation(info jsontext.Value) bool {
 	return isString(members["name"]) && isString(members["version"])
 }
 
-// malformed returns the error for a request with an invalid _meta.
-func malformed(format string, args ...any) *Error {
+// invalidMeta returns the error for a request with an invalid _meta.
+func invalidMeta(format string, args ...any) *Error {
 	err := invalidParams(format, args...)
 	err.Status = http.StatusBadRequest
 	return err
@@ -231,9 +231,9 @@ func (o *Options) unsupportedVersion(requested string) *Error {
 	}
 }
 
-// withVersions adds the supported versions to an error. A client that knows only
+// addVersions adds the supported versions to an error. A client that knows only
 // the handshake has no other way to learn them.
-func (c *Call) withVersions(err *Error) *Error {
+func (c *Call) addVersions(err *Error) *Error {
 	versions := c.Session.options.supportedVersions()
 	var names []string
 	for _, v := range versions {
@@ -257,9 +257,9 @@ func (c *Call) discover() (any, *Error) {
 	}, nil
 }
 
-// completed returns a copy of a result with the members that all results of the
+// completeResult returns a copy of a result with the members that all results of the
 // method have in a stateless revision.
-func (c *Call) completed(result any) any {
+func (c *Call) completeResult(result any) any {
 	given, isObject := result.(object)
 	if !isObject {
 		return result
@@ -275,10 +275,10 @@ func (c *Call) completed(result any) any {
 	}
 	if lifetime, cacheable := lifetimes[c.Method]; cacheable && o["resultType"] == resultComplete {
 		scope := "public"
-		if c.volatile {
+		if c.isVolatile {
 			lifetime = 0
 		}
-		if c.input != nil && c.input.asked > 0 { // the client's responses are part of the result
+		if c.input != nil && c.input.requests > 0 { // the client's responses are part of the result
 			lifetime, scope = 0, "private"
 		}
 		o["ttlMs"], o["cacheScope"] = lifetime, scope

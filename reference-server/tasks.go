@@ -93,10 +93,10 @@ func (t *task) setNonTerminal(status, message string) {
 	}
 }
 
-// end changes to a terminal status and sets the outcome that tasks/result returns
+// setTerminal changes to a terminal status and sets the outcome that tasks/result returns
 // from then on. It returns false and changes nothing if the task has already ended,
 // as when a cancelled execution returns.
-func (t *task) end(status, message string, result any, err *Error) bool {
+func (t *task) setTerminal(status, message string, result any, err *Error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.isTerminal() {

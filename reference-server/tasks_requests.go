@@ -18,10 +18,10 @@ func taskCapability() object {
 	return object{"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}}}
 }
 
-// asTask reports whether a call of the tool runs as a task. It returns an error if the
+// runsAsTask reports whether a call of the tool runs as a task. It returns an error if the
 // call is a task and the tool forbids that, or is not and the tool requires it. Revisions
 // without tasks ignore the member task.
-func (c *Call) asTask(t *tool, f fields) (bool, *Error) {
+func (c *Call) runsAsTask(t *tool, f fields) (bool, *Error) {
 	if !c.Session.options.hasTasks(c.Revision) {
 		return false, nil
 	}
@@ -88,7 +88,7 @@ func (t *task) finish(result any, err *Error) {
 	o, _ := result.(object)
 	switch {
 	case err != nil:
-		t.end(taskFailed, err.Message, nil, err)
+		t.setTerminal(taskFailed, err.Message, nil, err)
 	case o["isError"] == true:
 		message := "The tool has failed."
 		if blocks, _ := o["content"].([]object); len(blocks) > 0 {
@@ -96,9 +96,9 @@ func (t *task) finish(result any, err *Error) {
 				message = text
 			}
 		}
-		t.end(taskFailed, message, result, nil)
+		t.setTerminal(taskFailed, message, result, nil)
 	default:
-		t.end(taskCompleted, "The result can be had by tasks/result.", result, nil)
+		t.setTerminal(taskCompleted, "tasks/result returns the result.", result, nil)
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *Call) requestedTask() (*task, *Error) {
 	}
 	t := c.Session.tasks.find(id)
 	if t == nil {
-		return nil, invalidParams("there is no task with this id, or not any more")
+		return nil, invalidParams("no task has this id; it may have expired")
 	}
 	return t, nil
 }
@@ -148,8 +148,8 @@ func (c *Call) tasksCancel() (any, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.end(taskCancelled, "The client has cancelled the task.", errorResult("The task was cancelled."), nil) {
-		return nil, invalidParams("the task can't be cancelled, as it is over")
+	if !t.setTerminal(taskCancelled, "The client has cancelled the task.", errorResult("The task was cancelled."), nil) {
+		return nil, invalidParams("the task has already ended, so it can't be cancelled")
 	}
 	t.stop()
 	return t.object(), nil

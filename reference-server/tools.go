@@ -66,7 +66,7 @@ func (c *Call) tools() []*tool {
 			out = append(out, t)
 		}
 	}
-	if c.offer().lists("tools") {
+	if c.offer().showsExtraItem("tools") {
 		out = append(out, extraTool)
 	}
 	return out
@@ -110,7 +110,7 @@ func (c *Call) toolsCall() (any, *Error) {
 			continue
 		}
 		run := func(c *Call) (any, *Error) { return t.call(c, given) }
-		switch asTask, err := c.asTask(t, f); {
+		switch asTask, err := c.runsAsTask(t, f); {
 		case err != nil:
 			return nil, err
 		case asTask:

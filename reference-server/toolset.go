@@ -65,11 +65,11 @@ func plainTools() []*tool {
 			},
 		},
 		{
-			name: "slow", title: "Slow", description: "Takes its time, reports progress and can be cancelled.",
+			name: "slow", title: "Slow", description: "Takes some time, reports progress and can be cancelled.",
 			input: []argument{
 				{name: "durationMs", kind: "integer", description: "How long it takes, in milliseconds", defaultValue: 100, max: 60_000},
 				{name: "steps", kind: "integer", description: "In how many steps", defaultValue: 4, min: 1, max: 100},
-				{name: "total", kind: "boolean", description: "Whether progress tells how many steps there are", defaultValue: true},
+				{name: "total", kind: "boolean", description: "Whether progress includes the number of steps", defaultValue: true},
 			},
 			tasks: taskOptional, run: runSlow,
 		},
@@ -88,7 +88,7 @@ func effectTools() []*tool {
 			tasks: taskOptional, run: runLog,
 		},
 		{
-			name: "trigger-list-changed", title: "Change a list", description: "Shows or hides the last item of a list and says so.",
+			name: "trigger-list-changed", title: "Change a list", description: "Shows or hides the last item of a list, and sends list_changed.",
 			input: []argument{{
 				name: "list", kind: "string", description: "The list", defaultValue: "tools",
 				oneOf: []string{"tools", "resources", "prompts"},

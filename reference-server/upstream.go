@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// forecastTool asks the upstream, with a key of the server's own.
+// forecastTool calls the upstream service with the server's own key.
 var forecastTool = &tool{
 	name: "forecast", title: "Forecast", description: "Asks the weather service for a forecast.", openWorld: true,
 	run: func(c *Call, _ values) object {
@@ -20,14 +20,14 @@ var forecastTool = &tool{
 }
 
 const (
-	upstreamTime = 2 * time.Second
-	upstreamBody = 1 << 16
-	upstreamKey  = "key-of-the-reference-server"
+	upstreamTimeout = 2 * time.Second
+	maxUpstreamBody = 1 << 16
+	upstreamKey     = "key-of-the-reference-server"
 )
 
-// askUpstream returns what the upstream answers.
+// askUpstream returns the body of the upstream's response.
 func (c *Call) askUpstream() (string, error) {
-	ctx, cancel := context.WithTimeout(c.Context(), upstreamTime)
+	ctx, cancel := context.WithTimeout(c.Context(), upstreamTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Session.options.Upstream+"/forecast", nil)
 	if err != nil {
@@ -42,6 +42,6 @@ func (c *Call) askUpstream() (string, error) {
 		return "", err
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, upstreamBody))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxUpstreamBody))
 	return string(text), err
 }
