@@ -20,54 +20,54 @@ import (
 const Token = "eyJhbGciOiJSUzI1NiJ9.e30.bWNwLWNvbmZvcm0tcmVmZXJlbmNlLXRva2Vu" //nolint:gosec // of the reference server
 
 // Scopes are those that a token needs on any server with a fault of this area.
-const Scopes = "mcp " + moreScope
+const Scopes = "mcp " + secondScope
 
-const moreScope = "mcp:more"
+const secondScope = "mcp:more"
 
-// refusing changes the refusals of a protected server.
-func refusing(change func(r *http.Request, f *refserver.Refusal)) *refserver.Seams {
+// editRefusals changes the refusals of a protected server.
+func editRefusals(change func(r *http.Request, f *refserver.Refusal)) *refserver.Seams {
 	return &refserver.Seams{Protection: refserver.ProtectionSeams{Refuse: change}}
 }
 
-// refusingWithout changes the refusals of requests without a token.
-func refusingWithout(change func(f *refserver.Refusal)) *refserver.Seams {
-	return refusing(func(r *http.Request, f *refserver.Refusal) {
+// editRefusalsWithoutToken changes the refusals of requests without a token.
+func editRefusalsWithoutToken(change func(f *refserver.Refusal)) *refserver.Seams {
+	return editRefusals(func(r *http.Request, f *refserver.Refusal) {
 		if r.Header.Get("Authorization") == "" {
 			change(f)
 		}
 	})
 }
 
-// challenging replaces text in the challenges.
-func challenging(old, with string) *refserver.Seams {
-	return refusing(func(_ *http.Request, f *refserver.Refusal) {
+// replaceInChallenges replaces text in the challenges.
+func replaceInChallenges(old, with string) *refserver.Seams {
+	return editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 		for i := range f.Challenges {
 			f.Challenges[i] = strings.ReplaceAll(f.Challenges[i], old, with)
 		}
 	})
 }
 
-// accepting serves some requests that have no valid token.
-func accepting(also func(r *http.Request) bool) *refserver.Seams {
+// alsoAccept serves some requests that have no valid token.
+func alsoAccept(also func(r *http.Request) bool) *refserver.Seams {
 	return &refserver.Seams{Protection: refserver.ProtectionSeams{Accept: func(r *http.Request, valid bool) bool { return valid || also(r) }}}
 }
 
-// documenting changes the metadata document of the resource.
-func documenting(change func(d *refserver.Document)) *refserver.Seams {
+// editResourceMetadata changes the metadata document of the resource.
+func editResourceMetadata(change func(d *refserver.Document)) *refserver.Seams {
 	return &refserver.Seams{Protection: refserver.ProtectionSeams{Documents: func(all map[string]*refserver.Document) {
 		change(all[refserver.ResourceMetadataPath+"/mcp"])
 	}}}
 }
 
-// documentingServer changes the metadata document of the authorization server.
-func documentingServer(change func(members map[string]any)) *refserver.Seams {
+// editServerMetadata changes the metadata document of the authorization server.
+func editServerMetadata(change func(members map[string]any)) *refserver.Seams {
 	return &refserver.Seams{Protection: refserver.ProtectionSeams{Documents: func(all map[string]*refserver.Document) {
 		change(all[refserver.ServerMetadataPath].Members)
 	}}}
 }
 
-// issued lets a variation trust the authorization server of the run.
-func issued(f *Fault) *Fault {
+// withIssuedTokens lets a variation trust the authorization server of the run.
+func withIssuedTokens(f *Fault) *Fault {
 	f.Issued = true
 	return f
 }
@@ -79,8 +79,8 @@ func replaceMember(members map[string]any, name string, value any) {
 	}
 }
 
-// moving moves the documents from paths that begin with from, or removes them if to is "".
-func moving(from, to string) func(all map[string]*refserver.Document) {
+// movePaths moves the documents from paths that begin with from, or removes them if to is "".
+func movePaths(from, to string) func(all map[string]*refserver.Document) {
 	return func(all map[string]*refserver.Document) {
 		for path, d := range all {
 			if rest, ok := strings.CutPrefix(path, from); ok && path != to+rest {
@@ -93,20 +93,22 @@ func moving(from, to string) func(all map[string]*refserver.Document) {
 	}
 }
 
-func documents(change func(all map[string]*refserver.Document)) *refserver.Seams {
+func editDocuments(change func(all map[string]*refserver.Document)) *refserver.Seams {
 	return &refserver.Seams{Protection: refserver.ProtectionSeams{Documents: change}}
 }
 
-func bearer(r *http.Request) string {
+func bearerToken(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
 func refusalFaults() []*Fault {
-	status := func(n int) *refserver.Seams { return refusingWithout(func(f *refserver.Refusal) { f.Status = n }) }
+	status := func(n int) *refserver.Seams {
+		return editRefusalsWithoutToken(func(f *refserver.Refusal) { f.Status = n })
+	}
 	return []*Fault{
 		newFault("authorization.no-token.401/403", "a request without a token gets 403", status(http.StatusForbidden)),
 		newFault("authorization.no-token.401/400", "a request without a token gets 400", status(http.StatusBadRequest)),
-		newFault("authorization.no-token.401/redirect", "a request without a token is redirected to a login page", refusingWithout(func(f *refserver.Refusal) {
+		newFault("authorization.no-token.401/redirect", "a request without a token is redirected to a login page", editRefusalsWithoutToken(func(f *refserver.Refusal) {
 			f.Status = http.StatusFound
 			f.Header.Set("Location", "/login")
 		})),
@@ -121,102 +123,102 @@ func refusalFaults() []*Fault {
 			},
 			Protection: refserver.ProtectionSeams{Accept: func(r *http.Request, valid bool) bool { return valid || r.Method == http.MethodGet }},
 		}),
-		newFault("authorization.token.checked-before-processing/result", "the refusal carries the result", refusingWithout(func(f *refserver.Refusal) {
+		newFault("authorization.token.checked-before-processing/result", "the refusal carries the result", editRefusalsWithoutToken(func(f *refserver.Refusal) {
 			f.Body = `{"jsonrpc":"2.0","id":1,"result":{}}`
 		})),
-		newFault("authorization.token.checked-before-processing/session", "the refusal opens a session", refusingWithout(func(f *refserver.Refusal) {
+		newFault("authorization.token.checked-before-processing/session", "the refusal opens a session", editRefusalsWithoutToken(func(f *refserver.Refusal) {
 			f.Header.Set(sessionHeader, "a-session")
 		})).inRevisions(spec.V20250618, spec.V20251125),
-		newFault("authorization.www-authenticate.present/missing", "the refusal has no challenge", refusing(func(_ *http.Request, f *refserver.Refusal) { f.Challenges = nil })),
-		newFault("authorization.www-authenticate.syntax/quote", "a quoted string in the challenge does not end", challenging(`scope="mcp"`, `scope="mcp`)),
-		newFault("authorization.www-authenticate.syntax/commas", "the parameters of the challenge are separated by spaces", challenging(", ", " ")),
-		newFault("authorization.www-authenticate.syntax/basic", "the challenge is Basic", challenging("Bearer ", "Basic ")),
-		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/missing", "the challenge does not name the metadata", refusing(func(_ *http.Request, f *refserver.Refusal) {
+		newFault("authorization.www-authenticate.present/missing", "the refusal has no challenge", editRefusals(func(_ *http.Request, f *refserver.Refusal) { f.Challenges = nil })),
+		newFault("authorization.www-authenticate.syntax/quote", "a quoted string in the challenge does not end", replaceInChallenges(`scope="mcp"`, `scope="mcp`)),
+		newFault("authorization.www-authenticate.syntax/commas", "the parameters of the challenge are separated by spaces", replaceInChallenges(", ", " ")),
+		newFault("authorization.www-authenticate.syntax/basic", "the challenge is Basic", replaceInChallenges("Bearer ", "Basic ")),
+		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/missing", "the challenge does not name the metadata", editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 			f.Challenges = []string{`Bearer scope="mcp"`}
 		})),
-		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/relative", "the challenge names a relative URL", challenging(`resource_metadata="http://`, `resource_metadata="//`)),
-		newFault("authorization.www-authenticate.scope/missing", "the challenge names no scope", challenging(`, scope="mcp"`, "")),
-		newFault("authorization.www-authenticate.scope/commas", "the scopes are an invalid list", challenging(`scope="mcp"`, `scope="mcp  admin"`)),
-		newStatefulFault("authorization.www-authenticate.scope-consistent/turns", "the scopes in the challenges take turns", func() *refserver.Seams {
+		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/relative", "the challenge names a relative URL", replaceInChallenges(`resource_metadata="http://`, `resource_metadata="//`)),
+		newFault("authorization.www-authenticate.scope/missing", "the challenge names no scope", replaceInChallenges(`, scope="mcp"`, "")),
+		newFault("authorization.www-authenticate.scope/commas", "the list of scopes in the challenge is malformed", replaceInChallenges(`scope="mcp"`, `scope="mcp  admin"`)),
+		newStatefulFault("authorization.www-authenticate.scope-consistent/turns", "the challenges name different scopes in turn", func() *refserver.Seams {
 			n := 0
-			return refusing(func(_ *http.Request, f *refserver.Refusal) {
+			return editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 				if n++; n%3 == 0 { // a GET is refused between two POSTs
 					f.Challenges[0] = strings.Replace(f.Challenges[0], `scope="mcp"`, `scope="mcp admin"`, 1)
 				}
 			})
 		}),
-		newFault("authorization.www-authenticate.no-error-without-token/invalid", "a request without a token has an invalid token", refusingWithout(func(f *refserver.Refusal) {
+		newFault("authorization.www-authenticate.no-error-without-token/invalid", `the challenge to a request without a token has error="invalid_token"`, editRefusalsWithoutToken(func(f *refserver.Refusal) {
 			f.Challenges[0] += `, error="invalid_token"`
 		})),
-		newFault("authorization.www-authenticate.no-offline-access/asked", "the challenge asks for offline_access", challenging(`scope="mcp"`, `scope="mcp offline_access"`)),
+		newFault("authorization.www-authenticate.no-offline-access/asked", "the challenge asks for offline_access", replaceInChallenges(`scope="mcp"`, `scope="mcp offline_access"`)),
 	}
 }
 
 func wrongTokenFaults() []*Fault {
 	wrong := func(change func(f *refserver.Refusal)) *refserver.Seams {
-		return refusing(func(r *http.Request, f *refserver.Refusal) {
-			if bearer(r) != "" && f.Status == http.StatusUnauthorized {
+		return editRefusals(func(r *http.Request, f *refserver.Refusal) {
+			if bearerToken(r) != "" && f.Status == http.StatusUnauthorized {
 				change(f)
 			}
 		})
 	}
 	return []*Fault{
-		newFault("authorization.token.garbage-401/any", "any token is accepted", accepting(func(r *http.Request) bool {
-			return len(bearer(r)) > len("Bearer") && len(r.Header.Values("Authorization")) == 1
+		newFault("authorization.token.garbage-401/any", "any token is accepted", alsoAccept(func(r *http.Request) bool {
+			return len(bearerToken(r)) > len("Bearer") && len(r.Header.Values("Authorization")) == 1
 		})),
-		newFault("authorization.token.garbage-401/none", "a token without a signature is accepted", accepting(func(r *http.Request) bool { return strings.HasSuffix(bearer(r), ".") })),
-		newFault("authorization.token.garbage-401/prefix", "only the beginning of a token is compared", accepting(func(r *http.Request) bool { return strings.HasPrefix(bearer(r), Token[:len(Token)-8]) })),
-		newFault("authorization.token.garbage-401/own-issuer", "a signed token in the name of the server's issuer is accepted", accepting(func(r *http.Request) bool {
-			parts := strings.Split(bearer(r), ".")
+		newFault("authorization.token.garbage-401/none", "a token without a signature is accepted", alsoAccept(func(r *http.Request) bool { return strings.HasSuffix(bearerToken(r), ".") })),
+		newFault("authorization.token.garbage-401/prefix", "only the beginning of a token is compared", alsoAccept(func(r *http.Request) bool { return strings.HasPrefix(bearerToken(r), Token[:len(Token)-8]) })),
+		newFault("authorization.token.garbage-401/own-issuer", "a signed token in the name of the server's issuer is accepted", alsoAccept(func(r *http.Request) bool {
+			parts := strings.Split(bearerToken(r), ".")
 			if len(parts) != 3 || parts[2] == "" {
 				return false
 			}
 			claims, err := base64.RawURLEncoding.DecodeString(parts[1])
 			return err == nil && bytes.Contains(claims, []byte("http://"+r.Host+`"`))
 		})),
-		newFault("authorization.token.garbage-401/open-beginning", "the first request needs no token, and later ones take any", accepting(func(r *http.Request) bool {
-			return r.Header.Get(sessionHeader) == "" || bearer(r) != ""
+		newFault("authorization.token.garbage-401/open-beginning", "the first request needs no token, and later ones accept any token", alsoAccept(func(r *http.Request) bool {
+			return r.Header.Get(sessionHeader) == "" || bearerToken(r) != ""
 		})).inRevisions(spec.V20250618, spec.V20251125),
-		newFault("authorization.token.garbage-401/signature", "the signature of a token is not checked", accepting(func(r *http.Request) bool {
-			return strings.HasPrefix(bearer(r), Token[:strings.LastIndexByte(Token, '.')])
+		newFault("authorization.token.garbage-401/signature", "the signature of a token is not checked", alsoAccept(func(r *http.Request) bool {
+			return strings.HasPrefix(bearerToken(r), Token[:strings.LastIndexByte(Token, '.')])
 		})),
 		newFault("authorization.token.garbage-401/500", "a wrong token gets 500", wrong(func(f *refserver.Refusal) { f.Status = http.StatusInternalServerError })),
 		newFault("authorization.token.garbage-401/403", "a wrong token gets 403", wrong(func(f *refserver.Refusal) { f.Status = http.StatusForbidden })),
-		newFault("authorization.token.other-issuer-refused/any", "a signed token of any issuer is accepted", accepting(func(r *http.Request) bool {
-			return strings.Count(bearer(r), ".") == 2 && !strings.HasSuffix(bearer(r), ".")
+		newFault("authorization.token.other-issuer-refused/any", "a signed token of any issuer is accepted", alsoAccept(func(r *http.Request) bool {
+			return strings.Count(bearerToken(r), ".") == 2 && !strings.HasSuffix(bearerToken(r), ".")
 		})),
-		newFault("authorization.malformed-request.400/served", "two Authorization headers are no obstacle", accepting(func(r *http.Request) bool { return len(r.Header.Values("Authorization")) > 1 })),
-		newFault("authorization.malformed-request.400/500", "a malformed Authorization header gets 500", refusing(func(_ *http.Request, f *refserver.Refusal) {
+		newFault("authorization.malformed-request.400/served", "a request with two Authorization headers is served", alsoAccept(func(r *http.Request) bool { return len(r.Header.Values("Authorization")) > 1 })),
+		newFault("authorization.malformed-request.400/500", "a malformed Authorization header gets 500", editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 			if f.Status == http.StatusBadRequest {
 				f.Status = http.StatusInternalServerError
 			}
 		})),
-		newFault("authorization.www-authenticate.invalid-token-error/missing", "the challenge after a wrong token reports no error", challenging(`error="invalid_token"`, `hint="none"`)),
+		newFault("authorization.www-authenticate.invalid-token-error/missing", "the challenge after a wrong token reports no error", replaceInChallenges(`error="invalid_token"`, `hint="none"`)),
 	}
 }
 
 func resourceMetadataFaults() []*Fault {
 	member := func(name string, value any) *refserver.Seams {
-		return documenting(func(d *refserver.Document) {
+		return editResourceMetadata(func(d *refserver.Document) {
 			replaceMember(d.Members, name, value)
 		})
 	}
-	needsToken := documenting(func(d *refserver.Document) { d.Status = http.StatusUnauthorized })
+	needsToken := editResourceMetadata(func(d *refserver.Document) { d.Status = http.StatusUnauthorized })
 	return []*Fault{
-		newFault("authorization.prm.discoverable-2025-11-25/nowhere", "there is no metadata document of the resource", documents(moving(refserver.ResourceMetadataPath, ""))),
-		newFault("authorization.prm.served/nowhere", "there is no metadata document of the resource", documents(moving(refserver.ResourceMetadataPath, ""))),
+		newFault("authorization.prm.discoverable-2025-11-25/nowhere", "there is no metadata document of the resource", editDocuments(movePaths(refserver.ResourceMetadataPath, ""))),
+		newFault("authorization.prm.served/nowhere", "there is no metadata document of the resource", editDocuments(movePaths(refserver.ResourceMetadataPath, ""))),
 		newFault("authorization.prm.public/token", "the metadata document needs a token", needsToken),
-		newFault("authorization.prm.json/text", "the metadata document is text", documenting(func(d *refserver.Document) { d.Type = "text/plain" })),
-		newFault("authorization.www-authenticate.resource-metadata-resolves/elsewhere", "the challenge names a URL without a document", challenging(`/mcp", scope`, `/other", scope`)),
+		newFault("authorization.prm.json/text", "the metadata document is text", editResourceMetadata(func(d *refserver.Document) { d.Type = "text/plain" })),
+		newFault("authorization.www-authenticate.resource-metadata-resolves/elsewhere", "the challenge names a URL without a document", replaceInChallenges(`/mcp", scope`, `/other", scope`)),
 		newFault("authorization.prm.authorization-servers/missing", "the metadata names no authorization server", member("authorization_servers", nil)),
 		newFault("authorization.prm.authorization-servers/empty", "the list of authorization servers is empty", member("authorization_servers", []any{})),
-		newFault("authorization.prm.authorization-servers/text", "the authorization server is not in a list", member("authorization_servers", "https://auth.example")),
-		newFault("authorization.prm.authorization-server-urls/name", "an authorization server is named without scheme", member("authorization_servers", []any{"auth.example"})),
+		newFault("authorization.prm.authorization-servers/text", "authorization_servers is a string, not a list", member("authorization_servers", "https://auth.example")),
+		newFault("authorization.prm.authorization-server-urls/name", "the URL of an authorization server has no scheme", member("authorization_servers", []any{"auth.example"})),
 		newFault("authorization.https/issuer", "an authorization server on another host has an http URL", member("authorization_servers", []any{"http://auth.example"})),
-		newFault("authorization.prm.resource/other", "the resource is another one", member("resource", "https://other.example/mcp")),
+		newFault("authorization.prm.resource/other", "the metadata names another resource", member("resource", "https://other.example/mcp")),
 		newFault("authorization.prm.resource-canonical/missing", "the metadata has no resource", member("resource", nil)),
-		newFault("authorization.prm.resource-canonical/fragment", "the resource has a fragment", documenting(func(d *refserver.Document) { d.Members["resource"] = d.Members["resource"].(string) + "#x" })),
-		newFault("authorization.prm.resource-no-trailing-slash/slash", "the resource is the host with a slash", documenting(func(d *refserver.Document) {
+		newFault("authorization.prm.resource-canonical/fragment", "the resource has a fragment", editResourceMetadata(func(d *refserver.Document) { d.Members["resource"] = d.Members["resource"].(string) + "#x" })),
+		newFault("authorization.prm.resource-no-trailing-slash/slash", "the resource is the URL of the host, with a trailing slash", editResourceMetadata(func(d *refserver.Document) {
 			d.Members["resource"] = strings.TrimSuffix(d.Members["resource"].(string), "mcp")
 		})),
 		newFault("authorization.prm.no-query-method/query", "the metadata advertises tokens in the query", member("bearer_methods_supported", []any{"header", "query"})),
@@ -226,27 +228,27 @@ func resourceMetadataFaults() []*Fault {
 
 func serverMetadataFaults() []*Fault {
 	server := func(name string, value any) *refserver.Seams {
-		return documentingServer(func(members map[string]any) {
+		return editServerMetadata(func(members map[string]any) {
 			replaceMember(members, name, value)
 		})
 	}
 	return []*Fault{
 		newFault("authorization.as.metadata-2025-06-18/issuer", "the metadata of the authorization server names another issuer", server("issuer", "https://other.example")),
-		newFault("authorization.as.metadata-2025-11-25/nowhere", "the authorization server has no metadata", documents(moving(refserver.ServerMetadataPath, ""))),
+		newFault("authorization.as.metadata-2025-11-25/nowhere", "the authorization server has no metadata", editDocuments(movePaths(refserver.ServerMetadataPath, ""))),
 		newFault("authorization.as.pkce-advertised-2025-11-25/missing", "the authorization server lists no PKCE methods", server("code_challenge_methods_supported", nil)),
 		newFault("authorization.as.https-2025-06-18/token", "the token endpoint has no https", server("token_endpoint", "http://auth.example/token")),
 		newFault("authorization.as.dynamic-registration-2025-06-18/missing", "clients can't register", server("registration_endpoint", nil)),
 		newFault("authorization.as.client-id-metadata-2025-11-25/missing", "client id metadata documents are not accepted", server("client_id_metadata_document_supported", nil)),
 		newFault("authorization.as.iss-parameter-2026-07-28/missing", "authorization responses have no iss", server("authorization_response_iss_parameter_supported", nil)),
-		newFault("authorization.as.metadata-2025-03-26/nowhere", "there is no metadata of the authorization server", documents(moving(refserver.ServerMetadataPath, ""))),
-		newFault("authorization.as.metadata-at-origin-2025-03-26/path", "the metadata of the authorization server is below the path", documents(moving(refserver.ServerMetadataPath, refserver.ServerMetadataPath+"/mcp"))),
+		newFault("authorization.as.metadata-2025-03-26/nowhere", "there is no metadata of the authorization server", editDocuments(movePaths(refserver.ServerMetadataPath, ""))),
+		newFault("authorization.as.metadata-at-origin-2025-03-26/path", "the metadata of the authorization server is not at the origin, but at a path below it", editDocuments(movePaths(refserver.ServerMetadataPath, refserver.ServerMetadataPath+"/mcp"))),
 		newFault("authorization.as.https-2025-03-26/token", "the token endpoint has no https", server("token_endpoint", "http://auth.example/token")),
 		newFault("authorization.as.dynamic-registration-2025-03-26/missing", "clients can't register", server("registration_endpoint", nil)),
 	}
 }
 
-// contains reports whether the body of a request contains text. The body can be read again.
-func contains(r *http.Request, text string) bool {
+// bodyContains reports whether the body of a request contains text. The body can be read again.
+func bodyContains(r *http.Request, text string) bool {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return err == nil && bytes.Contains(body, []byte(text))
@@ -255,20 +257,20 @@ func contains(r *http.Request, text string) bool {
 func protectedSessionFaults() []*Fault {
 	inSession := func(r *http.Request) bool { return r.Header.Get(sessionHeader) != "" }
 	return []*Fault{
-		newFault("authorization.every-request/session", "the token is checked only when a session opens", accepting(inSession)).inRevisions(spec.V20250618, spec.V20251125),
-		newFault("authorization.every-request/any", "in a session any token is accepted", accepting(func(r *http.Request) bool { return inSession(r) && bearer(r) != "" })).inRevisions(spec.V20250618, spec.V20251125),
-		newFault("authorization.every-request/calls", "only server/discover needs a valid token", accepting(func(r *http.Request) bool { return r.Header.Get("Mcp-Method") != spec.MethodDiscover })).inRevisions(spec.V20260728),
-		newFault("authorization.every-request/calls-in-session", "lists need a valid token, calls do not", accepting(func(r *http.Request) bool { return inSession(r) && contains(r, `"tools/call"`) })).inRevisions(spec.V20250618, spec.V20251125),
-		newFault("authorization.every-request/stream", "the event stream of a session opens without a token", accepting(func(r *http.Request) bool { return inSession(r) && r.Method == http.MethodGet })).inRevisions(spec.V20250618, spec.V20251125),
-		newFault("authorization.token.checked-before-processing/wrong-token", "the refusal of a wrong token carries a result", refusing(func(r *http.Request, f *refserver.Refusal) {
-			if bearer(r) != "" {
+		newFault("authorization.every-request/session", "the token is checked only when a session opens", alsoAccept(inSession)).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.every-request/any", "in a session any token is accepted", alsoAccept(func(r *http.Request) bool { return inSession(r) && bearerToken(r) != "" })).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.every-request/calls", "only server/discover needs a valid token", alsoAccept(func(r *http.Request) bool { return r.Header.Get("Mcp-Method") != spec.MethodDiscover })).inRevisions(spec.V20260728),
+		newFault("authorization.every-request/calls-in-session", "lists need a valid token, calls do not", alsoAccept(func(r *http.Request) bool { return inSession(r) && bodyContains(r, `"tools/call"`) })).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.every-request/stream", "the event stream of a session opens without a token", alsoAccept(func(r *http.Request) bool { return inSession(r) && r.Method == http.MethodGet })).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.token.checked-before-processing/wrong-token", "the refusal of a wrong token carries a result", editRefusals(func(r *http.Request, f *refserver.Refusal) {
+			if bearerToken(r) != "" {
 				f.Body = `{"jsonrpc":"2.0","id":1,"result":{}}`
 			}
 		})),
-		newFault("authorization.no-token.401-on-delete/any", "a session can be ended with any token", accepting(func(r *http.Request) bool { return r.Method == http.MethodDelete && bearer(r) != "" })),
-		newFault("authorization.no-token.401-on-delete/ends", "a session can be ended without a token", accepting(func(r *http.Request) bool { return r.Method == http.MethodDelete })),
-		newFault("authorization.token.query-not-used/accepted", "a token in the query is accepted", accepting(func(r *http.Request) bool { return r.URL.Query().Get("access_token") == Token })),
-		newFault("authorization.token.bearer-header-accepted/case", "the scheme must be written Bearer", &refserver.Seams{Protection: refserver.ProtectionSeams{
+		newFault("authorization.no-token.401-on-delete/any", "a session can be ended with any token", alsoAccept(func(r *http.Request) bool { return r.Method == http.MethodDelete && bearerToken(r) != "" })),
+		newFault("authorization.no-token.401-on-delete/ends", "a session can be ended without a token", alsoAccept(func(r *http.Request) bool { return r.Method == http.MethodDelete })),
+		newFault("authorization.token.query-not-used/accepted", "a token in the query is accepted", alsoAccept(func(r *http.Request) bool { return r.URL.Query().Get("access_token") == Token })),
+		newFault("authorization.token.bearer-header-accepted/case", "the name of the scheme is case-sensitive: only Bearer is accepted", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Accept: func(r *http.Request, valid bool) bool {
 				return valid && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")
 			},
@@ -279,10 +281,10 @@ func protectedSessionFaults() []*Fault {
 // issuedTokenFaults returns mistakes in the verification of tokens that an authorization server issued.
 func issuedTokenFaults() []*Fault {
 	without := func(id, title string, leave func(v *refserver.Verification)) *Fault {
-		return issued(newFault("authorization."+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}}))
+		return withIssuedTokens(newFault("authorization."+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}}))
 	}
 	scopes := func(id, title string, change func(f *refserver.Refusal)) *Fault {
-		return issued(newFault("authorization.insufficient-scope."+id, title, refusing(func(_ *http.Request, f *refserver.Refusal) {
+		return withIssuedTokens(newFault("authorization.insufficient-scope."+id, title, editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 			if f.Status == http.StatusForbidden {
 				change(f)
 			}
@@ -297,16 +299,16 @@ func issuedTokenFaults() []*Fault {
 		without("token.other-issuer-refused/named", "the issuer in a token is not checked", func(v *refserver.Verification) { v.Issuer = false }),
 		without("token.garbage-401/unverified", "the signature of a token is not verified", func(v *refserver.Verification) { v.Signature = false }),
 		without("token.garbage-401/alg-none", "tokens with alg none are accepted", func(v *refserver.Verification) { v.Unsigned = true }),
-		without("token.garbage-401/public-secret", "the public key is taken for a shared secret", func(v *refserver.Verification) { v.PublicSecret = true }),
+		without("token.garbage-401/public-secret", "the public key is used as a shared secret", func(v *refserver.Verification) { v.PublicSecret = true }),
 		without("token.garbage-401/early", "tokens are accepted before they are valid", func(v *refserver.Verification) { v.NotBefore = false }),
 		scopes("403/401", "a token without the scope gets 401", func(f *refserver.Refusal) { f.Status = http.StatusUnauthorized }),
 		scopes("challenge/missing", "the refusal for a missing scope has no challenge", func(f *refserver.Refusal) { f.Challenges = nil }),
 		scopes("challenge/error", "the challenge for a missing scope reports another error", replace("insufficient_scope", "invalid_token")),
 		scopes("scope-param/missing", "the challenge names no scope", replace(`, scope="mcp"`, "")),
-		issued(newFault("authorization.insufficient-scope.all-at-once/one-by-one", "a further scope is demanded after the first", demandMore(Scopes, func(*http.Request) bool { return true }))),
-		issued(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused because another scope is missing each time", func() *refserver.Seams {
+		withIssuedTokens(newFault("authorization.insufficient-scope.all-at-once/one-by-one", "a token with the demanded scope is refused because another scope is missing", demandSecondScope(Scopes, func(*http.Request) bool { return true }))),
+		withIssuedTokens(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused because another scope is missing each time", func() *refserver.Seams {
 			var n atomic.Int64
-			return refusing(func(_ *http.Request, f *refserver.Refusal) {
+			return editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 				if f.Status == http.StatusForbidden && n.Add(1)%2 == 0 {
 					f.Challenges[0] = strings.Replace(f.Challenges[0], `scope="mcp"`, `scope="mcp:other"`, 1)
 				}
@@ -316,12 +318,12 @@ func issuedTokenFaults() []*Fault {
 	}
 }
 
-// demandMore demands a second scope for some requests, of tokens that have the first. challenged are
+// demandSecondScope demands a second scope for some requests, of tokens that have the first. challenged are
 // the scopes of the challenge to a request without a token.
-func demandMore(challenged string, when func(r *http.Request) bool) *refserver.Seams {
+func demandSecondScope(challenged string, when func(r *http.Request) bool) *refserver.Seams {
 	const lacks = "Lacks-Scope" // passes to Refuse why Accept did not serve the request
 	has := func(r *http.Request, scope string) bool {
-		_, rest, _ := strings.Cut(bearer(r), ".")
+		_, rest, _ := strings.Cut(bearerToken(r), ".")
 		payload, _, _ := strings.Cut(rest, ".")
 		text, err := base64.RawURLEncoding.DecodeString(payload)
 		var claims struct {
@@ -331,8 +333,8 @@ func demandMore(challenged string, when func(r *http.Request) bool) *refserver.S
 	}
 	return &refserver.Seams{Protection: refserver.ProtectionSeams{
 		Accept: func(r *http.Request, valid bool) bool {
-			if valid && when(r) && !has(r, moreScope) {
-				r.Header.Set(lacks, moreScope)
+			if valid && when(r) && !has(r, secondScope) {
+				r.Header.Set(lacks, secondScope)
 			}
 			return valid && r.Header.Get(lacks) == ""
 		},
@@ -342,7 +344,7 @@ func demandMore(challenged string, when func(r *http.Request) bool) *refserver.S
 			case f.Status == http.StatusForbidden:
 				demanded = "mcp"
 			case r.Header.Get(lacks) != "":
-				demanded, f.Status = moreScope, http.StatusForbidden
+				demanded, f.Status = secondScope, http.StatusForbidden
 				f.Challenges[0] = strings.Replace(f.Challenges[0], "invalid_token", "insufficient_scope", 1)
 			}
 			f.Challenges[0] = strings.Replace(f.Challenges[0], `scope="mcp"`, `scope="`+demanded+`"`, 1)
@@ -357,7 +359,7 @@ func upstreamFaults() []*Fault {
 		f.Upstream = true
 		return f
 	}
-	own := newVariation("protected-upstream", "the server calls a service with a key of its own", &refserver.Seams{})
+	own := newVariation("protected-upstream", "the server calls a service with its own key", &refserver.Seams{})
 	own.Upstream = true
 	return []*Fault{
 		fault("header", "the client's token is sent to the service that the server calls", func(r *http.Request, token string) {
@@ -372,12 +374,12 @@ func upstreamFaults() []*Fault {
 
 func legalProtection() []*Fault {
 	return []*Fault{
-		newVariation("protected-addresses", "the metadata of a server on this machine names private addresses, and has a logo as data", documenting(func(d *refserver.Document) {
+		newVariation("protected-addresses", "the metadata of a server on this machine names private addresses, and its logo is a data: URL", editResourceMetadata(func(d *refserver.Document) {
 			d.Members["jwks_uri"], d.Members["resource_policy_uri"] = "http://10.0.0.1/keys", "http://localhost:8080/policy"
 			d.Members["logo_uri"] = "data:image/png;base64,iVBORw0KGgo="
 		})),
 		newVariation("protected", "all requests need a token", &refserver.Seams{}),
-		newVariation("protected-schemes", "the refusals offer other schemes in addition to Bearer", refusing(func(_ *http.Request, f *refserver.Refusal) {
+		newVariation("protected-schemes", "the refusals offer other schemes in addition to Bearer", editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 			f.Challenges = append([]string{`Negotiate, DPoP algs="ES256 PS256"`}, f.Challenges...)
 		})),
 		newVariation("protected-root", "the metadata is at the root, and the challenge names it", &refserver.Seams{Protection: refserver.ProtectionSeams{
@@ -398,7 +400,7 @@ func legalProtection() []*Fault {
 				f.Challenges[0] = strings.Replace(f.Challenges[0], refserver.ResourceMetadataPath+"/mcp", "/meta/resource.json", 1)
 			},
 		}}),
-		newVariation("protected-servers", "the resource has several authorization servers, and members of its own", documenting(func(d *refserver.Document) {
+		newVariation("protected-servers", "the resource metadata lists several authorization servers, and has members that no standard defines", editResourceMetadata(func(d *refserver.Document) {
 			d.Members["authorization_servers"] = append(d.Members["authorization_servers"].([]any), d.Members["authorization_servers"].([]any)[0])
 			d.Members["resource_name"], d.Members["x_own"] = "Reference", map[string]any{"a": 1}
 			delete(d.Members, "bearer_methods_supported")
@@ -410,28 +412,28 @@ func legalProtection() []*Fault {
 				all[refserver.ResourceMetadataPath+"/mcp"].Type = "application/json; charset=utf-8"
 			},
 		}}),
-		newVariation("protected-own-way", "the server has an authentication of its own, without challenge and metadata", &refserver.Seams{Protection: refserver.ProtectionSeams{
+		newVariation("protected-own-way", "the server uses its own kind of authentication, without challenge and metadata", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Refuse: func(_ *http.Request, f *refserver.Refusal) {
 				f.Challenges, f.Status = []string{"Bearer"}, http.StatusUnauthorized
 			},
 			Documents: func(all map[string]*refserver.Document) { clear(all) },
 		}}),
-		newVariation("protected-two-challenges", "two Bearer challenges share the parameters", refusing(func(_ *http.Request, f *refserver.Refusal) {
+		newVariation("protected-two-challenges", "two Bearer challenges share the parameters", editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 			first, rest, _ := strings.Cut(f.Challenges[0], ", ")
 			f.Challenges = []string{"Bearer " + rest, first}
 		})),
-		newVariation("protected-lists", "lists are open, calls need a token", accepting(func(r *http.Request) bool {
-			return r.Header.Get(sessionHeader) != "" && contains(r, `/list"`)
+		newVariation("protected-lists", "lists are open, calls need a token", alsoAccept(func(r *http.Request) bool {
+			return r.Header.Get(sessionHeader) != "" && bodyContains(r, `/list"`)
 		})).inRevisions(spec.V20251125),
-		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", challenging(`scope="mcp"`, `scope="mcp:own"`)),
-		issued(newVariation("protected-issued", "tokens are issued by an authorization server", &refserver.Seams{})),
-		issued(newVariation("protected-call-scope", "calls of tools need a further scope", demandMore("mcp", func(r *http.Request) bool {
-			return contains(r, `"tools/call"`)
+		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", replaceInChallenges(`scope="mcp"`, `scope="mcp:own"`)),
+		withIssuedTokens(newVariation("protected-issued", "tokens are issued by an authorization server", &refserver.Seams{})),
+		withIssuedTokens(newVariation("protected-call-scope", "calls of tools need a further scope", demandSecondScope("mcp", func(r *http.Request) bool {
+			return bodyContains(r, `"tools/call"`)
 		}))),
-		issued(newVariation("protected-any-scope", "no scope is needed", &refserver.Seams{Protection: refserver.ProtectionSeams{
+		withIssuedTokens(newVariation("protected-any-scope", "no scope is needed", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Verify: func(v *refserver.Verification) { v.Scope = false },
 		}})),
-		newVariation("protected-malformed-401", "malformed Authorization headers get 401", refusing(func(_ *http.Request, f *refserver.Refusal) { f.Status = http.StatusUnauthorized })),
-		newVariation("protected-sessions", "only requests of a session need a token", accepting(func(r *http.Request) bool { return r.Header.Get(sessionHeader) == "" })).inRevisions(spec.V20251125),
+		newVariation("protected-malformed-401", "malformed Authorization headers get 401", editRefusals(func(_ *http.Request, f *refserver.Refusal) { f.Status = http.StatusUnauthorized })),
+		newVariation("protected-sessions", "only requests of a session need a token", alsoAccept(func(r *http.Request) bool { return r.Header.Get(sessionHeader) == "" })).inRevisions(spec.V20251125),
 	}
 }

@@ -88,19 +88,19 @@ func idFaults() []*Fault {
 		}))),
 		newStatefulFault("base.response-id-echo/twins", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
 			t := &twinIDs{}
-			return combine(t.seams(swallowNever), editResponseIDs(func(id string) string {
+			return combine(t.seams(never), editResponseIDs(func(id string) string {
 				if digits := strings.Trim(id, `"`); digits != id && t.has(digits) {
 					return digits
 				}
 				return id
 			}))
 		}),
-		newFault("base.request-answered/stray-result-kills", "a result for a request that the server never sent ends the process", onIncoming(isStrayResponse(false), exitWith(1))).overTransports(spec.Stdio),
+		newFault("base.request-answered/stray-result-kills", "a result for a request that the server never sent ends the process", onIncoming(isUnsolicitedResponse(false), exitWith(1))).overTransports(spec.Stdio),
 		newStatefulFault("base.request-answered/stray-error-deafens", "after an error for a request that it never sent the server responds to nothing", func() *refserver.Seams {
 			var deaf sync.Map
-			stray := isStrayResponse(true)
+			isUnsolicited := isUnsolicitedResponse(true)
 			return onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
-				if stray(s, f) {
+				if isUnsolicited(s, f) {
 					deaf.Store(s, true)
 				}
 				_, is := deaf.Load(s)
@@ -146,12 +146,12 @@ func setRequestIDs(raw func(n int64) string) *refserver.Seams {
 
 // editResponseIDs edits the ids, as raw JSON, of all responses but that to initialize.
 func editResponseIDs(alter func(id string) string) *refserver.Seams {
-	return EditMessage(answersWithID, func(m Members) { m["id"] = jsontext.Value(alter(string(m["id"]))) })
+	return EditMessage(isResponseWithID, func(m Members) { m["id"] = jsontext.Value(alter(string(m["id"]))) })
 }
 
-// isStrayResponse matches results, or errors, whose id is a string. The server gives
+// isUnsolicitedResponse matches results, or errors, whose id is a string. The server gives
 // its requests numbers, so such a response belongs to no request.
-func isStrayResponse(isError bool) func(*refserver.Session, *wire.Frame) bool {
+func isUnsolicitedResponse(isError bool) func(*refserver.Session, *wire.Frame) bool {
 	return singleMessage(func(m *wire.Message) bool {
 		return m.Kind == wire.Response && m.IsError() == isError && m.ID.IsString()
 	})
@@ -177,7 +177,7 @@ func (t *twinIDs) seams(drop func(id wire.ID) bool) *refserver.Seams {
 	}), dropFrame)
 }
 
-func swallowNever(wire.ID) bool { return false }
+func never(wire.ID) bool { return false }
 
 func (t *twinIDs) has(raw string) bool {
 	t.mu.Lock()
@@ -194,7 +194,7 @@ func (t *twinIDs) hasTwin(id wire.ID) bool {
 	return t.has(`"` + id.Raw() + `"`)
 }
 
-func answersWithID(o *refserver.Out) bool { return o.ID.Present() && Responses()(o) }
+func isResponseWithID(o *refserver.Out) bool { return o.ID.Present() && Responses()(o) }
 
 func replaceIfEqual(s, from, to string) string {
 	if s == from {
@@ -223,7 +223,7 @@ func dropRequestsByText(when func(raw []byte) bool) *refserver.Seams {
 	}, dropFrame)
 }
 
-func answerFaults() []*Fault {
+func responseFaults() []*Fault {
 	ping := Results(spec.MethodPing)
 	again := func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }
 	return []*Fault{
@@ -282,9 +282,9 @@ func answerFaults() []*Fault {
 		newFault("base.response-result-or-error/errors-neither", "errors are sent as a response with neither result nor error", dropMember(errorsWithID(), "error")),
 		newFault("base.response-result-or-error/null-error", "the response to ping has no result and error null",
 			EditBytes(ping, func(b []byte) []byte { return []byte(strings.Replace(string(b), `"result":{}`, `"error":null`, 1)) })),
-		newFault("base.response-not-both/null-result", "errors have result null in addition", setMember(errorsWithID(), "result", "null")),
-		newFault("base.response-not-both/null-error", "results have error null in addition", setMember(Results(listMethods...), "error", "null")),
-		newFault("base.response-not-both/both", "errors have an empty result in addition", setMember(errorsWithID(), "result", "{}")),
+		newFault("base.response-not-both/null-result", "errors also have the result null", setMember(errorsWithID(), "result", "null")),
+		newFault("base.response-not-both/null-error", "results also have the error null", setMember(Results(listMethods...), "error", "null")),
+		newFault("base.response-not-both/both", "errors also have an empty result", setMember(errorsWithID(), "result", "{}")),
 
 		newFault("base.result-is-object/null", "empty results are null", EditBytes(Results(), func(b []byte) []byte {
 			return []byte(strings.Replace(string(b), `"result":{}`, `"result":null`, 1))

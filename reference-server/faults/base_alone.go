@@ -10,9 +10,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// aloneFaults returns the faults that show only if the client sends nothing else, a request
+// singleMessageFaults returns the faults that show only if the client sends nothing else, a request
 // twice, or text that few clients send.
-func aloneFaults() []*Fault {
+func singleMessageFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("base.request-answered/held-call", "the response to tools/call is written only when the client sends another message", func() *refserver.Seams {
 			return holdUntilNext(spec.MethodToolsCall)
@@ -28,7 +28,7 @@ func aloneFaults() []*Fault {
 		newFault("base.request-answered/surrogates", "requests with an escaped surrogate pair get no response",
 			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`\ud83d\udddd`)) })).overTransports(ordered()...),
 		newStatefulFault("base.request-answered/unsubscribed-twice", "a resources/unsubscribe without a subscription ends the process", func() *refserver.Seams {
-			return onUnsubscribed(func(c *refserver.Call) (any, *refserver.Error) {
+			return onRedundantUnsubscribe(func(c *refserver.Call) (any, *refserver.Error) {
 				c.Session.Exit(1)
 				return nil, refserver.NoResponse
 			})
@@ -39,10 +39,10 @@ func aloneFaults() []*Fault {
 	}
 }
 
-// legalAlone returns the legal variations next to aloneFaults.
-func legalAlone() []*Fault {
+// legalSingleMessages returns the legal variations that resemble singleMessageFaults.
+func legalSingleMessages() []*Fault {
 	return []*Fault{
-		newVariation("slow-call", "a call of one tool always takes as long as the client sends nothing", combine(
+		newVariation("slow-call", "a call of one tool takes a second and a half, even if the client sends nothing more", combine(
 			editTool("content", func(t map[string]any) { t["description"] = "Takes a second and a half." }),
 			WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "content" {
@@ -51,7 +51,7 @@ func legalAlone() []*Fault {
 				return next(c)
 			}))).overTransports(spec.Stdio),
 		newStatefulVariation("unsubscribed-twice-refused", "a resources/unsubscribe without a subscription gets an error", func() *refserver.Seams {
-			return onUnsubscribed(func(*refserver.Call) (any, *refserver.Error) {
+			return onRedundantUnsubscribe(func(*refserver.Call) (any, *refserver.Error) {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "There is no such subscription"}
 			})
 		}),
@@ -77,8 +77,8 @@ func lacksText(c *refserver.Call) bool {
 	return name == "echo" && !isText
 }
 
-// onUnsubscribed handles a resources/unsubscribe of a URI that the session has not subscribed to.
-func onUnsubscribed(respond func(*refserver.Call) (any, *refserver.Error)) *refserver.Seams {
+// onRedundantUnsubscribe handles a resources/unsubscribe of a URI that the session has not subscribed to.
+func onRedundantUnsubscribe(respond func(*refserver.Call) (any, *refserver.Error)) *refserver.Seams {
 	type subscription struct {
 		session *refserver.Session
 		uri     string

@@ -10,7 +10,7 @@ import (
 // trace context.
 func codeFaults() []*Fault {
 	const params, reserved, meaning, retired, trace = "base.invalid-params-2026-07-28/", "base.error-code-reserved-range/", "base.error-code-defined-meaning/", "base.error-code-retired/", "base.meta-trace-context/"
-	complete := not(both(lacks(spec.MetaVersion), lacks(spec.MetaClientCapabilities)))
+	complete := not(both(lacksMeta(spec.MetaVersion), lacksMeta(spec.MetaClientCapabilities)))
 	recode := func(method string, code spec.Code) *refserver.Seams {
 		return editStatelessErrors(spec.CodeInvalidParams, both(ofMethods(method), complete), func(e *refserver.Error) { e.Code = code })
 	}

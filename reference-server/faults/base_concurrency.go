@@ -25,10 +25,10 @@ func concurrencyFaults() []*Fault {
 			return combine(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
 		}).inRevisions(revisionsWithHints()...),
 		newStatefulFault("base.request-answered/lookalike-calls", `of two concurrent tools/call with the ids 1 and "1" the first gets no response`, func() *refserver.Seams {
-			return loseLookalikes(spec.MethodToolsCall, func(id wire.ID) string { return strings.Trim(id.Raw(), `"`) })
+			return dropOvertaken(spec.MethodToolsCall, func(id wire.ID) string { return strings.Trim(id.Raw(), `"`) })
 		}).inRevisions(revisionsWithHints()...),
 		newStatefulFault("base.request-answered/wide-ids", "of two concurrent tools/call with ids beyond 2^53 the first gets no response", func() *refserver.Seams {
-			return loseLookalikes(spec.MethodToolsCall, func(id wire.ID) string {
+			return dropOvertaken(spec.MethodToolsCall, func(id wire.ID) string {
 				n, err := strconv.ParseFloat(id.Raw(), 32)
 				if err != nil || math.Abs(n) < 1<<53 {
 					return id.Raw()
@@ -37,40 +37,40 @@ func concurrencyFaults() []*Fault {
 			})
 		}).inRevisions(revisionsWithHints()...),
 		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() *refserver.Seams {
-			return editAfterRow(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
+			return editAfterConsecutive(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
 		}).overTransports(spec.Stdio), // over HTTP the checks send fewer
 		newStatefulFault("base.response-once/crowds", "of many resources/read in a row, those after the fiftieth get two responses", func() *refserver.Seams {
-			return editAfterRow(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
+			return editAfterConsecutive(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
 		}).overTransports(spec.Stdio),
 	}
 }
 
-// editAfterRow applies f to the responses to a method after the first most consecutive
+// editAfterConsecutive applies f to the responses to a method after the first most consecutive
 // ones. A response to another method resets the count.
-func editAfterRow(most int, method string, f func(*refserver.Out)) *refserver.Seams {
+func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *refserver.Seams {
 	var mu sync.Mutex
-	inRow := 0
+	consecutive := 0
 	return EditOutgoing(Responses(), func(o *refserver.Out) {
 		mu.Lock()
 		defer mu.Unlock()
 		if o.Method != method {
-			inRow = 0
+			consecutive = 0
 			return
 		}
-		if inRow++; inRow > most {
+		if consecutive++; consecutive > limit {
 			f(o)
 		}
 	})
 }
 
-// loseLookalikes keeps the running requests of a method by what kept returns for their ids. A later
+// dropOvertaken keeps the running requests of a method by what kept returns for their ids. A later
 // request replaces an earlier one for which kept returns the same.
-func loseLookalikes(method string, kept func(wire.ID) string) *refserver.Seams {
+func dropOvertaken(method string, keyOf func(wire.ID) string) *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]wire.ID{}
 	lost := map[callKey]bool{}
 	return combine(WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		key := callKey{c.Session, kept(c.ID)}
+		key := callKey{c.Session, keyOf(c.ID)}
 		mu.Lock()
 		running[key] = c.ID
 		mu.Unlock()

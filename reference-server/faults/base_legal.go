@@ -102,8 +102,8 @@ func legalMessages() []*Fault {
 	}
 }
 
-// legalOwn returns the legal variations in the messages that the server sends unprompted.
-func legalOwn() []*Fault {
+// legalServerMessages returns the legal variations in the messages that the server sends unprompted.
+func legalServerMessages() []*Fault {
 	return []*Fault{
 		newVariation("string-ids", "the server's requests have string ids", setRequestIDs(func(n int64) string { return fmt.Sprintf(`"server/%d"`, n) })),
 		newVariation("negative-ids", "the server's requests have negative ids", setRequestIDs(func(n int64) string { return strconv.FormatInt(-n, 10) })),

@@ -63,7 +63,7 @@ func lineFaults() []*Fault {
 			}
 			return id
 		})),
-		newFault("base.response-id-echo/combining", "an id with a combining accent is echoed composed", editResponseIDs(func(id string) string {
+		newFault("base.response-id-echo/combining", "an id with a combining accent is echoed in its composed form", editResponseIDs(func(id string) string {
 			return strings.ReplaceAll(id, "e\u0301", "é")
 		})),
 		newFault("base.method-not-found/inherited", "unknown methods named like JavaScript's object members get -32603",

@@ -26,7 +26,7 @@ func metaFaults() []*Fault {
 		newFault("base.meta-key-name/underscore-first", "a key in _meta of tools begins with an underscore", key("_internal")),
 		newFault("base.meta-key-name/dollar", "a key in _meta of results begins with a dollar sign", result("$ref")),
 		newFault("base.meta-key-name/not-ascii", "a key in _meta of tools is not ASCII", key("com.example/café")),
-		newFault("base.meta-key-name/space", "a key in _meta of results holds a space", result("com.example/my key")),
+		newFault("base.meta-key-name/space", "a key in _meta of results contains a space", result("com.example/my key")),
 		newFault("base.meta-reverse-dns/forward", "a prefix in _meta of tools is a domain name that is not reversed", key("example.com/key")),
 		newFault("base.meta-reserved-prefix-2025-06-18/mcp.dev", "a key in _meta of tools uses the reserved prefix mcp.dev/", key("mcp.dev/reference")),
 		newFault("base.meta-reserved-prefix-2025-06-18/api.modelcontextprotocol.org", "a key in _meta of results uses the reserved prefix api.modelcontextprotocol.org/",

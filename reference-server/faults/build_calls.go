@@ -99,7 +99,7 @@ func sendAfterCancellation(frame func(id wire.ID, token jsontext.Value) []byte) 
 // sendAfterCancellationBy is like sendAfterCancellation with another delay.
 func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token jsontext.Value) []byte) *refserver.Seams {
 	t := newCallTracker()
-	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
@@ -109,10 +109,10 @@ func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token j
 	}))
 }
 
-// muteCancelled sends no responses to cancelled calls.
-func muteCancelled() *refserver.Seams {
+// suppressCancelled sends no responses to cancelled calls.
+func suppressCancelled() *refserver.Seams {
 	t := newCallTracker()
-	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		t.cancel(n)
 		next(n)
 	}), dropMessages(func(o *refserver.Out) bool { return Responses()(o) && t.cancelled(o.Session, o.ID) }))
@@ -121,7 +121,7 @@ func muteCancelled() *refserver.Seams {
 // exitOnCancelledRunning ends the process when a running call is cancelled.
 func exitOnCancelledRunning() *refserver.Seams {
 	t := newCallTracker()
-	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
 			n.Session.Exit(1)
 			<-n.Session.Context().Done() // so that the server reads no further messages

@@ -62,8 +62,8 @@ func supplyMeta(when func(c *refserver.Call) bool, fill func(c *refserver.Call) 
 	})
 }
 
-// lacks returns a condition for requests without these keys of _meta.
-func lacks(keys ...string) func(c *refserver.Call) bool {
+// lacksMeta returns a condition for requests without these keys of _meta.
+func lacksMeta(keys ...string) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		meta := metaOf(c)
 		for _, key := range keys {

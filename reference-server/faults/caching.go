@@ -57,14 +57,14 @@ func cachingFaults() []*Fault {
 
 // legalCaching returns the legal variations in caching hints.
 func legalCaching() []*Fault {
-	return variationsIn(stateless(),
+	return variationsIn(statelessRevisions(),
 		newVariation("stale-at-once", "no result may be cached", editHints(setValue("ttlMs", 0))),
 		newVariation("fresh-for-years", "ttlMs is larger than 32 bits", editHints(setValue("ttlMs", rawJSON("315360000000")))),
 		newVariation("whole-fractions", "ttlMs has a fraction of zero", editHints(setValue("ttlMs", rawJSON("60000.0")))),
 		newVariation("private-lists", "all results are private", editHints(setValue("cacheScope", "private"))),
 		newVariation("lists-of-different-scopes", "tools are public and prompts are private", editHints(setValue("cacheScope", "private"), spec.MethodPromptsList)),
 		newVariation("ttl-per-page", "later pages are fresh for a shorter time", editLaterPages(setValue("ttlMs", 1))),
-		newVariation("hints-elsewhere", "results of tools/call have caching hints of no meaning", EditResult(spec.MethodToolsCall, func(r map[string]any) {
+		newVariation("hints-elsewhere", "results of tools/call have caching hints, which have no meaning there", EditResult(spec.MethodToolsCall, func(r map[string]any) {
 			if r["resultType"] == "complete" {
 				r["ttlMs"], r["cacheScope"] = "a while", 1
 			}
@@ -113,8 +113,8 @@ func ifInputRequired(e edit) edit {
 	}
 }
 
-// stateless returns the revisions of the stateless era.
-func stateless() []spec.Revision { return []spec.Revision{spec.V20260728} }
+// statelessRevisions returns the revisions of the stateless era.
+func statelessRevisions() []spec.Revision { return []spec.Revision{spec.V20260728} }
 
 // variationsIn limits several variations to some revisions.
 func variationsIn(revisions []spec.Revision, rows ...*Fault) []*Fault {

@@ -22,7 +22,7 @@ func cancellationFaults() []*Fault {
 	// does not end the process.
 	return []*Fault{
 		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
-		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combine(ignoreCancellations(), muteCancelled())).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combine(ignoreCancellations(), suppressCancelled())).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 
 		newFault(silent+"error", "a cancelled request gets an error after 150 ms", sendAfterCancellation(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewError(id, -32800, "Request cancelled", nil)
@@ -93,18 +93,18 @@ func cancellationFaults() []*Fault {
 		newFault(own+"nothing", "the server sends a cancellation without requestId", notifyOnInitialized(spec.MethodCancelled, `{"reason":"x"}`)).inRevisions(olderRevisions()...),
 		newFault(own+"null", "the server sends a cancellation with requestId null", notifyOnInitialized(spec.MethodCancelled, `{"requestId":null}`)),
 
-		newFault("cancellation.no-messages-after-cancel.stdio/progress", "a cancelled tool continues and reports progress", combine(ignoreCancellations(), muteCancelled())),
+		newFault("cancellation.no-messages-after-cancel.stdio/progress", "a cancelled tool continues and reports progress", combine(ignoreCancellations(), suppressCancelled())),
 		newFault("cancellation.no-messages-after-cancel.stdio/late", "a cancelled tool reports progress once more after 150 ms", sendAfterCancellation(func(_ wire.ID, token jsontext.Value) []byte {
 			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1e6})
 		})),
-		newFault(race+"stateless", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).inRevisions(stateless()...).overTransports(spec.Stdio),
+		newFault(race+"stateless", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).inRevisions(statelessRevisions()...).overTransports(spec.Stdio),
 		newFault("cancellation.server-only-subscriptions/call", "the server cancels the client's tools/call", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			c.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(c.ID.Raw()), "reason": "busy"})
 			return next(c)
 		})),
-		newFault("cancellation.server-ends-subscription/silent", "on shutdown subscriptions end without a word", combine(
+		newFault("cancellation.server-ends-subscription/silent", "on shutdown subscriptions end without a message", combine(
 			dropMessages(isCancellation), dropMessages(Responses(spec.MethodListen)))),
-		newFault(idType+"text-for-number", `a cancellation with the string "1" cancels the request with the number 1`, cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+		newFault(idType+"text-for-number", `a cancellation with the string "1" cancels the request with the number 1`, onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if id := cancelledIn(n); id.IsString() {
 				if bare, _ := wire.Text(jsontext.Value(id.Raw())); wire.RawID(bare).IsInteger() {
 					n.Params = wire.JSON(map[string]any{"requestId": jsontext.Value(bare)})
@@ -142,8 +142,8 @@ func exitOnCancellation(when func(m *wire.Message) bool) *refserver.Seams {
 	return onIncoming(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && when(m) }), exitWith(1))
 }
 
-// cancelling wraps the handler of cancellations.
-func cancelling(f func(n *refserver.Notification, next func(*refserver.Notification))) *refserver.Seams {
+// onCancellation wraps the handler of cancellations.
+func onCancellation(f func(n *refserver.Notification, next func(*refserver.Notification))) *refserver.Seams {
 	return &refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if n.Method != spec.MethodCancelled {
 			next(n)
@@ -155,7 +155,7 @@ func cancelling(f func(n *refserver.Notification, next func(*refserver.Notificat
 
 // ignoreCancellations ignores all cancellations.
 func ignoreCancellations() *refserver.Seams {
-	return cancelling(func(*refserver.Notification, func(*refserver.Notification)) {})
+	return onCancellation(func(*refserver.Notification, func(*refserver.Notification)) {})
 }
 
 // cancellationShapeFaults returns the faults in the shape of cancellations.

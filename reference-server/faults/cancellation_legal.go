@@ -11,20 +11,20 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalCancelling returns the legal variations in handling cancelled requests.
-func legalCancelling() []*Fault {
+// legalCancellation returns the legal variations in handling cancelled requests.
+func legalCancellation() []*Fault {
 	return []*Fault{
 		newVariation("cancellations-ignored", "the server ignores cancellations and responds to every request", ignoreCancellations()),
 		newVariation("cancelled-unanswered", "every request takes a moment, and gets no response when cancelled meanwhile", delayRequests(shortDelay)),
-		newStatefulVariation("cancelled-refused", "every request takes a moment, and gets an error when cancelled meanwhile", refusingCancelled),
+		newStatefulVariation("cancelled-refused", "every request takes a moment, and gets an error when cancelled meanwhile", refuseCancelled),
 		newStatefulVariation("reads-one-by-one", "the server reads one message at a time, so that cancellations are read late", readOneByOne).overTransports(spec.Stdio),
 		newStatefulVariation("initialize-cancelled", "initialize takes a moment, and gets no response when cancelled meanwhile", cancelInitialize).overTransports(spec.Stdio),
 	}
 }
 
-// refusingCancelled sends an error as the response to a cancelled request. It leaves
+// refuseCancelled sends an error as the response to a cancelled request. It leaves
 // tools/call to the server, which stops a cancelled call and sends no response.
-func refusingCancelled() *refserver.Seams {
+func refuseCancelled() *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]chan struct{}{}
 	return combine(WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -46,7 +46,7 @@ func refusingCancelled() *refserver.Seams {
 		case <-time.After(shortDelay):
 			return next(c)
 		}
-	}), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	}), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
 		key := callKey{n.Session, cancelledIn(n).Key()}
 		cancelled := running[key]
@@ -99,7 +99,7 @@ func readOneByOne() *refserver.Seams {
 			case <-s.Context().Done():
 			}
 		}
-		if singleMessage(answeredByItself)(s, f) {
+		if singleMessage(needsNoFurtherMessage)(s, f) {
 			mu.Lock()
 			pending[callKey{s, f.Messages[0].ID.Key()}] = make(chan struct{})
 			mu.Unlock()
@@ -108,9 +108,9 @@ func readOneByOne() *refserver.Seams {
 	}})
 }
 
-// answeredByItself reports whether m is a valid request that completes without further
+// needsNoFurtherMessage reports whether m is a valid request that completes without further
 // messages from the client.
-func answeredByItself(m *wire.Message) bool {
+func needsNoFurtherMessage(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	tool, _ := wire.Text(wire.At(m.Params(), "/name"))
 	return m.Kind == wire.Request && version == "2.0" && m.Method != "" && (m.ID.IsString() || m.ID.IsInteger()) &&

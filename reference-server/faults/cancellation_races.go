@@ -29,11 +29,11 @@ func cancelRaceFaults() []*Fault {
 	return []*Fault{
 		// Other requests lose their responses.
 		newStatefulFault(race+"swallows-neighbour", "when a request is cancelled, another one in flight gets no response either", func() *refserver.Seams {
-			return swallowNeighbour(newCallTracker())
+			return dropOtherResponse(newCallTracker())
 		}).inRevisions(spec.V20241105),
 		newStatefulFault(race+"swallows-calls", "when a tools/call is cancelled, another one in flight gets no response either", func() *refserver.Seams {
 			t := newCallTracker()
-			return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				if t.cancel(n) {
 					t.cancelAnother(n.Session)
 				}
@@ -65,7 +65,7 @@ func cancelRaceFaults() []*Fault {
 		newStatefulFault(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() *refserver.Seams {
 			var mu sync.Mutex
 			seen := map[callKey]bool{}
-			return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			return onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				mu.Lock()
 				defer mu.Unlock()
 				key := callKey{n.Session, cancelledIn(n).Key()}
@@ -79,7 +79,7 @@ func cancelRaceFaults() []*Fault {
 		}).overTransports(spec.Stdio),
 		newStatefulFault(race+"dies-of-crossing", "two concurrent cancellations end the process", func() *refserver.Seams {
 			var at atomic.Int32
-			return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			return onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
 				if at.Add(1) > 1 {
 					exitNow(n.Session)
@@ -127,10 +127,10 @@ func delayRequests(d time.Duration) *refserver.Seams {
 	})
 }
 
-// swallowNeighbour drops the response to one other running request of the session when a
+// dropOtherResponse drops the response to one other running request of the session when a
 // request is cancelled.
-func swallowNeighbour(t *callTracker) *refserver.Seams {
-	return combine(delayRequests(longDelay), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+func dropOtherResponse(t *callTracker) *refserver.Seams {
+	return combine(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
 			t.cancelAnother(n.Session)
 		}
@@ -140,7 +140,7 @@ func swallowNeighbour(t *callTracker) *refserver.Seams {
 
 // mapCancelledIDs applies each cancellation to all ids that f returns for its id.
 func mapCancelledIDs(f func(id wire.ID) []wire.ID) *refserver.Seams {
-	return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if !cancelledIn(n).Present() {
 			next(n)
 			return
@@ -157,7 +157,7 @@ func mapCancelledIDs(f func(id wire.ID) []wire.ID) *refserver.Seams {
 func rememberEarlyCancellations() *refserver.Seams {
 	var mu sync.Mutex
 	known, early := map[callKey]bool{}, map[callKey]bool{}
-	seams := cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	seams := onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
 		if key := (callKey{n.Session, cancelledIn(n).Key()}); !known[key] {
 			early[key] = true
@@ -198,7 +198,7 @@ func hangAfterCancelledWait() *refserver.Seams {
 			return nil, refserver.NoResponse
 		}
 		return next(c)
-	}), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	}), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) && t.waitsForClient(n) {
 			hangs.Store(true)
 		}
@@ -253,7 +253,7 @@ func loseEarlyCancellation() *refserver.Seams {
 		mu.Lock()
 		defer mu.Unlock()
 		delete(early, callKey{o.Session, o.Related.Key()})
-	}), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	}), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
 		lost := early[callKey{n.Session, cancelledIn(n).Key()}]
 		mu.Unlock()

@@ -18,7 +18,7 @@ func contentFaults() []*Fault {
 		newFault(later+"tool-use", "prompts contain tool_use, which is only for sampling", editPromptBlocks("text", replaceWith(`{"type":"tool_use","id":"1","name":"echo","input":{}}`))),
 		newFault(later+"tool-result", "tools return tool_result, which is only for sampling", editToolBlocks("text", replaceWith(`{"type":"tool_result","toolUseId":"1","content":[]}`))),
 		newFault(later+"json", "tools return a block of the type json", editToolBlocks("text", replaceWith(`{"type":"json","json":{"a":1}}`))),
-		newFault(later+"video", "prompts hold a video", editPromptBlocks("image", replaceWith(`{"type":"video","data":"AAAA","mimeType":"video/mp4"}`))),
+		newFault(later+"video", "prompts contain a video", editPromptBlocks("image", replaceWith(`{"type":"video","data":"AAAA","mimeType":"video/mp4"}`))),
 		newFault(later+"camel-case", "tools return links of the type resourceLink", editToolBlocks("resource_link", setValue("type", "resourceLink"))),
 
 		newFault("content.image.base64/data-uri", "images in prompts are data: URIs", editPromptBlocks("image", setValue("data", "data:image/png;base64,iVBORw0KGgo="))),
@@ -122,22 +122,22 @@ func iconFaults() []*Fault {
 	}
 }
 
-// sampledBlockFaults returns the faults in content blocks of sampling requests.
-func sampledBlockFaults() []*Fault {
+// samplingBlockFaults returns the faults in content blocks of sampling requests.
+func samplingBlockFaults() []*Fault {
 	return []*Fault{
-		newFault("content.image.mime-type-valid/sampled", "an image for sampling has the MIME type png", sampledContent(`{"type":"image","data":"iVBORw0KGgo=","mimeType":"png"}`)),
-		newFault("content.audio.mime-type-valid/sampled", "audio for sampling has the MIME type of text", sampledContent(`{"type":"audio","data":"UklGRg==","mimeType":"text/plain"}`)),
-		newFault("content.annotations.priority-range/sampled", "text for sampling has the priority 11", sampledContent(`{"type":"text","text":"x","annotations":{"priority":11}}`)),
-		newFault("content.annotations.audience-values/sampled", "text for sampling has the audience model, which is not a role", sampledContent(`{"type":"text","text":"x","annotations":{"audience":["model"]}}`)),
-		newFault("content.blob.base64/sampled", "a blob in a tool_result for sampling is plain text", sampledUse(`{"type":"resource","resource":{"uri":"demo://x","blob":"Hello, world."}}`)).inRevisions(spec.V20251125),
-		newFault("content.embedded.uri-valid/sampled", "a resource in a tool_result for sampling has a path as URI", sampledUse(`{"type":"resource","resource":{"uri":"/x","text":""}}`)).inRevisions(spec.V20251125),
-		newFault("content.resource-link.uri-valid/sampled", "a link in a tool_result for sampling has an empty URI", sampledUse(`{"type":"resource_link","uri":"","name":"x"}`)).inRevisions(spec.V20251125),
+		newFault("content.image.mime-type-valid/sampled", "an image for sampling has the MIME type png", sendSamplingContent(`{"type":"image","data":"iVBORw0KGgo=","mimeType":"png"}`)),
+		newFault("content.audio.mime-type-valid/sampled", "audio for sampling has the MIME type of text", sendSamplingContent(`{"type":"audio","data":"UklGRg==","mimeType":"text/plain"}`)),
+		newFault("content.annotations.priority-range/sampled", "text for sampling has the priority 11", sendSamplingContent(`{"type":"text","text":"x","annotations":{"priority":11}}`)),
+		newFault("content.annotations.audience-values/sampled", "text for sampling has the audience model, which is not a role", sendSamplingContent(`{"type":"text","text":"x","annotations":{"audience":["model"]}}`)),
+		newFault("content.blob.base64/sampled", "a blob in a tool_result for sampling is plain text", sendSamplingToolResult(`{"type":"resource","resource":{"uri":"demo://x","blob":"Hello, world."}}`)).inRevisions(spec.V20251125),
+		newFault("content.embedded.uri-valid/sampled", "a resource in a tool_result for sampling has a path as URI", sendSamplingToolResult(`{"type":"resource","resource":{"uri":"/x","text":""}}`)).inRevisions(spec.V20251125),
+		newFault("content.resource-link.uri-valid/sampled", "a link in a tool_result for sampling has an empty URI", sendSamplingToolResult(`{"type":"resource_link","uri":"","name":"x"}`)).inRevisions(spec.V20251125),
 	}
 }
 
-// demandedContentFaults returns the faults that show only with optional arguments of a
+// optionalContentFaults returns the faults that show only with optional arguments of a
 // tool.
-func demandedContentFaults() []*Fault {
+func optionalContentFaults() []*Fault {
 	data := rightSurvey
 	data.data = "\u0089PNG\r\n"
 	return []*Fault{

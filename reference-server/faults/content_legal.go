@@ -65,12 +65,12 @@ func legalShapes() []*Fault {
 		newVariation("free-names", "names of tools contain arbitrary characters", renameTool("fail", "fail (always), échoue/!")).inRevisions(olderRevisions()...),
 		newVariation("deep-meta", "_meta is nested 100 levels deep", EditResult("", inMember("_meta", setValue("com.example/deep", rawJSON(strings.Repeat(`[{"a":`, 50)+"null"+strings.Repeat("}]", 50)))))),
 
-		newVariation("ahead-2024-11-05", "members that later revisions define have values invalid there", combine(addLaterMembers(
+		newVariation("ahead-2024-11-05", "members that only later revisions define have values that those revisions do not permit", combine(addLaterMembers(
 			"title", "icons", "outputSchema", "execution", "websiteUrl", "structuredContent", "lastModified", "message"),
 			editListItems(tools, setValue("annotations", []any{})), editListItems(prompts, setValue("_meta", "x")))).inRevisions(spec.V20241105),
-		newVariation("ahead-2025-03-26", "members that later revisions define have values invalid there", addLaterMembers(
+		newVariation("ahead-2025-03-26", "members that only later revisions define have values that those revisions do not permit", addLaterMembers(
 			"title", "icons", "outputSchema", "execution", "websiteUrl", "structuredContent", "lastModified")).inRevisions(spec.V20250326),
-		newVariation("ahead-2025-06-18", "members that later revisions define have values invalid there", addLaterMembers("icons", "execution", "websiteUrl")).inRevisions(spec.V20250618),
+		newVariation("ahead-2025-06-18", "members that only later revisions define have values that those revisions do not permit", addLaterMembers("icons", "execution", "websiteUrl")).inRevisions(spec.V20250618),
 
 		// Annotations, hints and icons.
 		newVariation("priority-bounds", "priorities are exactly 0 and 1, in several notations", notes("priority",
@@ -283,8 +283,8 @@ func addTemplate(text string) *refserver.Seams {
 	}))
 }
 
-// legalPermitted returns the legal variations that belong to no other table.
-func legalPermitted() []*Fault {
+// legalMiscellaneous returns the legal variations that belong to no other table.
+func legalMiscellaneous() []*Fault {
 	return []*Fault{
 		newVariation("another-type", "images have a MIME type that does not match their data", combine(editToolBlocks("image", setValue("mimeType", "image/jpeg")), editPromptBlocks("image", setValue("mimeType", "image/webp")))),
 		newVariation("prompt-with-link", "a prompt contains a link to a resource that is not listed", EditResult(spec.MethodPromptsGet, func(r map[string]any) {

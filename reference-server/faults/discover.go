@@ -14,7 +14,7 @@ func discoverFaults() []*Fault {
 	discovered := func(e edit) *refserver.Seams { return EditResult(spec.MethodDiscover, e) }
 	var servers atomic.Int32
 	return []*Fault{
-		newFault("discover.requires-meta/served", "server/discover without _meta is served", supplyMeta(both(lacks(spec.MetaVersion, spec.MetaClientCapabilities), isDiscover), func(*refserver.Call) Members {
+		newFault("discover.requires-meta/served", "server/discover without _meta is served", supplyMeta(both(lacksMeta(spec.MetaVersion, spec.MetaClientCapabilities), isDiscover), func(*refserver.Call) Members {
 			return completeMeta()
 		})).statelessOnly(),
 		newFault(versions+"twice", "server/discover lists a version twice", discovered(func(r map[string]any) {
@@ -38,7 +38,7 @@ func discoverFaults() []*Fault {
 				}
 			})
 		}),
-		newStatefulFault(same+"by-server", "every second process lists its versions without the oldest", func() *refserver.Seams {
+		newStatefulFault(same+"by-server", "every second process leaves the oldest version out of its list", func() *refserver.Seams {
 			odd := servers.Add(1)%2 == 1
 			return discovered(func(r map[string]any) {
 				if all, _ := r["supportedVersions"].([]any); odd {
@@ -57,7 +57,7 @@ func discoverFaults() []*Fault {
 // legalDiscovery returns the legal variations of server/discover.
 func legalDiscovery() []*Fault {
 	discovered := func(e edit) *refserver.Seams { return EditResult(spec.MethodDiscover, e) }
-	return variationsIn(stateless(),
+	return variationsIn(statelessRevisions(),
 		newVariation("discovery-without-instructions", "server/discover has no instructions", discovered(omit("instructions"))),
 		newVariation("versions-in-another-order", "server/discover lists the newest version first", discovered(func(r map[string]any) {
 			all, _ := r["supportedVersions"].([]any)

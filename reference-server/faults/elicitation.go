@@ -40,8 +40,8 @@ func elicitationFaults() []*Fault {
 			sendFromTool("ask-elicitation", doesNotDeclare("elicitation"), spec.MethodElicit, rawJSON(aForm))).inRevisions(newer...),
 		newFault(mode+"page", "the server uses url mode although the client declared only form", sendFromTool("ask-elicitation-url", forms, spec.MethodElicit, rawJSON(aPage))),
 		newFault(mode+"form", "the server uses form mode although the client declared only url", sendFromTool("ask-elicitation", pages, spec.MethodElicit, rawJSON(aForm))),
-		newFault(mode+"form-input", "a form is required of a client that declares only url mode", inCallMeta(spec.MethodToolsCall, inMember(spec.MetaClientCapabilities, inMember("elicitation", ifHas("url", setValue("form", map[string]any{})))))).inRevisions(spec.V20260728),
-		newFault(mode+"page-input", "a page is required of a client that declares only form mode", inCallMeta(spec.MethodToolsCall, inMember(spec.MetaClientCapabilities, inMember("elicitation", setValue("url", map[string]any{}))))).inRevisions(spec.V20260728),
+		newFault(mode+"form-input", "the server requires a form from a client that declares only url mode", inCallMeta(spec.MethodToolsCall, inMember(spec.MetaClientCapabilities, inMember("elicitation", ifHas("url", setValue("form", map[string]any{})))))).inRevisions(spec.V20260728),
+		newFault(mode+"page-input", "the server requires a URL elicitation from a client that declares only form mode", inCallMeta(spec.MethodToolsCall, inMember(spec.MetaClientCapabilities, inMember("elicitation", setValue("url", map[string]any{}))))).inRevisions(spec.V20260728),
 		newFault(mode+"required", "a call demands a URL elicitation although the client did not declare url mode", demands(`"https://example.com/"`)),
 
 		newFault(sensitive+"password", "a form asks for a password", form(`"Please log in."`, `"password"`, `{"type":"string"}`)).inRevisions(spec.V20250618),
@@ -71,8 +71,8 @@ func elicitationFaults() []*Fault {
 	}
 }
 
-// userFaults returns the faults of a server that handles user responses incorrectly.
-func userFaults() []*Fault {
+// elicitationResponseFaults returns the faults of a server that handles user responses incorrectly.
+func elicitationResponseFaults() []*Fault {
 	const actions, failure, visit = "elicitation.response.all-actions-handled-2025-06-18/", "elicitation.response.client-error-handled/",
 		"elicitation.response.url-accept-without-content/"
 	const stateless = "elicitation.response.all-actions-handled-2026-07-28/"
@@ -91,14 +91,14 @@ func userFaults() []*Fault {
 		newStatefulFault(actions+"cancel-dies", "the action cancel ends the process", on(resultHasText("/action", "cancel"), exitWith(1))),
 		newStatefulFault(actions+"cancel-hangs", "the server ignores a response with the action cancel", on(resultHasText("/action", "cancel"), dropFrame)),
 		newStatefulFault(actions+"accept-dies", "the action accept ends the process", on(resultHasText("/action", "accept"), exitWith(1))),
-		newFault(stateless+"decline-dies", "a retry with the action decline ends the process", exitOnRequest(spec.MethodToolsCall, bringsAction("decline"))).overTransports(spec.Stdio),
-		newFault(stateless+"decline-hangs", "a retry with the action decline gets no response", suppressResponse(spec.MethodToolsCall, bringsAction("decline"))),
-		newFault(stateless+"cancel-hangs", "a retry with the action cancel gets no response", suppressResponse(spec.MethodToolsCall, bringsAction("cancel"))),
+		newFault(stateless+"decline-dies", "a retry with the action decline ends the process", exitOnRequest(spec.MethodToolsCall, hasResponseAction("decline"))).overTransports(spec.Stdio),
+		newFault(stateless+"decline-hangs", "a retry with the action decline gets no response", suppressResponse(spec.MethodToolsCall, hasResponseAction("decline"))),
+		newFault(stateless+"cancel-hangs", "a retry with the action cancel gets no response", suppressResponse(spec.MethodToolsCall, hasResponseAction("cancel"))),
 		newStatefulFault(failure+"dies", "an error response to elicitation/create ends the process", on(code(-32603), exitWith(1))),
 		newStatefulFault(failure+"hangs", "the server ignores an error response to elicitation/create", on(code(-32602), dropFrame)),
 		newFault(visit+"refused", "the action accept without content gets an error in url mode", wrapTool("ask-elicitation-url", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
-			if err == nil && text(result) == "The user chose to accept." {
+			if err == nil && firstText(result) == "The user chose to accept." {
 				return nil, &refserver.Error{Code: spec.CodeInternal, Message: "There is no content"}
 			}
 			return result, err
@@ -113,14 +113,14 @@ func userFaults() []*Fault {
 			return textResult("You like " + colour + ".")
 		})),
 		newFault("elicitation.response.validated/refused", "a tool that should ask the user refuses every form", combine(
-			addFixedTools(official(nil)), renameListedTool("ask-elicitation", "test_elicitation_sep1034_defaults"), askColour("test_elicitation_sep1034_defaults", func(string) any {
+			addFixedTools(officialResults(nil)), renameListedTool("ask-elicitation", "test_elicitation_sep1034_defaults"), askColour("test_elicitation_sep1034_defaults", func(string) any {
 				return map[string]any{"isError": true, "content": []any{textBlock("The form is wrong.")}}
 			}))),
 	}
 }
 
-// bringsAction matches retries with an elicitation result that has the action.
-func bringsAction(action string) func(c *refserver.Call) bool {
+// hasResponseAction matches retries with an elicitation result that has the action.
+func hasResponseAction(action string) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		_, responses := wire.Members(wire.At(c.Params, "/inputResponses"))
 		for _, v := range responses {
@@ -155,8 +155,8 @@ func acceptsForms(s *refserver.Session) bool {
 	return s.Declared("elicitation") && (s.Declared("elicitation", "form") || !s.Declared("elicitation", "url"))
 }
 
-// text returns the text of the first content block of a tool result.
-func text(result any) string {
+// firstText returns the text of the first content block of a tool result.
+func firstText(result any) string {
 	said, _ := wire.Text(wire.At(wire.JSON(result), "/content/0/text"))
 	return said
 }

@@ -10,8 +10,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalAsking returns the legal variations in the requests to the client.
-func legalAsking() []*Fault {
+// legalServerRequests returns the legal variations in the requests to the client.
+func legalServerRequests() []*Fault {
 	newer := []spec.Revision{spec.V20250618, spec.V20251125}
 	form := func(params string) *refserver.Seams {
 		return requestIf(acceptsForms, spec.MethodElicit, rawJSON(params))
@@ -24,13 +24,13 @@ func legalAsking() []*Fault {
 			requestIfDeclared("sampling", spec.MethodSampling, samplingParams), form(aForm),
 			requestIf(declares("elicitation", "url"), spec.MethodElicit, rawJSON(aPage)),
 		)).inRevisions(newer...),
-		newVariation("form-refused-in-words", "a tool refuses a wrong form in words alone", askColour("ask-elicitation", func(colour string) any {
+		newVariation("form-refused-in-words", "a tool that gets an invalid form says so only in its text", askColour("ask-elicitation", func(colour string) any {
 			if colour != "red" && colour != "blue" {
 				return textResult(colour + " is not a colour that was offered.")
 			}
 			return textResult("You like " + colour + ".")
 		})).inRevisions(newer...),
-		newStatefulVariation("form-once", "a tool refuses a wrong form in words alone, and every form after it", func() *refserver.Seams {
+		newStatefulVariation("form-once", "a tool that got an invalid form refuses every later form", func() *refserver.Seams {
 			var wrong atomic.Bool
 			return askColour("ask-elicitation", func(colour string) any {
 				if wrong.Swap(wrong.Load() || colour != "red" && colour != "blue") {
@@ -66,7 +66,7 @@ func legalAsking() []*Fault {
 				p["tools"] = []any{}
 			}
 		})).inRevisions(spec.V20251125),
-		newVariation("results-in-another-order", "tool_result blocks are in another order than their tool_use blocks", inHistory("tool_result", func(m map[string]any) {
+		newVariation("results-in-another-order", "tool_result blocks are in another order than their tool_use blocks", editMessagesWithBlock("tool_result", func(m map[string]any) {
 			blocks := slices.Clone(m["content"].([]any))
 			slices.Reverse(blocks)
 			m["content"] = blocks
@@ -88,7 +88,7 @@ func legalAsking() []*Fault {
 			name, _ := wire.Text(wire.At(c.Params, "/name"))
 			result, err := next(c)
 			if err == nil && len(name) > 4 && name[:4] == "ask-" && wire.At(wire.JSON(result), "/isError") != nil {
-				return nil, &refserver.Error{Code: spec.CodeInternal, Message: text(result)}
+				return nil, &refserver.Error{Code: spec.CodeInternal, Message: firstText(result)}
 			}
 			return result, err
 		})).inRevisions(newer...),

@@ -5,10 +5,10 @@ import "slices"
 // Shapes returns the faults and legal variations in the shape of messages.
 func Shapes() []*Fault {
 	return slices.Concat(
-		contentFaults(), annotationFaults(), iconFaults(), sampledBlockFaults(),
+		contentFaults(), annotationFaults(), iconFaults(), samplingBlockFaults(),
 		toolShapeFaults(), resourceShapeFaults(), cursorShapeFaults(), promptShapeFaults(), readShapeFaults(), promptGetShapeFaults(), callShapeFaults(), completionShapeFaults(),
-		openingShapeFaults(), logMessageFaults(), progressShapeFaults(), updatedShapeFaults(), serverTokenFaults(), samplingShapeFaults(), sampledContentFaults(),
-		elicitationShapeFaults(), elicitationErrorFaults(), structuredFaults(), rootsShapeFaults(), cancellationShapeFaults(), legalShapes(), legalAskedShapes(),
+		initializeShapeFaults(), logMessageFaults(), progressShapeFaults(), updatedShapeFaults(), serverTokenFaults(), samplingShapeFaults(), samplingContentFaults(),
+		elicitationShapeFaults(), elicitationErrorFaults(), structuredContentFaults(), rootsShapeFaults(), cancellationShapeFaults(), legalShapes(), legalRequestShapes(),
 	)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // refuseEarlyLists refuses list requests before notifications/initialized, and calls
 // refuses for each of them. Later it refuses list requests for which still returns true.
-func refuseEarlyLists(refuses func(c *refserver.Call), still func(c *refserver.Call) bool) *refserver.Seams {
+func refuseEarlyLists(refuses func(c *refserver.Call), refusesLater func(c *refserver.Call) bool) *refserver.Seams {
 	var begun sync.Map
 	return &refserver.Seams{
 		HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -25,7 +25,7 @@ func refuseEarlyLists(refuses func(c *refserver.Call), still func(c *refserver.C
 		},
 		Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 			_, begins := begun.Load(c.Session)
-			if !isList(c) || c.Revision == "" || begins && !still(c) {
+			if !isList(c) || c.Revision == "" || begins && !refusesLater(c) {
 				return next(c)
 			}
 			if !begins {
@@ -61,7 +61,7 @@ func lifecycleFaults() []*Fault {
 			initialized(func(r map[string]any) { delete(r["serverInfo"].(map[string]any), "version") })),
 		newFault("lifecycle.initialize-response/empty", "the result of initialize is empty", replaceResult(spec.MethodInitialize, "{}")),
 		newFault("lifecycle.initialize-response/error", "the server refuses every initialize", refuseCalls(spec.MethodInitialize, always, spec.CodeInternal, "Internal error")),
-		newFault("lifecycle.initialize-response/silent", "the result of initialize has no response", suppressResponse(spec.MethodInitialize, always)).unreachable(),
+		newFault("lifecycle.initialize-response/silent", "initialize gets no response", suppressResponse(spec.MethodInitialize, always)).unreachable(),
 
 		newFault("lifecycle.initialize-result-schema/tools-true", "the capability tools is true", capability("tools", true)),
 		newFault("lifecycle.initialize-result-schema/tools-array", "the capability tools is an array", capability("tools", []any{})),

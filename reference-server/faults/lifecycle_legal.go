@@ -10,8 +10,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalOpening returns the legal variations in how a session begins.
-func legalOpening() []*Fault {
+// legalInitialization returns the legal variations in how a session begins.
+func legalInitialization() []*Fault {
 	return []*Fault{
 		newVariation("counter-offer-as-error", "an unknown version gets the error of the specification's example", WrapHandler(spec.MethodInitialize,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -5,9 +5,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// openingShapeFaults returns the faults in the result of initialize that only validation
+// initializeShapeFaults returns the faults in the result of initialize that only validation
 // against the schema finds.
-func openingShapeFaults() []*Fault {
+func initializeShapeFaults() []*Fault {
 	const opening = "lifecycle.initialize-result-schema/"
 	answer := func(e edit) *refserver.Seams { return EditResult(spec.MethodInitialize, e) }
 	server := func(e edit) *refserver.Seams { return answer(inMember("serverInfo", e)) }

@@ -37,8 +37,8 @@ func loggingFaults() []*Fault {
 
 		newFault(invalid+"anything", "logging/setLevel accepts any level", replaceLevel(func(string) string { return "debug" })),
 		newFault(invalid+"any-case", "logging/setLevel accepts levels in upper case", replaceLevel(strings.ToLower)),
-		newFault(invalid+"internal-error", "an unknown level gets an internal error", setErrorCode(levelErrors, "-32603")),
-		newFault(invalid+"invalid-request", "an unknown level gets -32600", setErrorCode(levelErrors, "-32600")),
+		newFault(invalid+"internal-error", "an unknown level gets an internal error", setErrorCode(isLevelError, "-32603")),
+		newFault(invalid+"invalid-request", "an unknown level gets -32600", setErrorCode(isLevelError, "-32600")),
 		newFault(invalid+"numbers", "logging/setLevel accepts numbers", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wire.At(c.Params, "/level").Kind() == '0' {
 				return map[string]any{}, nil
@@ -97,7 +97,7 @@ func isLog(o *refserver.Out) bool {
 	return o.Kind == refserver.OutNotification && o.Method == spec.MethodMessage
 }
 
-func levelErrors(o *refserver.Out) bool { return o.Method == spec.MethodSetLevel && Errors()(o) }
+func isLevelError(o *refserver.Out) bool { return o.Method == spec.MethodSetLevel && Errors()(o) }
 
 // declareCapability declares a capability.
 func declareCapability(capability string, value any) *refserver.Seams {

@@ -16,7 +16,7 @@ func requestLoggingFaults() []*Fault {
 	const silent, threshold, before = "logging.per-request.silent-without-level/", "logging.per-request.threshold/", "logging.per-request.before-response/"
 	const own, carry, invalid = "logging.per-request.own-stream-only/", "logging.per-request.no-carry-over/", "logging.per-request.invalid-level/"
 	return []*Fault{
-		newFault("logging.capability.declared/requests", "a tool sends log messages on request although logging is not declared", withholdCapabilities("logging")).inRevisions(stateless()...),
+		newFault("logging.capability.declared/requests", "a tool sends log messages on request although logging is not declared", withholdCapabilities("logging")).inRevisions(statelessRevisions()...),
 
 		newFault(silent+"tool", "a tool logs although the call has no log level", replaceRequestLevel(func(level string) string { return replaceIfEqual(level, "", "debug") })),
 		newFault(silent+"errors", "a tool logs errors although the call has no log level", replaceRequestLevel(func(level string) string { return replaceIfEqual(level, "", "error") })),
@@ -51,10 +51,10 @@ func requestLoggingFaults() []*Fault {
 		}).overTransports(spec.StreamableHTTP),
 
 		newStatefulFault(carry+"last", "a call without a log level uses that of the last call", func() *refserver.Seams {
-			return carryLevel(func(level string) string { return level })
+			return useLastLevel(func(level string) string { return level })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP),
-		newStatefulFault(carry+"info", "a call without a log level uses that of the last call if that lets more than emergencies through", func() *refserver.Seams {
-			return carryLevel(func(level string) string { return replaceIfEqual(level, "emergency", "") })
+		newStatefulFault(carry+"info", "a call without a log level uses that of the last call, unless that was emergency", func() *refserver.Seams {
+			return useLastLevel(func(level string) string { return replaceIfEqual(level, "emergency", "") })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP),
 
 		newFault(invalid+"ignored", "an unknown log level is ignored", replaceRequestLevel(func(level string) string {
@@ -71,10 +71,10 @@ func requestLoggingFaults() []*Fault {
 
 // legalRequestLogging returns the legal variations in log levels of requests.
 func legalRequestLogging() []*Fault {
-	return variationsIn(stateless(),
+	return variationsIn(statelessRevisions(),
 		newVariation("logs-withheld", "no request gets log messages", dropMessages(isLog)),
-		newVariation("logs-some-above", "calls get messages of the level emergency alone", replaceRequestLevel(ifKnownLevel(func(string) string { return "emergency" }))),
-		newStatefulVariation("logs-for-everything", "every request with a log level gets a message in the write of its response", func() *refserver.Seams {
+		newVariation("logs-some-above", "calls get only log messages of the level emergency", replaceRequestLevel(ifKnownLevel(func(string) string { return "emergency" }))),
+		newStatefulVariation("logs-for-everything", "every request with a log level gets a log message in the same write as its response", func() *refserver.Seams {
 			wants := levelTracker{}
 			return combine(wants.seams(), prependLines(wants.isResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":null}}`))
 		}).overTransports(spec.Stdio),
@@ -158,8 +158,8 @@ func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	}))
 }
 
-// carryLevel replaces the log level of the last call that had one by what keep returns.
-func carryLevel(keep func(level string) string) *refserver.Seams {
+// useLastLevel replaces the log level of the last call that had one by what keep returns.
+func useLastLevel(keep func(level string) string) *refserver.Seams {
 	var kept atomic.Value
 	kept.Store("")
 	return replaceRequestLevel(func(level string) string {

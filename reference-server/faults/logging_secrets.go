@@ -32,7 +32,7 @@ func legalSecrets() []*Fault {
 
 // logHeaders adds a log message to the response's stream. tell returns the data of the
 // message, given the request's headers.
-func logHeaders(tell func(h http.Header) any) func(v *exchange) {
+func logHeaders(data func(h http.Header) any) func(v *exchange) {
 	return func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}
 		sent := false
@@ -41,7 +41,7 @@ func logHeaders(tell func(h http.Header) any) func(v *exchange) {
 				return b
 			}
 			sent = true
-			log := wire.NewNotification(spec.MethodMessage, map[string]any{"level": "emergency", "data": tell(v.r.Header)})
+			log := wire.NewNotification(spec.MethodMessage, map[string]any{"level": "emergency", "data": data(v.r.Header)})
 			event := slices.Concat([]byte("data: "), log, []byte("\n\n"))
 			if bytes.Contains(b, []byte(`"jsonrpc"`)) { // no event may follow the response
 				return slices.Concat(event, b)

@@ -15,7 +15,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func inputFaults() []*Fault {
+func multiRoundFaults() []*Fault {
 	const supported, either, kinds, declared = "mrtr.supported-requests-only/", "mrtr.inputs-or-state/", "mrtr.input-request-kinds/", "mrtr.only-declared-capabilities/"
 	required := editInputRequired
 	eachInput := func(e edit) *refserver.Seams {
@@ -52,7 +52,7 @@ func inputFaults() []*Fault {
 			return bytes.Replace(frame, []byte(`"inputRequests":{`), []byte(`"inputRequests":{"input-1":{"method":"roots/list"},`), 1)
 		})),
 
-		newFault(declared+"roots", "calls of tools that ask require roots of every client", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault(declared+"roots", "tools that request input require roots from every client", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil && err.Code == spec.CodeMissingClientCap {
 				return asks, nil
@@ -75,8 +75,8 @@ func inputFaults() []*Fault {
 			}
 			return false
 		}, spec.CodeInvalidParams)),
-		newFault("mrtr.malformed-input-error/array", "inputResponses may be an array", completeRetries(func(responses jsontext.Value) bool { return responses.Kind() == '[' })),
-		newFault("mrtr.validate-input-responses/texts", "responses may be strings", completeRetries(func(responses jsontext.Value) bool {
+		newFault("mrtr.malformed-input-error/array", "the server accepts an array as inputResponses", completeRetries(func(responses jsontext.Value) bool { return responses.Kind() == '[' })),
+		newFault("mrtr.validate-input-responses/texts", "the server accepts strings as input responses", completeRetries(func(responses jsontext.Value) bool {
 			_, values := wire.Members(responses)
 			for _, v := range values {
 				if v.Kind() == '"' {
@@ -85,13 +85,13 @@ func inputFaults() []*Fault {
 			}
 			return false
 		})),
-		newFault("mrtr.validate-input-responses/anything", "responses may be anything", completeRetries(func(responses jsontext.Value) bool {
+		newFault("mrtr.validate-input-responses/anything", "the server accepts any input response", completeRetries(func(responses jsontext.Value) bool {
 			return bytes.Contains(responses, []byte("com.example"))
 		})),
 
 		newStatefulFault("mrtr.request-state-tampered/shown", "an unprotected part of requestState is shown in the result", func() *refserver.Seams { return greetByState("Hello") }),
 		newStatefulFault("mrtr.request-state-tampered/number", "an unprotected number in requestState is shown in the result", func() *refserver.Seams { return greetByState(3) }),
-		newStatefulFault("mrtr.request-state-tampered/any", "any requestState is taken for the last one", func() *refserver.Seams { return takeAnyState(false) }),
+		newStatefulFault("mrtr.request-state-tampered/any", "any requestState counts as the last one that the server sent", func() *refserver.Seams { return takeAnyState(false) }),
 		newFault("mrtr.request-state-attacker-controlled/number", "a requestState that is a number ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/requestState").Kind() == '0'
 		})).overTransports(spec.Stdio),
@@ -100,23 +100,23 @@ func inputFaults() []*Fault {
 		})).overTransports(spec.Stdio),
 		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is accepted for every other call", func() *refserver.Seams { return takeAnyState(true) }),
 
-		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five requests without a retry no more are served", countOpenRounds),
-		newStatefulFault("mrtr.retry-self-contained/process", "a retry must come to the process of the first request", bindToSession).overTransports(spec.Stdio),
+		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five results that require input and get no retry, the server serves no more requests", countOpenRounds),
+		newStatefulFault("mrtr.retry-self-contained/process", "a retry is accepted only by the process that got the first request", bindToSession).overTransports(spec.Stdio),
 	}
 }
 
-// legalInput returns the legal variations in multi-round trips.
-func legalInput() []*Fault {
-	return variationsIn(stateless(),
+// legalMultiRound returns the legal variations in multi-round trips.
+func legalMultiRound() []*Fault {
+	return variationsIn(statelessRevisions(),
 		newVariation("odd-keys", "keys of inputRequests are odd strings", renameInputs(func(key string) string { return "~1/" + key + " \u00e9" })),
 		newStatefulVariation("states-respelled", "requestState has characters outside of ASCII", func() *refserver.Seams {
 			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })
 		}),
-		newStatefulVariation("asks-once-more", "after a retry the first state alone is asked for once more", askOnceMore),
-		twoUsers(newVariation("states-unprotected", "any requestState is accepted, because nothing depends on it", &refserver.Seams{
+		newStatefulVariation("asks-once-more", "the first retry gets a result that requires another retry, with a requestState and no requests", askOnceMore),
+		withTwoUsers(newVariation("states-unprotected", "any requestState is accepted, because nothing depends on it", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{AnyState: true},
 		})),
-		newStatefulVariation("states-once", "each requestState is good once", refuseUsedStates),
+		newStatefulVariation("states-once", "each requestState is accepted only once", refuseUsedStates),
 		newVariation("errors-for-foreign-states", "a state that the server did not send gets an internal error", setErrorCode(func(o *refserver.Out) bool {
 			return errorsWithID(spec.CodeInvalidParams)(o) && bytes.Contains(o.Frames[0], []byte("requestState"))
 		}, "-32603")),
@@ -326,7 +326,7 @@ func refuseUsedStates() *refserver.Seams {
 
 func foreignStateFaults() []*Fault {
 	return []*Fault{
-		twoUsers(newFault("mrtr.request-state-principal/any-user", "a requestState serves every user", &refserver.Seams{
+		withTwoUsers(newFault("mrtr.request-state-principal/any-user", "a requestState is accepted from every user", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{AnyUserState: true},
 		})),
 	}

@@ -13,7 +13,7 @@ import (
 func connectionFaults() []*Fault {
 	var issued sync.Map // the session of each cursor
 	return []*Fault{
-		newFault("pagination.cursor.works-on-other-connection-2026-07-28/process", "a cursor works only in the process that gave it out", WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault("pagination.cursor.works-on-other-connection-2026-07-28/process", "a cursor works only in the process that issued it", WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if cursor, ok := wire.Text(wire.At(c.Params, "/cursor")); ok {
 				if of, known := issued.Load(callKey{c.Session, cursor}); !known || of != c.Session {
 					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "This cursor was never given out"}

@@ -59,7 +59,7 @@ func legalLists() []*Fault {
 				r["content"] = []any{}
 			}
 		})),
-		newVariation("integers-with-point", "integers are written with a decimal point", EditBytes(Results(spec.MethodResourcesList), sizes)),
+		newVariation("integers-with-point", "integers are written with a decimal point", EditBytes(Results(spec.MethodResourcesList), addFractionsToSizes)),
 		newVariation("completion-values-only", "completions have neither total nor hasMore", EditResult(spec.MethodComplete, func(r map[string]any) {
 			c := r["completion"].(map[string]any)
 			delete(c, "total")
@@ -80,8 +80,8 @@ func acceptsUnknown(method string) *refserver.Seams {
 	})
 }
 
-// sizes writes the sizes of resources with a zero fraction, such as 13.0.
-func sizes(frame []byte) []byte {
+// addFractionsToSizes writes the sizes of resources with a zero fraction, such as 13.0.
+func addFractionsToSizes(frame []byte) []byte {
 	parts := strings.Split(string(frame), `"size":`)
 	for i := 1; i < len(parts); i++ {
 		end := strings.IndexFunc(parts[i], func(r rune) bool { return r < '0' || r > '9' })

@@ -179,7 +179,7 @@ func refuseEarlierCursors() *refserver.Seams {
 
 // refuseStaleCursors refuses cursors from before a list change. With spoil, every
 // later request for the first page of that list fails, too.
-func refuseStaleCursors(spoil bool) *refserver.Seams {
+func refuseStaleCursors(breaksList bool) *refserver.Seams {
 	var mu sync.Mutex
 	changes, handed, spoiled := 0, map[string]int{}, map[string]bool{}
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -197,7 +197,7 @@ func refuseStaleCursors(spoil bool) *refserver.Seams {
 		mu.Lock()
 		at, known := handed[c.Method+cursor]
 		stale := isText && known && at < changes
-		spoiled[c.Method] = spoiled[c.Method] || stale && spoil
+		spoiled[c.Method] = spoiled[c.Method] || stale && breaksList
 		bad := spoiled[c.Method] && !isText
 		mu.Unlock()
 		switch {

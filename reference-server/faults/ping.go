@@ -75,14 +75,14 @@ func pingFaults() []*Fault {
 				suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
 			)
 		}).inRevisions(revisionsWithHints()...),
-		newStatefulFault("ping.responds/taken-for-the-answer", "while a tool waits for the client, a ping is taken for the client's response", whilePending(func(*refserver.Call, Handler, *pendingRequest) (any, *refserver.Error) {
+		newStatefulFault("ping.responds/taken-for-the-answer", "while a tool waits for the client, a ping is treated as the client's response", whilePending(func(*refserver.Call, Handler, *pendingRequest) (any, *refserver.Error) {
 			return nil, refserver.NoResponse
 		})).inRevisions(revisionsWithHints()...),
 		newStatefulFault("ping.responds/after-the-answer", "while a tool waits for the client, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 			q.ended(c)
 			return next(c)
 		})).inRevisions(revisionsWithHints()...),
-		newStatefulFault("ping.responds/id-of-a-question", "while a tool waits for the client, a ping with the same id is taken for the response", whilePending(
+		newStatefulFault("ping.responds/id-of-a-question", "while a tool waits for the client, a ping with the same id is treated as the response", whilePending(
 			func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 				if c.ID.Same(q.id) {
 					return nil, refserver.NoResponse

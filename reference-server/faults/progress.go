@@ -28,7 +28,7 @@ func progressFaults() []*Fault {
 			}
 		})).inRevisions(revisionsWithHints()...),
 		newFault(requested+"when-ready", "the server sends progress with a made-up token at start", notifyOnInitialized(spec.MethodProgress, `{"progressToken":"startup","progress":1,"total":1}`)),
-		newFault(requested+"fresh", "progress has a token that the server made up", editProgress(func(_ *refserver.Out, p map[string]any) {
+		newFault(requested+"fresh", "progress has a token that no request had", editProgress(func(_ *refserver.Out, p map[string]any) {
 			p["progressToken"] = "0b7b2c1e-5d8b-4d39-9d10-3a5e8f1c9a77"
 		})).inRevisions(revisionsWithHints()...),
 
@@ -63,10 +63,10 @@ func progressFaults() []*Fault {
 
 		newFault(grows+"constant", "progress is always 1", editProgress(func(_ *refserver.Out, p map[string]any) { p["progress"] = 1 })).inRevisions(revisionsWithHints()...),
 		newFault(grows+"remaining", "progress counts down", editProgress(func(_ *refserver.Out, p map[string]any) {
-			p["progress"] = number(p["total"]) - number(p["progress"])
+			p["progress"] = toFloat(p["total"]) - toFloat(p["progress"])
 		})).inRevisions(revisionsWithHints()...),
 		newFault(grows+"rounded", "progress is rounded to 0 or 1", editProgress(func(_ *refserver.Out, p map[string]any) {
-			p["progress"] = int(number(p["progress"]) / number(p["total"]))
+			p["progress"] = int(toFloat(p["progress"]) / toFloat(p["total"]))
 		})).inRevisions(revisionsWithHints()...),
 		newFault(grows+"twice", "each progress is sent twice", EditOutgoing(isProgress, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })).inRevisions(revisionsWithHints()...),
 		newStatefulFault(grows+"wraps", "progress starts again after two steps", func() *refserver.Seams {
@@ -77,7 +77,7 @@ func progressFaults() []*Fault {
 		newFault("progress.rate-limited/flood", "the server sends 300 progress notifications per step", EditOutgoing(isProgress, func(o *refserver.Out) {
 			m := wire.Parse(o.Frames[0]).Messages[0]
 			p := decodeObject(m.Params())
-			done := number(p["progress"])
+			done := toFloat(p["progress"])
 			o.Frames = nil
 			for i := range 300 {
 				p["progress"] = done - 1 + float64(i+1)/300
@@ -133,8 +133,8 @@ func editTokens(f func(token string) string) *refserver.Seams {
 	})
 }
 
-// number converts a json.Number to float64.
-func number(v any) float64 {
+// toFloat converts a json.Number to float64.
+func toFloat(v any) float64 {
 	f, _ := strconv.ParseFloat(fmt.Sprint(v), 64)
 	return f
 }

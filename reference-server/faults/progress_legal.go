@@ -13,8 +13,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalRunning returns the legal variations in logging, progress and cancellation.
-func legalRunning() []*Fault {
+// legalUtilities returns the legal variations in logging, progress and cancellation.
+func legalUtilities() []*Fault {
 	return []*Fault{
 		// Logging.
 		newVariation("logs-on-stderr", "log messages are written to stderr, and logging is not declared", combine(
@@ -45,7 +45,7 @@ func legalRunning() []*Fault {
 			p["progress"], p["total"] = jsontext.Value(string(wire.JSON(p["progress"]))+"e-9"), 0.5
 		})),
 		newVariation("progress-from-below", "progress begins below zero and exceeds the total", editProgress(func(_ *refserver.Out, p map[string]any) {
-			p["progress"] = 1000*number(p["progress"]) - 2000
+			p["progress"] = 1000*toFloat(p["progress"]) - 2000
 		})),
 		newVariation("progress-for-everything", "every request with a token gets progress before its response", prependProgress()),
 		newVariation("falsy-tokens-ignored", `the tokens 0 and "" get no progress`, EditOutgoing(isProgress, func(o *refserver.Out) {
@@ -75,7 +75,7 @@ func legalRunning() []*Fault {
 		newVariation("cancels-at-once", "the server sends a ping and its cancellation in one write", onInitialized(func(s *refserver.Session) {
 			s.SendRaw([]byte(`{"jsonrpc":"2.0","id":"hasty","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"hasty"}}`))
 		})),
-		newVariation("cancels-slowly", "cancellations take effect 20 ms late", cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+		newVariation("cancels-slowly", "cancellations take effect 20 ms late", onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 			n.Session.Go(func(ctx context.Context) {
 				if sleep(ctx, 20*time.Millisecond) {
 					next(n)
@@ -100,7 +100,7 @@ func prependProgress() *refserver.Seams {
 // already been in flight.
 func refuseCancelledAtOnce() *refserver.Seams {
 	t := newCallTracker()
-	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
@@ -114,7 +114,7 @@ func refuseCancelledAtOnce() *refserver.Seams {
 func finishCancelledAtOnce() *refserver.Seams {
 	t := newCallTracker()
 	t.method = spec.MethodToolsCall
-	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if !runs {

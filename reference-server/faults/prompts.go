@@ -49,11 +49,11 @@ func promptFaults() []*Fault {
 			return removeAfterWalk(spec.MethodPromptsList, "prompts", "hello")
 		}),
 
-		newStatefulFault("prompts.list.same-on-every-connection/alternating", "every second process lists one of the prompts less", alternate(spec.MethodPromptsList)),
+		newStatefulFault("prompts.list.same-on-every-connection/alternating", "every second process leaves one of the prompts out of its list", alternate(spec.MethodPromptsList)),
 		newStatefulFault("prompts.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the prompts is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodPromptsList)),
-		newFault("prompts.list-changed.sent-on-change-2026-07-28/silent", "subscriptions bring no changes of the prompts", combine(
+		newFault("prompts.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of prompts", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodPromptsChanged)))),
-		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a notification", everySecondMuted(spec.MethodPromptsChanged)).overTransports(spec.Stdio),
+		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a notification", dropEverySecond(spec.MethodPromptsChanged)).overTransports(spec.Stdio),
 
 		newFault("prompts.get.listed-is-gettable/renamed", "prompts/list has other names than prompts/get accepts", EditResult(spec.MethodPromptsList, func(r map[string]any) {
 			for _, p := range objectsIn(r, "prompts") {
@@ -62,7 +62,7 @@ func promptFaults() []*Fault {
 		})),
 		newFault("prompts.get.listed-is-gettable/unknown-method", "prompts/get gets -32601", refuseCalls(spec.MethodPromptsGet, isInitialized, spec.CodeMethodNotFound, "Method not found")),
 		newFault("prompts.get.listed-is-gettable/promised", "a prompt that the official suite knows is refused with an internal error",
-			combine(addFixedTools(official(nil)), addPrompt("test_simple_prompt", ""))),
+			combine(addFixedTools(officialResults(nil)), addPrompt("test_simple_prompt", ""))),
 		newFault("prompts.get.arguments-optional/refused", "a prompt is refused without arguments", refuseCalls(spec.MethodPromptsGet, noArguments, spec.CodeInvalidParams, "arguments must be an object")),
 		newFault("prompts.get.arguments-optional/internal-error", "a prompt without arguments gets an internal error", refuseCalls(spec.MethodPromptsGet, noArguments, spec.CodeInternal, "Internal error")),
 		newFault("prompts.get.unknown-name/served", "prompts/get of an unknown prompt returns a result", taken(unknown)),

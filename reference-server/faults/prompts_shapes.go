@@ -20,8 +20,8 @@ func promptShapeFaults() []*Fault {
 		newFault(list+"arguments-schema", "the arguments of prompts are a JSON Schema", editListItems(prompts, setValue("arguments", rawJSON(`{"type":"object","properties":{"name":{"type":"string"}}}`)))),
 		newFault(list+"arguments-names", "the arguments of prompts are names", editListItems(prompts, setValue("arguments", []any{"name", "style"}))),
 		newFault(list+"argument-no-name", "the arguments of prompts have no name", arguments(omit("name"))),
-		newFault(list+"argument-required-text", "an argument says required as a string", arguments(setValue("required", "true"))),
-		newFault(list+"argument-required-null", "an argument says required as null", arguments(setValue("required", nil))),
+		newFault(list+"argument-required-text", "required of an argument is a string", arguments(setValue("required", "true"))),
+		newFault(list+"argument-required-null", "required of an argument is null", arguments(setValue("required", nil))),
 		newFault(list+"title-object", "the titles of prompts are objects of translations", editListItems(prompts, setValue("title", map[string]any{"en": "Hello"}))).inRevisions(sinceRevision(spec.V20250618)...),
 		newFault(list+"meta-text", "the _meta of prompts is a string", editListItems(prompts, setValue("_meta", "x"))).inRevisions(sinceRevision(spec.V20250618)...),
 	}

@@ -14,12 +14,12 @@ import (
 
 // URIs of the reference server's resources.
 const (
-	hello   = "demo://text/hello"
-	note    = "demo://note"
-	nowhere = "no-such-resource" // a part of the URIs that the harness makes up
+	hello       = "demo://text/hello"
+	note        = "demo://note"
+	missingName = "no-such-resource" // a part of the URIs that the harness makes up
 )
 
-func offeredFaults() []*Fault {
+func resourceListFaults() []*Fault {
 	twice := func(pages func(all []any) [][]any) *refserver.Seams { return pagesOf(spec.MethodResourcesList, pages) }
 	again := func(all []any, name string) map[string]any {
 		copied := map[string]any{}
@@ -70,11 +70,11 @@ func onRead(when func(uri string) bool, answer func(uri string) (any, *refserver
 	})
 }
 
-func uriIs(uri string) func(string) bool { return func(other string) bool { return other == uri } }
+func uriEquals(uri string) func(string) bool { return func(other string) bool { return other == uri } }
 func uriContains(part string) func(string) bool {
 	return func(uri string) bool { return strings.Contains(uri, part) }
 }
-func uriBegins(as string) func(string) bool {
+func uriHasPrefix(as string) func(string) bool {
 	return func(uri string) bool { return strings.HasPrefix(uri, as) }
 }
 
@@ -89,10 +89,10 @@ func serveText(text string) func(uri string) (any, *refserver.Error) {
 	}
 }
 
-func serveNothing(string) (any, *refserver.Error) { return map[string]any{"contents": []any{}}, nil }
+func serveNoContents(string) (any, *refserver.Error) { return map[string]any{"contents": []any{}}, nil }
 
-func readingFaults() []*Fault {
-	missing := func(uri string) bool { return strings.HasPrefix(uri, "demo:") && strings.Contains(uri, nowhere) }
+func resourceReadFaults() []*Fault {
+	missing := func(uri string) bool { return strings.HasPrefix(uri, "demo:") && strings.Contains(uri, missingName) }
 	noScheme := func(uri string) bool { return !strings.Contains(uri, ":") }
 	size := func(uri string, size int) *refserver.Seams {
 		return EditResult(spec.MethodResourcesList, func(r map[string]any) {
@@ -113,28 +113,28 @@ func readingFaults() []*Fault {
 	}
 	const notFound = "resources.read.not-found-code-2024-11-05/"
 	return []*Fault{
-		newFault("resources.read.listed-is-readable/lost", "resources/read of a listed resource gets not found", onRead(uriIs(hello), failWith(spec.CodeResourceNotFound, "Resource not found"))),
+		newFault("resources.read.listed-is-readable/lost", "resources/read of a listed resource gets not found", onRead(uriEquals(hello), failWith(spec.CodeResourceNotFound, "Resource not found"))),
 		newFault("resources.read.listed-is-readable/unknown", "resources/read of a listed resource gets -32602",
-			onRead(uriIs(hello), failWith(spec.CodeInvalidParams, "Unknown resource: hello"))),
+			onRead(uriEquals(hello), failWith(spec.CodeInvalidParams, "Unknown resource: hello"))),
 		newFault("resources.read.listed-is-readable/no-method", "resources are listed but resources/read gets -32601", onRead(uriContains(""), failWith(spec.CodeMethodNotFound, "Method not found"))),
 
 		newFault(notFound+"invalid-params", "an unknown resource gets -32602", onRead(missing, failWith(spec.CodeInvalidParams, "Resource not found"))),
 		newFault(notFound+"internal", "an unknown resource gets -32603", onRead(missing, failWith(spec.CodeInternal, "Internal error"))),
 		newFault(notFound+"zero", "an unknown resource gets error code 0", onRead(missing, failWith(0, "nothing there"))),
-		newFault(notFound+"empty", "an unknown resource returns no contents", onRead(missing, serveNothing)),
+		newFault(notFound+"empty", "an unknown resource returns no contents", onRead(missing, serveNoContents)),
 		newFault(notFound+"contents", "an unknown resource returns text", onRead(missing, serveText("Not found."))),
 
 		newFault("resources.read.validates-uri/no-scheme", "a URI without a scheme returns text", onRead(noScheme, serveText("Here you are."))),
-		newFault("resources.read.validates-uri/empty", "an empty URI returns text", onRead(uriIs(""), serveText("Here you are."))),
+		newFault("resources.read.validates-uri/empty", "an empty URI returns text", onRead(uriEquals(""), serveText("Here you are."))),
 		newFault("resources.read.validates-uri/controls", "a URI with control characters returns text", onRead(uriContains("\x00"), serveText("Here you are."))),
 		newFault("resources.read.missing-uri-param/served", "resources/read without uri returns text", bare(serveText("Here you are."))),
 		newFault("resources.read.missing-uri-param/code", "resources/read without uri gets -32603", bare(failWith(spec.CodeInternal, "Internal error"))),
 
-		newFault("resources.read.path-traversal/plain", "a path with ../ leads out of the folder", onRead(leadsOut("../"), servePasswd)),
-		newFault("resources.read.path-traversal/dots", "a path with escaped dots leads out of the folder", onRead(leadsOut("%2e%2e/"), servePasswd)),
-		newFault("resources.read.path-traversal/slashes", "a path with escaped slashes leads out of the folder", onRead(leadsOut("..%2f"), servePasswd)),
+		newFault("resources.read.path-traversal/plain", "a path with ../ leads out of the folder", onRead(leavesFolder("../"), servePasswd)),
+		newFault("resources.read.path-traversal/dots", "a path with escaped dots leads out of the folder", onRead(leavesFolder("%2e%2e/"), servePasswd)),
+		newFault("resources.read.path-traversal/slashes", "a path with escaped slashes leads out of the folder", onRead(leavesFolder("..%2f"), servePasswd)),
 
-		newFault("resources.read.size-is-raw-bytes/base64", "the size of an image is that of its base64", size("demo://image/dot", 96)),
+		newFault("resources.read.size-is-raw-bytes/base64", "the size of an image is the length of its base64", size("demo://image/dot", 96)),
 		newFault("resources.read.size-is-raw-bytes/characters", "the size of a text is counted in characters", size("demo://text/unicode", 20)),
 		newFault("resources.read.size-is-raw-bytes/zero", "the size of a text is 0", size(hello, 0)),
 		newStatefulFault("resources.read.size-is-raw-bytes/stale", "the sizes of resources stay those of the first list", staleSizes).inRevisions(revisionsWithHints()...),
@@ -164,8 +164,8 @@ func servePasswd(uri string) (any, *refserver.Error) {
 	}), nil
 }
 
-// leadsOut matches URIs of that system file with the given step to a parent folder.
-func leadsOut(step string) func(string) bool {
+// leavesFolder matches URIs of that system file with the given step to a parent folder.
+func leavesFolder(step string) func(string) bool {
 	return func(uri string) bool {
 		return strings.Contains(uri, step) && strings.HasSuffix(uri, "passwd")
 	}
@@ -182,16 +182,16 @@ func templateFaults() []*Fault {
 		})
 	}
 	return []*Fault{
-		newFault("resources.templates.mime-only-if-uniform/other", "resources of a template have another MIME type than the template", typed(uriBegins("demo://items/"), "text/html")),
-		newFault("resources.templates.mime-only-if-uniform/one", "one resource of a template has another MIME type than the template", typed(uriIs("demo://items/1"), "application/json")),
-		newFault("resources.templates.expansion-readable/lost", "resources with completed variables are not found", onRead(uriBegins("demo://items/"), failWith(spec.CodeResourceNotFound, "Resource not found"))),
-		newFault("resources.templates.expansion-readable/promised", "no resource is found at a template's expansion that the official suite knows", combine(
-			addFixedTools(official(nil)), EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
+		newFault("resources.templates.mime-only-if-uniform/other", "resources of a template have another MIME type than the template", typed(uriHasPrefix("demo://items/"), "text/html")),
+		newFault("resources.templates.mime-only-if-uniform/one", "one resource of a template has another MIME type than the template", typed(uriEquals("demo://items/1"), "application/json")),
+		newFault("resources.templates.expansion-readable/lost", "resources with completed variables are not found", onRead(uriHasPrefix("demo://items/"), failWith(spec.CodeResourceNotFound, "Resource not found"))),
+		newFault("resources.templates.expansion-readable/promised", "the expansion of a template that the official suite knows is not found", combine(
+			addFixedTools(officialResults(nil)), EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
 				for _, listed := range objectsIn(r, "resourceTemplates") {
 					listed["uriTemplate"] = "test://template/{id}/data"
 				}
 			}))),
-		newStatefulFault("resources.templates.listed-again/used-up", "only the first templates list contains templates", func() *refserver.Seams {
+		newStatefulFault("resources.templates.listed-again/used-up", "only the first result of resources/templates/list contains templates", func() *refserver.Seams {
 			var listed sync.Map
 			return WrapHandler(spec.MethodResourcesTemplates, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if _, again := listed.LoadOrStore(c.Session, true); again {
@@ -213,12 +213,12 @@ func markReadOnly(tool string) *refserver.Seams {
 	return editTool(tool, func(t map[string]any) { t["annotations"] = map[string]any{"readOnlyHint": true} })
 }
 
-// everySecondMuted drops every second notification of a method.
-func everySecondMuted(method string) func() *refserver.Seams {
+// dropEverySecond drops every second notification of a method.
+func dropEverySecond(method string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var n atomic.Int64
-		isNotification := notifications(method)
-		return combine(markReadOnly("trigger-list-changed"), dropMessages(func(o *refserver.Out) bool { return isNotification(o) && n.Add(1)%2 == 0 }))
+		matches := notifications(method)
+		return combine(markReadOnly("trigger-list-changed"), dropMessages(func(o *refserver.Out) bool { return matches(o) && n.Add(1)%2 == 0 }))
 	}
 }
 
@@ -259,15 +259,15 @@ func changedResourcesFaults() []*Fault {
 	return []*Fault{
 		newFault("resources.list-changed.sent-on-change-2024-11-05/silent", "the server does not notify changes of the list of resources", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
-		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process lists one of the resources less", alternate(spec.MethodResourcesList)),
+		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process leaves one of the resources out of its list", alternate(spec.MethodResourcesList)),
 		newStatefulFault("resources.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the resources is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodResourcesList)),
-		newFault("resources.list-changed.sent-on-change-2026-07-28/silent", "subscriptions bring no changes of the list of resources", combine(
+		newFault("resources.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of resources", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
-		newFault("resources.listen.update-delivered/silent", "subscriptions bring no updates of resources", combine(
+		newFault("resources.listen.update-delivered/silent", "subscriptions get no updates of resources", combine(
 			markReadOnly("update-resource"), dropMessages(notifications(spec.MethodResourcesUpdated)))),
-		newStatefulFault("resources.list-changed.sent-on-change-2024-11-05/removed", "a resource is removed again without a notification", everySecondMuted(spec.MethodResourcesChanged)).overTransports(spec.Stdio),
+		newStatefulFault("resources.list-changed.sent-on-change-2024-11-05/removed", "a resource is removed again without a notification", dropEverySecond(spec.MethodResourcesChanged)).overTransports(spec.Stdio),
 		newFault("resources.read.listed-is-readable/promised", "a resource that the official suite knows is refused with an internal error", combine(
-			addFixedTools(official(nil)), EditResult(spec.MethodResourcesList, func(r map[string]any) {
+			addFixedTools(officialResults(nil)), EditResult(spec.MethodResourcesList, func(r map[string]any) {
 				for _, listed := range objectsIn(r, "resources") {
 					if listed["uri"] == hello {
 						listed["uri"] = "test://static-text"

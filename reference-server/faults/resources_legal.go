@@ -14,9 +14,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// resourcesLegal returns the legal variations in capabilities, lists, contents and
+// legalResources returns the legal variations in capabilities, lists, contents and
 // notifications of resources.
-func resourcesLegal() []*Fault {
+func legalResources() []*Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`
 	unknown := func(method string) *refserver.Seams {
 		return refuseCalls(method, always, spec.CodeMethodNotFound, "Method not found")
@@ -47,15 +47,15 @@ func resourcesLegal() []*Fault {
 				item["mimeType"] = fmt.Sprint(item["mimeType"], "; version=1")
 			}
 		})),
-		newVariation("directory", "resources/read returns two contents with other URIs and types", onRead(uriIs(hello), func(string) (any, *refserver.Error) {
+		newVariation("directory", "resources/read returns two contents with other URIs and types", onRead(uriEquals(hello), func(string) (any, *refserver.Error) {
 			return map[string]any{"contents": []any{
 				map[string]any{"uri": hello + "/a", "mimeType": "inode/directory", "text": ""},
 				map[string]any{"uri": hello + "/b", "mimeType": "application/octet-stream", "blob": "AA=="},
 			}}, nil
 		})),
-		newVariation("denied", "a listed resource is temporarily unreadable", onRead(uriIs(hello), failWith(spec.CodeInternal, "Access denied"))),
+		newVariation("denied", "a listed resource is temporarily unreadable", onRead(uriEquals(hello), failWith(spec.CodeInternal, "Access denied"))),
 		newVariation("whole-disk", "the server offers every file of its machine by URI", onRead(func(uri string) bool { return strings.HasSuffix(uri, "passwd") }, servePasswd)).inRevisions(spec.V20260728),
-		newVariation("garbage-is-empty", "a URI without a scheme returns empty contents", onRead(func(uri string) bool { return !strings.Contains(uri, ":") }, serveNothing)),
+		newVariation("garbage-is-empty", "a URI without a scheme returns empty contents", onRead(func(uri string) bool { return !strings.Contains(uri, ":") }, serveNoContents)),
 		newVariation("not-found-by-name", "an unknown resource gets an error without the URI", WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil {
@@ -75,23 +75,23 @@ func resourcesLegal() []*Fault {
 				}
 				return next(c)
 			}),
-			onRead(uriContains(nowhere), serveText("Whatever you like.")))),
-		newStatefulVariation("clock", "a resource has other contents on every read", func() *refserver.Seams {
+			onRead(uriContains(missingName), serveText("Whatever you like.")))),
+		newStatefulVariation("clock", "a resource has different contents on every read", func() *refserver.Seams {
 			var n atomic.Int64
 			return combine(markReadOnly("update-resource"), onlyMembers(spec.MethodResourcesList, "resources", "uri", "name"),
-				onRead(uriIs(note), func(uri string) (any, *refserver.Error) {
+				onRead(uriEquals(note), func(uri string) (any, *refserver.Error) {
 					return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": fmt.Sprint(n.Add(1))}}}, nil
 				}))
 		}),
 		newStatefulVariation("size-of-a-moment", "the size of a resource changes on every read", func() *refserver.Seams {
 			var n atomic.Int64
-			return onRead(uriIs(hello), func(uri string) (any, *refserver.Error) {
+			return onRead(uriEquals(hello), func(uri string) (any, *refserver.Error) {
 				return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": strings.Repeat("x", int(n.Add(1)))}}}, nil
 			})
 		}),
-		newStatefulVariation("size-of-the-last-read", "every read lengthens a resource that a tool changes, and lists have its size at that time", func() *refserver.Seams {
+		newStatefulVariation("size-of-the-last-read", "every read lengthens a resource that a tool changes, and lists contain its current size", func() *refserver.Seams {
 			var last atomic.Int64
-			return combine(markReadOnly("update-resource"), onRead(uriIs(note), func(uri string) (any, *refserver.Error) {
+			return combine(markReadOnly("update-resource"), onRead(uriEquals(note), func(uri string) (any, *refserver.Error) {
 				return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": strings.Repeat("x", int(last.Add(1)))}}}, nil
 			}), EditResult(spec.MethodResourcesList, func(r map[string]any) {
 				for _, resource := range objectsIn(r, "resources") {
@@ -104,7 +104,7 @@ func resourcesLegal() []*Fault {
 
 		// Notifications.
 		newVariation("resources-change", "the server sends resources/list_changed before every response", prependLines(isSessionResponse, changed)),
-		newVariation("changes-are-told", "tools that change resources are marked as callable", combine(markReadOnly("update-resource"), markReadOnly("trigger-list-changed"))),
+		newVariation("changes-are-told", "tools that change resources have readOnlyHint true", combine(markReadOnly("update-resource"), markReadOnly("trigger-list-changed"))),
 		newVariation("updates-below", "updates have the URI of a sub-resource of the subscribed one", combine(markReadOnly("update-resource"),
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames[0] = []byte(updateOf(note + "/line/1")) }))),
 		newStatefulVariation("updates-at-once", "an update comes before and after the response to each subscription", func() *refserver.Seams {

@@ -45,24 +45,24 @@ func updateFaults() []*Fault {
 				l.on[uri] = l.twice[uri]
 			}
 		}),
-		newStatefulFault("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the one before", func() *refserver.Seams {
+		newStatefulFault("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the previous one", func() *refserver.Seams {
 			return combine(markReadOnly("update-resource"), keepLastSubscription())
 		}),
 		newStatefulFault("resources.subscribe.no-update-without-subscription/other-stream", "a subscription applies to all streams", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), forAll(hasRequestOf(spec.MethodResourcesSubscribe)))
+			return combine(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesSubscribe)))
 		}).inRevisions(spec.V20241105).overTransports(spec.SSE),
 		newStatefulFault("resources.subscribe.no-update-without-subscription/other-session", "a subscription applies to all sessions", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), forAll(hasRequestOf(spec.MethodResourcesSubscribe)))
+			return combine(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesSubscribe)))
 		}).overTransports(spec.StreamableHTTP),
 		newStatefulFault("resources.subscribe.no-update-without-subscription/first-listener", "updates are also sent to the client that listened first", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), copiedTo(firstOf, wire.Notification, spec.MethodResourcesUpdated))
+			return combine(markReadOnly("update-resource"), copyToListeningStreams(firstStream, wire.Notification, spec.MethodResourcesUpdated))
 		}).overTransports(spec.StreamableHTTP),
 	}
 }
 
-// legalNotices returns the legal variations in when the server sends notifications of
+// legalChangeNotifications returns the legal variations in when the server sends notifications of
 // changes.
-func legalNotices() []*Fault {
+func legalChangeNotifications() []*Fault {
 	// Servers that watch files often debounce for this long.
 	const gathering = 600 * time.Millisecond
 	return []*Fault{

@@ -10,8 +10,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// boundaryFaults returns the faults that read files outside the roots.
-func boundaryFaults() []*Fault {
+// rootBoundaryFaults returns the faults that read files outside the roots.
+func rootBoundaryFaults() []*Fault {
 	return []*Fault{
 		newFault("roots.boundaries.respected/read", "files outside the roots can be read", serveFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) == path })),
 		newFault("roots.paths.validated/dots", "a path with two dots leads out of the roots", serveFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) != path })),

@@ -49,21 +49,21 @@ func samplingWith(name string, value any) map[string]any {
 	return withMember(decodeObject(samplingParams), name, value)
 }
 
-// loopFaults returns the faults of a server that lets a model use tools.
-func loopFaults() []*Fault {
+// toolLoopFaults returns the faults of a server that lets a model use tools.
+func toolLoopFaults() []*Fault {
 	const alone, answered, matches, reply, roles = "sampling.tool-result.alone/", "sampling.tool-use.answered/", "sampling.tool-result.matches-id/",
 		"sampling.tool-use.reply-to-stop-reason/", "sampling.tool-use.roles/"
 	text := map[string]any{"type": "text", "text": "Here they are:"}
 	return []*Fault{
-		newFault(alone+"text-first", "a message with tool results begins with text", inHistory("tool_result", func(m map[string]any) {
+		newFault(alone+"text-first", "a message with tool results begins with text", editMessagesWithBlock("tool_result", func(m map[string]any) {
 			m["content"] = append([]any{text}, m["content"].([]any)...)
 		})),
-		newFault(alone+"text-last", "a message with tool results ends with text", inHistory("tool_result", func(m map[string]any) {
+		newFault(alone+"text-last", "a message with tool results ends with text", editMessagesWithBlock("tool_result", func(m map[string]any) {
 			m["content"] = append(m["content"].([]any), text)
 		})),
-		newFault(roles+"results-from-the-assistant", "tool results are in messages of the assistant", inHistory("tool_result", setValue("role", "assistant"))),
-		newFault(roles+"uses-from-the-user", "tool uses are in messages of the user", inHistory("tool_use", setValue("role", "user"))),
-		newFault(answered+"last-one-missing", "the last of several tool results is missing", inHistory("tool_result", dropLastBlock)),
+		newFault(roles+"results-from-the-assistant", "tool results are in messages of the assistant", editMessagesWithBlock("tool_result", setValue("role", "assistant"))),
+		newFault(roles+"uses-from-the-user", "tool uses are in messages of the user", editMessagesWithBlock("tool_use", setValue("role", "user"))),
+		newFault(answered+"last-one-missing", "the last of several tool results is missing", editMessagesWithBlock("tool_result", dropLastBlock)),
 		newFault(answered+"message-between", "a message is between tool uses and their results", editMessages(func(messages []map[string]any) []map[string]any {
 			var out []map[string]any
 			for _, m := range messages {
@@ -83,18 +83,18 @@ func loopFaults() []*Fault {
 			}
 			return out
 		})),
-		newFault(matches+"other-names", "tool results have other ids than their uses", inHistory("tool_result", func(m map[string]any) {
+		newFault(matches+"other-names", "tool results have other ids than their uses", editMessagesWithBlock("tool_result", func(m map[string]any) {
 			for _, b := range objectsIn(m, "content") {
 				b["toolUseId"] = "CALL-" + b["toolUseId"].(string)
 			}
 		})),
-		newFault(matches+"last-one-by-name", "the last tool result has the tool's name as toolUseId", inHistory("tool_result", func(m map[string]any) {
+		newFault(matches+"last-one-by-name", "the last tool result has the tool's name as toolUseId", editMessagesWithBlock("tool_result", func(m map[string]any) {
 			blocks := objectsIn(m, "content")
 			blocks[len(blocks)-1]["toolUseId"] = "weather"
 		})),
 		newFault(reply+"one-left-out", "the last of several tool uses is missing, with its result", combine(
-			inHistory("tool_use", dropLastBlock), inHistory("tool_result", dropLastBlock))),
-		newFault("sampling.tool-result.structured-conforms/text", "structured tool results have a string for a number", inHistory("tool_result", func(m map[string]any) {
+			editMessagesWithBlock("tool_use", dropLastBlock), editMessagesWithBlock("tool_result", dropLastBlock))),
+		newFault("sampling.tool-result.structured-conforms/text", "structured tool results have a string for a number", editMessagesWithBlock("tool_result", func(m map[string]any) {
 			for _, b := range objectsIn(m, "content") {
 				ifHas("structuredContent", setValue("structuredContent", map[string]any{"degrees": "21"}))(b)
 			}
@@ -108,8 +108,8 @@ func editMessages(edit func(messages []map[string]any) []map[string]any) *refser
 	return editSentParams(spec.MethodSampling, func(p map[string]any) { p["messages"] = edit(objectsIn(p, "messages")) })
 }
 
-// inHistory edits the messages of sampling requests that contain blocks of a type.
-func inHistory(kind string, e edit) *refserver.Seams {
+// editMessagesWithBlock edits the messages of sampling requests that contain blocks of a type.
+func editMessagesWithBlock(kind string, e edit) *refserver.Seams {
 	return editMessages(func(messages []map[string]any) []map[string]any {
 		for _, m := range messages {
 			if hasBlock(m, kind) {
@@ -164,9 +164,9 @@ func loopForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	}
 }
 
-// modelFaults returns the faults of a server that handles sampling responses
+// samplingResponseFaults returns the faults of a server that handles sampling responses
 // incorrectly.
-func modelFaults() []*Fault {
+func samplingResponseFaults() []*Fault {
 	const model, reason, array, rejected, validated = "sampling.hints.advisory/", "sampling.result.stop-reason-open/", "sampling.result.content-array/",
 		"sampling.rejection.handled-2024-11-05/", "sampling.validates-content/"
 	toTool := []spec.Revision{spec.V20250326, spec.V20250618, spec.V20251125} // 2024-11-05 has no readOnlyHint

@@ -9,9 +9,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalAskedShapes returns the legal variations in the shape of notifications and of
+// legalRequestShapes returns the legal variations in the shape of notifications and of
 // the server's requests.
-func legalAskedShapes() []*Fault {
+func legalRequestShapes() []*Fault {
 	const log, progress, sampling, elicit = spec.MethodMessage, spec.MethodProgress, spec.MethodSampling, spec.MethodElicit
 	newer := sinceRevision(spec.V20250618)
 	form := func(e edit) *refserver.Seams {

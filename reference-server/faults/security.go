@@ -11,20 +11,20 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// twoUsers makes the server one that several users can use.
-func twoUsers(f *Fault) *Fault { return issued(f).overTransports(spec.StreamableHTTP) }
+// withTwoUsers makes the server one that several users can use.
+func withTwoUsers(f *Fault) *Fault { return withIssuedTokens(f).overTransports(spec.StreamableHTTP) }
 
 func foreignSessionFaults() []*Fault {
 	anyUser := refserver.ProtectionSeams{AnyUserSession: true}
 	return []*Fault{
-		twoUsers(newFault("security.token-passthrough/other", "tokens for another resource are accepted in 2025-03-26", &refserver.Seams{
+		withTwoUsers(newFault("security.token-passthrough/other", "tokens for another resource are accepted in 2025-03-26", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{Verify: func(v *refserver.Verification) { v.Audience = false }},
 		})).inRevisions(spec.V20250326),
-		twoUsers(newFault("security.session.bound-to-user/any-user", "a session serves every user", &refserver.Seams{Protection: anyUser})),
-		twoUsers(newStatefulFault("security.session.bound-to-user/ends", "every user can end a session", func() *refserver.Seams {
+		withTwoUsers(newFault("security.session.bound-to-user/any-user", "a session can be used by every user", &refserver.Seams{Protection: anyUser})),
+		withTwoUsers(newStatefulFault("security.session.bound-to-user/ends", "every user can end a session", func() *refserver.Seams {
 			return &refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodGet)}
 		})),
-		twoUsers(newStatefulFault("security.session.bound-to-user/listens", "every user can open the event stream of a session", func() *refserver.Seams {
+		withTwoUsers(newStatefulFault("security.session.bound-to-user/listens", "every user can open the event stream of a session", func() *refserver.Seams {
 			return &refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodDelete)}
 		})),
 	}
@@ -54,10 +54,10 @@ func refuseForeign(methods ...string) func(w http.ResponseWriter, r *http.Reques
 
 func legalUsers() []*Fault {
 	return []*Fault{
-		twoUsers(newStatefulVariation("users-forbidden", "a foreign session is refused with 403", func() *refserver.Seams {
+		withTwoUsers(newStatefulVariation("users-forbidden", "a foreign session is refused with 403", func() *refserver.Seams {
 			return &refserver.Seams{HTTP: refuseForeign(http.MethodPost)}
 		})),
-		twoUsers(newStatefulVariation("users-own-namespaces", "an id of another user's session leads to one of the own user", serveForeignSessions)),
+		withTwoUsers(newStatefulVariation("users-own-namespaces", "a request with the id of another user's session gets a session of its own user", serveForeignSessions)),
 	}
 }
 

@@ -5,14 +5,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// handedURLFaults returns URLs in metadata that harm clients which follow them.
-func handedURLFaults() []*Fault {
+// metadataURLFaults returns URLs in metadata that harm clients which follow them.
+func metadataURLFaults() []*Fault {
 	member := func(name, value string) *refserver.Seams {
-		return documenting(func(d *refserver.Document) { d.Members[name] = value })
+		return editResourceMetadata(func(d *refserver.Document) { d.Members[name] = value })
 	}
 	out := []*Fault{
-		newFault("security.metadata.url-schemes/challenge", "the challenge names a javascript: URL", challenging(`resource_metadata="http`, `resource_metadata="JavaScript:alert(1)//http`)),
-		newFault("security.metadata.url-schemes/server", "an authorization server is a data: URL", documenting(func(d *refserver.Document) {
+		newFault("security.metadata.url-schemes/challenge", "the challenge names a javascript: URL", replaceInChallenges(`resource_metadata="http`, `resource_metadata="JavaScript:alert(1)//http`)),
+		newFault("security.metadata.url-schemes/server", "an authorization server is a data: URL", editResourceMetadata(func(d *refserver.Document) {
 			d.Members["authorization_servers"] = append(d.Members["authorization_servers"].([]any), "data:text/html,x")
 		})),
 		newFault("security.metadata.url-schemes/keys", "the keys of the resource are a file: URL", member("jwks_uri", "file:///etc/passwd")),
@@ -22,7 +22,7 @@ func handedURLFaults() []*Fault {
 		out[i] = out[i].inRevisions(spec.V20250618, spec.V20251125, spec.V20260728)
 	}
 	out = append(out,
-		newFault("security.metadata.url-schemes/endpoint", "the authorization endpoint is a javascript: URL", documentingServer(func(members map[string]any) {
+		newFault("security.metadata.url-schemes/endpoint", "the authorization endpoint is a javascript: URL", editServerMetadata(func(members map[string]any) {
 			members["authorization_endpoint"] = "javascript:alert(1)"
 		})),
 	)

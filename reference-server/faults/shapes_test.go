@@ -106,24 +106,24 @@ func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (fo
 			}
 		}
 	}
-	all := takeTour(t, willing, seams, r)
+	all := playTour(t, acceptingVisitor, seams, r)
 	for _, s := range all {
 		for i := range s.messages {
 			m := &s.messages[i]
-			method := s.asked + m.Method
-			object(method, v.Message(m, s.asked))
-			if got := wire.At(m.Result(), "/structuredContent"); s.asked == spec.MethodToolsCall && got.Kind() == '{' {
+			method := s.method + m.Method
+			object(method, v.Message(m, s.method))
+			if got := wire.At(m.Result(), "/structuredContent"); s.method == spec.MethodToolsCall && got.Kind() == '{' {
 				outputs = append(outputs, v.Structured(outputSchema, got)...)
 			}
 		}
 	}
 	object("structured", outputs)
 	slices.Sort(out)
-	return out, said(all)
+	return out, messagesText(all)
 }
 
-// said returns the server's messages, sorted.
-func said(all []heard) string {
+// messagesText returns the server's messages, sorted.
+func messagesText(all []receivedFrame) string {
 	var lines []string
 	for _, h := range all {
 		for _, m := range h.messages {

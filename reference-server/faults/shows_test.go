@@ -39,13 +39,13 @@ func TestEveryVariationShows(t *testing.T) {
 	right := map[spec.Revision][]func() observed{}
 	for _, r := range revisionsOfConversations() {
 		for _, c := range conversations(r) {
-			right[r] = append(right[r], sync.OnceValue(func() observed { return c.play(t, asItShould) }))
+			right[r] = append(right[r], sync.OnceValue(func() observed { return c.play(t, faultless) }))
 		}
 	}
 	shows := func(f faults.Fault, r spec.Revision) bool {
 		for i, c := range conversations(r) {
 			faulty, usual := c.play(t, f.Seams), right[r][i]()
-			if faulty.said != usual.said || onlyInTime[f.ID] && faulty.took != usual.took {
+			if faulty.output != usual.output || onlyInTime[f.ID] && faulty.duration != usual.duration {
 				return true
 			}
 		}
@@ -53,10 +53,10 @@ func TestEveryVariationShows(t *testing.T) {
 	}
 	var g errgroup.Group
 	g.SetLimit(8)
-	shown := shownOnTours(t)
+	shown := shownByTours(t)
 	for _, f := range variations() {
 		for _, r := range revisions(f, spec.Stdio) {
-			if shown[showing{f.ID, r}] || onlyFiles[f.ID] {
+			if shown[faultRevision{f.ID, r}] || onlyFiles[f.ID] {
 				continue
 			}
 			g.Go(func() error {
@@ -78,23 +78,23 @@ func variations() []faults.Fault {
 // isMadeUpCursor matches the ids that the server generates at random.
 var isMadeUpCursor = regexp.MustCompile(`[A-Z2-7]{26}`)
 
-type showing struct {
+type faultRevision struct {
 	fault    string
 	revision spec.Revision
 }
 
-// shownOnTours returns the variations that change the messages of a tour. A tour takes no
+// shownByTours returns the variations that change the messages of a tour. A tour takes no
 // real time. Variations of a whole process show only in the conversations below.
-func shownOnTours(t *testing.T) map[showing]bool {
-	shown := map[showing]bool{}
+func shownByTours(t *testing.T) map[faultRevision]bool {
+	shown := map[faultRevision]bool{}
 	for _, v := range visitors() {
 		right := map[spec.Revision]string{}
 		for _, r := range spec.HandshakeRevisions() {
-			right[r] = said(takeTour(t, v, faultless, r))
+			right[r] = messagesText(playTour(t, v, faultless, r))
 		}
 		for _, f := range variations() {
 			for _, r := range revisions(f, spec.Stdio) {
-				if at := (showing{f.ID, r}); r.Era() == spec.Handshake && !shown[at] && said(takeTour(t, v, f.Seams, r)) != right[r] {
+				if at := (faultRevision{f.ID, r}); r.Era() == spec.Handshake && !shown[at] && messagesText(playTour(t, v, f.Seams, r)) != right[r] {
 					shown[at] = true
 				}
 			}
@@ -108,7 +108,7 @@ func shownOnTours(t *testing.T) map[showing]bool {
 func TestTheRightServerIsSteady(t *testing.T) {
 	for _, r := range spec.HandshakeRevisions() {
 		for i, v := range visitors() {
-			first, second := said(takeTour(t, v, faultless, r)), said(takeTour(t, v, faultless, r))
+			first, second := messagesText(playTour(t, v, faultless, r)), messagesText(playTour(t, v, faultless, r))
 			if diff := cmp.Diff(first, second); diff != "" {
 				t.Errorf("%s, visitor %d: two tours differ:\n%s", r, i, diff)
 			}
@@ -116,9 +116,9 @@ func TestTheRightServerIsSteady(t *testing.T) {
 	}
 	for _, r := range revisionsOfConversations() {
 		for i, c := range conversations(r) {
-			first, second := c.play(t, asItShould), c.play(t, asItShould)
-			if diff := cmp.Diff(first.said, second.said); diff != "" || first.took != second.took {
-				t.Errorf("%s, conversation %d: two runs, which took %s and %s, differ:\n%s", r, i, first.took, second.took, diff)
+			first, second := c.play(t, faultless), c.play(t, faultless)
+			if diff := cmp.Diff(first.output, second.output); diff != "" || first.duration != second.duration {
+				t.Errorf("%s, conversation %d: two runs, which took %s and %s, differ:\n%s", r, i, first.duration, second.duration, diff)
 			}
 		}
 	}
@@ -218,15 +218,12 @@ func conversations(r spec.Revision) []conversation {
 // observed is the observable behaviour of a server: the sorted lines of stdout and
 // stderr, how the process ended, and how long it ran.
 type observed struct {
-	said string
-	took time.Duration
+	output   string
+	duration time.Duration
 }
 
-// asItShould returns the seams of the server without faults.
-func asItShould() refserver.Seams { return refserver.Seams{} }
-
-// patience is how long a client waits for a missing response.
-const patience = 20 * time.Second
+// responseTimeout is how long a client waits for a missing response.
+const responseTimeout = 20 * time.Second
 
 // play runs the conversation in a synctest bubble. Its clock advances only when all
 // goroutines are idle, so that the result does not depend on the machine's load.
@@ -235,8 +232,8 @@ func (c conversation) play(t *testing.T, seams func() refserver.Seams) observed 
 	var h observed
 	synctest.Test(t, func(*testing.T) {
 		begin := time.Now()
-		h.said = c.describe(seams())
-		h.took = time.Since(begin)
+		h.output = c.describe(seams())
+		h.duration = time.Since(begin)
 	})
 	return h
 }
@@ -312,7 +309,7 @@ func (c conversation) describe(seams refserver.Seams) string {
 		select {
 		case <-answered:
 		case <-read:
-		case <-time.After(patience):
+		case <-time.After(responseTimeout):
 		}
 	}
 	shut := func() {
@@ -339,7 +336,7 @@ func (c conversation) describe(seams refserver.Seams) string {
 		select {
 		case n := <-code:
 			end = fmt.Sprintf("ended %s with %d", step.name, n)
-		case <-time.After(patience + time.Second):
+		case <-time.After(responseTimeout + time.Second):
 			step.then()
 			continue
 		}

@@ -31,8 +31,8 @@ func editEndpoint(f func(uri string) string) *refserver.Seams {
 	})
 }
 
-// legacyFaults returns the faults in HTTP with SSE.
-func legacyFaults() []*Fault {
+// sseFaults returns the faults in HTTP with SSE.
+func sseFaults() []*Fault {
 	const origin, two, takes, named = "sse.origin-validated/", "sse.two-endpoints/", "sse.accepts-post/", "sse.endpoint-event/"
 	const asEvents, text, media, gone = "sse.messages-as-events/", "sse.utf8/", "sse.content-type/", "sse.unknown-session-refused/"
 	lists := hasRequestOf(spec.MethodToolsList)
@@ -50,9 +50,9 @@ func legacyFaults() []*Fault {
 		})
 	}
 	return []*Fault{
-		newFault(origin+"served", "the server accepts any Host and Origin", anyOrigin(anyExchange)),
-		newFault(origin+"get-served", "the server accepts any Origin for a stream", anyOrigin(opensListeningStream)),
-		newFault(origin+"post-served", "the server accepts any Origin for a POST", anyOrigin(isPost)),
+		newFault(origin+"served", "the server accepts any Host and Origin", acceptAnyOrigin(anyExchange)),
+		newFault(origin+"get-served", "the server accepts any Origin for a stream", acceptAnyOrigin(opensListeningStream)),
+		newFault(origin+"post-served", "the server accepts any Origin for a POST", acceptAnyOrigin(isPost)),
 		newFault(origin+"rebound", "the server checks only that Origin equals Host", acceptAnyHost()),
 		newFault(two+"405", "the endpoint refuses a POST of tools/list", onExchange(lists, respondText(http.StatusMethodNotAllowed))),
 		newFault(two+"404", "the endpoint gets 404 after the first messages", onExchange(lists, respondText(http.StatusNotFound))),

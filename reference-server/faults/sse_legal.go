@@ -15,8 +15,8 @@ import (
 // fast server.
 const longDelayOverSSE = 300 * time.Millisecond
 
-// legalLegacy returns the legal variations in HTTP with SSE.
-func legalLegacy() []*Fault {
+// legalSSE returns the legal variations in HTTP with SSE.
+func legalSSE() []*Fault {
 	acknowledged := func(status int, media, body string) *refserver.Seams {
 		return onExchange(isPost, func(v *exchange) {
 			r := &responseEditor{ResponseWriter: v.w}

@@ -10,8 +10,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legacyCrossingFaults is like crossingFaults, but for HTTP with SSE.
-func legacyCrossingFaults() []*Fault {
+// sseCrossingFaults is like crossingFaults, but for HTTP with SSE.
+func sseCrossingFaults() []*Fault {
 	// This revision does not define readOnlyHint, so the tools lack it by default.
 	with := func(tool string, seams func() *refserver.Seams) func() *refserver.Seams {
 		return func() *refserver.Seams { return combine(markReadOnly(tool), seams()) }
@@ -19,7 +19,7 @@ func legacyCrossingFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("sse.multiple-clients/crossed", "a response is sent to the client that last used its id", with("slow", routeByCallIDOverSSE)),
 		newStatefulFault("sse.response-on-own-stream/cancels", "a cancellation cancels requests with its id in all sessions", with("slow", func() *refserver.Seams {
-			return forAll(isCancelling)
+			return applyToAllSessions(isCancelling)
 		})),
 		newStatefulFault("sse.response-on-own-stream/replies-crossed", "one client's response is delivered to another session", with("ask-sampling", swapClientResponses)),
 	}
@@ -37,7 +37,7 @@ func routeByCallIDOverSSE() *refserver.Seams {
 				_, id, _ := strings.Cut(string(eventData(b)), legacySession+"=")
 				streams[id] = r
 			}
-			to := streams[newest[answerTo(b)]]
+			to := streams[newest[responseID(b)]]
 			if to == nil || to == r {
 				return b
 			}
@@ -46,7 +46,7 @@ func routeByCallIDOverSSE() *refserver.Seams {
 		}
 	}), onExchange(hasRequestOf(spec.MethodToolsCall), func(v *exchange) {
 		mu.Lock()
-		for _, id := range v.calls() {
+		for _, id := range v.callIDs() {
 			newest[id] = v.session()
 		}
 		mu.Unlock()
@@ -54,11 +54,11 @@ func routeByCallIDOverSSE() *refserver.Seams {
 	}))
 }
 
-// legacyLeakFaults is like leakFaults, but for HTTP with SSE.
-func legacyLeakFaults() []*Fault {
+// sseLeakFaults is like leakFaults, but for HTTP with SSE.
+func sseLeakFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("sse.response-on-own-stream/log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
-			return combine(markReadOnly("log"), forAll(hasRequestOf(spec.MethodSetLevel)))
+			return combine(markReadOnly("log"), applyToAllSessions(hasRequestOf(spec.MethodSetLevel)))
 		}),
 		newStatefulFault("sse.response-on-own-stream/logs", "log messages are sent on all streams", func() *refserver.Seams {
 			return combine(markReadOnly("log"), toAllStreams(wire.Notification, spec.MethodMessage))
@@ -68,5 +68,5 @@ func legacyLeakFaults() []*Fault {
 
 // toAllStreams also sends messages on the streams of all other clients.
 func toAllStreams(kind wire.Kind, methods ...string) *refserver.Seams {
-	return copiedTo(func(streams []*responseEditor) []*responseEditor { return streams }, kind, methods...)
+	return copyToListeningStreams(func(streams []*responseEditor) []*responseEditor { return streams }, kind, methods...)
 }

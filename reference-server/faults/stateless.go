@@ -19,11 +19,11 @@ var isDiscover = ofMethods(spec.MethodDiscover)
 func metadataFaults() []*Fault {
 	const version, capabilities, missing = "stateless.meta-protocol-version-required/", "stateless.meta-client-capabilities-required/", "stateless.meta-missing/"
 	const malformed, status, anonymous = "stateless.meta-malformed/", "stateless.meta-missing-http-400/", "stateless.client-info-optional/"
-	noMeta := lacks(spec.MetaVersion, spec.MetaClientCapabilities)
-	noVersion := both(lacks(spec.MetaVersion), not(lacks(spec.MetaClientCapabilities)))
-	noCapabilities := both(lacks(spec.MetaClientCapabilities), not(lacks(spec.MetaVersion)))
+	noMeta := lacksMeta(spec.MetaVersion, spec.MetaClientCapabilities)
+	noVersion := both(lacksMeta(spec.MetaVersion), not(lacksMeta(spec.MetaClientCapabilities)))
+	noCapabilities := both(lacksMeta(spec.MetaClientCapabilities), not(lacksMeta(spec.MetaVersion)))
 	all := func(*refserver.Call) Members { return completeMeta() }
-	isNamed := not(lacks(spec.MetaClientInfo))
+	isNamed := not(lacksMeta(spec.MetaClientInfo))
 	unnamed := func(when func(c *refserver.Call) bool) *refserver.Seams {
 		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if isStatelessCall(c) && when(c) && !isNamed(c) {
@@ -56,12 +56,12 @@ func metadataFaults() []*Fault {
 		newFault(malformed+"number-served", "a protocol version that is a number is served", supplyMeta(func(c *refserver.Call) bool {
 			return metaOf(c)[spec.MetaVersion].Kind() == '0'
 		}, all)),
-		newFault(status+"200", "errors on missing metadata come with status 200", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacks(spec.MetaVersion)), not(lacks(spec.MetaClientCapabilities)))), setStatus(200))).overTransports(spec.StreamableHTTP),
+		newFault(status+"200", "errors on missing metadata come with status 200", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacksMeta(spec.MetaVersion)), not(lacksMeta(spec.MetaClientCapabilities)))), setStatus(200))).overTransports(spec.StreamableHTTP),
 		newFault(status+"422", "errors on missing metadata come with status 422", editStatelessErrors(spec.CodeInvalidParams, noCapabilities, setStatus(422))).overTransports(spec.StreamableHTTP),
 		newFault(anonymous+"lists", "lists without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList))),
 		newFault(anonymous+"calls", "tool calls without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsCall))),
 		newFault(anonymous+"reads", "resources are not read without clientInfo", unnamed(ofMethods(spec.MethodResourcesRead))),
-		newFault("stateless.client-info-no-behaviour/instructions", "one client gets other instructions", statelessResult(func(c *refserver.Call) bool {
+		newFault("stateless.client-info-no-behaviour/instructions", "one client gets different instructions", statelessResult(func(c *refserver.Call) bool {
 			return c.Method == spec.MethodDiscover && clientName(c) == "claude-ai"
 		}, setValue("instructions", "For this client alone."))),
 		newFault("stateless.client-info-no-behaviour/tools", "a client of unknown name gets no tools", statelessResult(func(c *refserver.Call) bool {
@@ -76,15 +76,15 @@ func metadataFaults() []*Fault {
 	}
 }
 
-// rememberingFaults returns the faults in which earlier requests matter.
-func rememberingFaults() []*Fault {
+// earlierRequestFaults returns the faults in which earlier requests matter.
+func earlierRequestFaults() []*Fault {
 	const prior, undeclared = "stateless.no-prior-request-context/", "stateless.no-undeclared-capability/"
 	return []*Fault{
-		newStatefulFault(prior+"capabilities", "capabilities that are missing are those of an earlier request", func() *refserver.Seams {
-			return remember(spec.MetaClientCapabilities, lacks(spec.MetaClientCapabilities))
+		newStatefulFault(prior+"capabilities", "a request without capabilities gets those of an earlier request", func() *refserver.Seams {
+			return useLastMeta(spec.MetaClientCapabilities, lacksMeta(spec.MetaClientCapabilities))
 		}),
-		newStatefulFault(prior+"version", "a version that is missing is that of an earlier request", func() *refserver.Seams {
-			return remember(spec.MetaVersion, lacks(spec.MetaVersion))
+		newStatefulFault(prior+"version", "a request without a version gets that of an earlier request", func() *refserver.Seams {
+			return useLastMeta(spec.MetaVersion, lacksMeta(spec.MetaVersion))
 		}).statelessOnly(),
 		newStatefulFault(prior+"shorter-list", "lists lack their first item before server/discover", func() *refserver.Seams {
 			var discovered atomic.Bool
@@ -111,7 +111,7 @@ func rememberingFaults() []*Fault {
 			return afterDiscover("Server not initialized")
 		}),
 		newStatefulFault(undeclared+"remembered", "capabilities of an earlier request count for later ones", func() *refserver.Seams {
-			return remember(spec.MetaClientCapabilities, func(c *refserver.Call) bool { return string(metaOf(c)[spec.MetaClientCapabilities]) == "{}" })
+			return useLastMeta(spec.MetaClientCapabilities, func(c *refserver.Call) bool { return string(metaOf(c)[spec.MetaClientCapabilities]) == "{}" })
 		}),
 		newStatefulFault("stateless.multiple-conversations/first-client", "a connection serves only the client whose request came first", func() *refserver.Seams {
 			var first atomic.Value
@@ -136,9 +136,9 @@ func rememberingFaults() []*Fault {
 	}
 }
 
-// remember takes the value of a member of _meta from the last request that was served with
+// useLastMeta takes the value of a member of _meta from the last request that was served with
 // one, for requests that match.
-func remember(key string, when func(c *refserver.Call) bool) *refserver.Seams {
+func useLastMeta(key string, when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var last jsontext.Value
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -207,9 +207,9 @@ func resultFaults() []*Fault {
 	}
 }
 
-// removedFaults returns the faults in which methods live on that the revision has removed,
+// removedMethodFaults returns the faults in which methods live on that the revision has removed,
 // and those in what the server says of missing capabilities.
-func removedFaults() []*Fault {
+func removedMethodFaults() []*Fault {
 	const missing, data, status = "stateless.missing-capability-error/", "stateless.missing-capability-data/", "stateless.missing-capability-http-400/"
 	return []*Fault{
 		newFault("stateless.removed.logging-setlevel/served", "logging/setLevel is served", serveMethod(spec.MethodSetLevel, nil)),
@@ -270,7 +270,7 @@ func cursorsByConnection() *refserver.Seams {
 // legalStateless returns the legal variations in what the server demands of requests and
 // puts into every result.
 func legalStateless() []*Fault {
-	return variationsIn(stateless(),
+	return variationsIn(statelessRevisions(),
 		newVariation("more-in-results", "results have members and metadata that the revision does not know", statelessResult(always, func(r map[string]any) {
 			r["com.example/more"] = map[string]any{"a": 1}
 			inMember("_meta", setValue("com.example/more", true))(r)
@@ -278,7 +278,7 @@ func legalStateless() []*Fault {
 		newVariation("server-info-in-full", "the server names itself with title, website and icons", statelessResult(always, inMember("_meta", inMember(spec.MetaServerInfo, func(m map[string]any) {
 			m["title"], m["websiteUrl"] = "A Server", "https://example.com/"
 		})))),
-		newVariation("errors-in-other-words", "errors on metadata have other messages, and data", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacks(spec.MetaVersion)), not(lacks(spec.MetaClientCapabilities)))), func(e *refserver.Error) {
+		newVariation("errors-in-other-words", "errors on metadata have other messages, and data", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacksMeta(spec.MetaVersion)), not(lacksMeta(spec.MetaClientCapabilities)))), func(e *refserver.Error) {
 			e.Message, e.Data = "Ungültige Anfrage", map[string]any{"missing": []string{"_meta"}}
 		})),
 		newVariation("methods-before-metadata", "a method that is unknown is refused before its metadata are read", WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

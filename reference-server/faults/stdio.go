@@ -31,7 +31,7 @@ func stdioFaults() []*Fault {
 			}
 			return chunk
 		})),
-		newFault("stdio.newline-delimited/read-by-write", "the server takes every write for a whole message", editInput(func(chunk []byte) []byte {
+		newFault("stdio.newline-delimited/read-by-write", "the server treats every write as a whole message", editInput(func(chunk []byte) []byte {
 			if bytes.HasSuffix(chunk, []byte("\n")) {
 				return chunk
 			}
@@ -96,7 +96,7 @@ func stdioFaults() []*Fault {
 				return 0, why != refserver.InputClosed || running.Load() == 0
 			}))
 		}).inRevisions(revisionsWithHints()...),
-		needsProcess(newFault("stdio.exit-on-sigterm/ignored", "the server exits neither when stdin is closed nor after SIGTERM", onEnd(func(*refserver.Process, refserver.EndReason) (int, bool) {
+		inOwnProcess(newFault("stdio.exit-on-sigterm/ignored", "the server exits neither when stdin is closed nor after SIGTERM", onEnd(func(*refserver.Process, refserver.EndReason) (int, bool) {
 			return 0, false
 		}))),
 
@@ -107,7 +107,7 @@ func stdioFaults() []*Fault {
 		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/cancelled", "after the cancellation of a request in flight the server does not exit when stdin is closed", func() *refserver.Seams {
 			var stays atomic.Bool
 			t := newCallTracker()
-			seams := combine(delayRequests(longDelay), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			seams := combine(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				if t.cancel(n) {
 					stays.Store(true)
 				}
@@ -121,8 +121,8 @@ func stdioFaults() []*Fault {
 	}
 }
 
-// needsProcess marks a fault that only a server in its own process can show.
-func needsProcess(f *Fault) *Fault {
+// inOwnProcess marks a fault that only a server in its own process can show.
+func inOwnProcess(f *Fault) *Fault {
 	f.NeedsProcess = true
 	return f
 }

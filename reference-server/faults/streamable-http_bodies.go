@@ -26,8 +26,8 @@ const (
 func isLong(r *http.Request) bool    { return r.ContentLength > muchText }
 func isChunked(r *http.Request) bool { return r.ContentLength < 0 }
 
-// slowRefused refuses bodies that arrive slowly with a status.
-func slowRefused(status int) *refserver.Seams {
+// refuseSlowBodies refuses bodies that arrive slowly with a status.
+func refuseSlowBodies(status int) *refserver.Seams {
 	return &refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		started := time.Now()
 		body, err := io.ReadAll(r.Body)
@@ -131,8 +131,8 @@ func bodyFaults() []*Fault {
 	return []*Fault{
 		newFault(typed+"long-body", "bodies of a certain length get 400", refusePosts(isLong, http.StatusBadRequest)),
 		newFault(typed+"chunks", "chunked bodies get 400", refusePosts(isChunked, http.StatusBadRequest)),
-		newFault(typed+"slow-body", "bodies that arrive slowly get 400", slowRefused(http.StatusBadRequest)),
-		newFault(typed+"first-piece", "the server takes the first chunk for the whole body", readFirstChunkOnly()),
+		newFault(typed+"slow-body", "bodies that arrive slowly get 400", refuseSlowBodies(http.StatusBadRequest)),
+		newFault(typed+"first-piece", "the server treats the first chunk as the whole body", readFirstChunkOnly()),
 		newFault(typed+"lower-case-names", "the server does not recognize a lower-case session header", hideHeaders("mcp-session-id")),
 		newFault(typed+"upper-case-names", "the server does not recognize an upper-case Content-Type header", hideHeaders("CONTENT-TYPE")),
 		newFault(typed+"kept-connection", "the rest of a refused body is read as the next request of the connection", editRequestsAfter(isRefused, prependBodyRest)),
@@ -156,7 +156,7 @@ func legalBodies() []*Fault {
 		newVariation("http-idle-closed", "the server closes idle connections without notice", editLaterRequests(refuseRequest)),
 		newVariation("http-413", "bodies of a certain length get 413", refusePosts(isLong, http.StatusRequestEntityTooLarge)),
 		newVariation("http-411", "chunked bodies get 411", refusePosts(isChunked, http.StatusLengthRequired)),
-		newVariation("http-408", "bodies that arrive slowly get 408", slowRefused(http.StatusRequestTimeout)),
+		newVariation("http-408", "bodies that arrive slowly get 408", refuseSlowBodies(http.StatusRequestTimeout)),
 	}
 }
 
@@ -164,9 +164,9 @@ func hasCharset(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Content-Type"), "charset")
 }
 
-// spellingFaults returns the faults that accept headers only in some of their valid
+// headerSpellingFaults returns the faults that accept headers only in some of their valid
 // spellings.
-func spellingFaults() []*Fault {
+func headerSpellingFaults() []*Fault {
 	const both, typed = "streamable-http.accept-both/", "streamable-http.request-content-type/"
 	accept := func(when func(values []string) bool) func(r *http.Request) bool {
 		return func(r *http.Request) bool {
@@ -201,9 +201,9 @@ func spellingFaults() []*Fault {
 	}
 }
 
-// legalSpellings returns the legal variations in handling headers that no MCP client
+// legalHeaderSpellings returns the legal variations in handling headers that no MCP client
 // needs to send.
-func legalSpellings() []*Fault {
+func legalHeaderSpellings() []*Fault {
 	lists := func(r *http.Request) bool {
 		accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 		return strings.Contains(accept, jsonType) && strings.Contains(accept, streamType)
@@ -232,7 +232,7 @@ func legalSpellings() []*Fault {
 			v.serve()
 		})),
 		newVariation("http-host-421", "a request for another Host gets 421", onExchange(func(v *exchange) bool { return strings.Contains(v.r.Host, "evil") }, respondText(http.StatusMisdirectedRequest))),
-		newVariation("http-session-unknown-400", "an unknown session id gets 400", unknownSession(http.StatusBadRequest)),
+		newVariation("http-session-unknown-400", "an unknown session id gets 400", setUnknownSessionStatus(http.StatusBadRequest)),
 		newVariation("http-get-of-sse", "a GET without a session id opens a stream of HTTP+SSE", openStreamWithoutSession("event: endpoint\ndata: /messages?client=1\n\n")),
 		newVariation("http-last-event-ignored", "the server ignores Last-Event-ID and opens a new stream", onExchange(isResume, func(v *exchange) {
 			v.r.Header.Del(eventHeader)
@@ -241,9 +241,9 @@ func legalSpellings() []*Fault {
 	}
 }
 
-// unknownSession refuses session ids that the server never assigned with the given status
+// setUnknownSessionStatus refuses session ids that the server never assigned with the given status
 // instead of 404.
-func unknownSession(status int) *refserver.Seams {
+func setUnknownSessionStatus(status int) *refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		id := v.r.Header.Get(sessionHeader)

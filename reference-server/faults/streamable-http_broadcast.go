@@ -24,8 +24,8 @@ func isAcceptedListening(v *exchange) bool {
 // that has several. It returns the bytes to send on the stream of the call instead.
 type changeNotifier func(e *listeningStreams, session string, event []byte) []byte
 
-// onNewest sends the event on the newest listening stream.
-func onNewest(e *listeningStreams, session string, event []byte) []byte {
+// notifyNewest sends the event on the newest listening stream.
+func notifyNewest(e *listeningStreams, session string, event []byte) []byte {
 	if e.count(session) < 2 {
 		return event
 	}
@@ -33,8 +33,8 @@ func onNewest(e *listeningStreams, session string, event []byte) []byte {
 	return nil
 }
 
-// onEach sends the event on every listening stream.
-func onEach(e *listeningStreams, session string, event []byte) []byte {
+// notifyEach sends the event on every listening stream.
+func notifyEach(e *listeningStreams, session string, event []byte) []byte {
 	if e.count(session) < 2 {
 		return event
 	}
@@ -42,9 +42,9 @@ func onEach(e *listeningStreams, session string, event []byte) []byte {
 	return nil
 }
 
-// onEachInTurn turns one change into three and sends each event on the next listening
+// notifyInTurn turns one change into three and sends each event on the next listening
 // stream.
-func onEachInTurn() changeNotifier {
+func notifyInTurn() changeNotifier {
 	var turn atomic.Int64
 	return func(e *listeningStreams, session string, event []byte) []byte {
 		var rest []byte

@@ -17,7 +17,7 @@ func crossingFaults() []*Fault {
 	const several, isolated = "streamable-http.multiple-clients/", "streamable-http.session-isolation/"
 	return []*Fault{
 		newStatefulFault(several+"crossed", "a response is sent to the client that last used its id", routeByCallID),
-		newStatefulFault(isolated+"cancels", "a cancellation cancels requests with its id in all sessions", func() *refserver.Seams { return forAll(isCancelling) }),
+		newStatefulFault(isolated+"cancels", "a cancellation cancels requests with its id in all sessions", func() *refserver.Seams { return applyToAllSessions(isCancelling) }),
 		newStatefulFault(isolated+"replies-crossed", "one client's response is delivered to another session", swapClientResponses),
 	}
 }
@@ -45,8 +45,8 @@ func (v *exchange) setSession(session string) {
 	v.r.URL.RawQuery = q.Encode()
 }
 
-// forAll applies the matching requests of one session to all sessions.
-func forAll(when func(v *exchange) bool) *refserver.Seams {
+// applyToAllSessions applies the matching requests of one session to all sessions.
+func applyToAllSessions(when func(v *exchange) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var known []string
 	return onExchange(isPost, func(v *exchange) {
@@ -73,8 +73,8 @@ func forAll(when func(v *exchange) bool) *refserver.Seams {
 	})
 }
 
-// calls returns the ids of the tools/call requests in the body.
-func (v *exchange) calls() []string {
+// callIDs returns the ids of the tools/call requests in the body.
+func (v *exchange) callIDs() []string {
 	var out []string
 	for i := range v.frame.Messages {
 		if m := &v.frame.Messages[i]; m.Kind == wire.Request && m.Method == spec.MethodToolsCall {
@@ -84,8 +84,8 @@ func (v *exchange) calls() []string {
 	return out
 }
 
-// answerTo returns the id of the response in an event, or "" if it contains none.
-func answerTo(event []byte) string {
+// responseID returns the id of the response in an event, or "" if it contains none.
+func responseID(event []byte) string {
 	if !eventHasResponse(event) {
 		return ""
 	}
@@ -99,13 +99,13 @@ func routeByCallID() *refserver.Seams {
 	newest := map[string]*responseEditor{}
 	return editResponses(hasRequestOf(spec.MethodToolsCall), func(v *exchange, r *responseEditor) {
 		mu.Lock()
-		for _, id := range v.calls() {
+		for _, id := range v.callIDs() {
 			newest[id] = r
 		}
 		mu.Unlock()
 		r.editBody = func(b []byte) []byte {
 			mu.Lock()
-			to := newest[answerTo(b)]
+			to := newest[responseID(b)]
 			mu.Unlock()
 			if to == nil || to == r || !r.isStream() {
 				return b

@@ -18,9 +18,9 @@ const (
 	paramHeader  = "Mcp-Param-"
 )
 
-// amendHeaders changes the headers of matching POSTs of the stateless era before the server
+// editRequestHeaders changes the headers of matching POSTs of the stateless era before the server
 // compares them with the body.
-func amendHeaders(when func(c *refserver.Call) bool, amend func(c *refserver.Call)) *refserver.Seams {
+func editRequestHeaders(when func(c *refserver.Call) bool, amend func(c *refserver.Call)) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Header != nil && isStatelessCall(c) && when(c) {
 			amend(c)
@@ -66,9 +66,9 @@ func lacksHeader(name string) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool { return len(c.Header.Values(name)) == 0 }
 }
 
-// mirrorFaults returns the faults in which the version and the method in headers do not
+// headerMismatchFaults returns the faults in which the version and the method in headers do not
 // have to be those of the body.
-func mirrorFaults() []*Fault {
+func headerMismatchFaults() []*Fault {
 	const noVersion, version, noMethod, method = "streamable-http.version-header-required/", "streamable-http.version-header-match/", "streamable-http.mcp-method-required/", "streamable-http.mcp-method-match/"
 	const mismatch, spelling, unknown = "streamable-http.header-mismatch-error/", "streamable-http.header-names-case-insensitive/", "streamable-http.method-not-found-404/"
 	namesMethod := not(lacksHeader(methodHeader))
@@ -76,9 +76,9 @@ func mirrorFaults() []*Fault {
 		return editStatelessErrors(spec.CodeHeaderMismatch, always, e)
 	}
 	return []*Fault{
-		newFault(noVersion+"served", "requests without MCP-Protocol-Version are served", amendHeaders(lacksHeader(versionHeader), setVersionHeader)).statelessOnly(),
-		newFault(version+"served", "MCP-Protocol-Version is not compared with the body", amendHeaders(both(not(lacksHeader(versionHeader)), not(lacks(spec.MetaVersion))), setVersionHeader)),
-		newFault(version+"header-counts", "the version in MCP-Protocol-Version counts, whatever the body says", amendHeaders(func(c *refserver.Call) bool {
+		newFault(noVersion+"served", "requests without MCP-Protocol-Version are served", editRequestHeaders(lacksHeader(versionHeader), setVersionHeader)).statelessOnly(),
+		newFault(version+"served", "MCP-Protocol-Version is not compared with the body", editRequestHeaders(both(not(lacksHeader(versionHeader)), not(lacksMeta(spec.MetaVersion))), setVersionHeader)),
+		newFault(version+"header-counts", "the server uses the version in MCP-Protocol-Version, whatever the body says", editRequestHeaders(func(c *refserver.Call) bool {
 			return c.Header.Get(versionHeader) == string(spec.V20260728)
 		}, asCurrent)),
 		newFault(version+"unsupported", "different versions in header and body get -32022", editStatelessErrors(spec.CodeHeaderMismatch, func(c *refserver.Call) bool {
@@ -86,9 +86,9 @@ func mirrorFaults() []*Fault {
 		}, func(e *refserver.Error) {
 			e.Code, e.Data = spec.CodeUnsupported, map[string]any{"supported": []string{"2026-07-28"}, "requested": "2025-11-25"}
 		})),
-		newFault(noMethod+"served", "requests without Mcp-Method are served", amendHeaders(lacksHeader(methodHeader), setMethodHeader)),
-		newFault(method+"served", "Mcp-Method is not compared with the body", amendHeaders(namesMethod, setMethodHeader)),
-		newFault(method+"any-case", "Mcp-Method is compared without regard to case", amendHeaders(func(c *refserver.Call) bool {
+		newFault(noMethod+"served", "requests without Mcp-Method are served", editRequestHeaders(lacksHeader(methodHeader), setMethodHeader)),
+		newFault(method+"served", "Mcp-Method is not compared with the body", editRequestHeaders(namesMethod, setMethodHeader)),
+		newFault(method+"any-case", "Mcp-Method is compared without regard to case", editRequestHeaders(func(c *refserver.Call) bool {
 			return strings.EqualFold(c.Header.Get(methodHeader), c.Method)
 		}, setMethodHeader)),
 		newFault(mismatch+"200", "error -32020 comes with status 200", mismatched(setStatus(http.StatusOK))),
@@ -146,29 +146,29 @@ func nameHeaderFaults() []*Fault {
 	}
 	isEncoded := func(value string) bool { return strings.HasPrefix(value, "=?base64?") }
 	return []*Fault{
-		newFault(required+"served", "requests without Mcp-Name are served", amendHeaders(both(named, lacksHeader(nameHeader)), setNameHeader)),
-		newFault(required+"reads", "resources are read without Mcp-Name", amendHeaders(both(ofMethods(spec.MethodResourcesRead), lacksHeader(nameHeader)), setNameHeader)),
-		newFault(matches+"calls", "Mcp-Name is not compared with the tool", amendHeaders(both(ofMethods(spec.MethodToolsCall), header(func(value string) bool { return value != "" && !isEncoded(value) })), setNameHeader)),
-		newFault(matches+"any-case", "Mcp-Name is compared without regard to case", amendHeaders(func(c *refserver.Call) bool {
+		newFault(required+"served", "requests without Mcp-Name are served", editRequestHeaders(both(named, lacksHeader(nameHeader)), setNameHeader)),
+		newFault(required+"reads", "resources are read without Mcp-Name", editRequestHeaders(both(ofMethods(spec.MethodResourcesRead), lacksHeader(nameHeader)), setNameHeader)),
+		newFault(matches+"calls", "Mcp-Name is not compared with the tool", editRequestHeaders(both(ofMethods(spec.MethodToolsCall), header(func(value string) bool { return value != "" && !isEncoded(value) })), setNameHeader)),
+		newFault(matches+"any-case", "Mcp-Name is compared without regard to case", editRequestHeaders(func(c *refserver.Call) bool {
 			return named(c) && strings.EqualFold(c.Header.Get(nameHeader), nameOf(c))
 		}, setNameHeader)),
-		newFault(matches+"encoded", "Mcp-Name in Base64 is not compared with the body", amendHeaders(header(func(value string) bool { return isEncoded(value) && !strings.Contains(value, "%") }), setNameHeader)),
+		newFault(matches+"encoded", "Mcp-Name in Base64 is not compared with the body", editRequestHeaders(header(func(value string) bool { return isEncoded(value) && !strings.Contains(value, "%") }), setNameHeader)),
 		newFault(base64Form+"raw", "Mcp-Name in Base64 is compared without decoding it", refuseHeaders(header(isEncoded))),
 		newFault(base64Form+"calls", "Mcp-Name of a tool in Base64 is compared without decoding it", refuseHeaders(both(ofMethods(spec.MethodToolsCall), header(isEncoded)))),
-		newFault("streamable-http.base64-marker-case/any-case", "the markers of Base64 are found in any case", amendHeaders(header(func(value string) bool { return strings.HasPrefix(value, "=?BASE64?") }), func(c *refserver.Call) {
+		newFault("streamable-http.base64-marker-case/any-case", "the marker of Base64 is recognised in any letter case", editRequestHeaders(header(func(value string) bool { return strings.HasPrefix(value, "=?BASE64?") }), func(c *refserver.Call) {
 			c.Header.Set(nameHeader, "=?base64?"+strings.TrimPrefix(c.Header.Get(nameHeader), "=?BASE64?"))
 		})),
-		newFault(invalid+"broken-base64", "a header whose Base64 is broken is ignored", amendHeaders(header(func(value string) bool { return strings.Contains(value, "%%%") }), setNameHeader)),
-		newFault(invalid+"utf-8", "a header that is not ASCII is ignored", amendHeaders(header(func(value string) bool { return strings.Contains(value, "ö") }), setNameHeader)),
+		newFault(invalid+"broken-base64", "a header whose Base64 is broken is ignored", editRequestHeaders(header(func(value string) bool { return strings.Contains(value, "%%%") }), setNameHeader)),
+		newFault(invalid+"utf-8", "a header that is not ASCII is ignored", editRequestHeaders(header(func(value string) bool { return strings.Contains(value, "ö") }), setNameHeader)),
 	}
 }
 
 // routeHeaders are the arguments of the tool route by the headers that repeat them.
 var routeHeaders = map[string]string{"Region": "region", "Priority": "priority", "Dry-Run": "dryRun"}
 
-// routed returns the value of an argument of the tool route as a header has it, false if
+// routeHeaderValue returns the value of an argument of the tool route as a header has it, false if
 // it is not given.
-func routed(c *refserver.Call, argument string) (string, bool) {
+func routeHeaderValue(c *refserver.Call, argument string) (string, bool) {
 	v := wire.At(c.Params, "/arguments/"+argument)
 	if v == nil || nameOf(c) != "route" {
 		return "", false
@@ -185,10 +185,10 @@ func paramHeaderFaults() []*Fault {
 	const base64Form, numeric, unknown = "streamable-http.param-header-base64/", "streamable-http.param-header-integer-numeric/", "streamable-http.param-header-unknown-ignored/"
 	calls := ofMethods(spec.MethodToolsCall)
 	amend := func(when func(value string, given bool) bool, headers ...string) *refserver.Seams {
-		return amendHeaders(calls, func(c *refserver.Call) {
+		return editRequestHeaders(calls, func(c *refserver.Call) {
 			for _, header := range headers {
 				given := c.Header.Values(paramHeader + header)
-				value, ok := routed(c, routeHeaders[header])
+				value, ok := routeHeaderValue(c, routeHeaders[header])
 				if ok && when(c.Header.Get(paramHeader+header), len(given) > 0) {
 					c.Header.Set(paramHeader+header, value)
 				}
@@ -204,7 +204,7 @@ func paramHeaderFaults() []*Fault {
 		newFault(required+"served", "calls without the header of an argument are served", amend(missing, "Region", "Priority", "Dry-Run")),
 		newFault(required+"boolean", "calls without the header of a boolean are served", amend(missing, "Dry-Run")),
 		newFault(optional+"demanded", "the header of an argument is required without the argument, too", refuseHeaders(func(c *refserver.Call) bool {
-			_, given := routed(c, "region")
+			_, given := routeHeaderValue(c, "region")
 			return calls(c) && nameOf(c) == "route" && !given && lacksHeader(paramHeader+"Region")(c)
 		})),
 		newFault(base64Form+"raw", "the header of an argument in Base64 is compared without decoding it", refuseHeaders(func(c *refserver.Call) bool {
@@ -223,8 +223,8 @@ func paramHeaderFaults() []*Fault {
 	}
 }
 
-// formerFaults returns the faults in what earlier revisions of the transport had.
-func formerFaults() []*Fault {
+// removedTransportFaults returns the faults in what earlier revisions of the transport had.
+func removedTransportFaults() []*Fault {
 	const session, resumed = "streamable-http.session-header-ignored/", "streamable-http.last-event-id-ignored/"
 	isModern := func(v *exchange) bool {
 		return isPost(v) && v.r.Header.Get(versionHeader) == string(spec.V20260728)
@@ -251,7 +251,7 @@ func statelessStreamFaults() []*Fault {
 	const ends = "streamable-http.sse-close-after-response-2026-07-28/"
 	return []*Fault{
 		newFault("streamable-http.sse-no-buffering-header/missing", "streams have no X-Accel-Buffering", editHeaders(isModern, func(h http.Header) { h.Del("X-Accel-Buffering") })),
-		newFault("streamable-http.sse-no-buffering-header/yes", "streams let proxies buffer", editHeaders(isModern, func(h http.Header) { h.Set("X-Accel-Buffering", "yes") })),
+		newFault("streamable-http.sse-no-buffering-header/yes", "X-Accel-Buffering of streams is yes", editHeaders(isModern, func(h http.Header) { h.Set("X-Accel-Buffering", "yes") })),
 		newFault("streamable-http.not-resumable/ids", "events have ids", editEvents(isModern, func(b []byte) []byte { return append([]byte("id: 1\n"), b...) })),
 		newFault(ends+"more", "a notification follows the response", editEvents(isModern, func(b []byte) []byte {
 			if eventHasResponse(b) {
@@ -270,7 +270,7 @@ func statelessStreamFaults() []*Fault {
 
 // legalHeaders returns the legal variations of Streamable HTTP in the stateless era.
 func legalHeaders() []*Fault {
-	rows := variationsIn(stateless(),
+	rows := variationsIn(statelessRevisions(),
 		// It serves earlier revisions, too, whose transport has sessions.
 		newVariation("session-assigned-in-both-eras", "every response has an Mcp-Session-Id", editHeaders(func(v *exchange) bool {
 			return isPost(v) && v.r.Header.Get(versionHeader) == string(spec.V20260728)
@@ -282,13 +282,13 @@ func legalHeaders() []*Fault {
 		newVariation("mismatch-in-other-words", "error -32020 has another message, and data", editStatelessErrors(spec.CodeHeaderMismatch, always, func(e *refserver.Error) {
 			e.Message, e.Data = "Kopfzeile", map[string]any{"header": "?"}
 		})),
-		newVariation("superfluous-names-refused", "Mcp-Name is refused where no method has one", refuseHeaders(func(c *refserver.Call) bool {
+		newVariation("superfluous-names-refused", "Mcp-Name is refused for methods that do not have it", refuseHeaders(func(c *refserver.Call) bool {
 			return !ofMethods(spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead)(c) && !lacksHeader(nameHeader)(c)
 		})),
 		newVariation("get-of-both-eras", "GET gets status 404 from a server of both eras", onExchange(func(v *exchange) bool {
 			return v.r.Method == http.MethodGet && v.r.Header.Get(versionHeader) == string(spec.V20260728)
 		}, respondText(http.StatusNotFound))),
-		newVariation("invalid-params-400", "errors on params come with status 400", editStatelessErrors(spec.CodeInvalidParams, always, setStatus(http.StatusBadRequest))),
+		newVariation("invalid-params-400", "errors about params have status 400", editStatelessErrors(spec.CodeInvalidParams, always, setStatus(http.StatusBadRequest))),
 		newVariation("comments-in-stateless-streams", "streams have comments between their events", editEvents(isPost, func(b []byte) []byte { return append([]byte(": keep-alive\n\n"), b...) })),
 	)
 	return restrictTransports([]spec.Transport{spec.StreamableHTTP}, rows)

@@ -15,7 +15,7 @@ func leakFaults() []*Fault {
 	const isolated = "streamable-http.session-isolation/"
 	return []*Fault{
 		newStatefulFault(isolated+"log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
-			return forAll(hasRequestOf(spec.MethodSetLevel))
+			return applyToAllSessions(hasRequestOf(spec.MethodSetLevel))
 		}),
 		newStatefulFault(isolated+"logs", "log messages are sent to all sessions", func() *refserver.Seams {
 			return sendToOtherSession(true, wire.Notification, spec.MethodMessage)
@@ -44,7 +44,7 @@ func leakFaults() []*Fault {
 			})
 		}),
 		newStatefulFault(isolated+"unsubscribed", "one client's unsubscribe ends the subscriptions of all sessions", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), forAll(hasRequestOf(spec.MethodResourcesUnsubscribe)))
+			return combine(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesUnsubscribe)))
 		}),
 		newStatefulFault(isolated+"all-end", "the end of one session ends all sessions", endAllSessions),
 	}
@@ -88,11 +88,11 @@ func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserv
 	})
 }
 
-func firstOf(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
+func firstStream(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
-// copiedTo also sends messages on the listening streams that some selects. some receives
+// copyToListeningStreams also sends messages on the listening streams that some selects. some receives
 // all listening streams, oldest first.
-func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) *refserver.Seams {
+func copyToListeningStreams(pick func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) *refserver.Seams {
 	var mu sync.Mutex
 	var streams []*responseEditor
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -105,7 +105,7 @@ func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.
 			if r.isStream() && eventCarries(b, kind, methods...) {
 				event := slices.Clone(b)
 				mu.Lock()
-				others := slices.DeleteFunc(slices.Clone(some(streams)), func(other *responseEditor) bool { return other == r })
+				others := slices.DeleteFunc(slices.Clone(pick(streams)), func(other *responseEditor) bool { return other == r })
 				mu.Unlock()
 				for _, other := range others {
 					go other.writeRaw(event) // in a goroutine: the other stream may be writing now

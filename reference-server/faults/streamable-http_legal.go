@@ -18,7 +18,7 @@ import (
 
 // legalEitherHTTP returns the legal variations that apply to both HTTP transports.
 func legalEitherHTTP() []*Fault {
-	return restrictTransports([]spec.Transport{spec.StreamableHTTP, spec.SSE}, slices.Concat(legalWire(), legalBodies()))
+	return restrictTransports([]spec.Transport{spec.StreamableHTTP, spec.SSE}, slices.Concat(legalHTTPResponses(), legalBodies()))
 }
 
 // editHeaders edits the headers of responses.
@@ -31,9 +31,9 @@ func editHeaders(when func(v *exchange) bool, change func(h http.Header)) *refse
 	})
 }
 
-// legalWire returns the legal variations in HTTP responses and event streams that do not
+// legalHTTPResponses returns the legal variations in HTTP responses and event streams that do not
 // depend on the messages in them.
-func legalWire() []*Fault {
+func legalHTTPResponses() []*Fault {
 	always := func(edit func(b []byte) []byte) *refserver.Seams { return editEvents(anyExchange, edit) }
 	ended := func(end string) *refserver.Seams {
 		return always(func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte(end)) })
@@ -231,7 +231,7 @@ func legalStreamable() []*Fault {
 			}
 		})),
 		newVariation("http-stray-refused", "responses to unknown requests get 400", onExchange(func(v *exchange) bool {
-			return v.frame != nil && len(v.frame.Messages) == 1 && isStrayResponse(v.frame.Messages[0].IsError())(nil, v.frame)
+			return v.frame != nil && len(v.frame.Messages) == 1 && isUnsolicitedResponse(v.frame.Messages[0].IsError())(nil, v.frame)
 		}, respondText(http.StatusBadRequest))),
 		newVariation("http-head", "HEAD gets the header of GET", onExchange(byMethod(http.MethodHead), respond(http.StatusOK, streamType, ""))),
 		newVariation("http-preflight", "OPTIONS lists the permitted methods", onExchange(byMethod(http.MethodOptions), func(v *exchange) {
@@ -321,8 +321,8 @@ func legalStreams() []*Fault {
 		}))).inRevisions(spec.V20251125),
 		newStatefulVariation("stream-listening-closed", "the server often closes the listening stream, which can be resumed", closing("retry: 30\n")).inRevisions(spec.V20251125),
 		newStatefulVariation("stream-listening-ends", "the server often ends the listening stream, and each GET opens a new one", endListeningStreams),
-		newStatefulVariation("stream-several", "of several listening streams the newest gets the notifications", func() *refserver.Seams { return broadcast(onNewest) }),
-		newStatefulVariation("stream-in-turn", "a call makes three changes, and each listening stream gets one", func() *refserver.Seams { return broadcast(onEachInTurn()) }),
+		newStatefulVariation("stream-several", "of several listening streams the newest gets the notifications", func() *refserver.Seams { return broadcast(notifyNewest) }),
+		newStatefulVariation("stream-in-turn", "a call makes three changes, and each listening stream gets one", func() *refserver.Seams { return broadcast(notifyInTurn()) }),
 		newVariation("stream-newest", "a new listening stream replaces the old one, and resources may change", markReadOnly("update-resource")),
 		newStatefulVariation("stream-strange-ids", "the server ignores an unknown event id", ignoreUnknownEventIDs),
 		newVariation("stream-ids-opaque", "event ids contain unusual characters", prefixEventIDs()),

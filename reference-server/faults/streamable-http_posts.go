@@ -10,8 +10,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// anyOrigin makes the server accept the Origin of the matching cross-origin requests.
-func anyOrigin(when func(v *exchange) bool) *refserver.Seams {
+// acceptAnyOrigin makes the server accept the Origin of the matching cross-origin requests.
+func acceptAnyOrigin(when func(v *exchange) bool) *refserver.Seams {
 	return onExchange(func(v *exchange) bool { return isCrossOrigin(v) && when(v) }, func(v *exchange) {
 		v.r.Header.Del("Origin")
 		v.serve()
@@ -43,17 +43,17 @@ func originFaults() []*Fault {
 	}
 	noURL := of(func(origin string) bool { return origin != "" && origin != "null" && !strings.Contains(origin, "://") })
 	return []*Fault{
-		newFault(validated+"served", "the server accepts any Host and Origin", anyOrigin(anyExchange)),
-		newFault(validated+"get-served", "the server accepts any Origin for a GET", anyOrigin(func(v *exchange) bool { return v.r.Method == http.MethodGet })),
-		newFault(validated+"post-served", "the server accepts any Origin for a POST", anyOrigin(isPost)),
-		newFault(validated+"null", "the server accepts the Origin null", anyOrigin(isNull)),
-		newFault(validated+"prefix", "the server accepts an Origin that starts with its own", anyOrigin(begins("http://127.0.0.1."))),
-		newFault(validated+"prefix-localhost", "the server accepts an Origin that begins with http://localhost", anyOrigin(begins("http://localhost"))),
-		newFault(validated+"malformed", "the server accepts a malformed Origin", anyOrigin(noURL)),
+		newFault(validated+"served", "the server accepts any Host and Origin", acceptAnyOrigin(anyExchange)),
+		newFault(validated+"get-served", "the server accepts any Origin for a GET", acceptAnyOrigin(func(v *exchange) bool { return v.r.Method == http.MethodGet })),
+		newFault(validated+"post-served", "the server accepts any Origin for a POST", acceptAnyOrigin(isPost)),
+		newFault(validated+"null", "the server accepts the Origin null", acceptAnyOrigin(isNull)),
+		newFault(validated+"prefix", "the server accepts an Origin that starts with its own", acceptAnyOrigin(begins("http://127.0.0.1."))),
+		newFault(validated+"prefix-localhost", "the server accepts an Origin that begins with http://localhost", acceptAnyOrigin(begins("http://localhost"))),
+		newFault(validated+"malformed", "the server accepts a malformed Origin", acceptAnyOrigin(noURL)),
 		newFault(validated+"rebound", "the server checks only that Origin equals Host", acceptAnyHost()),
 		newFault(invalid+"null-400", "the Origin null gets 400", onExchange(isNull, respondText(http.StatusBadRequest))),
 		newFault(invalid+"malformed-400", "a malformed Origin gets 400", onExchange(noURL, respondText(http.StatusBadRequest))),
-		newFault(validated+"delete-served", "the server accepts any Origin for a DELETE", anyOrigin(isDelete)),
+		newFault(validated+"delete-served", "the server accepts any Origin for a DELETE", acceptAnyOrigin(isDelete)),
 		newFault(invalid+"400", "a foreign Origin gets 400", refusing(respondText(http.StatusBadRequest))),
 		newFault(invalid+"404", "a foreign Origin gets 404", refusing(respondText(http.StatusNotFound))),
 		newFault(invalid+"500", "a foreign Origin gets 500", refusing(respondText(http.StatusInternalServerError))),

@@ -16,7 +16,7 @@ import (
 func legalRefusals() []*Fault {
 	refuse := respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}`)
 	return []*Fault{
-		newVariation("http-deficient-initialize-400", "an invalid initialize gets 400 and an error without an id", onExchange(isDeficientInitialize, refuse)),
+		newVariation("http-deficient-initialize-400", "an invalid initialize gets 400 and an error without an id", onExchange(isInvalidInitialize, refuse)),
 		newVariation("http-unknown-notification-400", "an unknown notification gets 400, also within a batch", onExchange(unknownNotification, refuse)),
 		newVariation("http-damaged-batch-400", "a batch with an invalid member gets 400", onExchange(damagedBatch, refuse)).inRevisions(spec.V20250326),
 		newVariation("http-large-closes", "the server closes the connection on a body of more than 300 kB", onExchange(isLargeBody, closeWithoutResponse)),
@@ -30,15 +30,15 @@ func isLargeBody(v *exchange) bool { return v.frame != nil && v.r.ContentLength 
 // freeRequests is how many requests are always served.
 const freeRequests = 10
 
-// everyThirdAfterSome returns a function that returns true on every third call after
+// everyThirdCall returns a function that returns true on every third call after
 // the first freeRequests.
-func everyThirdAfterSome() func() bool {
+func everyThirdCall() func() bool {
 	var asked atomic.Int64
 	return func() bool { n := asked.Add(1); return n > freeRequests && n%3 == 0 }
 }
 
 func refuseEveryThird() *refserver.Seams {
-	soon := everyThirdAfterSome()
+	soon := everyThirdCall()
 	refuse := respond(http.StatusTooManyRequests, "text/plain", "Too many requests.\n")
 	return onExchange(func(v *exchange) bool { return isPost(v) && soon() }, func(v *exchange) {
 		v.w.Header().Set("Retry-After", "1")
@@ -48,7 +48,7 @@ func refuseEveryThird() *refserver.Seams {
 
 // limitRate returns a server-defined error for every third request.
 func limitRate() *refserver.Seams {
-	soon := everyThirdAfterSome()
+	soon := everyThirdCall()
 	return &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if soon() {
 			return nil, &refserver.Error{Code: -32000, Message: "Rate limit exceeded, try again later"}
@@ -57,7 +57,7 @@ func limitRate() *refserver.Seams {
 	}}
 }
 
-func isDeficientInitialize(v *exchange) bool {
+func isInvalidInitialize(v *exchange) bool {
 	if !isInitialize(v) {
 		return false
 	}

@@ -30,7 +30,7 @@ func streamFaults() []*Fault {
 	older := []spec.Revision{spec.V20250326, spec.V20250618}
 	return []*Fault{
 		newFault(delivered+"never", "streams end without the response", editEvents(isPost, chainEdits(dropEvents(eventHasResponse), removeEventID))).inRevisions(spec.V20251125),
-		newFault(delivered+"cut", "the last event is not terminated by a blank line", editEvents(isPost, func(b []byte) []byte {
+		newFault(delivered+"cut", "the last event has no blank line after it", editEvents(isPost, func(b []byte) []byte {
 			if eventHasResponse(b) {
 				return bytes.TrimSuffix(b, []byte("\n"))
 			}
@@ -121,7 +121,7 @@ func listenFaults() []*Fault {
 		newStatefulFault(once+"responses", "responses are also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, true) }),
 		newStatefulFault(once+"progress", "progress is also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, true) }),
 		newStatefulFault(once+"requests", "requests of the server are also sent on the listening stream", func() *refserver.Seams { return divertEvents(is(wire.Request), true) }),
-		newStatefulFault(once+"changes", "list_changed is sent on all listening streams of a session", func() *refserver.Seams { return broadcast(onEach) }),
+		newStatefulFault(once+"changes", "list_changed is sent on all listening streams of a session", func() *refserver.Seams { return broadcast(notifyEach) }),
 		newStatefulFault("streamable-http.concurrent-streams/409", "the server refuses a second listening stream", func() *refserver.Seams {
 			var mu sync.Mutex
 			open := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func changeFaults() []*Fault {
+func listenFilterFaults() []*Fault {
 	const acked, first, subset, supported = "subscriptions.acknowledged/", "subscriptions.ack-first/", "subscriptions.ack-filter-subset/", "subscriptions.ack-filter-supported/"
 	const present, value, types, uris = "subscriptions.id-on-notifications/", "subscriptions.id-value/", "subscriptions.only-requested-types/", "subscriptions.only-requested-resources/"
 	const without, required, refused = "subscriptions.change-notifications-only-on-listen/", "subscriptions.filter-required/", "subscriptions.error-response/"
@@ -20,7 +20,7 @@ func changeFaults() []*Fault {
 	}
 	return withChangingTools(
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
-		newFault(acked+"no-filter", "the acknowledgement does not say what the server agrees to", editSentParams(spec.MethodAcknowledged, omit("notifications"))),
+		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omit("notifications"))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
 		newFault(acked+"refused", "subscriptions to resources get an error", refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/notifications/resourceSubscriptions") != nil
@@ -30,12 +30,12 @@ func changeFaults() []*Fault {
 			o.Frames = append([][]byte{wire.NewNotification(spec.MethodToolsChanged, map[string]any{"_meta": wire.At(wire.Parse(o.Frames[0]).Messages[0].Params(), "/_meta")})}, o.Frames...)
 		})),
 
-		newFault(subset+"more", "every subscription is said to bring changes of the prompts", agreeTo(setValue("promptsListChanged", true))),
-		newFault(subset+"other-resource", "every subscription is said to bring updates of a resource", agreeTo(setValue("resourceSubscriptions", []string{"demo://mcp-conform/other"}))),
-		newFault(subset+"undeclared", "the server agrees to changes of the tools, which it does not declare", withholdListChanged("tools")),
+		newFault(subset+"more", "the server acknowledges changes to the list of prompts for every subscription", agreeTo(setValue("promptsListChanged", true))),
+		newFault(subset+"other-resource", "the server acknowledges updates of a resource for every subscription", agreeTo(setValue("resourceSubscriptions", []string{"demo://mcp-conform/other"}))),
+		newFault(subset+"undeclared", "the server acknowledges changes to the list of tools, which it does not declare", withholdListChanged("tools")),
 
-		newFault(supported+"nothing", "the server agrees to no type of notification", editSentParams(spec.MethodAcknowledged, setValue("notifications", map[string]any{}))),
-		newFault(supported+"no-prompts", "the server does not agree to changes of the prompts, which it declares", agreeTo(omit("promptsListChanged"))),
+		newFault(supported+"nothing", "the server acknowledges no type of notification", editSentParams(spec.MethodAcknowledged, setValue("notifications", map[string]any{}))),
+		newFault(supported+"no-prompts", "the server does not acknowledge changes to the list of prompts, which it declares", agreeTo(omit("promptsListChanged"))),
 
 		newFault(present+"lists", "notifications of changed lists have no subscriptionId", editSentParams(spec.MethodToolsChanged, omit("_meta"))),
 		newFault(present+"updates", "notifications of updates have no subscriptionId", editSentParams(spec.MethodResourcesUpdated, omit("_meta"))),
@@ -51,17 +51,17 @@ func changeFaults() []*Fault {
 		newFault(value+"own", "the server makes up a subscriptionId", editSentParams(spec.MethodAcknowledged, inMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))).overTransports(spec.StreamableHTTP),
 		newFault(value+"other", "notifications of updates name another subscription", editSentParams(spec.MethodResourcesUpdated, inMember("_meta", setValue(spec.MetaSubscriptionID, 4711)))),
 
-		newFault(types+"all", "every subscription brings all types of notifications", editFilter(func(filter map[string]any) {
+		newFault(types+"all", "every subscription gets all types of notifications", editFilter(func(filter map[string]any) {
 			filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
 		})),
-		newFault(types+"false", "a subscription with false for a type brings it", editFilter(func(filter map[string]any) {
+		newFault(types+"false", "a subscription with false for a type gets notifications of that type", editFilter(func(filter map[string]any) {
 			for name, v := range filter {
 				if v == false {
 					filter[name] = true
 				}
 			}
 		})),
-		newFault(uris+"any", "a subscription to some resources brings updates of others", editFilter(ifHas("resourceSubscriptions", func(filter map[string]any) {
+		newFault(uris+"any", "a subscription to some resources gets updates of others", editFilter(ifHas("resourceSubscriptions", func(filter map[string]any) {
 			filter["resourceSubscriptions"] = append(filter["resourceSubscriptions"].([]any), "demo://note")
 		}))),
 
@@ -77,14 +77,14 @@ func changeFaults() []*Fault {
 		newFault("subscriptions.stays-open/at-once", "a subscription ends right after its acknowledgement", answerListen(true)),
 
 		newFault("subscriptions.client-cancel-stdio/ignored", "a subscription goes on when it is cancelled", ignoreCancellations()),
-		newStatefulFault("subscriptions.client-cancel-http/id-taken", "the id of a subscription whose stream was closed stays taken", refuseUsedIDs).overTransports(spec.StreamableHTTP),
+		newStatefulFault("subscriptions.client-cancel-http/id-taken", "the id of a subscription whose stream was closed can't be used again", refuseUsedIDs).overTransports(spec.StreamableHTTP),
 
 		newFault("subscriptions.graceful-close-response/none", "on shutdown subscriptions/listen gets no response", dropMessages(Responses(spec.MethodListen))),
 		newFault("subscriptions.graceful-close-id/none", "the last result of a subscription has no subscriptionId", EditResult(spec.MethodListen, omit("_meta"))),
 		newFault("subscriptions.graceful-close-id/other", "the last result of a subscription names another one", EditResult(spec.MethodListen, inMember("_meta", setValue(spec.MetaSubscriptionID, "other")))),
 
-		newFault(required+"everything", "a subscription without a filter brings everything", withFilter(map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true})),
-		newFault(required+"nothing", "a subscription without a filter brings nothing", withFilter(map[string]any{})),
+		newFault(required+"everything", "a subscription without a filter gets all notifications", withFilter(map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true})),
+		newFault(required+"nothing", "a subscription without a filter gets no notifications", withFilter(map[string]any{})),
 
 		newFault("subscriptions.http-sse/json", "subscriptions/listen gets a JSON body", answerListen(false)).overTransports(spec.StreamableHTTP),
 
@@ -111,15 +111,15 @@ func withChangingTools(rows ...*Fault) []*Fault {
 	return rows
 }
 
-// legalListening returns the legal variations in subscriptions.
-func legalListening() []*Fault {
-	return variationsIn(stateless(), withChangingTools(
+// legalSubscriptions returns the legal variations in subscriptions.
+func legalSubscriptions() []*Fault {
+	return variationsIn(statelessRevisions(), withChangingTools(
 		newVariation("acknowledges-late", "subscriptions are acknowledged after 50 ms", WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			sleep(c.Context(), 50*time.Millisecond)
 			return next(c)
 		})),
 		newVariation("changes-twice", "each change is announced twice", EditOutgoing(isChange, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
-		newVariation("no-changes-declared", "no changes are declared, and none are agreed to", combine(
+		newVariation("no-changes-declared", "no changes are declared, and none are acknowledged", combine(
 			withholdListChanged("tools", "prompts", "resources"),
 			EditResult(spec.MethodDiscover, inMember("capabilities", inMember("resources", omit("subscribe")))),
 			editFilter(func(filter map[string]any) { clear(filter) }))),

@@ -15,7 +15,7 @@ const relatedTask = "io.modelcontextprotocol/related-task"
 
 func taskDeclarationFaults() []*Fault {
 	ignoresAll := WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if wantsTask(c) {
+		if isTaskCall(c) {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid params: unknown member task"}
 		}
 		return next(c)
@@ -40,20 +40,20 @@ func taskDeclarationFaults() []*Fault {
 		newFault("tasks.undeclared-ignored/refused", "calls as tasks are refused because tasks are not declared", combine(
 			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoresAll)),
 		newFault("tasks.requests-exhaustive/lists", "tools/list returns a task", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if wantsTask(c) {
+			if isTaskCall(c) {
 				return map[string]any{"tools": []any{}, "task": aTask}, nil
 			}
 			return next(c)
 		})),
 		newFault("tasks.list-capability/served", "tasks/list works but is not declared", taskCapability(func(r map[string]any) { delete(r["tasks"].(map[string]any), "list") })),
-		newFault("tasks.list-capability/missing", "tasks/list is declared but refused", unknownMethod(spec.MethodTasksList)),
+		newFault("tasks.list-capability/missing", "tasks/list is declared but refused", refuseAsUnknown(spec.MethodTasksList)),
 		newFault("tasks.cancel-capability/served", "tasks/cancel works but is not declared", taskCapability(func(r map[string]any) { delete(r["tasks"].(map[string]any), "cancel") })),
-		newFault("tasks.cancel-capability/missing", "tasks/cancel is declared but refused", unknownMethod(spec.MethodTasksCancel)),
+		newFault("tasks.cancel-capability/missing", "tasks/cancel is declared but refused", refuseAsUnknown(spec.MethodTasksCancel)),
 	}
 }
 
 func taskToolFaults() []*Fault {
-	onlyAs := func(c *refserver.Call) bool { return !wantsTask(c) && tool(c) == "slow" }
+	onlyAs := func(c *refserver.Call) bool { return !isTaskCall(c) && toolName(c) == "slow" }
 	return []*Fault{
 		newFault("tasks.tool-support-values/maybe", "a tool has the taskSupport maybe", EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, t := range objectsIn(r, "tools") {
@@ -64,23 +64,23 @@ func taskToolFaults() []*Fault {
 		})),
 		newFault("tasks.tool-forbidden-error/runs", "tools that forbid tasks run without one", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				if tool(c) == "add" || tool(c) == "distance" {
+				if toolName(c) == "add" || toolName(c) == "distance" {
 					dropTask(c)
 				}
 				return next(c)
 			})),
 		newFault("tasks.tool-forbidden-error/code", "a task for a tool that forbids tasks gets another error code", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
-			return wantsTask(c) && tool(c) == "add"
+			return isTaskCall(c) && toolName(c) == "add"
 		}, spec.CodeInvalidParams, "Invalid params: the tool can't be called as a task")),
 		newFault("tasks.tool-required-error/runs", "a tool that requires tasks runs without one", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if tool(c) == "background" && !wantsTask(c) {
+			if toolName(c) == "background" && !isTaskCall(c) {
 				return map[string]any{"content": []any{map[string]any{"type": "text", "text": "Done."}}}, nil
 			}
 			return next(c)
 		})),
 		newFault("tasks.tool-required-error/result", "a call without the required task gets an isError result", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				if tool(c) == "background" && !wantsTask(c) {
+				if toolName(c) == "background" && !isTaskCall(c) {
 					return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "Call me as a task."}}}, nil
 				}
 				return next(c)
@@ -106,14 +106,14 @@ func taskCreationFaults() []*Fault {
 		})),
 		newFault("tasks.id-unique/one", "all tasks have the same id", editTask(func(t map[string]any) { t["taskId"] = "52c5f4d4a8e94f5b" })),
 		newStatefulFault("tasks.id-entropy/counted", "task ids are consecutive numbers", func() *refserver.Seams {
-			n := newMemory()
+			n := newTextStore()
 			return editTask(func(t map[string]any) { t["taskId"] = "task-" + string(wire.JSON(n.count("all"))) })
 		}),
 		newFault("tasks.starts-working/completed", "a task begins as completed", editTask(func(t map[string]any) { t["status"] = "completed" })),
 	}
 }
 
-func taskShownFaults() []*Fault {
+func taskMemberFaults() []*Fault {
 	get := func(edit func(r map[string]any)) *refserver.Seams { return EditResult(spec.MethodTasksGet, edit) }
 	status := func(edit func(p Members)) *refserver.Seams {
 		return EditMessage(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus }, func(m Members) {
@@ -170,8 +170,8 @@ func taskShownFaults() []*Fault {
 				}
 				return result, nil
 			})),
-		newFault("tasks.list-invalid-cursor/code", "an invalid cursor for tasks gets an internal error", setErrorCode(errorsWithID(spec.CodeInvalidParams).of(spec.MethodTasksList), "-32603")),
-		newFault("tasks.unknown-id-error/code", "an unknown task gets an internal error", setErrorCode(errorsWithID(spec.CodeInvalidParams).of(spec.MethodTasksGet), "-32603")),
+		newFault("tasks.list-invalid-cursor/code", "an invalid cursor for tasks gets an internal error", setErrorCode(errorsWithID(spec.CodeInvalidParams).toMethod(spec.MethodTasksList), "-32603")),
+		newFault("tasks.unknown-id-error/code", "an unknown task gets an internal error", setErrorCode(errorsWithID(spec.CodeInvalidParams).toMethod(spec.MethodTasksGet), "-32603")),
 		newFault("tasks.unknown-id-error/made-up", "tasks/get of an unknown task returns the status working", WrapHandler(spec.MethodTasksGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil {
@@ -188,7 +188,7 @@ func taskShownFaults() []*Fault {
 			}
 			return result, err
 		})),
-		newFault("tasks.error-messages/empty", "errors about tasks have an empty message", editError(errorsWithID().of(spec.MethodTasksGet), func(e Members) { e["message"] = jsontext.Value(`""`) })),
+		newFault("tasks.error-messages/empty", "errors about tasks have an empty message", editError(errorsWithID().toMethod(spec.MethodTasksGet), func(e Members) { e["message"] = jsontext.Value(`""`) })),
 	}
 }
 
@@ -211,21 +211,21 @@ func taskClientFaults() []*Fault {
 	}
 }
 
-// of narrows the filter to responses to a method.
-func (w MessageFilter) of(method string) MessageFilter {
+// toMethod narrows the filter to responses to a method.
+func (w MessageFilter) toMethod(method string) MessageFilter {
 	return func(o *refserver.Out) bool { return o.Method == method && w(o) }
 }
 
-func wantsTask(c *refserver.Call) bool { return wire.At(c.Params, "/task") != nil }
+func isTaskCall(c *refserver.Call) bool { return wire.At(c.Params, "/task") != nil }
 
-func tool(c *refserver.Call) string {
+func toolName(c *refserver.Call) string {
 	name, _ := wire.Text(wire.At(c.Params, "/name"))
 	return name
 }
 
 // dropTask removes the member task from the params of a request.
 func dropTask(c *refserver.Call) {
-	if _, p := wire.Members(c.Params); wantsTask(c) {
+	if _, p := wire.Members(c.Params); isTaskCall(c) {
 		delete(p, "task")
 		c.Params = wire.JSON(p)
 	}
@@ -234,7 +234,7 @@ func dropTask(c *refserver.Call) {
 // ignoringTasks ignores the member task in calls of tools that do not require it.
 func ignoringTasks() *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if tool(c) != "background" {
+		if toolName(c) != "background" {
 			dropTask(c)
 		}
 		return next(c)
@@ -246,7 +246,7 @@ func taskCapability(edit func(r map[string]any)) *refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { edit(r["capabilities"].(map[string]any)) })
 }
 
-func unknownMethod(method string) *refserver.Seams {
+func refuseAsUnknown(method string) *refserver.Seams {
 	return refuseCalls(method, always, spec.CodeMethodNotFound, "Method not found")
 }
 

@@ -22,9 +22,9 @@ func legalTasks() []*Fault {
 	all := []*Fault{
 		newVariation("tasks-undeclared", "tasks are not declared, and ignored in calls", combine(
 			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoringTasks(),
-			unknownMethod(spec.MethodTasksGet), unknownMethod(spec.MethodTasksResult), unknownMethod(spec.MethodTasksList), unknownMethod(spec.MethodTasksCancel),
+			refuseAsUnknown(spec.MethodTasksGet), refuseAsUnknown(spec.MethodTasksResult), refuseAsUnknown(spec.MethodTasksList), refuseAsUnknown(spec.MethodTasksCancel),
 		)),
-		newVariation("tasks-without-operations", "tasks support neither list nor cancel", combine(onlyCalls, unknownMethod(spec.MethodTasksList), unknownMethod(spec.MethodTasksCancel))),
+		newVariation("tasks-without-operations", "tasks support neither list nor cancel", combine(onlyCalls, refuseAsUnknown(spec.MethodTasksList), refuseAsUnknown(spec.MethodTasksCancel))),
 		newVariation("tasks-unlimited", "tasks have a null ttl, no pollInterval and no statusMessage", combine(quiet, shown(func(t map[string]any) {
 			t["ttl"] = nil
 			delete(t, "pollInterval")
@@ -52,9 +52,9 @@ func legalTasks() []*Fault {
 			r["_meta"].(map[string]any)["com.example/took"] = 5
 		})),
 		newStatefulVariation("tasks-deleted", "cancelled tasks are removed at once", func() *refserver.Seams {
-			n := newMemory()
+			n := newTextStore()
 			gone := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				if n.text(id(c)) != "" {
+				if n.get(taskID(c)) != "" {
 					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid params: there is no such task"}
 				}
 				return next(c)
@@ -62,13 +62,13 @@ func legalTasks() []*Fault {
 			return combine(WrapHandler(spec.MethodTasksGet, gone), WrapHandler(spec.MethodTasksResult, gone), WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := gone(c, next)
 				if err == nil {
-					n.keep(id(c), "gone")
+					n.set(taskID(c), "gone")
 				}
 				return result, err
 			}), EditResult(spec.MethodTasksList, func(r map[string]any) {
 				var kept []any
 				for _, t := range objectsIn(r, "tasks") {
-					if n.text(t["taskId"].(string)) == "" {
+					if n.get(t["taskId"].(string)) == "" {
 						kept = append(kept, t)
 					}
 				}
@@ -76,7 +76,7 @@ func legalTasks() []*Fault {
 			}))
 		}),
 		newVariation("tasks-demanded", "a call without the required task gets -32600", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
-			return tool(c) == "background" && !wantsTask(c)
+			return toolName(c) == "background" && !isTaskCall(c)
 		}, spec.CodeInvalidRequest, "Task augmentation required")),
 		newVariation("cancelled-tasks-fail", "tasks/result of a cancelled task returns an error", WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if statusOf(c, next) == "cancelled" {

@@ -12,13 +12,13 @@ import (
 
 func foreignTaskFaults() []*Fault {
 	return []*Fault{
-		twoUsers(newStatefulFault("tasks.auth-foreign-rejected/get", "tasks/get finds the tasks of all users", func() *refserver.Seams {
+		withTwoUsers(newStatefulFault("tasks.auth-foreign-rejected/get", "tasks/get finds the tasks of all users", func() *refserver.Seams {
 			return sharedTasks(spec.MethodTasksGet)
 		})),
-		twoUsers(newStatefulFault("tasks.auth-foreign-rejected/result", "tasks/result finds the tasks of all users", func() *refserver.Seams {
+		withTwoUsers(newStatefulFault("tasks.auth-foreign-rejected/result", "tasks/result finds the tasks of all users", func() *refserver.Seams {
 			return sharedTasks(spec.MethodTasksResult)
 		})),
-		twoUsers(newStatefulFault("tasks.auth-list-filtered/all", "tasks/list lists the tasks of all users", func() *refserver.Seams {
+		withTwoUsers(newStatefulFault("tasks.auth-list-filtered/all", "tasks/list lists the tasks of all users", func() *refserver.Seams {
 			return sharedTasks(spec.MethodTasksList)
 		})),
 	}

@@ -33,9 +33,9 @@ func toolFaults() []*Fault {
 			capabilityOf("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
 		newFault("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", combine(
 			capabilityOf("tools", map[string]any{"listChanged": false}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		newStatefulFault("tools.list.same-on-every-connection/alternating", "every second process lists one of the tools less", alternate(spec.MethodToolsList)),
+		newStatefulFault("tools.list.same-on-every-connection/alternating", "every second process leaves one of the tools out of its list", alternate(spec.MethodToolsList)),
 		newStatefulFault("tools.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the tools is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodToolsList)),
-		newFault("tools.list-changed.sent-on-change-2026-07-28/silent", "subscriptions bring no changes of the tools", combine(
+		newFault("tools.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of tools", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodToolsChanged)))),
 		newStatefulFault("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() *refserver.Seams {
 			return removeAfterWalk(spec.MethodToolsList, "tools", "fail")
@@ -52,7 +52,7 @@ func toolFaults() []*Fault {
 		newFault("tools.name.no-special-characters/slash", "a tool's name has a slash", editTool("add", func(t map[string]any) { t["name"] = "math/add" })),
 		newFault("tools.name.no-special-characters/newline", "a tool's name ends in a newline", editTool("add", func(t map[string]any) { t["name"] = "add\n" })),
 		newFault("tools.name.case-sensitive/folded", "tools can be called in any letter case", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			return next(renamed(c, strings.ToLower))
+			return next(renameCalledTool(c, strings.ToLower))
 		})),
 	}
 }
@@ -142,7 +142,7 @@ func failureFaults() []*Fault {
 				}
 			}
 		})),
-		newFault("tools.input-schema.no-parameters-form/any", "tools without parameters accept any", editListItems(spec.MethodToolsList, bareSchema)),
+		newFault("tools.input-schema.no-parameters-form/any", "the schema of tools without parameters accepts any arguments", editListItems(spec.MethodToolsList, bareSchema)),
 	}
 }
 
@@ -175,8 +175,8 @@ func fixedCallResult(result string) *refserver.Seams {
 	})
 }
 
-// renamed changes the tool name in the params of a call.
-func renamed(c *refserver.Call, rename func(string) string) *refserver.Call {
+// renameCalledTool changes the tool name in the params of a call.
+func renameCalledTool(c *refserver.Call, rename func(string) string) *refserver.Call {
 	_, p := wire.Members(c.Params)
 	if name, ok := wire.Text(p["name"]); ok {
 		p["name"] = wire.Quote(rename(name))

@@ -57,7 +57,7 @@ func (s survey) tool() addedTool {
 			`"options":{"type":"object","properties":{"limit":{"type":"integer"}}}},"required":["place"]},` +
 			`"outputSchema":{"type":"object","properties":{"value":{"type":"number"}},"required":["value"]}}`,
 		call: func(c *refserver.Call, arguments jsontext.Value) (any, *refserver.Error) {
-			if problem := s.wrong(arguments); problem != "" {
+			if problem := s.problemOf(arguments); problem != "" {
 				if c.Revision.AtLeast(spec.V20251125) {
 					return toolFails("The arguments are not right: " + problem), nil
 				}
@@ -76,8 +76,8 @@ func (s survey) tool() addedTool {
 	}
 }
 
-// wrong returns what is wrong with the arguments, or "".
-func (s survey) wrong(arguments jsontext.Value) string {
+// problemOf returns what is wrong with the arguments, or "".
+func (s survey) problemOf(arguments jsontext.Value) string {
 	is := func(name, kinds string) bool {
 		v := wire.At(arguments, name)
 		return v == nil || slices.Contains([]byte(kinds), byte(v.Kind()))
@@ -113,9 +113,9 @@ func sumOf(r map[string]any) float64 {
 	return sum
 }
 
-// branchFaults returns the faults that show only with certain values of arguments or with
+// optionalArgumentFaults returns the faults that show only with certain values of arguments or with
 // optional arguments.
-func branchFaults() []*Fault {
+func optionalArgumentFaults() []*Fault {
 	structured, data, nested := rightSurvey, rightSurvey, rightSurvey
 	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""
 	since := sinceRevision(spec.V20250618)
@@ -138,7 +138,7 @@ func branchFaults() []*Fault {
 // renameListedTool renames a tool in tools/list and tools/call.
 func renameListedTool(tool, name string) *refserver.Seams {
 	return combine(editTool(tool, func(t map[string]any) { t["name"] = name }), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		return next(renamed(c, func(called string) string {
+		return next(renameCalledTool(c, func(called string) string {
 			if called == name {
 				return tool
 			}

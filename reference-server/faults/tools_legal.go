@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalOffers returns the legal variations in tools, prompts and completion.
-func legalOffers() []*Fault {
+// legalToolsAndPrompts returns the legal variations in tools, prompts and completion.
+func legalToolsAndPrompts() []*Fault {
 	worded := func(text string) *refserver.Seams {
 		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
@@ -39,13 +39,13 @@ func legalOffers() []*Fault {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
 		newVariation("tools-of-the-official-suite", "the server also offers tools and a prompt of the official suite",
-			combine(addFixedTools(official(nil)), addPrompt("test_simple_prompt", aPrompt))),
+			combine(addFixedTools(officialResults(nil)), addPrompt("test_simple_prompt", aPrompt))),
 		newVariation("optional-arguments", "a tool has optional and nested arguments, which it validates", addTools(rightSurvey.tool())).inRevisions(sinceRevision(spec.V20250618)...),
 		newVariation("tools-by-number", "the names of tools do not describe what they do", combine(
 			renameListedTool("slow", "t1"), renameListedTool("log", "t2"), renameListedTool("ask-roots", "t3"), renameListedTool("ask-sampling", "t4"), renameListedTool("ask-elicitation", "t5"),
 			renameListedTool("trigger-list-changed", "t6"), renameListedTool("update-resource", "t7"))),
 		newVariation("tool-always-fails", "a tool always fails in the same way", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
-			return tool(c) == "add" || tool(c) == "distance"
+			return toolName(c) == "add" || toolName(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),
 		newVariation("silent-lists", "the server neither declares nor announces list changes", combine(
 			capabilityOf("tools", map[string]any{"listChanged": false}), capabilityOf("prompts", map[string]any{}), capabilityOf("resources", map[string]any{"subscribe": true}),
@@ -72,7 +72,7 @@ func legalOffers() []*Fault {
 				}
 			}),
 			WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				return next(renamed(c, func(name string) string {
+				return next(renameCalledTool(c, func(name string) string {
 					if _, short, ok := strings.Cut(name, "__"); ok && longName(short) == name {
 						return short
 					}

@@ -5,9 +5,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// structuredFaults returns the faults in structured content that show only in a
+// structuredContentFaults returns the faults in structured content that show only in a
 // comparison.
-func structuredFaults() []*Fault {
+func structuredContentFaults() []*Fault {
 	structured := func(id, title string, e edit) *Fault {
 		return newFault("tools.structured."+id, title, editAddResult(e))
 	}

@@ -59,14 +59,14 @@ func taskWalk() []string {
 }
 
 // withTasks replaces $1, $2, … in a line with the ids of the created tasks.
-func withTasks(line string, said []heard) string {
+func withTasks(line string, said []receivedFrame) string {
 	if !strings.Contains(line, "$") {
 		return line
 	}
 	var names []string
 	for _, h := range said {
 		for i := range h.messages {
-			if id, ok := wire.Text(wire.At(h.messages[i].Result(), "/task/taskId")); ok && h.asked == spec.MethodToolsCall {
+			if id, ok := wire.Text(wire.At(h.messages[i].Result(), "/task/taskId")); ok && h.method == spec.MethodToolsCall {
 				names = append(names, fmt.Sprintf("$%d", len(names)/2+1), id)
 			}
 		}

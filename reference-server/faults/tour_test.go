@@ -15,10 +15,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// heard is one frame of the server: its messages, and the method of the request to which
+// receivedFrame is one frame of the server: its messages, and the method of the request to which
 // they are the response, if any.
-type heard struct {
-	asked    string
+type receivedFrame struct {
+	method   string
 	messages []wire.Message
 }
 
@@ -32,9 +32,9 @@ type visitor struct {
 
 const all = `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`
 
-// willing is a visitor that accepts every request of the server, but does not answer
+// acceptingVisitor is a visitor that accepts every request of the server, but does not answer
 // pings.
-var willing = visitor{capabilities: all, pages: 100, reply: func(m *wire.Message) []byte {
+var acceptingVisitor = visitor{capabilities: all, pages: 100, reply: func(m *wire.Message) []byte {
 	if m.Method == spec.MethodPing {
 		return nil
 	}
@@ -45,15 +45,15 @@ var willing = visitor{capabilities: all, pages: 100, reply: func(m *wire.Message
 func visitors() []visitor {
 	refusing := func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "User rejected", nil) }
 	return []visitor{
-		willing,
-		{capabilities: "{}", pages: 3, reply: refusing, more: append(odd(), pageWalk()...)},
-		{capabilities: all, pages: 2, reply: able(), more: odd()},
+		acceptingVisitor,
+		{capabilities: "{}", pages: 3, reply: refusing, more: append(oddMessages(), pageWalk()...)},
+		{capabilities: all, pages: 2, reply: respondFully(), more: oddMessages()},
 		noTimeout, dawdling,
 	}
 }
 
-// able returns a function that responds like a client with a model, a user and roots.
-func able() func(m *wire.Message) []byte {
+// respondFully returns a function that responds like a client with a model, a user and roots.
+func respondFully() func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
 		case m.Method == spec.MethodRootsList:
@@ -73,12 +73,12 @@ func able() func(m *wire.Message) []byte {
 	}
 }
 
-// takeTour sends all messages of the visitor in a synctest bubble, where waiting takes
+// playTour sends all messages of the visitor in a synctest bubble, where waiting takes
 // no real time, and returns the server's frames. It creates the seams in the bubble
 // because their channels must belong to it.
-func takeTour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revision) []heard {
+func playTour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revision) []receivedFrame {
 	t.Helper()
-	var all []heard
+	var all []receivedFrame
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithTimeout(t.Context(), time.Minute) // some faults wait forever
 		defer leave()
@@ -96,9 +96,9 @@ func takeTour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revi
 			mu.Lock()
 			defer mu.Unlock()
 			for _, raw := range o.Frames {
-				h := heard{messages: wire.Parse(raw).Messages}
+				h := receivedFrame{messages: wire.Parse(raw).Messages}
 				if o.Kind == refserver.OutResult || o.Kind == refserver.OutError {
-					h.asked = o.Method
+					h.method = o.Method
 				}
 				all = append(all, h)
 				for _, m := range h.messages {
@@ -164,8 +164,8 @@ func longBatch() string {
 	return "[" + strings.Join(pings, ",") + "]"
 }
 
-// odd returns messages that cause errors, change settings or cancel requests.
-func odd() []string {
+// oddMessages returns messages that cause errors, change settings or cancel requests.
+func oddMessages() []string {
 	lines := []string{
 		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`,
 		`{"jsonrpc":"2.0","method":"notifications/com.example.unknown"}`, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"none","progress":1}}`,

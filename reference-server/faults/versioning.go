@@ -56,7 +56,7 @@ func versioningFaults() []*Fault {
 
 		newFault(latest+"oldest", "the counter-offer for an unknown version is the oldest supported one",
 			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20241105) })).inRevisions(revisionsWithHints()...), // a run in 2024-11-05 alone does not know a later revision
-		newFault(latest+"last-but-one", "the counter-offer for an unknown version is the last but one",
+		newFault(latest+"last-but-one", "the counter-offer for an unknown version is the second newest one",
 			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20250618) })).inRevisions(spec.V20251125),
 		newFault(latest+"without-handshake", "the counter-offer for an unknown version has no handshake",
 			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20260728) })),
@@ -108,9 +108,9 @@ func newestAfterTheFirst() *refserver.Seams {
 	})
 }
 
-// askingFaults returns the faults in which the server's own requests violate the
+// serverRequestFaults returns the faults in which the server's own requests violate the
 // negotiated revision.
-func askingFaults() []*Fault {
+func serverRequestFaults() []*Fault {
 	form := map[string]any{"message": "Who are you?", "requestedSchema": map[string]any{
 		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
 	}}

@@ -18,7 +18,7 @@ func perRequestFaults() []*Fault {
 		return editStatelessErrors(spec.CodeUnsupported, isUnpublished, e)
 	}
 	return []*Fault{
-		newStatefulFault(turns+"first-only", "only the version of the first request is looked at", func() *refserver.Seams {
+		newStatefulFault(turns+"first-only", "only the version of the first request is checked", func() *refserver.Seams {
 			var served atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isStatelessCall(c) && isUnpublished(c) && served.Load() {
@@ -31,7 +31,7 @@ func perRequestFaults() []*Fault {
 				return result, err
 			})
 		}),
-		newStatefulFault(turns+"sticky", "a request of an unknown version spoils the next of a known one", func() *refserver.Seams {
+		newStatefulFault(turns+"sticky", "after a request of an unknown version, the next request of a known version fails", func() *refserver.Seams {
 			var spoiled atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				switch {
@@ -69,7 +69,7 @@ func perRequestFaults() []*Fault {
 // eraFaults returns the faults in how a server treats the two eras, and extensions.
 func eraFaults() []*Fault {
 	const names, refused, dual = "versioning.modern-only-initialize-error/", "versioning.modern-only-initialize-refused/", "versioning.dual-era-initialize/"
-	plain := both(ofMethods(spec.MethodInitialize), lacks(spec.MetaVersion))
+	plain := both(ofMethods(spec.MethodInitialize), lacksMeta(spec.MetaVersion))
 	inSession := func(c *refserver.Call) bool { return !isStatelessCall(c) && c.Revision != "" }
 	return []*Fault{
 		newFault(names+"unnamed", "the error to initialize does not name the supported versions", WrapHandler(spec.MethodInitialize, func(_ *refserver.Call, _ Handler) (any, *refserver.Error) {
@@ -94,7 +94,7 @@ func eraFaults() []*Fault {
 		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", statelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omit("resultType", "ttlMs", "cacheScope"))),
 		newFault("versioning.extension-id-format/no-prefix", "an extension has an identifier without a prefix", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"tasks": map[string]any{}})))),
 		newFault("versioning.extension-id-format/bad-label", "an extension has an identifier that begins with a digit", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"1example.com/tasks": map[string]any{}})))),
-		newFault("versioning.extension-fallback/task", "tools return a type of result of an extension that the client did not declare", combine(
+		newFault("versioning.extension-fallback/task", "tools return a resultType of an extension that the client did not declare", combine(
 			EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}))),
 			statelessResult(ofMethods(spec.MethodToolsCall), func(r map[string]any) { r["resultType"] = "task" }))),
 	}
@@ -138,7 +138,7 @@ func inErrorData(e edit) func(err *refserver.Error) {
 
 // legalVersions returns the legal variations in how versions are treated.
 func legalVersions() []*Fault {
-	return variationsIn(stateless(),
+	return variationsIn(statelessRevisions(),
 		newVariation("version-error-in-other-words", "error -32022 has another message, and more data", editStatelessErrors(spec.CodeUnsupported, always, func(e *refserver.Error) {
 			inErrorData(setValue("hint", "update"))(e)
 			e.Message = "Version?"

@@ -11,15 +11,15 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// done is a tool result with one text block.
-const done = `{"content":[{"type":"text","text":"Done."}]}`
+// doneResult is a tool result with one text block.
+const doneResult = `{"content":[{"type":"text","text":"Done."}]}`
 
-// official returns the results of tools that the official conformance suite calls by
+// officialResults returns the results of tools that the official conformance suite calls by
 // name, with some changed. A server with three of these tools is assumed to be made for
 // that suite, so that their behaviour is known.
-func official(change map[string]string) map[string]string {
+func officialResults(change map[string]string) map[string]string {
 	out := map[string]string{
-		"test_simple_text":    done,
+		"test_simple_text":    doneResult,
 		"test_image_content":  `{"content":[{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}]}`,
 		"test_error_handling": `{"isError":true,"content":[{"type":"text","text":"This tool fails, as it should."}]}`,
 	}
@@ -29,9 +29,9 @@ func official(change map[string]string) map[string]string {
 	return out
 }
 
-// knownFaults returns the faults of tools whose names belong to the official conformance
+// officialToolFaults returns the faults of tools whose names belong to the official conformance
 // suite but that behave differently.
-func knownFaults() []*Fault {
+func officialToolFaults() []*Fault {
 	var out []*Fault
 	for _, f := range []struct{ name, title, tool string }{
 		{"succeeds", "the tool that should fail succeeds", "test_error_handling"},
@@ -42,10 +42,10 @@ func knownFaults() []*Fault {
 		{"no-logs", "the tool that should log sends no log message", "test_tool_with_logging"},
 		{"not-asked", "the tool that should send sampling/createMessage sends none", "test_sampling"},
 	} {
-		out = append(out, newFault("tools.call.known-effect/"+f.name, f.title, addFixedTools(official(map[string]string{f.tool: done}))))
+		out = append(out, newFault("tools.call.known-effect/"+f.name, f.title, addFixedTools(officialResults(map[string]string{f.tool: doneResult}))))
 	}
 	return append(out, newStatefulFault("tools.call.known-effect/stuck", "the tool that sends sampling/createMessage waits for ever", func() *refserver.Seams {
-		return combine(addFixedTools(official(nil)), renameListedTool("ask-sampling", "test_sampling"), onClientResponse(spec.MethodSampling, func(*wire.Message) bool { return true }, dropFrame)())
+		return combine(addFixedTools(officialResults(nil)), renameListedTool("ask-sampling", "test_sampling"), onClientResponse(spec.MethodSampling, func(*wire.Message) bool { return true }, dropFrame)())
 	}))
 }
 

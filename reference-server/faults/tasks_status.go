@@ -19,22 +19,22 @@ func namesTask(o *refserver.Out) bool { return wire.At(o.Frames[0], "/params/_me
 // taskProgress matches progress notifications of tasks.
 func taskProgress(o *refserver.Out) bool { return o.Method == spec.MethodProgress && namesTask(o) }
 
-// taskCourseFaults returns the faults in the status, the results and the messages of
+// taskStatusFaults returns the faults in the status, the results and the messages of
 // tasks.
-func taskCourseFaults() []*Fault {
+func taskStatusFaults() []*Fault {
 	noMeta := func(m Members) {
 		_, p := wire.Members(m["params"])
 		delete(p, "_meta")
 		m["params"] = wire.JSON(p)
 	}
 	return []*Fault{
-		newStatefulFault("tasks.transitions/works-again", "a completed task changes to working", onSecondLook(func(r map[string]any) { r["status"] = "working" })),
+		newStatefulFault("tasks.transitions/works-again", "a completed task changes to working", editRepeatedGet(func(r map[string]any) { r["status"] = "working" })),
 		newFault("tasks.transitions/other-word", "a task has the status running", EditResult(spec.MethodTasksGet, func(r map[string]any) {
 			if r["status"] == "working" {
 				r["status"] = "running"
 			}
 		})),
-		newStatefulFault("tasks.terminal-is-final/changes", "a completed task changes to failed", onSecondLook(func(r map[string]any) {
+		newStatefulFault("tasks.terminal-is-final/changes", "a completed task changes to failed", editRepeatedGet(func(r map[string]any) {
 			if r["status"] == "completed" {
 				r["status"], r["statusMessage"] = "failed", "It has failed after all."
 			}
@@ -68,9 +68,9 @@ func taskCourseFaults() []*Fault {
 			r["structuredContent"] = map[string]any{"content": r["content"]}
 		})),
 		newStatefulFault("tasks.result-repeatable/once", "tasks/result works only once", func() *refserver.Seams {
-			n := newMemory()
+			n := newTextStore()
 			return WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				if n.count(id(c)) > 1 {
+				if n.count(taskID(c)) > 1 {
 					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid params: the result was fetched already"}
 				}
 				return next(c)
@@ -83,26 +83,26 @@ func taskCourseFaults() []*Fault {
 			return next(c)
 		})),
 		newFault("tasks.failed-status/completed", "failed tasks have the status completed", withoutStatusNotifications(combine(
-			EditResult(spec.MethodTasksGet, neverFails), EditResult(spec.MethodTasksList, func(r map[string]any) {
+			EditResult(spec.MethodTasksGet, setCompletedIfFailed), EditResult(spec.MethodTasksList, func(r map[string]any) {
 				for _, t := range objectsIn(r, "tasks") {
-					neverFails(t)
+					setCompletedIfFailed(t)
 				}
 			})))),
 		newFault("tasks.cancel-terminal-error/accepted", "tasks/cancel of a completed task succeeds", WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if result, err := next(c); err == nil {
 				return result, nil
 			}
-			return get(c, next)
+			return getTask(c, next)
 		})),
-		newFault("tasks.cancel-terminal-error/code", "tasks/cancel of a completed task gets another error code", setErrorCode(errorsWithID(spec.CodeInvalidParams).of(spec.MethodTasksCancel), "-32600")),
-		newFault("tasks.cancel-status-before-response/working", "tasks/cancel returns the status working", WrapHandler(spec.MethodTasksCancel, get)),
+		newFault("tasks.cancel-terminal-error/code", "tasks/cancel of a completed task gets another error code", setErrorCode(errorsWithID(spec.CodeInvalidParams).toMethod(spec.MethodTasksCancel), "-32600")),
+		newFault("tasks.cancel-status-before-response/working", "tasks/cancel returns the status working", WrapHandler(spec.MethodTasksCancel, getTask)),
 		newFault("tasks.cancel-status-before-response/claims", "tasks/cancel does not cancel the task", WrapHandler(spec.MethodTasksCancel, pretendCancel)),
 		newStatefulFault("tasks.cancelled-stays/completed", "a cancelled task changes to completed", completeCancelled),
 		newStatefulFault("tasks.cancel-stops-execution/goes-on", "a cancelled task continues to log", func() *refserver.Seams {
 			return WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				if err == nil {
-					log := map[string]any{"level": "info", "data": "Still at work.", "_meta": related(id(c))}
+					log := map[string]any{"level": "info", "data": "Still at work.", "_meta": relatedTaskMeta(taskID(c))}
 					c.Session.Go(func(ctx context.Context) {
 						if sleep(ctx, 150*time.Millisecond) {
 							c.Session.Notify(spec.MethodMessage, log)
@@ -115,31 +115,31 @@ func taskCourseFaults() []*Fault {
 	}
 }
 
-func neverFails(t map[string]any) {
+func setCompletedIfFailed(t map[string]any) {
 	if t["status"] == "failed" {
 		t["status"] = "completed"
 	}
 }
 
-func related(id string) map[string]any {
+func relatedTaskMeta(id string) map[string]any {
 	return map[string]any{relatedTask: map[string]any{"taskId": id}}
 }
 
-// id returns the taskId of a request.
-func id(c *refserver.Call) string {
+// taskID returns the taskId of a request.
+func taskID(c *refserver.Call) string {
 	text, _ := wire.Text(wire.At(c.Params, "/taskId"))
 	return text
 }
 
-// get handles a request that names a task as if it were tasks/get.
-func get(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// getTask handles a request that names a task as if it were tasks/get.
+func getTask(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	ask := *c
 	ask.Method = spec.MethodTasksGet
 	return next(&ask)
 }
 
 func statusOf(c *refserver.Call, next Handler) string {
-	result, err := get(c, next)
+	result, err := getTask(c, next)
 	if err != nil {
 		return ""
 	}
@@ -149,7 +149,7 @@ func statusOf(c *refserver.Call, next Handler) string {
 
 // pretendCancel handles tasks/cancel without cancelling the task.
 func pretendCancel(c *refserver.Call, next Handler) (any, *refserver.Error) {
-	result, err := get(c, next)
+	result, err := getTask(c, next)
 	if err != nil {
 		return nil, err
 	}
@@ -158,41 +158,43 @@ func pretendCancel(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	return r, nil
 }
 
-// memory holds counters and strings by name, for one server.
-type memory struct {
+// textStore holds counters and strings by name, for one server.
+type textStore struct {
 	mu    sync.Mutex
 	times map[string]int
 	texts map[string]string
 }
 
-func newMemory() *memory { return &memory{times: map[string]int{}, texts: map[string]string{}} }
+func newTextStore() *textStore {
+	return &textStore{times: map[string]int{}, texts: map[string]string{}}
+}
 
-func (m *memory) count(name string) int {
+func (m *textStore) count(name string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.times[name]++
 	return m.times[name]
 }
 
-func (m *memory) keep(name, text string) {
+func (m *textStore) set(name, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.texts[name] = text
 }
 
-func (m *memory) text(name string) string {
+func (m *textStore) get(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.texts[name]
 }
 
-// onSecondLook edits the results of tasks/get for an ended task, except the first one
+// editRepeatedGet edits the results of tasks/get for an ended task, except the first one
 // that shows its end.
-func onSecondLook(edit func(r map[string]any)) func() *refserver.Seams {
+func editRepeatedGet(edit func(r map[string]any)) func() *refserver.Seams {
 	return func() *refserver.Seams {
-		n := newMemory()
+		n := newTextStore()
 		return withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
-			if isOver(r) && n.count(r["taskId"].(string)) > 1 {
+			if isEnded(r) && n.count(r["taskId"].(string)) > 1 {
 				edit(r)
 			}
 		}))
@@ -205,33 +207,33 @@ func withoutStatusNotifications(s *refserver.Seams) *refserver.Seams {
 	return combine(s, dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus }))
 }
 
-func isOver(r map[string]any) bool { return r["status"] == "completed" || r["status"] == "failed" }
+func isEnded(r map[string]any) bool { return r["status"] == "completed" || r["status"] == "failed" }
 
 func stayInInputRequired() *refserver.Seams {
-	n := newMemory()
+	n := newTextStore()
 	return withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
 		id := r["taskId"].(string)
 		if r["status"] == "input_required" {
-			n.keep(id, "asked")
-		} else if n.text(id) != "" {
+			n.set(id, "asked")
+		} else if n.get(id) != "" {
 			r["status"] = "input_required"
 		}
 	}))
 }
 
 func removeAfterResult() *refserver.Seams {
-	n := newMemory()
+	n := newTextStore()
 	return combine(WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		defer n.keep(id(c), "fetched")
+		defer n.set(taskID(c), "fetched")
 		return next(c)
-	}), refuseCalls(spec.MethodTasksGet, func(c *refserver.Call) bool { return n.text(id(c)) != "" }, spec.CodeInvalidParams, "Invalid params: there is no such task"))
+	}), refuseCalls(spec.MethodTasksGet, func(c *refserver.Call) bool { return n.get(taskID(c)) != "" }, spec.CodeInvalidParams, "Invalid params: there is no such task"))
 }
 
 // completeLate delays the response that creates a task for twice the duration of the
 // work, and then always shows the task as completed.
 func completeLate() *refserver.Seams {
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if tool(c) == "slow" && wantsTask(c) {
+		if toolName(c) == "slow" && isTaskCall(c) {
 			milliseconds, _ := wire.Integer(wire.At(c.Params, "/arguments/durationMs"))
 			steps, _ := wire.Integer(wire.At(c.Params, "/arguments/steps"))
 			for range 2 * steps { // in steps, because a busy machine delays the steps of the work as well
@@ -248,15 +250,15 @@ func completeLate() *refserver.Seams {
 
 // completeCancelled lets cancelled tasks continue and shows their final status.
 func completeCancelled() *refserver.Seams {
-	n := newMemory()
+	n := newTextStore()
 	return combine(WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if n.count(id(c)) > 1 || statusOf(c, next) != "working" {
+		if n.count(taskID(c)) > 1 || statusOf(c, next) != "working" {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid params: the task is over"}
 		}
-		n.keep(id(c), "cancelled")
+		n.set(taskID(c), "cancelled")
 		return pretendCancel(c, next)
 	}), withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
-		if r["status"] == "working" && n.text(r["taskId"].(string)) != "" {
+		if r["status"] == "working" && n.get(r["taskId"].(string)) != "" {
 			r["status"] = "cancelled"
 		}
 	})))
@@ -265,25 +267,25 @@ func completeCancelled() *refserver.Seams {
 // cancelTaskByNotification shows a task as cancelled after a cancellation of the
 // request that created it.
 func cancelTaskByNotification() *refserver.Seams {
-	n := newMemory()
+	n := newTextStore()
 	return combine(
 		WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err == nil {
 				if t, ok := decodeObject(result)["task"].(map[string]any); ok {
-					n.keep(c.ID.Key(), t["taskId"].(string))
+					n.set(c.ID.Key(), t["taskId"].(string))
 				}
 			}
 			return result, err
 		}),
 		afterNotification(hasMethod(spec.MethodCancelled), func(note *refserver.Notification) {
 			request := cancelledIn(note)
-			if id := n.text(request.Key()); id != "" {
-				n.keep(id, "cancelled")
+			if id := n.get(request.Key()); id != "" {
+				n.set(id, "cancelled")
 			}
 		}),
 		EditResult(spec.MethodTasksGet, func(r map[string]any) {
-			if n.text(r["taskId"].(string)) != "" {
+			if n.get(r["taskId"].(string)) != "" {
 				r["status"] = "cancelled"
 			}
 		}),
@@ -292,21 +294,21 @@ func cancelTaskByNotification() *refserver.Seams {
 
 // progressAfterEnd sends progress for an ended task on each tasks/get.
 func progressAfterEnd() *refserver.Seams {
-	n := newMemory()
+	n := newTextStore()
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		token := wire.At(c.Params, "/_meta/progressToken")
 		if err == nil && token != nil {
 			if t, ok := decodeObject(result)["task"].(map[string]any); ok {
-				n.keep(t["taskId"].(string), string(token))
+				n.set(t["taskId"].(string), string(token))
 			}
 		}
 		return result, err
 	}), WrapHandler(spec.MethodTasksGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
-		if token := n.text(id(c)); err == nil && token != "" && isOver(decodeObject(result)) {
+		if token := n.get(taskID(c)); err == nil && token != "" && isEnded(decodeObject(result)) {
 			c.Session.Notify(spec.MethodProgress, map[string]any{
-				"progressToken": jsontext.Value(token), "progress": 1000 + n.count(id(c)), "_meta": related(id(c)),
+				"progressToken": jsontext.Value(token), "progress": 1000 + n.count(taskID(c)), "_meta": relatedTaskMeta(taskID(c)),
 			})
 		}
 		return result, err

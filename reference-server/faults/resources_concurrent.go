@@ -9,8 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalCrowds returns the legal variations in handling concurrent requests.
-func legalCrowds() []*Fault {
+// legalConcurrentReads returns the legal variations in handling concurrent requests.
+func legalConcurrentReads() []*Fault {
 	return []*Fault{
 		newStatefulVariation("reads-differ", "a resource counts its reads", countReads),
 		newStatefulVariation("one-by-one", "lists and resources are served one at a time, each in a few milliseconds", func() *refserver.Seams {
@@ -33,7 +33,7 @@ func legalCrowds() []*Fault {
 
 // exceedsRate returns a function that reports whether it was called more than most
 // times within a second.
-func exceedsRate(most int) func() bool {
+func exceedsRate(limit int) func() bool {
 	var mu sync.Mutex
 	var times []time.Time
 	return func() bool {
@@ -41,7 +41,7 @@ func exceedsRate(most int) func() bool {
 		defer mu.Unlock()
 		now := time.Now()
 		times = append(times, now)
-		if len(times) <= most {
+		if len(times) <= limit {
 			return false
 		}
 		oldest := times[0]

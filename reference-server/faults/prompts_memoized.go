@@ -32,9 +32,9 @@ func memoize(method string, key func(c *refserver.Call) string) *refserver.Seams
 // markMemoized marks a result in its _meta as memoized.
 func markMemoized(r map[string]any) { r["_meta"] = map[string]any{"com.example/kept": true} }
 
-// rememberedPromptFaults returns the faults that memoize results without regard to the
+// memoizedPromptFaults returns the faults that memoize results without regard to the
 // arguments.
-func rememberedPromptFaults() []*Fault {
+func memoizedPromptFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("prompts.get.own-arguments/remembered", "prompts/get returns the first result whatever the arguments", func() *refserver.Seams {
 			return memoize(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(wire.At(c.Params, "/name")) })
@@ -42,9 +42,9 @@ func rememberedPromptFaults() []*Fault {
 	}
 }
 
-// legalRememberedPrompts returns the legal variations that memoize results by all
+// legalMemoizedPrompts returns the legal variations that memoize results by all
 // params.
-func legalRememberedPrompts() []*Fault {
+func legalMemoizedPrompts() []*Fault {
 	return []*Fault{
 		newStatefulVariation("prompts-remembered", "prompts/get returns the same result for the same arguments", func() *refserver.Seams {
 			return combine(EditResult(spec.MethodPromptsGet, markMemoized),
