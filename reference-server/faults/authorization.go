@@ -15,11 +15,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Token is the token that servers with a fault of this area accept. It has the form of a JWT, with
-// nothing in it.
+// Token is the token that servers with a fault of this area accept. It has the form of a JWT
+// with empty claims.
 const Token = "eyJhbGciOiJSUzI1NiJ9.e30.bWNwLWNvbmZvcm0tcmVmZXJlbmNlLXRva2Vu" //nolint:gosec // of the reference server
 
-// Scopes are those that a token needs on any server with a fault of this area.
+// Scopes are all scopes that a server with a fault of this area may demand.
 const Scopes = "mcp " + secondScope
 
 const secondScope = "mcp:more"
@@ -66,7 +66,7 @@ func editServerMetadata(change func(members map[string]any)) *refserver.Seams {
 	}}}
 }
 
-// withIssuedTokens lets a variation trust the authorization server of the run.
+// withIssuedTokens makes the server trust the authorization server of the run.
 func withIssuedTokens(f *Fault) *Fault {
 	f.Issued = true
 	return f
@@ -278,7 +278,7 @@ func protectedSessionFaults() []*Fault {
 	}
 }
 
-// issuedTokenFaults returns mistakes in the verification of tokens that an authorization server issued.
+// issuedTokenFaults returns the faults in the verification of issued tokens.
 func issuedTokenFaults() []*Fault {
 	without := func(id, title string, leave func(v *refserver.Verification)) *Fault {
 		return withIssuedTokens(newFault("authorization."+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}}))
@@ -318,10 +318,10 @@ func issuedTokenFaults() []*Fault {
 	}
 }
 
-// demandSecondScope demands a second scope for some requests, of tokens that have the first. challenged are
-// the scopes of the challenge to a request without a token.
+// demandSecondScope refuses some requests whose token has only the first scope. challenged
+// are the scopes in the challenge to a request without a token.
 func demandSecondScope(challenged string, when func(r *http.Request) bool) *refserver.Seams {
-	const lacks = "Lacks-Scope" // passes to Refuse why Accept did not serve the request
+	const lacks = "Lacks-Scope" // tells Refuse why Accept did not accept the request
 	has := func(r *http.Request, scope string) bool {
 		_, rest, _ := strings.Cut(bearerToken(r), ".")
 		payload, _, _ := strings.Cut(rest, ".")
@@ -352,7 +352,7 @@ func demandSecondScope(challenged string, when func(r *http.Request) bool) *refs
 	}}
 }
 
-// upstreamFaults pass on the client's token.
+// upstreamFaults returns the faults that pass on the client's token.
 func upstreamFaults() []*Fault {
 	fault := func(id, title string, change func(r *http.Request, token string)) *Fault {
 		f := newFault("authorization.token.no-passthrough/"+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Upstream: change}})

@@ -6,8 +6,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// codeFaults returns the faults in what 2026-07-28 says of error codes, of params and of
-// trace context.
+// codeFaults returns the faults in error codes, params and trace context of 2026-07-28.
 func codeFaults() []*Fault {
 	const params, reserved, meaning, retired, trace = "base.invalid-params-2026-07-28/", "base.error-code-reserved-range/", "base.error-code-defined-meaning/", "base.error-code-retired/", "base.meta-trace-context/"
 	complete := not(both(lacksMeta(spec.MetaVersion), lacksMeta(spec.MetaClientCapabilities)))

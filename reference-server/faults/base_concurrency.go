@@ -45,8 +45,8 @@ func concurrencyFaults() []*Fault {
 	}
 }
 
-// editAfterConsecutive applies f to the responses to a method after the first most consecutive
-// ones. A response to another method resets the count.
+// editAfterConsecutive applies f to the responses to a method, except to the first limit
+// consecutive ones. A response to another method resets the count.
 func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *refserver.Seams {
 	var mu sync.Mutex
 	consecutive := 0
@@ -63,8 +63,8 @@ func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *ref
 	})
 }
 
-// dropOvertaken keeps the running requests of a method by what kept returns for their ids. A later
-// request replaces an earlier one for which kept returns the same.
+// dropOvertaken sends no response to a request if, while it runs, another request of the
+// method arrives whose id has the same key.
 func dropOvertaken(method string, keyOf func(wire.ID) string) *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]wire.ID{}

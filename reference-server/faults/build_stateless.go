@@ -88,12 +88,12 @@ func editStatelessErrors(code spec.Code, when func(c *refserver.Call) bool, edit
 	})
 }
 
-// setStatus sets the HTTP status of an error.
+// setStatus returns a function that sets the HTTP status of an error.
 func setStatus(status int) func(e *refserver.Error) {
 	return func(e *refserver.Error) { e.Status = status }
 }
 
-// setCode sets the code of an error, and keeps its HTTP status.
+// setCode returns a function that sets the code of an error, with the HTTP status 400.
 func setCode(code spec.Code) func(e *refserver.Error) {
 	return func(e *refserver.Error) { e.Code, e.Status = code, 400 }
 }

@@ -72,7 +72,7 @@ func legalCaching() []*Fault {
 	)
 }
 
-// hinted are the methods whose complete results have caching hints.
+// hinted contains the methods whose complete results have caching hints.
 var hinted = []string{
 	spec.MethodDiscover, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
 	spec.MethodResourcesRead,

@@ -15,7 +15,7 @@ func neverReleaseLock() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool { return c.Context().Err() == nil })
 }
 
-// clearUp is how long the server stays busy with a cancelled call.
+// clearUp is how long the server stays busy after a cancelled call.
 const clearUp = 100 * time.Millisecond
 
 // delayAfterCancelled runs one call of the tool slow at a time. After a cancelled call
@@ -29,8 +29,8 @@ func delayAfterCancelled() *refserver.Seams {
 	})
 }
 
-// serializeSlow runs one call of the tool slow at a time. When a call has ended,
-// leaves reports whether the next may start.
+// serializeSlow runs one call of the tool slow at a time. When a call has ended, leaves
+// reports whether the next call may start.
 func serializeSlow(leaves func(c *refserver.Call) bool) *refserver.Seams {
 	turn := make(chan struct{}, 1)
 	return wrapSlow(func(c *refserver.Call, next Handler) (any, *refserver.Error) {

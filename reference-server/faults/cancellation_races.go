@@ -27,7 +27,7 @@ const longDelay = 40 * time.Millisecond
 func cancelRaceFaults() []*Fault {
 	const race, unknown, idType = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.id-type-matters/"
 	return []*Fault{
-		// Other requests lose their responses.
+		// Faults in which other requests get no response.
 		newStatefulFault(race+"swallows-neighbour", "when a request is cancelled, another one in flight gets no response either", func() *refserver.Seams {
 			return dropOtherResponse(newCallTracker())
 		}).inRevisions(spec.V20241105),
@@ -61,7 +61,7 @@ func cancelRaceFaults() []*Fault {
 			}))
 		}).inRevisions(spec.V20241105),
 
-		// The process ends, or the server hangs.
+		// Faults that end the process or make the server hang.
 		newStatefulFault(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() *refserver.Seams {
 			var mu sync.Mutex
 			seen := map[callKey]bool{}

@@ -1,15 +1,15 @@
 package faults
 
-// A Contradiction is a place where a handshake revision contradicts itself, with the
-// legal variations that follow one of the contradictory statements.
+// A Contradiction is a contradiction within a handshake revision, with the legal variations
+// that follow one of the contradictory statements.
 type Contradiction struct {
 	What       string   // one sentence
 	Variations []string // the names of the variations, without "legal/"
 	Why        string   // why there is no variation, if there is none
 }
 
-// Contradictions returns the places where the handshake revisions contradict themselves.
-// A check may report a note for them, but no deviation.
+// Contradictions returns the contradictions within the handshake revisions. For these, a
+// check may report a note, but nothing more severe.
 func Contradictions() []Contradiction {
 	is := func(what string, variations ...string) Contradiction {
 		return Contradiction{What: what, Variations: variations}

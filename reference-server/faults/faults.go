@@ -7,8 +7,8 @@
 // The part of the id before the slash is the requirement that the fault breaks. The
 // title says what the server does. Functions in build.go make most of the seams.
 //
-// The functions that the rows call most are marked noinline: else each row would get a
-// copy of their code and of the closures in it.
+// The functions that most rows call are marked noinline. Otherwise each row would contain a
+// copy of their code.
 package faults
 
 import (
@@ -50,7 +50,7 @@ type Fault struct {
 	// Issued makes the HTTP server a protected resource that trusts the authorization
 	// server of the run.
 	Issued bool
-	// Upstream makes the server call a service, which the run stands in for.
+	// Upstream makes the server call a service, which the run imitates.
 	Upstream bool
 	// Unreachable means that no conversation can be opened, so that a run must
 	// report an error instead of findings.

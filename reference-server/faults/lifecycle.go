@@ -12,8 +12,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// refuseEarlyLists refuses list requests before notifications/initialized, and calls
-// refuses for each of them. Later it refuses list requests for which still returns true.
+// refuseEarlyLists refuses list requests before notifications/initialized, and calls refuses
+// for each of them. After it, it refuses those list requests for which refusesLater returns
+// true.
 func refuseEarlyLists(refuses func(c *refserver.Call), refusesLater func(c *refserver.Call) bool) *refserver.Seams {
 	var begun sync.Map
 	return &refserver.Seams{

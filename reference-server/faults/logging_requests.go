@@ -134,8 +134,8 @@ func (t *levelTracker) isResponse(o *refserver.Out) bool {
 	return wants && Results()(o)
 }
 
-// logOnOtherCall sends a log message on another call in progress that matches whenever
-// the tool log is called with a level.
+// logOnOtherCall sends a log message for another matching call in progress whenever the tool
+// log is called with a level.
 func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var others []*refserver.Call
@@ -158,7 +158,8 @@ func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	}))
 }
 
-// useLastLevel replaces the log level of the last call that had one by what keep returns.
+// useLastLevel gives requests without a log level the last level that a request had, as
+// changed by keep.
 func useLastLevel(keep func(level string) string) *refserver.Seams {
 	var kept atomic.Value
 	kept.Store("")

@@ -30,7 +30,7 @@ func legalSecrets() []*Fault {
 	}
 }
 
-// logHeaders adds a log message to the response's stream. tell returns the data of the
+// logHeaders adds a log message to the response's stream. data returns the data of the
 // message, given the request's headers.
 func logHeaders(data func(h http.Header) any) func(v *exchange) {
 	return func(v *exchange) {

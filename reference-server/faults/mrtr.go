@@ -132,7 +132,7 @@ func editInputRequired(e edit) *refserver.Seams {
 	return combine(all...)
 }
 
-// isRetry reports whether a request brings input or a state.
+// isRetry reports whether a request has inputResponses or a requestState.
 func isRetry(c *refserver.Call) bool {
 	return wire.At(c.Params, "/inputResponses") != nil || wire.At(c.Params, "/requestState") != nil
 }
@@ -141,7 +141,7 @@ func refuseRetries(when func(c *refserver.Call) bool, code spec.Code) *refserver
 	return refuseCalls("", func(c *refserver.Call) bool { return isRetry(c) && when(c) }, code, "This can't be retried")
 }
 
-// completeRetries completes the retries of tools/call whose responses match.
+// completeRetries returns a complete result for the retries of tools/call whose responses match.
 func completeRetries(when func(responses jsontext.Value) bool) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -152,7 +152,7 @@ func completeRetries(when func(responses jsontext.Value) bool) *refserver.Seams 
 	})
 }
 
-// wrapState changes each requestState that the server sends, and changes it back.
+// wrapState changes each requestState that the server sends, and restores it in the retry.
 func wrapState(send, receive func(state string) string) *refserver.Seams {
 	return combine(
 		WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -200,8 +200,8 @@ func greetByState(greeting any) *refserver.Seams {
 	)
 }
 
-// takeAnyState uses the last state of the same tool for whatever the client sends, or only for states
-// that the server gave out.
+// takeAnyState replaces any requestState by the last one for the same tool; with onlyGiven
+// only a requestState that the server issued.
 func takeAnyState(onlyGiven bool) *refserver.Seams {
 	var last, given sync.Map // states by tool, and all of them
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -224,7 +224,7 @@ func takeAnyState(onlyGiven bool) *refserver.Seams {
 	})
 }
 
-// countOpenRounds serves nothing that requires input after five requests without a retry.
+// countOpenRounds sends no more results that require input after five that got no retry.
 func countOpenRounds() *refserver.Seams {
 	var open atomic.Int64
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -243,8 +243,8 @@ func countOpenRounds() *refserver.Seams {
 	})
 }
 
-// bindToSession refuses states that another session has given out: over stdio, those of
-// another process.
+// bindToSession refuses states that another session issued: over stdio, those of another
+// process.
 func bindToSession() *refserver.Seams {
 	var sessions sync.Map // by state
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -263,7 +263,7 @@ func bindToSession() *refserver.Seams {
 	})
 }
 
-// renameInputs changes the keys of inputRequests, and changes them back.
+// renameInputs changes the keys of inputRequests, and restores them in the retry.
 func renameInputs(rename func(key string) string) *refserver.Seams {
 	return combine(
 		WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -294,8 +294,8 @@ func renameInputs(rename func(key string) string) *refserver.Seams {
 	)
 }
 
-// askOnceMore answers each first retry that would be completed with a state alone. The
-// retry with that is completed.
+// askOnceMore returns another requestState, without requests, in place of the complete result
+// of a retry. The retry with that state gets the result.
 func askOnceMore() *refserver.Seams {
 	var held sync.Map // results, by state
 	var n atomic.Int64

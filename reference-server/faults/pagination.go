@@ -38,7 +38,7 @@ func refuseCursor(code spec.Code) CallHandler {
 	return refuseWith(code, "That cursor is none of ours.")
 }
 
-// CallHandler handles a request that matches a fault's condition.
+// A CallHandler handles a request that matches a fault's condition.
 type CallHandler = func(c *refserver.Call, next Handler) (any, *refserver.Error)
 
 func refuseWith(code spec.Code, message string) CallHandler {
@@ -168,7 +168,7 @@ func appendEmptyPages() *refserver.Seams {
 	})
 }
 
-// countCursorUses makes each cursor unique, and calls again for a request whose cursor
+// countCursorUses makes each cursor unique, and lets again handle the requests whose cursor
 // was used before.
 func countCursorUses(again CallHandler) *refserver.Seams {
 	var mu sync.Mutex

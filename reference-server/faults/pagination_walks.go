@@ -177,8 +177,8 @@ func refuseEarlierCursors() *refserver.Seams {
 	}))
 }
 
-// refuseStaleCursors refuses cursors from before a list change. With spoil, every
-// later request for the first page of that list fails, too.
+// refuseStaleCursors refuses cursors from before a list change. With breaksList, every later request for
+// the first page of that list fails, too.
 func refuseStaleCursors(breaksList bool) *refserver.Seams {
 	var mu sync.Mutex
 	changes, handed, spoiled := 0, map[string]int{}, map[string]bool{}

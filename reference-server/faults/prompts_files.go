@@ -10,8 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// fileFaults returns the faults that return the content of files without
-// authorization.
+// fileFaults returns the faults that put the content of a file in place of an argument.
 func fileFaults() []*Fault {
 	return []*Fault{
 		newFault("prompts.security.validate-inputs-and-outputs/path", "prompts/get replaces an argument that is a path with the file", replaceByFiles("")),

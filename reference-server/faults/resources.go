@@ -153,7 +153,7 @@ func staleSizes() *refserver.Seams {
 	}))
 }
 
-// passwd is what a system file contains that no server should serve.
+// passwd is the content of a system file that no server should serve.
 const passwd = "root:x:0:0:root:/root:/bin/sh\n"
 
 // servePasswd returns the system file as the content of any URI.
@@ -164,7 +164,7 @@ func servePasswd(uri string) (any, *refserver.Error) {
 	}), nil
 }
 
-// leavesFolder matches URIs of that system file with the given step to a parent folder.
+// leavesFolder matches the URIs of passwd that contain the given step to a parent folder.
 func leavesFolder(step string) func(string) bool {
 	return func(uri string) bool {
 		return strings.Contains(uri, step) && strings.HasSuffix(uri, "passwd")

@@ -100,15 +100,15 @@ type subscriptions struct {
 	on, ended, twice map[string]bool
 }
 
-// refused is the value that trackSubscriptions passes to happens when the server sends an
+// refused is the value that trackSubscriptions passes to onChange when the server sends an
 // error response to any request.
 const refused = "error"
 
-// trackSubscriptions records the subscriptions of each session. It calls happens,
-// which may be nil, with the method of each message that may change a subscription, or
-// with refused for an error response. It calls told for each update. Both receive the
-// URI, or "" if the message has none.
-func trackSubscriptions(happens func(l *subscriptions, what, uri string), told func(l *subscriptions, o *refserver.Out, uri string)) *refserver.Seams {
+// trackSubscriptions records the subscriptions of each session. It calls onChange, which may
+// be nil, with the method of each message that may change a subscription, or with refused
+// for an error response. It calls onUpdate for each update. Both get the URI of the message,
+// or "" if it has none.
+func trackSubscriptions(onChange func(l *subscriptions, what, uri string), onUpdate func(l *subscriptions, o *refserver.Out, uri string)) *refserver.Seams {
 	var mu sync.Mutex
 	all := map[*refserver.Session]*subscriptions{}
 	with := func(s *refserver.Session, do func(l *subscriptions)) {
@@ -128,8 +128,8 @@ func trackSubscriptions(happens func(l *subscriptions, what, uri string), told f
 			if what == spec.MethodResourcesSubscribe || what == spec.MethodResourcesUnsubscribe {
 				l.on[uri] = what == spec.MethodResourcesSubscribe
 			}
-			if happens != nil {
-				happens(l, what, uri)
+			if onChange != nil {
+				onChange(l, what, uri)
 			}
 		})
 	}
@@ -146,6 +146,6 @@ func trackSubscriptions(happens func(l *subscriptions, what, uri string), told f
 		afterNotification(hasMethod(spec.MethodCancelled), func(n *refserver.Notification) { happen(n.Session, spec.MethodCancelled, "") }),
 		EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) {
 			uri, _ := wire.Text(wire.At(wire.Parse(o.Frames[0]).Messages[0].Params(), "/uri"))
-			with(o.Session, func(l *subscriptions) { told(l, o, uri) })
+			with(o.Session, func(l *subscriptions) { onUpdate(l, o, uri) })
 		}))
 }

@@ -11,7 +11,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// withTwoUsers makes the server one that several users can use.
+// withTwoUsers makes the server accept the tokens of several users.
 func withTwoUsers(f *Fault) *Fault { return withIssuedTokens(f).overTransports(spec.StreamableHTTP) }
 
 func foreignSessionFaults() []*Fault {
@@ -61,12 +61,12 @@ func legalUsers() []*Fault {
 	}
 }
 
-// serveForeignSessions serves a POST in the session of another user, or in one that the server never
-// gave out, in a session of the user's own: the server knows a session by its user and its id. Ids that
-// have another form are refused.
+// serveForeignSessions uses a session of the requesting user for a POST that names the
+// session of another user or an unknown session, as if the server identified sessions by
+// user and id. It refuses ids of another form.
 func serveForeignSessions() *refserver.Seams {
 	var mu sync.Mutex
-	given, latest := map[[2]string]bool{}, map[string]string{} // ids by user, and the last one of each
+	given, latest := map[[2]string]bool{}, map[string]string{} // session ids by user, and the latest id of each user
 	idLength := len(rand.Text())
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		user, id := v.r.Header.Get("Authorization"), v.r.Header.Get(sessionHeader)

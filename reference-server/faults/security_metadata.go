@@ -5,7 +5,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// metadataURLFaults returns URLs in metadata that harm clients which follow them.
+// metadataURLFaults returns the faults with URLs in metadata that harm clients which follow
+// them.
 func metadataURLFaults() []*Fault {
 	member := func(name, value string) *refserver.Seams {
 		return editResourceMetadata(func(d *refserver.Document) { d.Members[name] = value })

@@ -15,7 +15,7 @@ import (
 
 var isDiscover = ofMethods(spec.MethodDiscover)
 
-// metadataFaults returns the faults in what the server demands of every request.
+// metadataFaults returns the faults in handling the metadata that every request must have.
 func metadataFaults() []*Fault {
 	const version, capabilities, missing = "stateless.meta-protocol-version-required/", "stateless.meta-client-capabilities-required/", "stateless.meta-missing/"
 	const malformed, status, anonymous = "stateless.meta-malformed/", "stateless.meta-missing-http-400/", "stateless.client-info-optional/"
@@ -76,7 +76,7 @@ func metadataFaults() []*Fault {
 	}
 }
 
-// earlierRequestFaults returns the faults in which earlier requests matter.
+// earlierRequestFaults returns the faults in which earlier requests affect later ones.
 func earlierRequestFaults() []*Fault {
 	const prior, undeclared = "stateless.no-prior-request-context/", "stateless.no-undeclared-capability/"
 	return []*Fault{
@@ -136,8 +136,8 @@ func earlierRequestFaults() []*Fault {
 	}
 }
 
-// useLastMeta takes the value of a member of _meta from the last request that was served with
-// one, for requests that match.
+// useLastMeta gives matching requests the member of _meta that the last successful request
+// had.
 func useLastMeta(key string, when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var last jsontext.Value
@@ -180,7 +180,7 @@ func afterDiscover(message string) *refserver.Seams {
 	})
 }
 
-// resultFaults returns the faults in what every result has.
+// resultFaults returns the faults in the members that every result must have.
 func resultFaults() []*Fault {
 	const kind, known, info, asked = "stateless.result-type/", "stateless.result-type-known/", "stateless.server-info/", "stateless.no-server-requests/"
 	unnamed := inMember("_meta", omit(spec.MetaServerInfo))
@@ -207,8 +207,8 @@ func resultFaults() []*Fault {
 	}
 }
 
-// removedMethodFaults returns the faults in which methods live on that the revision has removed,
-// and those in what the server says of missing capabilities.
+// removedMethodFaults returns the faults in methods that the revision has removed, and those
+// in errors about missing capabilities.
 func removedMethodFaults() []*Fault {
 	const missing, data, status = "stateless.missing-capability-error/", "stateless.missing-capability-data/", "stateless.missing-capability-http-400/"
 	return []*Fault{
@@ -239,7 +239,7 @@ func removedMethodFaults() []*Fault {
 	}
 }
 
-// cursorsByConnection refuses a cursor on another connection than that of the page before.
+// cursorsByConnection refuses a cursor on another connection than the one that received it.
 func cursorsByConnection() *refserver.Seams {
 	const mark = "Faults-Connection"
 	var mu sync.Mutex
@@ -267,8 +267,8 @@ func cursorsByConnection() *refserver.Seams {
 	}))
 }
 
-// legalStateless returns the legal variations in what the server demands of requests and
-// puts into every result.
+// legalStateless returns the legal variations in checking metadata and in the members of
+// every result.
 func legalStateless() []*Fault {
 	return variationsIn(statelessRevisions(),
 		newVariation("more-in-results", "results have members and metadata that the revision does not know", statelessResult(always, func(r map[string]any) {

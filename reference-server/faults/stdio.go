@@ -121,7 +121,7 @@ func stdioFaults() []*Fault {
 	}
 }
 
-// inOwnProcess marks a fault that only a server in its own process can show.
+// inOwnProcess marks a fault that shows only if the server has its own process.
 func inOwnProcess(f *Fault) *Fault {
 	f.NeedsProcess = true
 	return f

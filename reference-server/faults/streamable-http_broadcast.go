@@ -57,8 +57,8 @@ func notifyInTurn() changeNotifier {
 	}
 }
 
-// broadcast keeps several listening streams of a session open; tell distributes the change events
-// among them.
+// broadcast keeps several listening streams of a session open; tell distributes the change
+// events among them.
 func broadcast(tell changeNotifier) *refserver.Seams {
 	e := newListeningStreams()
 	diverts := func(session string) func([]byte) []byte {

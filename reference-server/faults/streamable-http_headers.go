@@ -40,7 +40,7 @@ func refuseHeaders(when func(c *refserver.Call) bool) *refserver.Seams {
 	})
 }
 
-// nameOf returns what Mcp-Name repeats.
+// nameOf returns the value that Mcp-Name has to repeat.
 func nameOf(c *refserver.Call) string {
 	member := "/name"
 	if c.Method == spec.MethodResourcesRead {
@@ -66,8 +66,8 @@ func lacksHeader(name string) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool { return len(c.Header.Values(name)) == 0 }
 }
 
-// headerMismatchFaults returns the faults in which the version and the method in headers do not
-// have to be those of the body.
+// headerMismatchFaults returns the faults in comparing the version and the method in the
+// headers with the body.
 func headerMismatchFaults() []*Fault {
 	const noVersion, version, noMethod, method = "streamable-http.version-header-required/", "streamable-http.version-header-match/", "streamable-http.mcp-method-required/", "streamable-http.mcp-method-match/"
 	const mismatch, spelling, unknown = "streamable-http.header-mismatch-error/", "streamable-http.header-names-case-insensitive/", "streamable-http.method-not-found-404/"
@@ -163,11 +163,11 @@ func nameHeaderFaults() []*Fault {
 	}
 }
 
-// routeHeaders are the arguments of the tool route by the headers that repeat them.
+// routeHeaders maps the Mcp-Param- headers of the tool route to their arguments.
 var routeHeaders = map[string]string{"Region": "region", "Priority": "priority", "Dry-Run": "dryRun"}
 
-// routeHeaderValue returns the value of an argument of the tool route as a header has it, false if
-// it is not given.
+// routeHeaderValue returns an argument of the tool route in the form of a header value, and
+// false if the call lacks it.
 func routeHeaderValue(c *refserver.Call, argument string) (string, bool) {
 	v := wire.At(c.Params, "/arguments/"+argument)
 	if v == nil || nameOf(c) != "route" {
@@ -223,7 +223,8 @@ func paramHeaderFaults() []*Fault {
 	}
 }
 
-// removedTransportFaults returns the faults in what earlier revisions of the transport had.
+// removedTransportFaults returns the faults in features of the transport that the revision
+// has removed.
 func removedTransportFaults() []*Fault {
 	const session, resumed = "streamable-http.session-header-ignored/", "streamable-http.last-event-id-ignored/"
 	isModern := func(v *exchange) bool {

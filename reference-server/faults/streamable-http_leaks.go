@@ -90,8 +90,8 @@ func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserv
 
 func firstStream(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
-// copyToListeningStreams also sends messages on the listening streams that some selects. some receives
-// all listening streams, oldest first.
+// copyToListeningStreams also sends messages on the listening streams that pick selects. pick
+// receives all listening streams, oldest first.
 func copyToListeningStreams(pick func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) *refserver.Seams {
 	var mu sync.Mutex
 	var streams []*responseEditor

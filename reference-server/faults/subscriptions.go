@@ -180,7 +180,7 @@ func editFilter(e edit) *refserver.Seams {
 	})
 }
 
-// withFilter gives subscriptions without a filter this one.
+// withFilter adds the filter to subscriptions without one.
 func withFilter(filter map[string]any) *refserver.Seams {
 	return editCall(spec.MethodListen, func(params map[string]any) {
 		if _, ok := params["notifications"].(map[string]any); !ok {
@@ -189,8 +189,8 @@ func withFilter(filter map[string]any) *refserver.Seams {
 	})
 }
 
-// answerListen answers subscriptions/listen with its last result at once, after an
-// acknowledgement or without one.
+// answerListen sends the result of subscriptions/listen at once, with or without an
+// acknowledgement before it.
 func answerListen(acknowledge bool) *refserver.Seams {
 	return WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		filter := wire.At(c.Params, "/notifications")

@@ -24,8 +24,8 @@ func foreignTaskFaults() []*Fault {
 	}
 }
 
-// sharedTasks makes a method find the tasks of all sessions: it remembers what the method returned in
-// each session, and what tasks were created.
+// sharedTasks makes a method return the tasks of all sessions. It records the created tasks,
+// and what the method returned in each session.
 func sharedTasks(method string) *refserver.Seams {
 	var mu sync.Mutex
 	known := map[string]map[string]any{} // tasks by id

@@ -46,8 +46,8 @@ func addTools(tools ...addedTool) *refserver.Seams {
 }
 
 // A survey is a tool that shows most of its behaviour only with optional arguments.
-// The fields are its structured content for fahrenheit, the data of its image, and its
-// error for an invalid options.limit, or "" to accept it.
+// structured is its structured content for fahrenheit, data the data of its image, and
+// problem its error for an invalid options.limit, or "" to accept it.
 type survey struct{ structured, data, problem string }
 
 func (s survey) tool() addedTool {

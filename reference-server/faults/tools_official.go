@@ -29,8 +29,8 @@ func officialResults(change map[string]string) map[string]string {
 	return out
 }
 
-// officialToolFaults returns the faults of tools whose names belong to the official conformance
-// suite but that behave differently.
+// officialToolFaults returns the faults of tools that have a name of the official conformance
+// suite, but behave differently.
 func officialToolFaults() []*Fault {
 	var out []*Fault
 	for _, f := range []struct{ name, title, tool string }{

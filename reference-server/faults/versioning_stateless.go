@@ -9,8 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// perRequestFaults returns the faults in how a server of the stateless era takes the
-// version of each request.
+// perRequestFaults returns the faults in handling the version of each request in the stateless
+// era.
 func perRequestFaults() []*Fault {
 	const turns, unsupported, list = "versioning.per-request/", "versioning.unsupported-version-error/", "versioning.unsupported-version-supported-list/"
 	const status, older = "versioning.unsupported-version-http-400/", "versioning.known-legacy-version-in-meta/"
@@ -66,7 +66,7 @@ func perRequestFaults() []*Fault {
 	}
 }
 
-// eraFaults returns the faults in how a server treats the two eras, and extensions.
+// eraFaults returns the faults in handling requests of both eras, and extensions.
 func eraFaults() []*Fault {
 	const names, refused, dual = "versioning.modern-only-initialize-error/", "versioning.modern-only-initialize-refused/", "versioning.dual-era-initialize/"
 	plain := both(ofMethods(spec.MethodInitialize), lacksMeta(spec.MetaVersion))
@@ -100,7 +100,7 @@ func eraFaults() []*Fault {
 	}
 }
 
-// isUnpublished reports whether a request names a version that is not a published one.
+// isUnpublished reports whether a request names a version that was never published.
 func isUnpublished(c *refserver.Call) bool {
 	version := namedVersion(c)
 	return version != "" && !spec.Revision(version).Published()
@@ -109,7 +109,7 @@ func isUnpublished(c *refserver.Call) bool {
 // namesOlderVersion reports whether a request names a handshake revision.
 func namesOlderVersion(c *refserver.Call) bool { return isSupportedVersion(namedVersion(c)) }
 
-// asCurrent makes a request one of the current revision, in body and header.
+// asCurrent changes the version of a request to the current revision, in body and header.
 func asCurrent(c *refserver.Call) {
 	setMeta(c, Members{spec.MetaVersion: wire.Quote(string(spec.V20260728))})
 	if c.Header != nil {
@@ -136,7 +136,7 @@ func inErrorData(e edit) func(err *refserver.Error) {
 	}
 }
 
-// legalVersions returns the legal variations in how versions are treated.
+// legalVersions returns the legal variations in handling versions.
 func legalVersions() []*Fault {
 	return variationsIn(statelessRevisions(),
 		newVariation("version-error-in-other-words", "error -32022 has another message, and more data", editStatelessErrors(spec.CodeUnsupported, always, func(e *refserver.Error) {
