@@ -15,25 +15,25 @@ const maxMembers = 24
 
 // A checker walks over one value and collects its violations.
 type checker struct {
-	v    *Validator
-	base string // the JSON pointer of the value at which the walk began
-	path []step
-	in   string // the innermost named type
-	deep int    // the length of the path to it
-	met  Met
-	out  []Violation
+	v         *Validator
+	base      string // the JSON pointer of the value at which the walk began
+	path      []step
+	typeName  string // the innermost named type
+	typeDepth int    // the length of the path to that type
+	places    PlaceSet
+	out       []Violation
 }
 
-// A step is the name of a member that the type defines, the raw name of another
-// member, or an index.
+// A step is the name of a member that the type defines, the raw name of another member, or an
+// index.
 type step struct {
 	name  string
 	raw   []byte
 	index int
 }
 
-// full reports whether the maximum number of violations has been reached.
-func (c *checker) full() bool { return len(c.out) >= MaxViolations }
+// isFull reports whether the maximum number of violations has been reached.
+func (c *checker) isFull() bool { return len(c.out) >= MaxViolations }
 
 // pointer returns the JSON pointer of the current value.
 func (c *checker) pointer() string {
@@ -54,8 +54,8 @@ func (c *checker) pointer() string {
 
 // place returns the path of the current value from the innermost named type.
 func (c *checker) place() string {
-	b := []byte(c.in)
-	for _, s := range c.path[c.deep:] {
+	b := []byte(c.typeName)
+	for _, s := range c.path[c.typeDepth:] {
 		if len(b) > 0 {
 			b = append(b, '.')
 		}
@@ -68,80 +68,82 @@ func (c *checker) place() string {
 	return string(b)
 }
 
-// found adds a violation at the current value.
-func (c *checker) found(k Kind, basis Basis, permitted, seen string) {
-	if !c.full() {
+// addViolation adds a violation at the current value.
+func (c *checker) addViolation(k Kind, basis Basis, permitted, seen string) {
+	if !c.isFull() {
 		c.out = append(c.out, Violation{
-			Pointer: c.pointer(), Kind: k, Basis: basis, Type: c.in, Place: c.place(), Permitted: permitted, Seen: seen,
+			Pointer: c.pointer(), Kind: k, Basis: basis, Type: c.typeName, Place: c.place(), Permitted: permitted, Seen: seen,
 		})
 	}
 }
 
-// asserted adds a violation that the official schema also reports.
-func (c *checker) asserted(k Kind, permitted, seen string) { c.found(k, Schema, permitted, seen) }
+// addSchemaViolation adds a violation that the official schema also reports.
+func (c *checker) addSchemaViolation(k Kind, permitted, seen string) {
+	c.addViolation(k, Schema, permitted, seen)
+}
 
-// at checks v, the value to which s leads from the current value.
-func (c *checker) at(s step, v []byte, t *typ) {
+// checkAt checks v, which is at the step s from the current value.
+func (c *checker) checkAt(s step, v []byte, t *schemaType) {
 	c.path = append(c.path, s)
 	c.check(v, t)
 	c.path = c.path[:len(c.path)-1]
 }
 
-// check checks v, which has no surrounding whitespace.
-func (c *checker) check(v []byte, t *typ) {
-	if c.full() {
+// check checks v, which must not have surrounding whitespace.
+func (c *checker) check(v []byte, t *schemaType) {
+	if c.isFull() {
 		return
 	}
 	kind := kindOf(v)
-	if !t.takes(kind) {
-		c.asserted(WrongType, t.permitted(), excerpt(v))
+	if !t.accepts(kind) {
+		c.addSchemaViolation(WrongType, t.describe(), excerpt(v))
 		return
 	}
 	switch t.form {
-	case isObject:
-		in, deep := c.in, c.deep
+	case objectForm:
+		typeName, typeDepth := c.typeName, c.typeDepth
 		if t.name != "" {
-			c.in, c.deep = t.name, len(c.path)
-			c.met.add(t.place)
+			c.typeName, c.typeDepth = t.name, len(c.path)
+			c.places.add(t.place)
 		}
 		c.checkObject(v, t)
-		c.also(v, t)
-		c.in, c.deep = in, deep
+		c.checkExtras(v, t)
+		c.typeName, c.typeDepth = typeName, typeDepth
 		return
-	case isList:
+	case arrayForm:
 		c.checkList(v, t)
-	case isText:
-		if t.words != nil {
+	case stringForm:
+		if t.enum != nil {
 			c.checkWord(v, t)
 		}
-	case isNumber, isInteger:
+	case numberForm, integerForm:
 		c.checkNumber(v, t)
-	case oneOfForms:
+	case unionForm:
 		for _, a := range t.alternatives {
-			if a.takes(kind) {
-				if a.form == isInteger && !isWhole(v) {
-					c.asserted(WrongType, t.permitted(), excerpt(v))
+			if a.accepts(kind) {
+				if a.form == integerForm && !isWhole(v) {
+					c.addSchemaViolation(WrongType, t.describe(), excerpt(v))
 				} else {
 					c.check(v, a)
 				}
 				break
 			}
 		}
-	case oneOfTags:
+	case taggedForm:
 		c.checkTagged(v, t)
 	}
-	c.also(v, t)
+	c.checkExtras(v, t)
 }
 
-// also applies the checks that the official schema does not make.
-func (c *checker) also(v []byte, t *typ) {
+// checkExtras applies the checks that the official schema does not make.
+func (c *checker) checkExtras(v []byte, t *schemaType) {
 	for _, e := range t.extras {
 		e(c, v)
 	}
 }
 
-func (c *checker) checkObject(v []byte, t *typ) {
-	if len(t.members) == 0 && t.rest == nil && t.shapes == nil {
+func (c *checker) checkObject(v []byte, t *schemaType) {
+	if len(t.members) == 0 && t.otherMembers == nil && t.shapes == nil {
 		return
 	}
 	// If a name occurs twice, the last value is used, as everywhere in this package.
@@ -153,18 +155,18 @@ func (c *checker) checkObject(v []byte, t *typ) {
 		}
 		if i, known := t.lookup(name); known {
 			values[i] = value
-		} else if t.rest != nil {
-			c.at(step{raw: name}, value, t.rest)
+		} else if t.otherMembers != nil {
+			c.checkAt(step{raw: name}, value, t.otherMembers)
 		}
 	}
 	for i := range t.members {
 		m := &t.members[i]
 		switch {
 		case values[i] != nil:
-			c.met.add(m.place)
-			c.at(step{name: m.name}, values[i], m.typ)
+			c.places.add(m.place)
+			c.checkAt(step{name: m.name}, values[i], m.typ)
 		case m.required:
-			c.missing(m)
+			c.addMissing(m)
 		}
 	}
 	if t.shapes != nil {
@@ -173,7 +175,7 @@ func (c *checker) checkObject(v []byte, t *typ) {
 }
 
 // lookup returns the index of the member with this raw name.
-func (t *typ) lookup(name []byte) (int, bool) {
+func (t *schemaType) lookup(name []byte) (int, bool) {
 	if i, ok := t.index[string(name)]; ok {
 		return i, true
 	}
@@ -184,10 +186,10 @@ func (t *typ) lookup(name []byte) (int, bool) {
 	return i, ok
 }
 
-// missing adds a violation for a missing required member; the pointer names it.
-func (c *checker) missing(m *member) {
+// addMissing adds a violation for a missing required member; the pointer names it.
+func (c *checker) addMissing(m *member) {
 	c.path = append(c.path, step{name: m.name})
-	c.asserted(Missing, m.typ.permitted(), "no such member")
+	c.addSchemaViolation(Missing, m.typ.describe(), "no such member")
 	c.path = c.path[:len(c.path)-1]
 }
 
@@ -195,7 +197,7 @@ func (c *checker) missing(m *member) {
 // skips shapes whose required members are missing.
 func (c *checker) checkShapes(v []byte, shapes []member) {
 	before := len(c.out)
-	var nearest *typ
+	var nearest *schemaType
 	for _, s := range shapes {
 		if !s.typ.hasRequired(v) {
 			continue
@@ -221,11 +223,11 @@ func (c *checker) checkShapes(v []byte, shapes []member) {
 			}
 		}
 	}
-	c.asserted(Missing, "an object with "+strings.Join(all, " or "), excerpt(v))
+	c.addSchemaViolation(Missing, "an object with "+strings.Join(all, " or "), excerpt(v))
 }
 
 // hasRequired reports whether v has the required members of t, valid or not.
-func (t *typ) hasRequired(v []byte) bool {
+func (t *schemaType) hasRequired(v []byte) bool {
 	for _, m := range t.members {
 		if m.required && valueOf(v, m.name) == nil {
 			return false
@@ -252,40 +254,40 @@ func valueOf(v []byte, wanted string) []byte {
 	}
 }
 
-func (c *checker) checkList(v []byte, t *typ) {
+func (c *checker) checkList(v []byte, t *schemaType) {
 	n := 0
 	for cur := wire.NewWalker(v); ; n++ {
 		e, ok := cur.Element()
 		if !ok {
 			break
 		}
-		if c.full() {
+		if c.isFull() {
 			continue
 		}
-		c.at(step{index: n}, e, t.elem)
+		c.checkAt(step{index: n}, e, t.elem)
 	}
-	if t.most != nil && n > t.most.count {
+	if t.maxElements != nil && n > t.maxElements.max {
 		basis := Schema
-		if t.most.beside {
-			basis = Beside
+		if t.maxElements.isTextOnly {
+			basis = BeyondSchema
 		}
-		c.found(TooMany, basis, fmt.Sprintf("at most %d elements", t.most.count), fmt.Sprintf("%d", n))
+		c.addViolation(TooMany, basis, fmt.Sprintf("at most %d elements", t.maxElements.max), fmt.Sprintf("%d", n))
 	}
 }
 
-func (c *checker) checkWord(v []byte, t *typ) {
+func (c *checker) checkWord(v []byte, t *schemaType) {
 	word := unquoted(v)
-	for _, w := range t.words {
+	for _, w := range t.enum {
 		if string(word) == w {
 			return
 		}
 	}
-	c.asserted(WrongWord, t.permitted(), excerpt(v))
+	c.addSchemaViolation(WrongWord, t.describe(), excerpt(v))
 }
 
-func (c *checker) checkNumber(v []byte, t *typ) {
-	if t.form == isInteger && !isWhole(v) {
-		c.asserted(WrongType, t.permitted(), excerpt(v))
+func (c *checker) checkNumber(v []byte, t *schemaType) {
+	if t.form == integerForm && !isWhole(v) {
+		c.addSchemaViolation(WrongType, t.describe(), excerpt(v))
 		return
 	}
 	if t.min == nil && t.max == nil {
@@ -294,7 +296,7 @@ func (c *checker) checkNumber(v []byte, t *typ) {
 	// ParseFloat returns infinity for numbers beyond float64, which compares as needed.
 	f, _ := strconv.ParseFloat(string(v), 64)
 	if t.min != nil && f < *t.min || t.max != nil && f > *t.max {
-		c.asserted(OutOfRange, t.permitted(), excerpt(v))
+		c.addSchemaViolation(OutOfRange, t.describe(), excerpt(v))
 	}
 }
 
@@ -308,7 +310,7 @@ func isWhole(v []byte) bool {
 	return true
 }
 
-func (c *checker) checkTagged(v []byte, t *typ) {
+func (c *checker) checkTagged(v []byte, t *schemaType) {
 	tag := valueOf(v, t.tag)
 	if tag == nil && t.untagged != nil {
 		c.check(v, t.untagged)
@@ -325,9 +327,9 @@ func (c *checker) checkTagged(v []byte, t *typ) {
 	}
 	c.path = append(c.path, step{name: t.tag})
 	if tag == nil {
-		c.asserted(Missing, oneOf(t.caseNames()), "no such member")
+		c.addSchemaViolation(Missing, oneOf(t.caseNames()), "no such member")
 	} else {
-		c.asserted(WrongWord, oneOf(t.caseNames()), excerpt(tag))
+		c.addSchemaViolation(WrongWord, oneOf(t.caseNames()), excerpt(tag))
 	}
 	c.path = c.path[:len(c.path)-1]
 }

@@ -8,11 +8,11 @@ import (
 
 // compile builds the validator of a published revision.
 func compile(r spec.Revision) *Validator {
-	done := map[*typ]*typ{}
+	done := map[*schemaType]*schemaType{}
 	v := &Validator{
 		revision: r,
 		results:  map[string][]choice{},
-		errors:   map[int64]*typ{},
+		errors:   map[int64]*schemaType{},
 		places:   map[string]Place{},
 	}
 	for _, w := range results {
@@ -36,19 +36,19 @@ func compile(r spec.Revision) *Validator {
 		if len(t.members) > maxMembers {
 			panic(fmt.Sprintf("schema: %s has %d members in %s; raise maxMembers", t.name, len(t.members), r))
 		}
-		v.number(t)
+		v.assignPlaces(t)
 	}
 	return v
 }
 
 // A choice is a type that a result may have, with its condition.
 type choice struct {
-	typ  *typ
+	typ  *schemaType
 	when func(result []byte) bool // nil if it always applies
 }
 
-func byMethod(rows []row, r spec.Revision, done map[*typ]*typ) map[string]*typ {
-	types := map[string]*typ{}
+func byMethod(rows []row, r spec.Revision, done map[*schemaType]*schemaType) map[string]*schemaType {
+	types := map[string]*schemaType{}
 	for _, w := range rows {
 		if w.span.has(r) {
 			types[w.method] = w.typ.compile(r, done)

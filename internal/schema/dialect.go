@@ -16,12 +16,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Servers send the schemas of their tools, so this package treats them as untrusted: it
-// loads nothing that they refer to, and does not judge by schemas that are large, deep,
-// expensive to evaluate, or of an unknown dialect.
+// The schemas of tools come from servers, so they are untrusted: this package loads nothing that
+// they refer to, and does not use schemas that are large, deeply nested, expensive to evaluate,
+// or of an unknown dialect.
 
-// maxSchema is the maximum size, in bytes, of schemas and of values that are
-// judged by one; larger ones are not examined.
+// maxSchema is the maximum size in bytes of a schema, and of a value that is judged by one.
 const maxSchema = 256 << 10
 
 // dialects are the known values of $schema, without scheme and empty fragment.
@@ -78,46 +77,46 @@ const maxCached = 1024
 
 var seed = maphash.MakeSeed()
 
-// remember returns the stored result for key. If there is none, it calls find and stores
-// the result. Concurrent callers may compute the same result twice.
-func remember[T any](mutex *sync.Mutex, kept *map[uint64]T, key []byte, find func() T) T {
+// memoize returns the stored result for key. If there is none, it calls find and stores the
+// result. Concurrent callers may compute the same result twice.
+func memoize[T any](mutex *sync.Mutex, store *map[uint64]T, key []byte, find func() T) T {
 	sum := maphash.Bytes(seed, key)
 	mutex.Lock()
-	had, ok := (*kept)[sum]
+	stored, ok := (*store)[sum]
 	mutex.Unlock()
 	if ok {
-		return had
+		return stored
 	}
 	found := find()
 	mutex.Lock()
 	defer mutex.Unlock()
-	if *kept == nil || len(*kept) >= maxCached {
-		*kept = map[uint64]T{}
+	if *store == nil || len(*store) >= maxCached {
+		*store = map[uint64]T{}
 	}
-	(*kept)[sum] = found
+	(*store)[sum] = found
 	return found
 }
 
 // jsonSchema requires a valid JSON Schema of its dialect.
 func jsonSchema(c *checker, v []byte) {
 	cache := &c.v.schemas
-	problem := remember(&cache.mutex, &cache.problems, v, func() string { return schemaProblem(v, c.v.revision) })
+	problem := memoize(&cache.mutex, &cache.problems, v, func() string { return schemaProblem(v, c.v.revision) })
 	if problem != "" {
-		c.found(NotDialect, Beside, "a valid JSON Schema of its dialect", problem)
+		c.addViolation(NotDialect, BeyondSchema, "a valid JSON Schema of its dialect", problem)
 	}
 }
 
 // schemaProblem returns what is wrong with a schema, or "" if it is valid in one of its
 // possible dialects or can't be judged.
 func schemaProblem(v []byte, r spec.Revision) string {
-	value, ok := decoded(v)
+	value, ok := decode(v)
 	if !ok {
 		return ""
 	}
 	problem := ""
 	for _, d := range draftsFor(v, r) {
-		judged, err := guarded(func() error { return metaschema(d).Validate(value) })
-		if problem = describe(err); problem == "" || !judged {
+		judged, err := withoutPanic(func() error { return metaschema(d).Validate(value) })
+		if problem = describeError(err); problem == "" || !judged {
 			return ""
 		}
 	}
@@ -129,26 +128,26 @@ func schemaProblem(v []byte, r spec.Revision) string {
 // that is invalid, refers to other documents or is too expensive to evaluate.
 func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) []Violation {
 	outputSchema, structuredContent = trimmed(outputSchema), trimmed(structuredContent)
-	compiled := remember(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() compiledSchema {
+	compiled := memoize(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() compiledSchema {
 		return compileSchema(outputSchema, v.revision)
 	})
 	if len(compiled.dialects) == 0 {
 		return nil
 	}
-	value, ok := decoded(structuredContent)
-	if !ok || !affordable(compiled.root, value) {
+	value, ok := decode(structuredContent)
+	if !ok || !isAffordable(compiled.root, value) {
 		return nil
 	}
 	var first []Violation
 	for _, s := range compiled.dialects {
-		judged, err := guarded(func() error { return s.Validate(value) })
-		problem := describe(err)
+		judged, err := withoutPanic(func() error { return s.Validate(value) })
+		problem := describeError(err)
 		if problem == "" || !judged {
 			return nil
 		}
 		if first == nil {
 			first = []Violation{{
-				Kind: NotStructured, Basis: Beside, Type: "CallToolResult",
+				Kind: NotStructured, Basis: BeyondSchema, Type: "CallToolResult",
 				Permitted: "what the tool's outputSchema describes", Seen: problem,
 			}}
 		}
@@ -166,24 +165,24 @@ type compiledSchema struct {
 // compileSchema compiles a schema for its dialects. It returns no dialects if it
 // can't compile one of them, or if a regular expression is not valid in Go.
 func compileSchema(v []byte, r spec.Revision) compiledSchema {
-	value, ok := decoded(v)
+	value, ok := decode(v)
 	if !ok {
 		return compiledSchema{}
 	}
 	out := compiledSchema{root: value}
 	for _, d := range draftsFor(v, r) {
 		var s *jsonschema.Schema
-		foreign := false
-		judged, err := guarded(func() error {
+		hasForeign := false
+		judged, err := withoutPanic(func() error {
 			const here = "schema:tool"
-			c := newCompiler(d, &foreign)
+			c := newCompiler(d, &hasForeign)
 			err := c.AddResource(here, value)
 			if err == nil {
 				s, err = c.Compile(here)
 			}
 			return err
 		})
-		if err != nil || !judged || foreign {
+		if err != nil || !judged || hasForeign {
 			return compiledSchema{}
 		}
 		out.dialects = append(out.dialects, s)
@@ -191,8 +190,8 @@ func compileSchema(v []byte, r spec.Revision) compiledSchema {
 	return out
 }
 
-// newCompiler returns a compiler that loads nothing. It accepts every regular
-// expression, because ECMA-262 has some that Go lacks, and then sets foreign.
+// newCompiler returns a compiler that loads nothing. It accepts every regular expression, because
+// some of ECMA-262 are not valid in Go. It sets foreign if there is such an expression.
 func newCompiler(d *jsonschema.Draft, foreign *bool) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(d)
@@ -215,9 +214,9 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not loaded: a server's schema must not refer to other documents", url)
 }
 
-// guarded calls f, and returns false if f panicked: a server's schema or value must not
-// crash the program, even if it makes the library panic.
-func guarded(f func() error) (judged bool, verdict error) {
+// withoutPanic calls f, and returns false if f panicked. A server's schema or value may make the
+// library panic, but must not end the program.
+func withoutPanic(f func() error) (judged bool, verdict error) {
 	defer func() {
 		if recover() != nil {
 			judged, verdict = false, nil
@@ -226,9 +225,9 @@ func guarded(f func() error) (judged bool, verdict error) {
 	return true, f()
 }
 
-// describe returns where and why a value was rejected. It returns "" if the value was
+// describeError returns where and why a value was rejected. It returns "" if the value was
 // accepted, or rejected only because of formats, which are not asserted.
-func describe(err error) string {
+func describeError(err error) string {
 	var refused *jsonschema.ValidationError
 	if !errors.As(err, &refused) {
 		return ""
@@ -262,12 +261,12 @@ func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return best
 }
 
-// decoded returns the value in the form that the library needs. It returns false for a
-// value that must not be examined.
-func decoded(v []byte) (any, bool) {
+// decode returns the value in the form that the library needs, and false if the value is too
+// large or too deep.
+func decode(v []byte) (any, bool) {
 	if len(v) == 0 || len(v) > maxSchema {
 		return nil, false
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(v))
-	return value, err == nil && isTame(value, 0)
+	return value, err == nil && isBounded(value, 0)
 }

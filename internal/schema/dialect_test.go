@@ -50,7 +50,7 @@ func TestDialects(t *testing.T) {
 				if valid := len(got) == 0; valid != c.valid {
 					t.Errorf("%s gives %v", tools, got)
 				}
-				if !c.valid && len(got) > 0 && (got[0].Kind != NotDialect || got[0].Basis != Beside) {
+				if !c.valid && len(got) > 0 && (got[0].Kind != NotDialect || got[0].Basis != BeyondSchema) {
 					t.Errorf("%s gives %v", tools, got)
 				}
 			}

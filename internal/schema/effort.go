@@ -15,22 +15,22 @@ const maxNesting = 200
 // maxEffort is the maximum number of times that subschemas are applied to values.
 const maxEffort = 100_000
 
-// isTame reports whether a value is not nested too deeply and its numbers are
+// isBounded reports whether a value is not nested too deeply and its numbers are
 // short.
-func isTame(v any, depth int) bool {
+func isBounded(v any, depth int) bool {
 	switch v := v.(type) {
 	case json.Number:
 		_, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
 		return len(v) <= 400 && len(exponent) <= 4
 	case []any:
 		for _, e := range v {
-			if !isTame(e, depth+1) {
+			if !isBounded(e, depth+1) {
 				return false
 			}
 		}
 	case map[string]any:
 		for _, e := range v {
-			if !isTame(e, depth+1) {
+			if !isBounded(e, depth+1) {
 				return false
 			}
 		}
@@ -38,30 +38,30 @@ func isTame(v any, depth int) bool {
 	return depth <= maxNesting
 }
 
-// affordable reports whether judging a value by a schema takes a limited time:
-// schemas with references can require exponential work. It walks as a validator
-// would, without validating, and overestimates the work.
-func affordable(schema, value any) bool {
-	e := effort{root: schema, left: maxEffort}
+// isAffordable reports whether judging a value by a schema takes a limited time. Schemas with
+// references can require exponential work. The function walks as a validator would, without
+// validating, and overestimates the work.
+func isAffordable(schema, value any) bool {
+	e := effort{root: schema, budget: maxEffort}
 	e.apply(schema, value, 0)
-	return e.left > 0
+	return e.budget > 0
 }
 
 type effort struct {
-	root any
-	left int
+	root   any
+	budget int
 }
 
-// spent ends the walk: the schema counts as too expensive.
-func (e *effort) spent() { e.left = 0 }
+// giveUp ends the walk. The schema counts as too expensive.
+func (e *effort) giveUp() { e.budget = 0 }
 
 func (e *effort) apply(schema, value any, depth int) {
 	s, ok := schema.(map[string]any)
-	if e.left--; !ok || e.left <= 0 {
+	if e.budget--; !ok || e.budget <= 0 {
 		return
 	}
 	if depth > 2*maxNesting {
-		e.spent()
+		e.giveUp()
 		return
 	}
 	for keyword, sub := range s {
@@ -69,12 +69,12 @@ func (e *effort) apply(schema, value any, depth int) {
 		case "$ref":
 			target, ok := e.resolve(sub)
 			if !ok {
-				e.spent()
+				e.giveUp()
 				return
 			}
 			e.apply(target, value, depth+1)
 		case "$dynamicRef", "$recursiveRef":
-			e.spent()
+			e.giveUp()
 			return
 		case "allOf", "anyOf", "oneOf":
 			for _, one := range elementsOf(sub) {
@@ -130,16 +130,16 @@ func (e *effort) resolve(ref any) (any, bool) {
 	if !ok || path != "#" && !strings.HasPrefix(path, "#/") {
 		return nil, false
 	}
-	at := e.root
+	target := e.root
 	for _, part := range strings.Split(path, "/")[1:] {
 		part = strings.ReplaceAll(strings.ReplaceAll(string(uri.Unescape([]byte(part))), "~1", "/"), "~0", "~")
-		switch v := at.(type) {
+		switch v := target.(type) {
 		case map[string]any:
-			at, ok = v[part]
+			target, ok = v[part]
 		case []any:
 			i, err := strconv.Atoi(part)
 			if ok = err == nil && i >= 0 && i < len(v); ok {
-				at = v[i]
+				target = v[i]
 			}
 		default:
 			ok = false
@@ -148,7 +148,7 @@ func (e *effort) resolve(ref any) (any, bool) {
 			return nil, false
 		}
 	}
-	return at, true
+	return target, true
 }
 
 func elementsOf(v any) []any {

@@ -20,35 +20,35 @@ var oddValues = []any{
 var samples = []string{"aGVsbG8=", "text/plain", "image/png", "file:///a", "file:///{a}", "2025-01-12T15:00:58Z", "any", "a", ""}
 
 // instance draws a value of type t.
-func instance(rt *rapid.T, t *typ) any {
+func instance(rt *rapid.T, t *schemaType) any {
 	switch t.form {
-	case anything:
+	case anyForm:
 		return rapid.SampledFrom(oddValues).Draw(rt, "anything")
-	case isObject:
+	case objectForm:
 		o := map[string]any{}
 		fill(rt, t, o)
 		return o
-	case isList:
+	case arrayForm:
 		n := rapid.IntRange(0, 2).Draw(rt, "elements")
 		l := make([]any, 0, n)
 		for range n {
 			l = append(l, instance(rt, t.elem))
 		}
 		return l
-	case isText:
-		if t.words != nil {
-			return rapid.SampledFrom(t.words).Draw(rt, "word")
+	case stringForm:
+		if t.enum != nil {
+			return rapid.SampledFrom(t.enum).Draw(rt, "word")
 		}
 		return rapid.SampledFrom(samples).Draw(rt, "text")
-	case isNumber:
+	case numberForm:
 		return json.Number(rapid.SampledFrom([]string{"0", "1", "0.5", "1e-1", "1.0"}).Draw(rt, "number"))
-	case isInteger:
+	case integerForm:
 		return json.Number(rapid.SampledFrom([]string{"0", "1", "3", "1.0", "1e2", "12345678901234567890"}).Draw(rt, "integer"))
-	case isBoolean:
+	case booleanForm:
 		return rapid.Bool().Draw(rt, "boolean")
-	case isNull:
+	case nullForm:
 		return nil
-	case oneOfForms:
+	case unionForm:
 		return instance(rt, rapid.SampledFrom(t.alternatives).Draw(rt, "alternative"))
 	default: // oneOfTags
 		if t.untagged != nil && rapid.Bool().Draw(rt, "untagged") {
@@ -62,7 +62,7 @@ func instance(rt *rapid.T, t *typ) any {
 }
 
 // fill adds the members of an object of type t.
-func fill(rt *rapid.T, t *typ, o map[string]any) {
+func fill(rt *rapid.T, t *schemaType, o map[string]any) {
 	for _, m := range t.members {
 		if m.required || rapid.IntRange(0, 2).Draw(rt, "optional") == 0 {
 			if _, has := o[m.name]; !has {
@@ -70,9 +70,9 @@ func fill(rt *rapid.T, t *typ, o map[string]any) {
 			}
 		}
 	}
-	if t.rest != nil {
+	if t.otherMembers != nil {
 		for i := range rapid.IntRange(0, 2).Draw(rt, "entries") {
-			o["k"+strconv.Itoa(i)] = instance(rt, t.rest)
+			o["k"+strconv.Itoa(i)] = instance(rt, t.otherMembers)
 		}
 	}
 	if len(t.shapes) > 0 {
@@ -81,11 +81,11 @@ func fill(rt *rapid.T, t *typ, o map[string]any) {
 }
 
 // names returns the names of all members in types reachable from t, sorted.
-func names(t *typ) []string {
+func names(t *schemaType) []string {
 	found := map[string]bool{"unknown": true}
-	seen := map[*typ]bool{}
-	var walk func(t *typ)
-	walk = func(t *typ) {
+	seen := map[*schemaType]bool{}
+	var walk func(t *schemaType)
+	walk = func(t *schemaType) {
 		if t == nil || seen[t] {
 			return
 		}
@@ -100,7 +100,7 @@ func names(t *typ) []string {
 		if t.tag != "" {
 			found[t.tag] = true
 		}
-		walk(t.rest)
+		walk(t.otherMembers)
 		walk(t.elem)
 		walk(t.untagged)
 		for _, a := range t.alternatives {

@@ -7,9 +7,9 @@ import (
 
 // formats are file signatures, with the MIME types of such files.
 var formats = []struct {
-	head  string
-	at    int // the offset of head in the file
-	types []string
+	head   string
+	offset int // the offset of head in the file
+	types  []string
 }{
 	{"\x89PNG\r\n\x1a\n", 0, []string{"image/png", "image/apng", "image/x-png"}},
 	{"\xff\xd8\xff", 0, []string{"image/jpeg", "image/jpg", "image/pjpeg"}},
@@ -21,11 +21,11 @@ var formats = []struct {
 	{"ID3", 0, []string{"audio/mpeg", "audio/mp3"}},
 }
 
-// asNamed requires that the data of a content block has the block's MIME type, if
-// both formats are known.
-func asNamed(c *checker, v []byte) {
-	named, data := valueOf(v, "mimeType"), valueOf(v, "data")
-	if kindOf(named) != '"' || kindOf(data) != '"' {
+// dataMatchesType requires that the data of a content block has the block's MIME type, if both
+// formats are known.
+func dataMatchesType(c *checker, v []byte) {
+	mimeType, data := valueOf(v, "mimeType"), valueOf(v, "data")
+	if kindOf(mimeType) != '"' || kindOf(data) != '"' {
 		return
 	}
 	head := unquoted(data)
@@ -34,19 +34,19 @@ func asNamed(c *checker, v []byte) {
 	}
 	var file [12]byte
 	n, _ := base64.StdEncoding.Decode(file[:], head[:len(head)/4*4])
-	is, says := -1, -1
+	actual, declared := -1, -1
 	for i, f := range formats {
-		if is < 0 && f.at+len(f.head) <= n && string(file[f.at:f.at+len(f.head)]) == f.head {
-			is = i
+		if actual < 0 && f.offset+len(f.head) <= n && string(file[f.offset:f.offset+len(f.head)]) == f.head {
+			actual = i
 		}
 		for _, t := range f.types {
-			if bytes.EqualFold(essence(unquoted(named)), []byte(t)) {
-				says = i
+			if bytes.EqualFold(essence(unquoted(mimeType)), []byte(t)) {
+				declared = i
 			}
 		}
 	}
-	if is >= 0 && says >= 0 && is != says {
-		c.found(OtherBytes, Beside, "data of the type "+excerpt(named), "data that begins as "+formats[is].types[0])
+	if actual >= 0 && declared >= 0 && actual != declared {
+		c.addViolation(OtherBytes, BeyondSchema, "data of the type "+excerpt(mimeType), "data that begins as "+formats[actual].types[0])
 	}
 }
 
@@ -56,9 +56,9 @@ func essence(s []byte) []byte {
 	return bytes.TrimSpace(e)
 }
 
-// shownInIcons reports whether s is an image type that clients must or should support in
+// isIconType reports whether s is an image type that clients must or should support in
 // icons.
-func shownInIcons(s []byte) bool {
+func isIconType(s []byte) bool {
 	for _, t := range []string{"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"} {
 		if bytes.EqualFold(essence(s), []byte(t)) {
 			return true

@@ -24,33 +24,33 @@ func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) 
 	return v.Structured(append(older, rest...), value), true
 }
 
-// BreaksModern reports whether a value violates a 2020-12 schema that names no
-// dialect only because of keywords that older dialects lack. It ignores
-// keywords against extra members, which do no harm.
+// BreaksModern reports whether a value violates a schema without $schema only because of keywords
+// that 2020-12 has and older dialects lack. It ignores keywords that forbid additional members,
+// because such members do no harm.
 func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 	if !v.revision.AtLeast(spec.V20251125) || valueOf(trimmed(schema), "$schema") != nil || len(v.Structured(schema, value)) == 0 {
 		return false
 	}
-	root, ok := decoded(schema)
-	if !ok || !strip(root) {
+	root, ok := decode(schema)
+	if !ok || !removeModern(root) {
 		return false
 	}
 	older, err := json.Marshal(root)
 	return err == nil && len(v.Structured(older, value)) == 0
 }
 
-// modern are the keywords that older dialects lack. The meaning of items depends
-// on prefixItems, so strip removes both.
-var modern = []string{"prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"}
+// modernKeywords are the keywords that older dialects lack. The meaning of items depends
+// on prefixItems, so removeModern removes both.
+var modernKeywords = []string{"prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"}
 
-// strip removes the modern keywords from a schema, and reports whether there were any.
-func strip(schema any) bool {
+// removeModern removes the modern keywords from a schema, and reports whether there were any.
+func removeModern(schema any) bool {
 	s := membersOf(schema)
 	found := false
 	if s["prefixItems"] != nil {
 		delete(s, "items")
 	}
-	for _, keyword := range modern {
+	for _, keyword := range modernKeywords {
 		if _, ok := s[keyword]; ok {
 			delete(s, keyword)
 			found = true
@@ -59,14 +59,14 @@ func strip(schema any) bool {
 	for keyword, sub := range s {
 		switch keyword {
 		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
-			found = strip(sub) || found
+			found = removeModern(sub) || found
 		case "allOf", "anyOf", "oneOf":
 			for _, one := range elementsOf(sub) {
-				found = strip(one) || found
+				found = removeModern(one) || found
 			}
 		case "properties", "patternProperties", "$defs", "definitions":
 			for _, one := range membersOf(sub) {
-				found = strip(one) || found
+				found = removeModern(one) || found
 			}
 		}
 	}

@@ -2,10 +2,9 @@
 // of each revision. The types are written by hand in types_*.go: each is defined
 // once, and marks say which revisions have which parts. A test compares them with
 // the official schemas.
-//
-// The package also checks what the official schemas do not assert: base64, URIs
-// and so on. Such violations have the Basis Beside, and the checks are lenient:
-// anything that a standard can be read to permit is not a violation.
+// The package also checks what the official schemas do not assert, such as base64 and URIs.
+// Such violations have the Basis BeyondSchema. These checks are lenient: if a standard may
+// permit a value, it is not a violation.
 package schema
 
 import (
@@ -27,9 +26,9 @@ type Basis string
 const (
 	// Schema violations are also violations of the official schema.
 	Schema Basis = "schema"
-	// Beside violations are accepted by the official schema, but violate its comments, a
+	// BeyondSchema violations are accepted by the official schema, but violate its comments, a
 	// page of the specification, or a standard to which these refer.
-	Beside Basis = "beside"
+	BeyondSchema Basis = "beyond-schema"
 )
 
 // A Kind classifies a violation.
@@ -65,7 +64,7 @@ const (
 	NoInputRequired Kind = "no-input-required"
 )
 
-// A Violation is one thing that is wrong with a message.
+// A Violation is one way in which a message breaks the rules of its revision.
 type Violation struct {
 	Pointer   string // the JSON pointer (RFC 6901) of the place
 	Kind      Kind
@@ -95,16 +94,16 @@ func (f Violation) String() string {
 type Validator struct {
 	revision      spec.Revision
 	results       map[string][]choice
-	errors        map[int64]*typ
-	notifications map[string]*typ
-	requests      map[string]*typ
+	errors        map[int64]*schemaType
+	notifications map[string]*schemaType
+	requests      map[string]*schemaType
 	plain         plainTypes
 	places        map[string]Place
 	schemas       schemaCache
 }
 
 // plainTypes are the types of messages that have no specific type.
-type plainTypes struct{ result, err, notification, request *typ }
+type plainTypes struct{ result, err, notification, request *schemaType }
 
 // validators are compiled when they are first used.
 var validators = func() map[spec.Revision]func() *Validator {
@@ -144,82 +143,82 @@ func (v *Validator) Error(e jsontext.Value) []Violation {
 }
 
 // Message judges the params, the result or the error of a message from the server,
-// according to its kind. asked is the method of the request to which a result belongs.
+// according to its kind. method is that of the request to which a result belongs.
 // Pointers begin at the message. The envelope (jsonrpc, id, which members may occur
 // together) is not judged here.
-func (v *Validator) Message(m *wire.Message, asked string) []Violation {
-	return violations(v.Examine(m, asked))
+func (v *Validator) Message(m *wire.Message, method string) []Violation {
+	return violations(v.Examine(m, method))
 }
 
-// Examine is like Message, and also returns the places that occur in the message.
-func (v *Validator) Examine(m *wire.Message, asked string) (Met, []Violation) {
+// Examine is like Message, but also returns the places that occur in the message.
+func (v *Validator) Examine(m *wire.Message, method string) (PlaceSet, []Violation) {
 	switch m.Kind {
 	case wire.Request:
 		return v.params(m, v.requests, v.plain.request)
 	case wire.Notification:
 		return v.params(m, v.notifications, v.plain.notification)
 	case wire.Response:
-		var met, more Met
-		var out, also []Violation
+		var places, errorPlaces PlaceSet
+		var out, errorViolations []Violation
 		if m.Has("result") {
 			result := trimmed(m.Result())
-			met, out = v.judge("/result", result, v.resultType(asked, result))
+			places, out = v.judge("/result", result, v.resultType(method, result))
 		}
 		if e := m.Member("error"); e != nil {
-			more, also = v.judge("/error", e, v.errorType(e))
-			met.join(&more)
-			out = append(out, also...)
+			errorPlaces, errorViolations = v.judge("/error", e, v.errorType(e))
+			places.union(&errorPlaces)
+			out = append(out, errorViolations...)
 		}
-		return met, out
+		return places, out
 	default:
-		return Met{}, nil
+		return PlaceSet{}, nil
 	}
 }
 
-func violations(_ Met, out []Violation) []Violation { return out }
+func violations(_ PlaceSet, out []Violation) []Violation { return out }
 
-// checkers is a pool because checkers would otherwise cause most of the allocations for a
-// valid message.
+// checkers are pooled, because they would otherwise cause most of the allocations for a valid
+// message.
 var checkers = sync.Pool{New: func() any { return new(checker) }}
 
-// walk calls do with a checker that begins at base, and returns what it collected.
-func (v *Validator) walk(base string, do func(*checker)) (Met, []Violation) {
+// walk calls do with a checker that begins at base, and returns what the checker collected.
+func (v *Validator) walk(base string, do func(*checker)) (PlaceSet, []Violation) {
 	c := checkers.Get().(*checker)
 	*c = checker{v: v, base: base, path: c.path[:0]}
 	do(c)
-	met, out := c.met, c.out
+	places, out := c.places, c.out
 	clear(c.path[:cap(c.path)]) // drop the references to the message
 	checkers.Put(c)
 	if len(out) == 0 {
-		return met, nil
+		return places, nil
 	}
-	return met, out
+	return places, out
 }
 
-func (v *Validator) judge(base string, value jsontext.Value, t *typ) (Met, []Violation) {
+func (v *Validator) judge(base string, value jsontext.Value, t *schemaType) (PlaceSet, []Violation) {
 	return v.walk(base, func(c *checker) { c.check(trimmed(value), t) })
 }
 
 // params judges the params as a member of the message, and so reports missing params that
 // are required.
-func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) (Met, []Violation) {
+func (v *Validator) params(m *wire.Message, types map[string]*schemaType, fallback *schemaType) (PlaceSet, []Violation) {
 	t, ok := types[m.Method]
 	if !ok {
-		t = other
+		t = fallback
 	}
 	p := &t.members[0]
 	switch params, present := m.Members["params"]; {
 	case present:
 		return v.judge("/params", params, p.typ)
 	case p.required:
-		return v.walk("", func(c *checker) { c.missing(p) })
+		return v.walk("", func(c *checker) { c.addMissing(p) })
 	default:
-		return Met{}, nil
+		return PlaceSet{}, nil
 	}
 }
 
 // resultType returns the first type of the method's results whose condition holds.
-func (v *Validator) resultType(method string, result jsontext.Value) *typ {
+func (v *Validator) resultType(method string, result jsontext.Value) *schemaType {
 	for _, c := range v.results[method] {
 		if c.when == nil || c.when(result) {
 			return c.typ
@@ -228,7 +227,7 @@ func (v *Validator) resultType(method string, result jsontext.Value) *typ {
 	return v.plain.result
 }
 
-func (v *Validator) errorType(e jsontext.Value) *typ {
+func (v *Validator) errorType(e jsontext.Value) *schemaType {
 	if code, ok := wire.Integer(valueOf(trimmed(e), "code")); ok {
 		if t := v.errors[code]; t != nil {
 			return t

@@ -53,7 +53,7 @@ var exemptions = []struct {
 // A subject is one type that is compared.
 type subject struct {
 	name     string
-	typ      *typ                               // the type that instances are drawn from
+	typ      *schemaType                        // the type that instances are drawn from
 	wrap     func(value any) any                // embeds an instance in its message; may be nil
 	official func(value any) *jsonschema.Schema // returns the official schema for the value
 	judge    func(v *Validator, raw []byte) []Violation
@@ -267,7 +267,7 @@ func resultTyped(name string) func(any) any {
 
 // messages returns subjects for messages: these are compared with their envelope, but only
 // the params are mutated.
-func (o *official) messages(t *testing.T, types map[string]*typ, suffix string) []subject {
+func (o *official) messages(t *testing.T, types map[string]*schemaType, suffix string) []subject {
 	var out []subject
 	for _, method := range sorted(types) {
 		def := o.withMethod(method, suffix)
@@ -326,11 +326,11 @@ func (o *official) errors(v *Validator) []subject {
 // parts returns subjects for types inside messages, so that each is mutated often.
 func (o *official) parts() []subject {
 	var out []subject
-	add := func(t *typ, path string, first spec.Revision) {
+	add := func(t *schemaType, path string, first spec.Revision) {
 		if !o.revision.AtLeast(first) {
 			return
 		}
-		t = t.compile(o.revision, map[*typ]*typ{})
+		t = t.compile(o.revision, map[*schemaType]*schemaType{})
 		out = append(out, subject{
 			name: path, typ: t, official: func(any) *jsonschema.Schema { return o.at(path) },
 			judge: func(v *Validator, raw []byte) []Violation { return violations(v.judge("", raw, t)) },

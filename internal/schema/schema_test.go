@@ -59,35 +59,35 @@ func TestViolations(t *testing.T) {
 		{"a result that requires input", r26, tool, answer(`{"resultType":"input_required","inputRequests":{"a/b":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://a"}},"c":{"method":"ping"}}}`),
 			`schema wrong-word /result/inputRequests/c/method (InputRequiredResult): permitted: one of "sampling/createMessage", "roots/list", "elicitation/create"; seen: "ping"`},
 		{"a result that requires nothing", r26, tool, answer(`{"resultType":"input_required"}`),
-			`beside no-input-required /result (InputRequiredResult): permitted: inputRequests, requestState or both; seen: neither`},
+			`beyond-schema no-input-required /result (InputRequiredResult): permitted: inputRequests, requestState or both; seen: neither`},
 		{"a result of an extension", r26, tool, answer(`{"resultType":"example","anything":1}`), ok},
 		{"a task instead of the result", r11, tool, answer(`{"task":{"taskId":"1","status":"working","createdAt":"2025-01-01T00:00:00Z","lastUpdatedAt":"now","ttl":null}}`),
-			`beside not-date /result/task/lastUpdatedAt (Task): permitted: a date or time of ISO 8601, such as 2025-01-12T15:00:58Z; seen: "now"`},
+			`beyond-schema not-date /result/task/lastUpdatedAt (Task): permitted: a date or time of ISO 8601, such as 2025-01-12T15:00:58Z; seen: "now"`},
 		{"priority beyond 1", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a:b","name":"n","annotations":{"priority":1.5}}]}`),
 			`schema out-of-range /result/resources/0/annotations/priority (Annotations): permitted: a number from 0 to 1; seen: 1.5`},
 		{"a size that is not an integer", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a:b","name":"n","size":1.5},{"uri":"a:b","name":"n","size":1e2}]}`),
 			`schema wrong-type /result/resources/0/size (Resource): permitted: an integer; seen: 1.5`},
 		{"no absolute URI", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a b","name":"n"}]}`),
-			`beside not-uri /result/resources/0/uri (Resource): permitted: an absolute URI of RFC 3986; seen: "a b"`},
+			`beyond-schema not-uri /result/resources/0/uri (Resource): permitted: an absolute URI of RFC 3986; seen: "a b"`},
 		{"neither text nor blob", r6, spec.MethodResourcesRead, answer(`{"contents":[{"uri":"a:b"}]}`),
 			`schema missing /result/contents/0 (ResourceContents): permitted: an object with text or blob; seen: {"uri":"a:b"}`},
 		{"text that is none", r6, spec.MethodResourcesRead, answer(`{"contents":[{"uri":"a:b","text":1}]}`),
 			`schema wrong-type /result/contents/0/text (TextResourceContents): permitted: a string; seen: 1`},
 		{"both text and blob", r6, spec.MethodResourcesRead, answer(`{"contents":[{"uri":"a:b","text":"","blob":""}]}`),
-			`beside text-and-blob /result/contents/0 (ResourceContents): permitted: either text or blob; seen: both`},
+			`beyond-schema text-and-blob /result/contents/0 (ResourceContents): permitted: either text or blob; seen: both`},
 		{"a blob that is not base64", r6, spec.MethodResourcesRead, answer(`{"contents":[{"uri":"a:b","blob":"data:,a"}]}`),
-			`beside not-base64 /result/contents/0/blob (BlobResourceContents): permitted: base64 of RFC 4648 section 4, without data: before it; seen: "data:,a"`},
+			`beyond-schema not-base64 /result/contents/0/blob (BlobResourceContents): permitted: base64 of RFC 4648 section 4, without data: before it; seen: "data:,a"`},
 		{"an image that is text", r6, tool, answer(`{"content":[{"type":"image","data":"","mimeType":"text/plain"}]}`),
-			`beside other-mime /result/content/0/mimeType (ImageContent): permitted: the MIME type of an image; seen: "text/plain"`},
+			`beyond-schema other-mime /result/content/0/mimeType (ImageContent): permitted: the MIME type of an image; seen: "text/plain"`},
 		{"too many values", r11, spec.MethodComplete, answer(`{"completion":{"values":["` + strings.Repeat(`a","`, 100) + `"]}}`),
-			`beside too-many /result/completion/values (Completion): permitted: at most 100 elements; seen: 101`},
+			`beyond-schema too-many /result/completion/values (Completion): permitted: at most 100 elements; seen: 101`},
 		{"too many values, asserted", r26, spec.MethodComplete, answer(`{"resultType":"complete","completion":{"values":["` + strings.Repeat(`a","`, 100) + `"]}}`),
 			`schema too-many /result/completion/values (Completion): permitted: at most 100 elements; seen: 101`},
 		{"an icon that is a script", r11, spec.MethodInitialize, answer(`{"protocolVersion":"","capabilities":{"tools":{}},"serverInfo":{"name":"","version":"","icons":[{"src":"javascript:a","sizes":["48"]}]}}`),
-			`beside icon-scheme /result/serverInfo/icons/0/src (Icon): permitted: an http, https or data URI; seen: "javascript:a"` + "\n" +
-				`beside icon-size /result/serverInfo/icons/0/sizes/0 (Icon): permitted: a size such as "48x48", or "any"; seen: "48"`},
+			`beyond-schema icon-scheme /result/serverInfo/icons/0/src (Icon): permitted: an http, https or data URI; seen: "javascript:a"` + "\n" +
+				`beyond-schema icon-size /result/serverInfo/icons/0/sizes/0 (Icon): permitted: a size such as "48x48", or "any"; seen: "48"`},
 		{"a schema that is none", r11, spec.MethodToolsList, tools(`{"name":"a","inputSchema":{"type":"object","properties":{"a":{"type":"text"}}}}`),
-			`beside not-dialect /result/tools/0/inputSchema (Tool): permitted: a valid JSON Schema of its dialect; seen: at /properties/a/type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'`},
+			`beyond-schema not-dialect /result/tools/0/inputSchema (Tool): permitted: a valid JSON Schema of its dialect; seen: at /properties/a/type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'`},
 		{"an error without a code", r6, "", `{"jsonrpc":"2.0","id":1,"error":{"message":"a"}}`,
 			`schema missing /error/code (Error): permitted: an integer; seen: no such member`},
 		{"an error with data of its own", r26, "", `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"a","data":{"supported":"2026-07-28","requested":""}}}`,
@@ -194,7 +194,7 @@ func TestAnyBytesAreJudged(t *testing.T) {
 func TestWhatIsDrawnOfATypeIsOfIt(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		v := For(rapid.SampledFrom(spec.Revisions()).Draw(rt, "revision"))
-		for _, types := range []map[string]*typ{v.notifications, v.requests} {
+		for _, types := range []map[string]*schemaType{v.notifications, v.requests} {
 			t := types[rapid.SampledFrom(append(sorted(types), "")).Draw(rt, "method")]
 			if t == nil {
 				t = v.plain.notification

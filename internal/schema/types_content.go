@@ -7,8 +7,8 @@ import "github.com/mcp-conform/mcp-conform/internal/spec"
 var (
 	// id is a request id or a progress token.
 	id       = either(text, integer)
-	role     = words("user", "assistant")
-	level    = words("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+	role     = enum("user", "assistant")
+	level    = enum("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 	uriText  = text.also(absoluteURI)
 	mimeType = text.also(mediaType)
 	isoTime  = text.also(isoDate)
@@ -23,11 +23,11 @@ var icon = object("Icon",
 	req("src", text.also(absoluteURI, iconSource)),
 	opt("mimeType", text.also(mediaType, iconType)),
 	opt("sizes", list(text.also(iconSize))),
-	opt("theme", words("light", "dark")),
+	opt("theme", enum("light", "dark")),
 )
 
-// named are the members of types that have a name for programs and a title for people.
-var named = with(
+// nameMembers are the members of types that have a name for programs and a title for people.
+var nameMembers = with(
 	req("name", text),
 	opt("title", text).since(spec.V20250618),
 )
@@ -35,7 +35,7 @@ var named = with(
 var icons = opt("icons", list(icon)).since(spec.V20251125)
 
 var implementation = object("Implementation",
-	named, icons,
+	nameMembers, icons,
 	req("version", text),
 	opt("description", text).since(spec.V20251125),
 	opt("websiteUrl", uriText).since(spec.V20251125),
@@ -55,10 +55,10 @@ var resourceContents = object("ResourceContents",
 ).shaped(
 	shape("TextResourceContents", req("text", text)),
 	shape("BlobResourceContents", req("blob", encoded)),
-).also(textOrBlob)
+).also(textXorBlob)
 
 var resourceMembers = with(
-	named, icons,
+	nameMembers, icons,
 	req("uri", uriText),
 	opt("description", text),
 	opt("mimeType", mimeType),
@@ -69,7 +69,7 @@ var resourceMembers = with(
 var resource = object("Resource", resourceMembers)
 
 var resourceTemplate = object("ResourceTemplate",
-	named, icons,
+	nameMembers, icons,
 	req("uriTemplate", text.also(uriTemplate)),
 	opt("description", text),
 	opt("mimeType", mimeType),
@@ -83,12 +83,12 @@ var (
 		req("data", encoded),
 		req("mimeType", text.also(mediaType, imageType)),
 		annotations, meta,
-	).also(asNamed)
+	).also(dataMatchesType)
 	audioContent = object("AudioContent",
 		req("data", encoded),
 		req("mimeType", text.also(mediaType, audioType)),
 		annotations, meta,
-	).also(asNamed)
+	).also(dataMatchesType)
 	resourceLink     = object("ResourceLink", resourceMembers)
 	embeddedResource = object("EmbeddedResource", req("resource", resourceContents), annotations, meta)
 )
@@ -104,16 +104,16 @@ var contentBlock = tagged("type", media,
 	when("resource", embeddedResource),
 )
 
-// structured is the structured part of a tool's result.
-var structured = with(
+// structuredMembers is the structured part of a tool's result.
+var structuredMembers = with(
 	opt("structuredContent", record).since(spec.V20250618).until(spec.V20251125),
-	opt("structuredContent", whatever).since(spec.V20260728),
+	opt("structuredContent", anyValue).since(spec.V20260728),
 )
 
 // toolResult is a tool's result; in sampling it is also a content block.
 var toolResult = with(
 	req("content", list(contentBlock)),
-	structured,
+	structuredMembers,
 	opt("isError", boolean),
 )
 
@@ -136,14 +136,14 @@ var samplingMembers = with(
 // argumentSchema are the members of a tool's JSON Schemas that the official types define.
 var argumentSchema = with(
 	opt("$schema", text).since(spec.V20251125),
-	opt("properties", table(record)).until(spec.V20251125),
+	opt("properties", mapOf(record)).until(spec.V20251125),
 	opt("required", list(text)).until(spec.V20251125),
 )
 
-var objectSchema = object("", req("type", words("object")), argumentSchema).also(jsonSchema)
+var objectSchema = object("", req("type", enum("object")), argumentSchema).also(jsonSchema)
 
 var tool = object("Tool",
-	named, icons,
+	nameMembers, icons,
 	opt("description", text),
 	req("inputSchema", objectSchema),
 	opt("outputSchema", objectSchema).since(spec.V20250618).until(spec.V20251125),
@@ -156,16 +156,16 @@ var tool = object("Tool",
 		opt("openWorldHint", boolean),
 	)).since(spec.V20250326),
 	opt("execution", object("ToolExecution",
-		opt("taskSupport", words("forbidden", "optional", "required")),
+		opt("taskSupport", enum("forbidden", "optional", "required")),
 	)).ofTasks(),
 	meta,
 )
 
 var prompt = object("Prompt",
-	named, icons,
+	nameMembers, icons,
 	opt("description", text),
 	opt("arguments", list(object("PromptArgument",
-		named,
+		nameMembers,
 		opt("description", text),
 		opt("required", boolean),
 	))),
@@ -175,7 +175,7 @@ var prompt = object("Prompt",
 var listChanged = opt("listChanged", boolean)
 
 var serverCapabilities = object("ServerCapabilities",
-	opt("experimental", table(record)),
+	opt("experimental", mapOf(record)),
 	opt("logging", record),
 	opt("completions", record).since(spec.V20250326),
 	opt("prompts", object("", listChanged)),
@@ -186,15 +186,15 @@ var serverCapabilities = object("ServerCapabilities",
 		opt("cancel", record),
 		opt("requests", object("", opt("tools", object("", opt("call", record))))),
 	)).ofTasks(),
-	opt("extensions", table(record)).since(spec.V20260728),
+	opt("extensions", mapOf(record)).since(spec.V20260728),
 )
 
 // clientCapabilities only occurs in errors of 2026-07-28, so it has the form of that
 // revision.
 var clientCapabilities = object("ClientCapabilities",
-	opt("experimental", table(record)),
+	opt("experimental", mapOf(record)),
 	opt("roots", record),
 	opt("sampling", object("", opt("context", record), opt("tools", record))),
 	opt("elicitation", object("", opt("form", record), opt("url", record))),
-	opt("extensions", table(record)),
+	opt("extensions", mapOf(record)),
 )

@@ -7,7 +7,7 @@ import "github.com/mcp-conform/mcp-conform/internal/spec"
 // A row assigns the type of params or result to a method, in some revisions.
 type row struct {
 	method string
-	typ    *typ
+	typ    *schemaType
 	span   span
 	when   func(result []byte) bool // of results: selects them; nil selects all others
 }
@@ -44,7 +44,7 @@ var anyResult = object("Result", result)
 // cached are the members that determine how long a result may be cached.
 var cached = group{
 	req("ttlMs", integer.atLeast(0)),
-	req("cacheScope", words("public", "private")),
+	req("cacheScope", enum("public", "private")),
 }.since(spec.V20260728)
 
 // page are the members of one page of a list.
@@ -52,7 +52,7 @@ var page = with(result, cached, opt("nextCursor", text))
 
 var task = with(
 	req("taskId", text),
-	req("status", words("working", "input_required", "completed", "failed", "cancelled")),
+	req("status", enum("working", "input_required", "completed", "failed", "cancelled")),
 	opt("statusMessage", text),
 	req("createdAt", isoTime),
 	req("lastUpdatedAt", isoTime),
@@ -62,13 +62,13 @@ var task = with(
 
 var inputRequired = object("InputRequiredResult",
 	result,
-	opt("inputRequests", table(tagged("method",
+	opt("inputRequests", mapOf(tagged("method",
 		when(spec.MethodSampling, object("", req("params", samplingParams))),
-		when(spec.MethodRootsList, perhapsParams(opt("_meta", record))),
+		when(spec.MethodRootsList, optionalParams(opt("_meta", record))),
 		when(spec.MethodElicit, object("", req("params", elicitParams))),
 	))),
 	opt("requestState", text),
-).also(asksSomething)
+).also(inputOrState)
 
 // results are the results of the server, followed by those of the client.
 var results = []row{
@@ -135,9 +135,9 @@ var results = []row{
 	)},
 	row{method: spec.MethodElicit, typ: object("ElicitResult",
 		opt("_meta", record).until(spec.V20251125),
-		req("action", words("accept", "decline", "cancel")),
-		opt("content", table(either(text, number, boolean))).until(spec.V20250618),
-		opt("content", table(either(text, number, boolean, list(text)))).since(spec.V20251125),
+		req("action", enum("accept", "decline", "cancel")),
+		opt("content", mapOf(either(text, number, boolean))).until(spec.V20250618),
+		opt("content", mapOf(either(text, number, boolean, list(text)))).since(spec.V20251125),
 	)}.since(spec.V20250618),
 }
 
@@ -160,10 +160,12 @@ const (
 
 // params returns the type of a message with required params. perhapsParams returns the type
 // of a message with optional params.
-func params(name string, parts ...part) *typ {
+func params(name string, parts ...part) *schemaType {
 	return object("", req("params", object(name, parts...)))
 }
-func perhapsParams(parts ...part) *typ { return object("", opt("params", object("", parts...))) }
+func optionalParams(parts ...part) *schemaType {
+	return object("", opt("params", object("", parts...)))
+}
 
 // notifications are those that a server may send.
 var notifications = []row{
@@ -177,17 +179,17 @@ var notifications = []row{
 		req("progressToken", id),
 		req("progress", number),
 		opt("total", number),
-		opt("message", text.also(saysMore)).since(spec.V20250326),
+		opt("message", text.also(notBlank)).since(spec.V20250326),
 	)},
 	{method: spec.MethodMessage, typ: params("LoggingMessageNotification", notificationMeta,
 		req("level", level),
 		opt("logger", text),
-		req("data", whatever),
+		req("data", anyValue),
 	)},
 	{method: spec.MethodResourcesUpdated, typ: params("ResourceUpdatedNotification", notificationMeta, req("uri", uriText))},
-	{method: spec.MethodResourcesChanged, typ: perhapsParams(notificationMeta)},
-	{method: spec.MethodToolsChanged, typ: perhapsParams(notificationMeta)},
-	{method: spec.MethodPromptsChanged, typ: perhapsParams(notificationMeta)},
+	{method: spec.MethodResourcesChanged, typ: optionalParams(notificationMeta)},
+	{method: spec.MethodToolsChanged, typ: optionalParams(notificationMeta)},
+	{method: spec.MethodPromptsChanged, typ: optionalParams(notificationMeta)},
 	row{method: spec.MethodElicitDone, typ: params("ElicitationCompleteNotification", req("elicitationId", text))}.
 		only(spec.V20251125),
 	row{method: spec.MethodTasksStatus, typ: params("TaskStatusNotification", notificationMeta, task)}.
@@ -204,15 +206,15 @@ var notifications = []row{
 
 // requests are those that a server may send; since 2026-07-28 there are none.
 var requests = []row{
-	row{method: spec.MethodPing, typ: perhapsParams(requestMeta)}.until(spec.V20251125),
-	row{method: spec.MethodRootsList, typ: perhapsParams(requestMeta)}.until(spec.V20251125),
+	row{method: spec.MethodPing, typ: optionalParams(requestMeta)}.until(spec.V20251125),
+	row{method: spec.MethodRootsList, typ: optionalParams(requestMeta)}.until(spec.V20251125),
 	row{method: spec.MethodSampling, typ: object("", req("params", samplingParams))}.until(spec.V20251125),
 	row{method: spec.MethodElicit, typ: object("", req("params", formParams))}.only(spec.V20250618),
 	row{method: spec.MethodElicit, typ: object("", req("params", elicitParams))}.only(spec.V20251125),
 	row{method: spec.MethodTasksGet, typ: taskParams}.only(spec.V20251125),
 	row{method: spec.MethodTasksResult, typ: taskParams}.only(spec.V20251125),
 	row{method: spec.MethodTasksCancel, typ: taskParams}.only(spec.V20251125),
-	row{method: spec.MethodTasksList, typ: perhapsParams(requestMeta, opt("cursor", text))}.
+	row{method: spec.MethodTasksList, typ: optionalParams(requestMeta, opt("cursor", text))}.
 		only(spec.V20251125),
 }
 
@@ -226,7 +228,7 @@ var anyError = object("Error", rpcError)
 // errorData are the errors whose data has a type, by code.
 var errorData = []struct {
 	code spec.Code
-	typ  *typ
+	typ  *schemaType
 	span span
 }{
 	{spec.CodeURLElicitation, object("URLElicitationRequiredError", rpcError,
@@ -243,11 +245,11 @@ var errorData = []struct {
 // The types of messages without a row: extensions, and methods of other revisions.
 var (
 	otherNotification = []row{
-		row{typ: perhapsParams(opt("_meta", record))}.until(spec.V20250618),
+		row{typ: optionalParams(opt("_meta", record))}.until(spec.V20250618),
 		row{typ: object("", opt("params", record))}.since(spec.V20251125),
 	}
 	otherRequest = []row{
-		row{typ: perhapsParams(requestMeta)}.until(spec.V20250618),
+		row{typ: optionalParams(requestMeta)}.until(spec.V20250618),
 		row{typ: object("", opt("params", record))}.since(spec.V20251125),
 	}
 )

@@ -39,5 +39,5 @@ func oneOf(words []string) string {
 	return "one of " + strings.Join(quoted, ", ")
 }
 
-// plain formats a bound without an exponent.
-func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+// formatBound formats a bound without an exponent.
+func formatBound(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -56,9 +56,9 @@ func startShape() rules.Fold {
 			noteOtherError(obs, out)
 			return
 		}
-		x.topic.count(&x.met, counts)
+		x.topic.count(&x.places, counts)
 		for _, input := range x.inputs {
-			input.count(&x.met, counts)
+			input.count(&x.places, counts)
 		}
 		switch {
 		case len(x.violations) == 0:
@@ -98,7 +98,7 @@ func startShape() rules.Fold {
 type examined struct {
 	topic      *topic            // nil if the table has none
 	inputs     map[string]*topic // of the entries of inputRequests, by key
-	met        schema.Met
+	places     schema.PlaceSet
 	violations []schema.Violation
 }
 
@@ -112,7 +112,7 @@ func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *exami
 		x := &examined{topic: t.topics[name]}
 		if x.topic != nil {
 			x.inputs = t.inputTopics(name, obs)
-			x.met, x.violations = t.validator.Examine(obs.Message, requestMethod(obs))
+			x.places, x.violations = t.validator.Examine(obs.Message, requestMethod(obs))
 		}
 		return x
 	}
@@ -376,20 +376,20 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 }
 
 // count records which requirements were observed in a message.
-func (t *topic) count(met *schema.Met, counts []int) {
-	if g := t.general; g != nil && (len(g.places) == 0 || g.observed(met)) {
+func (t *topic) count(occurring *schema.PlaceSet, counts []int) {
+	if g := t.general; g != nil && (len(g.places) == 0 || g.observed(occurring)) {
 		counts[g.number]++
 	}
 	for _, r := range t.rows {
-		if r.observed(met) {
+		if r.observed(occurring) {
 			counts[r.number]++
 		}
 	}
 }
 
-func (r *compiledRow) observed(met *schema.Met) bool {
+func (r *compiledRow) observed(occurring *schema.PlaceSet) bool {
 	for _, p := range r.places {
-		if met.Has(p) {
+		if occurring.Has(p) {
 			return true
 		}
 	}

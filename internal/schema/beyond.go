@@ -7,29 +7,29 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// An extra is a check that the official schema does not make, on a value of the
-// right JSON type.
-type extra func(c *checker, v []byte)
+// An extraCheck is a check that the official schema does not make. It gets a value of the right
+// JSON type.
+type extraCheck func(c *checker, v []byte)
 
-// written returns an extra that requires fits to accept the text of a string.
-func written(k Kind, permitted string, fits func(text []byte) bool) extra {
+// checkText returns an extra that requires fits to accept the text of a string.
+func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck {
 	return func(c *checker, v []byte) {
 		if !fits(unquoted(v)) {
-			c.found(k, Beside, permitted, excerpt(v))
+			c.addViolation(k, BeyondSchema, permitted, excerpt(v))
 		}
 	}
 }
 
 var (
-	mediaType   = written(NotMIME, "a MIME type such as text/plain", isMIME)
-	imageType   = written(OtherMIME, "the MIME type of an image", mayBe("image"))
-	audioType   = written(OtherMIME, "the MIME type of audio", mayBe("audio", "video"))
-	absoluteURI = written(NotURI, "an absolute URI of RFC 3986", uri.IsURI)
-	uriTemplate = written(NotTemplate, "a URI template of RFC 6570", uri.IsTemplate)
-	isoDate     = written(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
-	iconType    = written(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", shownInIcons)
-	saysMore    = written(Blank, "a text that tells a person something", isNoBlank)
-	iconSize    = written(IconSize, `a size such as "48x48", or "any"`, size.Match)
+	mediaType   = checkText(NotMIME, "a MIME type such as text/plain", isMIME)
+	imageType   = checkText(OtherMIME, "the MIME type of an image", mayBeType("image"))
+	audioType   = checkText(OtherMIME, "the MIME type of audio", mayBeType("audio", "video"))
+	absoluteURI = checkText(NotURI, "an absolute URI of RFC 3986", uri.IsURI)
+	uriTemplate = checkText(NotTemplate, "a URI template of RFC 6570", uri.IsTemplate)
+	isoDate     = checkText(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
+	iconType    = checkText(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", isIconType)
+	notBlank    = checkText(Blank, "a text that tells a person something", isNotBlank)
+	iconSize    = checkText(IconSize, `a size such as "48x48", or "any"`, size.Match)
 )
 
 // base64Data requires base64 that every decoder accepts.
@@ -37,27 +37,26 @@ func base64Data(c *checker, v []byte) {
 	const permitted = "base64 of RFC 4648 section 4, without data: before it"
 	switch text := unquoted(v); {
 	case !isBase64(text):
-		c.found(NotBase64, Beside, permitted, excerpt(v))
+		c.addViolation(NotBase64, BeyondSchema, permitted, excerpt(v))
 	case len(text)%4 != 0 || bytes.ContainsAny(text, "\r\n"):
-		c.found(LooseBase64, Beside, permitted+", with padding and without line breaks", excerpt(v))
+		c.addViolation(LooseBase64, BeyondSchema, permitted+", with padding and without line breaks", excerpt(v))
 	}
 }
 
 var size = lazyregexp.New(`^(any|[0-9]+x[0-9]+)$`)
 
-// textOrBlob requires that only one of the two is present; the schema already
+// textXorBlob requires that only one of the two is present; the schema already
 // requires at least one.
-func textOrBlob(c *checker, v []byte) {
+func textXorBlob(c *checker, v []byte) {
 	if valueOf(v, "text") != nil && valueOf(v, "blob") != nil {
-		c.found(TextAndBlob, Beside, "either text or blob", "both")
+		c.addViolation(TextAndBlob, BeyondSchema, "either text or blob", "both")
 	}
 }
 
-// asksSomething requires an InputRequiredResult to have inputRequests, or a requestState
-// that the client sends back.
-func asksSomething(c *checker, v []byte) {
+// inputOrState requires an InputRequiredResult to have inputRequests or a requestState.
+func inputOrState(c *checker, v []byte) {
 	if valueOf(v, "inputRequests") == nil && valueOf(v, "requestState") == nil {
-		c.found(NoInputRequired, Beside, "inputRequests, requestState or both", "neither")
+		c.addViolation(NoInputRequired, BeyondSchema, "inputRequests, requestState or both", "neither")
 	}
 }
 
@@ -72,10 +71,10 @@ func iconSource(c *checker, v []byte) {
 	case "http", "https":
 	case "data":
 		if !isImageData(src[colon+1:]) {
-			c.found(IconData, Beside, "a data: URI with base64 image data", excerpt(v))
+			c.addViolation(IconData, BeyondSchema, "a data: URI with base64 image data", excerpt(v))
 		}
 	default:
-		c.found(IconScheme, Beside, "an http, https or data URI", excerpt(v))
+		c.addViolation(IconScheme, BeyondSchema, "an http, https or data URI", excerpt(v))
 	}
 }
 
@@ -87,7 +86,7 @@ func isImageData(rest []byte) bool {
 		return false
 	}
 	media, isBase := bytes.CutSuffix(bytes.ToLower(bytes.ReplaceAll(head, []byte(" "), nil)), []byte(";base64"))
-	if !isBase || !mayBe("image")(media) {
+	if !isBase || !mayBeType("image")(media) {
 		return false
 	}
 	if bytes.IndexByte(data, '%') >= 0 {
@@ -124,8 +123,8 @@ var base64Digit = func() (t [256]bool) {
 	return t
 }()
 
-// isNoBlank reports whether s contains anything but whitespace.
-func isNoBlank(s []byte) bool { return len(bytes.Trim(s, " \t\r\n")) > 0 }
+// isNotBlank reports whether s contains anything but whitespace.
+func isNotBlank(s []byte) bool { return len(bytes.Trim(s, " \t\r\n")) > 0 }
 
 // isMIME reports whether s is type/subtype. It does not check parameters.
 func isMIME(s []byte) bool {
@@ -143,10 +142,10 @@ func isToken(s []byte) bool {
 	return len(s) > 0
 }
 
-// mayBe returns a function that reports whether a MIME type may be of one of the top-level
+// mayBeType returns a function that reports whether a MIME type may be of one of the top-level
 // types. The function accepts generic types such as application, and anything that is not a
 // MIME type, which mediaType reports.
-func mayBe(tops ...string) func(s []byte) bool {
+func mayBeType(tops ...string) func(s []byte) bool {
 	return func(s []byte) bool {
 		top, _, _ := bytes.Cut(bytes.ToLower(s), []byte("/"))
 		for _, t := range tops {

@@ -5,39 +5,39 @@ import "github.com/mcp-conform/mcp-conform/internal/spec"
 // The types of the requests that a server sends to its client: as requests, or
 // since 2026-07-28 inside results that require input.
 
-var titled = with(opt("title", text), opt("description", text))
+var titleMembers = with(opt("title", text), opt("description", text))
 
 // defaults returns the default member, which most form fields have since 2025-11-25.
-func defaults(t *typ) member { return opt("default", t).since(spec.V20251125) }
+func defaults(t *schemaType) member { return opt("default", t).since(spec.V20251125) }
 
-var titledWords = list(object("", req("const", text), req("title", text)))
+var titledChoices = list(object("", req("const", text), req("title", text)))
 
 // field is one field of a form: a restricted JSON Schema.
 var field = tagged("type",
-	when("string", object("StringSchema", titled, defaults(text)).shaped(
+	when("string", object("StringSchema", titleMembers, defaults(text)).shaped(
 		shape("EnumSchema", req("enum", list(text))),
-		shape("TitledSingleSelectEnumSchema", req("oneOf", titledWords)).since(spec.V20251125),
+		shape("TitledSingleSelectEnumSchema", req("oneOf", titledChoices)).since(spec.V20251125),
 		shape("StringSchema",
 			opt("minLength", integer),
 			opt("maxLength", integer),
-			opt("format", words("email", "uri", "date", "date-time")),
+			opt("format", enum("email", "uri", "date", "date-time")),
 		),
 	)),
 	when("number", numberField),
 	when("integer", numberField),
-	when("boolean", object("BooleanSchema", titled, opt("default", boolean))),
-	when("array", object("MultiSelectEnumSchema", titled,
+	when("boolean", object("BooleanSchema", titleMembers, opt("default", boolean))),
+	when("array", object("MultiSelectEnumSchema", titleMembers,
 		opt("minItems", integer),
 		opt("maxItems", integer),
 		defaults(list(text)),
 		req("items", record.shaped(
-			shape("", req("enum", list(text)), req("type", words("string"))),
-			shape("", req("anyOf", titledWords)),
+			shape("", req("enum", list(text)), req("type", enum("string"))),
+			shape("", req("anyOf", titledChoices)),
 		)),
 	)).since(spec.V20251125),
 )
 
-var numberField = object("NumberSchema", titled,
+var numberField = object("NumberSchema", titleMembers,
 	opt("minimum", number),
 	opt("maximum", number),
 	defaults(number),
@@ -53,21 +53,21 @@ var elicitParams = tagged("mode",
 
 var urlMembers = with(
 	requestMeta, taskMember,
-	req("message", text.also(saysMore)),
+	req("message", text.also(notBlank)),
 	req("url", uriText),
 	req("elicitationId", text).until(spec.V20251125),
 )
 
-// elicitURLParams is used in errors, where no mode member has selected the type.
-var elicitURLParams = object("ElicitRequestURLParams", req("mode", words("url")), urlMembers)
+// elicitURLParams is the type of the elicitations in an error.
+var elicitURLParams = object("ElicitRequestURLParams", req("mode", enum("url")), urlMembers)
 
 var formParams = object("ElicitRequestFormParams",
 	requestMeta, taskMember,
-	req("message", text.also(saysMore)),
+	req("message", text.also(notBlank)),
 	req("requestedSchema", object("",
 		opt("$schema", text).since(spec.V20251125),
-		req("type", words("object")),
-		req("properties", table(field)),
+		req("type", enum("object")),
+		req("properties", mapOf(field)),
 		opt("required", list(text)),
 	).also(jsonSchema)),
 )
@@ -82,13 +82,13 @@ var samplingParams = object("CreateMessageRequestParams",
 		opt("intelligencePriority", fraction),
 	)),
 	opt("systemPrompt", text),
-	opt("includeContext", words("none", "thisServer", "allServers")),
+	opt("includeContext", enum("none", "thisServer", "allServers")),
 	opt("temperature", number),
 	req("maxTokens", integer),
 	opt("stopSequences", list(text)),
 	opt("metadata", record),
 	opt("tools", list(tool)).since(spec.V20251125),
 	opt("toolChoice", object("ToolChoice",
-		opt("mode", words("auto", "required", "none")),
+		opt("mode", enum("auto", "required", "none")),
 	)).since(spec.V20251125),
 )

@@ -2,34 +2,34 @@ package schema
 
 import "fmt"
 
-// A Place is the number that a validator assigns to a named type, or to a member of one.
-// The zero value is not a place.
+// A Place is the number that a validator assigns to a named type, or to a member of one. Zero is
+// not a place.
 type Place uint16
 
 // maxPlaces is one more than the number of places that a revision may have.
 const maxPlaces = 384
 
-// Met is the set of places that occur in a message.
-type Met [maxPlaces / 64]uint64
+// A PlaceSet is the set of places that occur in a message.
+type PlaceSet [maxPlaces / 64]uint64
 
-func (m *Met) add(p Place) { m[p/64] |= 1 << (p % 64) }
+func (m *PlaceSet) add(p Place) { m[p/64] |= 1 << (p % 64) }
 
-func (m *Met) join(other *Met) {
+func (m *PlaceSet) union(other *PlaceSet) {
 	for i := range m {
 		m[i] |= other[i]
 	}
 }
 
 // Has reports whether the place occurs in the message.
-func (m *Met) Has(p Place) bool { return p != 0 && m[p/64]&(1<<(p%64)) != 0 }
+func (m *PlaceSet) Has(p Place) bool { return p != 0 && m[p/64]&(1<<(p%64)) != 0 }
 
 // Place returns the number of a type, such as ImageContent, or of a member, such
 // as ImageContent.data. It returns zero if the revision has no such place.
 func (v *Validator) Place(name string) Place { return v.places[name] }
 
-// number assigns places to a compiled type and its members. Types with the same
+// assignPlaces assigns places to a compiled type and its members. Types with the same
 // name share their places.
-func (v *Validator) number(t *typ) {
+func (v *Validator) assignPlaces(t *schemaType) {
 	if t.name == "" {
 		return
 	}
