@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fails the step where the run found what is to fail it.
+# Ends the step with the exit code of the run; with fail-on never, broken requirements
+# do not fail it.
 set -euo pipefail
 if [[ ${FAIL_ON:-must} == never && ${EXIT_CODE:?} == 1 ]]; then
   exit 0

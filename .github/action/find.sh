@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Finds out where mcp-conform comes from, and prints it as outputs of the step:
-# version is the release to download, empty if the action's source is built, and
-# key names that source in the cache. A release is chosen by the input version,
-# else by the action's own reference: v1.2.3 is that release, v1 the latest one
-# if it is a 1.x. Any other reference, such as a commit, is built.
+# Decides which mcp-conform to use, and sets the outputs of the step: version is the
+# release to download, and empty if the action's source is built; key is the key of
+# that source in the cache. The input version selects the release, otherwise the
+# action's own reference does: v1.2.3 is that release, v1 the latest release if that
+# is a 1.x. For any other reference, such as a commit, the source is built.
 set -euo pipefail
 
 version=${MCP_CONFORM_VERSION:-}
@@ -18,7 +18,7 @@ elif [[ -z $version && $ref =~ ^v[0-9]+$ ]]; then
   latest=${latest##*/}
   [[ $latest != "$ref".* ]] || version=$latest
 fi
-# A release that the reference implies may not be there yet.
+# The release that the reference implies may not be published yet.
 if [[ $version && -z ${MCP_CONFORM_VERSION:-} ]] &&
   ! curl -fsSL --retry 2 -o /dev/null "${MCP_CONFORM_RELEASES:-$releases/download}/$version/checksums.txt"; then
   version=

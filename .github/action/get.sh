@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts mcp-conform into the PATH of later steps: the release MCP_CONFORM_VERSION,
-# whose checksum is verified, else the cached program if MCP_CONFORM_CACHED is
-# true, else what is built from the action's source.
+# Puts mcp-conform into the PATH of later steps. If MCP_CONFORM_VERSION is set, it
+# downloads that release and verifies the checksum. Otherwise it uses the cached
+# program if MCP_CONFORM_CACHED is true, or builds the action's source.
 set -euo pipefail
 
 bin=${RUNNER_TEMP:?}/mcp-conform-bin
@@ -25,7 +25,7 @@ else
     macOS) os=darwin archive=tar.gz ;;
     Windows) os=windows archive=zip ;;
     *)
-      echo "::error title=mcp-conform::there is no release for this system; set the input version to source, and it is built"
+      echo "::error title=mcp-conform::there is no release for this system; set the input version to source to build it"
       exit 2
       ;;
   esac
@@ -33,7 +33,7 @@ else
     X64) arch=amd64 ;;
     ARM64) arch=arm64 ;;
     *)
-      echo "::error title=mcp-conform::there is no release for this processor; set the input version to source, and it is built"
+      echo "::error title=mcp-conform::there is no release for this processor; set the input version to source to build it"
       exit 2
       ;;
   esac

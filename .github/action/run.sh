@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Judges the server that the action's inputs name, and says by outputs what came
-# of it. It ends with 0 whatever was found: end.sh fails the job, once the
-# reports are kept.
+# Judges the server that the action's inputs name, and sets the outputs of the step.
+# Findings do not fail this step: end.sh fails the job after the reports are uploaded.
 set -euo pipefail
 
 out=${INPUT_OUT:-.mcp-conform}
@@ -13,14 +12,14 @@ if [[ -n ${INPUT_COMMAND:-} && -n ${INPUT_URL:-} ]]; then
   exit 2
 fi
 if [[ -z ${INPUT_COMMAND:-}${INPUT_URL:-} && ! -f mcp-conform.yaml ]]; then
-  echo "::error title=mcp-conform::give the input command or url, or have mcp-conform.yaml name the server"
+  echo "::error title=mcp-conform::give the input command or url, or name the server in mcp-conform.yaml"
   exit 2
 fi
 case ${INPUT_FAIL_ON:-must} in
   must | should) flags+=(--fail-on "${INPUT_FAIL_ON:-must}") ;;
   never) ;;
   *)
-    echo "::error title=mcp-conform::the input fail-on is must, should or never"
+    echo "::error title=mcp-conform::the input fail-on must be must, should or never"
     exit 2
     ;;
 esac
@@ -77,8 +76,8 @@ folder=$(cd "$out" && pwd)
   else
     echo "verdict=not-judged" >"$outputs"
   fi
-  # Reports do not tell a server that was never reached from one of which
-  # nothing could be judged.
+  # The reports do not distinguish a server that could not be reached from one that
+  # could not be judged.
   if ((status == 3)); then
     sed 's/^verdict=.*/verdict=unreachable/' "$outputs"
   else

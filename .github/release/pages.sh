@@ -1,6 +1,7 @@
 #!/bin/sh
-# pages.sh VERSION DIR SECONDS: writes the manual pages and the files for shell
-# completion that go into a release; SECONDS since 1970 are the day of the pages.
+# usage: pages.sh VERSION DIR SECONDS
+# Writes the manual pages and shell completions of a release into DIR. The pages have the
+# date SECONDS, in seconds since 1970.
 set -eu
 version=$1 dir=$2
 export SOURCE_DATE_EPOCH="$3"

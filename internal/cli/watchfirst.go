@@ -13,13 +13,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// An author who edits a server waits for the verdicts that were findings in the last
-// run. So each round of --watch except the first judges these before anything else,
-// in the newest revision that had them. It does not retry them, because the last run
-// already did.
+// An author who fixes a finding wants to see its new verdict first. So each round of --watch except
+// the first begins with the findings of the last run, in the newest revision that had them. It does
+// not retry them, because the last run already did.
 
-// suspects returns the verdicts of a report that a change of the server is most
-// likely about: findings above a note that are not known.
+// suspects returns the verdicts that the next round judges first: those more severe than a note,
+// without known ones.
 func suspects(r *verdict.Report) []verdict.Verdict {
 	var out []verdict.Verdict
 	taken := map[string]bool{}
@@ -32,9 +31,8 @@ func suspects(r *verdict.Report) []verdict.Verdict {
 	return out
 }
 
-// labelsOf returns a label filter that selects the verdicts, and the cases in
-// which their findings were seen. narrow is a filter that also applies; it may
-// be "".
+// labelsOf returns a label filter that selects the verdicts, and the cases in which their findings
+// were seen. The user's filter narrow, if not "", also applies.
 func labelsOf(r *verdict.Report, verdicts []verdict.Verdict, narrow string) string {
 	var terms []string
 	add := func(judged string, rev spec.Revision) {
@@ -57,9 +55,8 @@ func labelsOf(r *verdict.Report, verdicts []verdict.Verdict, narrow string) stri
 	return filter
 }
 
-// judgeFirst judges the findings of the last run again, and prints a line for
-// each. It returns an error only if the server can't be reached: the run that
-// follows reports any other.
+// judgeFirst judges the findings of the last run again, and prints a line for each. It returns an
+// error only if the server can't be reached. The run that follows reports all other errors.
 func (w *watched) judgeFirst(show changes) error {
 	before := suspects(w.last)
 	if len(before) == 0 {
@@ -81,9 +78,8 @@ func (w *watched) judgeFirst(show changes) error {
 	return nil
 }
 
-// judgeAgain judges what the verdicts are about, and returns a report with
-// verdicts on nothing else. None of them is more severe than before: what comes
-// up now was not retried.
+// judgeAgain judges the requirements of the verdicts again, and returns a report of these alone. No
+// verdict is more severe than before, because deviations are not retried here.
 func (w *watched) judgeAgain(before []verdict.Verdict, show changes) (*verdict.Report, error) {
 	f := *w.f
 	f.labels, f.revisions = labelsOf(w.last, before, f.labels), nil

@@ -181,7 +181,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 		})
 	}
 	short := false
-	var spread spreadResponse
+	var spread multilineResponse
 	return c.await(ctx, from, func(e *transcript.Event) bool {
 		if match(e) {
 			c.unansweredExchanges.Store(0)

@@ -239,7 +239,7 @@ func (w *writer) fixtures(v *inventory.Inventory) {
 	w.line("# be called.")
 	w.line("# fixtures:")
 	for _, role := range inventory.Roles() {
-		if known := v.Known(role); len(known) > 0 {
+		if known := v.KnownCalls(role); len(known) > 0 {
 			w.line("#   # %s: known by its name: %s", role, word(known[0].Tool))
 		} else {
 			w.line("#   # %s", roles[role])

@@ -1,6 +1,6 @@
-// Package control decides whether an error response to an odd request is evidence.
-// It is if the server served a control, an ordinary request that differs from the
-// odd one only in the odd part: a server that refuses both may have another reason.
+// Package control decides whether an error response to an odd request is evidence. It compares
+// that response with the one to a control: an ordinary request that differs only in the odd
+// part. If the server also refuses the control, it may have another reason for both refusals.
 package control
 
 import (
@@ -16,51 +16,53 @@ import (
 
 // A Control is the outcome of an ordinary request.
 type Control struct {
-	// What names the request in a sentence, as in "a call with valid arguments".
-	What string
-	// Sent reports whether the control was sent and got a response.
-	Sent   bool
-	Served bool
-	// Got is the response.
-	Got Response
+	// Name names the request in a sentence, as in "a call with valid arguments".
+	Name string
+	// HasResponse reports whether the control was sent and got a response.
+	HasResponse bool
+	Served      bool
+	// Response is the response to the control.
+	Response Response
 }
 
 // A Response is the outcome of a request.
 type Response struct {
-	// Words describe it: a status, or the code and message of an error.
-	Words string
-	// form is the words without what differs from one request to the next:
+	// Description is a status, or the code and message of an error.
+	Description string
+	// normalized is the description without the parts that differ from one request to the next:
 	// numbers, and strings of the request itself.
-	form string
+	normalized string
 }
 
-// Of returns the control for a request with these params and its response m,
-// which is nil if there was none.
-func Of(what string, params jsontext.Value, m *wire.Message) Control {
+// New returns the control for a request with these params and the response m; m is nil if there
+// was no response.
+func New(what string, params jsontext.Value, m *wire.Message) Control {
 	if m == nil {
-		return Control{What: what}
+		return Control{Name: what}
 	}
-	return Control{What: what, Sent: true, Served: Served(m), Got: Got(params, m)}
+	return Control{Name: what, HasResponse: true, Served: Served(m), Response: ResponseTo(params, m)}
 }
 
-// Status returns a response that has only this description.
-func Status(words string) Response { return Response{Words: words, form: form(nil, words)} }
+// StatusResponse returns a response that is known only by its HTTP status.
+func StatusResponse(words string) Response {
+	return Response{Description: words, normalized: normalize(nil, words)}
+}
 
-// Unclear returns why the refusal of an odd request proves nothing about its odd
-// part, or "" if the refusal is evidence because the control was served. If the odd
-// part is a name, a different response to the control is enough: it shows that the
-// server knows the control's name.
-func (c Control) Unclear(odd Response, byName bool) string {
-	same := c.Got.form == odd.form
+// WhyUnclear returns why the refusal of an odd request proves nothing about its odd part. It
+// returns "" if the refusal is evidence because the server served the control. If the odd part is
+// a name, a different response to the control is enough, because it shows that the server knows
+// the control's name.
+func (c Control) WhyUnclear(odd Response, byName bool) string {
+	same := c.Response.normalized == odd.normalized
 	switch {
-	case !c.Sent:
-		return "the server refused the request (" + odd.Words + "), and there is no response to " + c.What + " to compare"
+	case !c.HasResponse:
+		return "the server refused the request (" + odd.Description + "), and there is no response to " + c.Name + " to compare"
 	case c.Served, byName && !same:
 		return ""
 	case same:
-		return "the server gives the same response to " + c.What + ": " + c.Got.Words
+		return "the server gives the same response to " + c.Name + ": " + c.Response.Description
 	default:
-		return "the server also refuses " + c.What + ": " + c.Got.Words
+		return "the server also refuses " + c.Name + ": " + c.Response.Description
 	}
 }
 
@@ -70,9 +72,9 @@ func Served(m *wire.Message) bool {
 	return m.Has("result") && !m.IsError() && string(m.ResultAt("/isError")) != "true"
 }
 
-// Got returns the outcome of a request with these params: the code and message of
+// ResponseTo returns the outcome of a request with these params: the code and message of
 // an error, or the text of a tool that failed.
-func Got(params jsontext.Value, m *wire.Message) Response {
+func ResponseTo(params jsontext.Value, m *wire.Message) Response {
 	kind, text := "a result", ""
 	switch {
 	case m.IsError():
@@ -85,19 +87,19 @@ func Got(params jsontext.Value, m *wire.Message) Response {
 	default:
 		return Response{kind, kind}
 	}
-	return Response{Words: kind + " " + string(wire.Quote(clip(text))), form: kind + " " + form(params, text)}
+	return Response{Description: kind + " " + string(wire.Quote(clip(text))), normalized: kind + " " + normalize(params, text)}
 }
 
-// shortest is the minimum length of a string of the request that is removed
-// from the response: shorter ones are parts of other words.
-const shortest = 3
+// minMasked is the minimum length of the strings that normalize masks. Shorter ones are often
+// parts of other words.
+const minMasked = 3
 
-// form masks the strings in the params, and all numbers, in a text.
-func form(params jsontext.Value, text string) string {
+// normalize masks the strings of the params, and all numbers, in a text.
+func normalize(params jsontext.Value, text string) string {
 	var v any
 	if json.Unmarshal(params, &v) == nil {
-		for _, s := range texts(v) {
-			if len(s) >= shortest {
+		for _, s := range stringsIn(v) {
+			if len(s) >= minMasked {
 				text = strings.ReplaceAll(text, s, "…")
 			}
 		}
@@ -122,19 +124,19 @@ func maskNumbers(text string) string {
 	return b.String()
 }
 
-// texts returns all strings in a value, the longest first.
-func texts(v any) []string {
+// stringsIn returns all strings in a value, the longest first.
+func stringsIn(v any) []string {
 	var out []string
 	switch v := v.(type) {
 	case string:
 		out = append(out, v)
 	case []any:
 		for _, e := range v {
-			out = append(out, texts(e)...)
+			out = append(out, stringsIn(e)...)
 		}
 	case map[string]any:
 		for _, e := range v {
-			out = append(out, texts(e)...)
+			out = append(out, stringsIn(e)...)
 		}
 	}
 	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
@@ -143,10 +145,10 @@ func texts(v any) []string {
 
 // clip shortens text from a server.
 func clip(s string) string {
-	const most = 160
+	const limit = 160
 	r := []rune(s)
-	if len(s) <= most || len(r) <= most {
+	if len(s) <= limit || len(r) <= limit {
 		return s
 	}
-	return string(r[:most]) + "…"
+	return string(r[:limit]) + "…"
 }

@@ -42,8 +42,8 @@ func TestUnclear(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := control.Of("a call", jsontext.Value(`{"name":"real"}`), response(t, test.control))
-			got := c.Unclear(control.Got(jsontext.Value(`{"name":"made-up"}`), response(t, test.odd)), test.byName)
+			c := control.New("a call", jsontext.Value(`{"name":"real"}`), response(t, test.control))
+			got := c.WhyUnclear(control.ResponseTo(jsontext.Value(`{"name":"made-up"}`), response(t, test.odd)), test.byName)
 			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
 				t.Errorf("%q; want %q", got, test.want)
 			}

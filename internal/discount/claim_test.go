@@ -34,7 +34,7 @@ func TestDiscountsOfClaims(t *testing.T) {
 		{"a limit that the requirement is about", limit, Claim{Requirement: "streamable-http.multiple-clients", ByCase: true}, Counts},
 		{"a server that may be busy", asked + failed, Claim{Outcome: verdict.Broken, At: []int{2}}, EachTime},
 		{"a server that may be busy, and a warning", asked + failed, Claim{Outcome: verdict.Warning, At: []int{2}}, Counts},
-		{"an error that speaks of the request", asked + wrong, Claim{Outcome: verdict.Broken, At: []int{2}}, Counts},
+		{"an error about the request", asked + wrong, Claim{Outcome: verdict.Broken, At: []int{2}}, Counts},
 		{"a broken connection", broken, Claim{}, EachTime},
 		{"a broken connection, but the server ended", broken + "! exit 1\n", Claim{}, Counts},
 	} {

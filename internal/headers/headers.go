@@ -1,6 +1,6 @@
-// Package headers knows the headers of a POST that mirror members of its message
-// (2026-07-28, basic/transports/streamable-http#request-metadata). A client writes
-// them, and rules compare them with the message.
+// Package headers reads and writes the headers of a POST that mirror members of its message
+// (2026-07-28, basic/transports/streamable-http#request-metadata). The client writes them, and
+// rules compare them with the message.
 package headers
 
 import (
@@ -40,8 +40,8 @@ func RawName(m *wire.Message) jsontext.Value {
 	return m.ParamAt("/" + nameMembers[m.Method])
 }
 
-// NameOf returns the text that Mcp-Name mirrors. It returns false if the method requires
-// no name, or the request has none, so that no client could send the header.
+// NameOf returns the text that Mcp-Name mirrors. It returns false if the method requires no name,
+// or if the request has none to mirror.
 func NameOf(m *wire.Message) (string, bool) { return wire.Text(RawName(m)) }
 
 // The marks of a value in the Base64 form.
@@ -91,9 +91,9 @@ type Argument struct {
 	Type string   // of the argument, if its schema names one
 }
 
-// Of returns the value of the argument; nil if it is missing, null, or of a type that no
-// header mirrors.
-func (a Argument) Of(arguments jsontext.Value) jsontext.Value {
+// ValueIn returns the value of the argument in the arguments of a call. It returns nil if the value
+// is missing, null, or of a type that no header mirrors.
+func (a Argument) ValueIn(arguments jsontext.Value) jsontext.Value {
 	v := arguments
 	for _, name := range a.Path {
 		if v.Kind() != '{' {
@@ -110,10 +110,10 @@ func (a Argument) Of(arguments jsontext.Value) jsontext.Value {
 	}
 }
 
-// Text returns the value of the argument as a header has it before it is encoded; false
-// if no header mirrors it.
-func (a Argument) Text(arguments jsontext.Value) (string, bool) {
-	switch v := a.Of(arguments); {
+// HeaderText returns the value of the argument as the text of a header, before encoding. It returns
+// false if no header mirrors the value.
+func (a Argument) HeaderText(arguments jsontext.Value) (string, bool) {
+	switch v := a.ValueIn(arguments); {
 	case v == nil:
 		return "", false
 	case v.Kind() == '"':
@@ -123,39 +123,39 @@ func (a Argument) Text(arguments jsontext.Value) (string, bool) {
 	}
 }
 
-// Tools are the arguments that headers mirror, by tool. A tool that no list contained
-// has no entry.
+// Tools are the arguments that headers mirror, by tool. It has an entry for each listed tool.
 type Tools map[string][]Argument
 
-// Note records the tools in a result of tools/list.
-func (t Tools) Note(result jsontext.Value) {
+// AddList adds the tools in a result of tools/list.
+func (t Tools) AddList(result jsontext.Value) {
 	for _, tool := range wire.Elements(wire.At(result, "/tools")) {
 		if name, ok := wire.Text(wire.At(tool, "/name")); ok {
-			t[name] = annotated(wire.At(tool, "/inputSchema"), nil)
+			t[name] = mirroredArguments(wire.At(tool, "/inputSchema"), nil)
 		}
 	}
 }
 
 const (
 	annotation = "x-mcp-header"
-	// maxDepth bounds how deep properties are searched for annotations.
+	// maxDepth limits the depth of properties that are searched for annotations.
 	maxDepth = 16
 )
 
-// annotated returns the annotated properties of a schema, also those nested in objects.
-func annotated(schema jsontext.Value, path []string) []Argument {
+// mirroredArguments returns the annotated properties of a schema, including those nested in
+// objects.
+func mirroredArguments(schema jsontext.Value, path []string) []Argument {
 	if len(path) > maxDepth || !wire.MayHaveMember(schema, annotation) {
 		return nil
 	}
 	var out []Argument
 	names, properties := wire.Members(wire.At(schema, "/properties"))
 	for _, name := range names {
-		here := slices.Concat(path, []string{name})
+		childPath := slices.Concat(path, []string{name})
 		if header, ok := wire.Text(wire.At(properties[name], "/"+annotation)); ok && header != "" {
 			kind, _ := wire.Text(wire.At(properties[name], "/type"))
-			out = append(out, Argument{header, here, kind})
+			out = append(out, Argument{header, childPath, kind})
 		}
-		out = append(out, annotated(properties[name], here)...)
+		out = append(out, mirroredArguments(properties[name], childPath)...)
 	}
 	return out
 }

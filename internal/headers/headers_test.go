@@ -63,7 +63,7 @@ func TestNameOf(t *testing.T) {
 // TestMirroredArguments checks which arguments of a tool headers mirror, and with which text.
 func TestMirroredArguments(t *testing.T) {
 	tools := Tools{}
-	tools.Note(jsontext.Value(`{"tools":[{"name":"query","inputSchema":{"type":"object","properties":{
+	tools.AddList(jsontext.Value(`{"tools":[{"name":"query","inputSchema":{"type":"object","properties":{
 		"region":{"type":"string","x-mcp-header":"Region"},"sql":{"type":"string"},
 		"deep":{"type":"object","properties":{"limit":{"type":"integer","x-mcp-header":"Limit"}}},
 		"list":{"type":"array","items":{"type":"object","properties":{"no":{"type":"string","x-mcp-header":"No"}}}},
@@ -79,7 +79,7 @@ func TestMirroredArguments(t *testing.T) {
 	} {
 		got := map[string]string{}
 		for _, a := range tools["query"] {
-			if text, ok := a.Text(jsontext.Value(arguments)); ok {
+			if text, ok := a.HeaderText(jsontext.Value(arguments)); ok {
 				got[a.Name] = text
 			}
 		}

@@ -9,103 +9,107 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Known is a call that is known to play a role, by its tool's name or by the
+// A KnownCall is a call that is known to play a role, because of its tool's name or the
 // configuration.
-type Known struct {
+type KnownCall struct {
 	Tool      string
 	Arguments map[string]any
 	// Levels are the levels of the log messages that it sends, if known.
 	Levels []string
-	// Exact reports whether the result depends only on the arguments.
-	Exact bool
-	// Own reports whether it is configured. Others are known only by name, and
+	// IsDeterministic reports whether the result depends only on the arguments.
+	IsDeterministic bool
+	// IsConfigured reports whether it is configured. Others are known only by name, and
 	// may do something else.
-	Own bool
-	// Takes is how long the call took when its role was learned, otherwise 0.
-	Takes time.Duration
-	// Promised reports whether the author of the server states the role, in the
+	IsConfigured bool
+	// Took is how long the call took when its role was learned, otherwise 0.
+	Took time.Duration
+	// IsPromised reports whether the author of the server states the role, in the
 	// configuration or by making the server for the official suite.
-	Promised bool
+	IsPromised bool
 }
 
 // Params returns the params of tools/call.
-func (k Known) Params() map[string]any {
+func (k KnownCall) Params() map[string]any {
 	return map[string]any{"name": k.Tool, "arguments": k.Arguments}
 }
 
 // WithToken returns the params with a progress token of any type.
-func (k Known) WithToken(token any) map[string]any {
+func (k KnownCall) WithToken(token any) map[string]any {
 	p := k.Params()
 	p["_meta"] = map[string]any{"progressToken": token}
 	return p
 }
 
-// Known returns the calls that are known to play the role and whose tools the
+// KnownCalls returns the calls that are known to play the role and whose tools the
 // server offers and may be called, configured ones first.
-func (v *Inventory) Known(role Role) []Known {
-	return v.known(role, filling{duration: shortly, steps: 3, count: 1})
+func (v *Inventory) KnownCalls(role Role) []KnownCall {
+	return v.known(role, filling{duration: shortDuration, steps: 3, count: 1})
 }
 
-// shortly is the default duration of a slow call.
-const shortly = 100 * time.Millisecond
+// shortDuration is the default duration of a slow call.
+const shortDuration = 100 * time.Millisecond
 
-// Has reports whether Known returns a call for the role.
-func (v *Inventory) Has(role Role) bool { return len(v.Known(role)) > 0 }
+// HasCall reports whether KnownCalls returns a call for the role.
+func (v *Inventory) HasCall(role Role) bool { return len(v.KnownCalls(role)) > 0 }
 
 // Slow returns a call that reports progress while it runs. If its arguments
 // have placeholders for them, the call takes the duration and reports progress
 // after each of the steps.
-func (v *Inventory) Slow(duration time.Duration, steps int) (Known, bool) {
+func (v *Inventory) Slow(duration time.Duration, steps int) (KnownCall, bool) {
 	return first(v.known(Slow, filling{duration: duration, steps: steps, count: 1}))
 }
 
 // Logging returns a call that sends log messages.
-func (v *Inventory) Logging() (Known, bool) { return first(v.Known(Logging)) }
+func (v *Inventory) Logging() (KnownCall, bool) { return first(v.KnownCalls(Logging)) }
 
 // Asking returns a call that sends the client a request.
-func (v *Inventory) Asking() (Known, bool) {
-	return first(slices.Concat(v.Known(AsksRoots), v.Known(AsksSampling), v.Known(AsksElicitation)))
+func (v *Inventory) Asking() (KnownCall, bool) {
+	return first(slices.Concat(v.KnownCalls(AsksRoots), v.KnownCalls(AsksSampling), v.KnownCalls(AsksElicitation)))
 }
 
 // AskingFor returns a call that sends the client a request with the method.
-func (v *Inventory) AskingFor(method string) (Known, bool) { return first(v.Known(Asks(method))) }
+func (v *Inventory) AskingFor(method string) (KnownCall, bool) {
+	return first(v.KnownCalls(Asks(method)))
+}
 
 // ChangingList returns a call that changes the list of the method.
-func (v *Inventory) ChangingList(method string) (Known, bool) { return first(v.Known(Changes(method))) }
+func (v *Inventory) ChangingList(method string) (KnownCall, bool) {
+	return first(v.KnownCalls(Changes(method)))
+}
 
 // Changing returns a call that changes a resource, and the resource's URI.
-func (v *Inventory) Changing() (k Known, uri string, ok bool) { return v.ChangingTo(1) }
+func (v *Inventory) Changing() (k KnownCall, uri string, ok bool) { return v.ChangingTo(1) }
 
 // ChangingTo is like Changing. If the arguments have a placeholder, different
 // numbers make different changes.
-func (v *Inventory) ChangingTo(n int) (k Known, uri string, ok bool) {
+func (v *Inventory) ChangingTo(n int) (k KnownCall, uri string, ok bool) {
 	for _, f := range v.usable(ChangesResource) {
 		if f.own || slices.Contains(v.Resources, f.Resource) {
-			return f.known(filling{duration: shortly, steps: 1, count: n}), f.Resource, true
+			return f.known(filling{duration: shortDuration, steps: 1, count: n}), f.Resource, true
 		}
 	}
-	return Known{}, "", false
+	return KnownCall{}, "", false
 }
 
 // Numbered returns the first call known to play the role; there must be one. If
 // its arguments have a placeholder, different numbers make different calls.
-func (v *Inventory) Numbered(role Role, n int) Known {
-	return v.known(role, filling{duration: shortly, steps: 3, count: n})[0]
+func (v *Inventory) Numbered(role Role, n int) KnownCall {
+	return v.known(role, filling{duration: shortDuration, steps: 3, count: n})[0]
 }
 
-func first(all []Known) (Known, bool) {
+func first(all []KnownCall) (KnownCall, bool) {
 	if len(all) == 0 {
-		return Known{}, false
+		return KnownCall{}, false
 	}
 	return all[0], true
 }
 
-func (v *Inventory) known(role Role, with filling) []Known {
-	var out []Known
+func (v *Inventory) known(role Role, with filling) []KnownCall {
+	var out []KnownCall
 	for _, f := range v.usable(role) {
 		if role != ChangesResource || f.own || slices.Contains(v.Resources, f.Resource) {
 			k := f.known(with)
-			k.Promised = f.own || slices.Contains(officialTools, f.Tool) && v.isForOfficialSuite()
+			k.IsPromised = f.own || slices.Contains(officialTools, f.Tool) && v.isForOfficialSuite()
 			out = append(out, k)
 		}
 	}
@@ -174,12 +178,12 @@ func (v *Inventory) isKnownTool(f Fixture, t Tool) bool {
 	return !slices.Contains(ordinaryWords, f.Tool) || v.offers(ordinaryWords) >= ordinaryEnough
 }
 
-func (f usableFixture) known(with filling) Known {
+func (f usableFixture) known(with filling) KnownCall {
 	given := map[string]any{}
 	for name, value := range f.Arguments {
 		given[name] = with.in(value)
 	}
-	return Known{Tool: f.Tool, Arguments: given, Levels: f.Levels, Exact: f.Exact, Own: f.own, Takes: f.takes}
+	return KnownCall{Tool: f.Tool, Arguments: given, Levels: f.Levels, IsDeterministic: f.Exact, IsConfigured: f.own, Took: f.takes}
 }
 
 // filling holds the values of the placeholders.
@@ -228,14 +232,14 @@ func (w filling) text(s string) any {
 
 // Bare returns at most n calls, without arguments, of tools that may be called
 // and whose input schema requires none.
-func (v *Inventory) Bare(n int) []Known {
-	var out []Known
+func (v *Inventory) Bare(n int) []KnownCall {
+	var out []KnownCall
 	for _, t := range v.Callable() {
 		if len(out) == n {
 			break
 		}
 		if t.bare() {
-			out = append(out, Known{Tool: t.Name, Arguments: map[string]any{}})
+			out = append(out, KnownCall{Tool: t.Name, Arguments: map[string]any{}})
 		}
 	}
 	return out

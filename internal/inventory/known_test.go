@@ -58,7 +58,7 @@ func TestFixturesByRole(t *testing.T) {
 		all.Tools = append(all.Tools, Tool{Name: f.Tool})
 	}
 	for _, role := range Roles() {
-		if !all.Has(role) {
+		if !all.HasCall(role) {
 			t.Errorf("nothing is known to play the role %s", role)
 		}
 	}
@@ -98,7 +98,7 @@ func TestOtherToolsOfTheName(t *testing.T) {
 		{"slow with the arguments", []Tool{schema("slow", `"durationMs":{},"steps":{}`)}, Slow, true},
 		{"slow with others", []Tool{schema("slow", `"query":{}`)}, Slow, false},
 	} {
-		if got := offering(CallSafe, c.tools...).Has(c.role); got != c.want {
+		if got := offering(CallSafe, c.tools...).HasCall(c.role); got != c.want {
 			t.Errorf("%s: known: %v", c.name, got)
 		}
 	}
@@ -106,19 +106,19 @@ func TestOtherToolsOfTheName(t *testing.T) {
 
 func TestChangingAResource(t *testing.T) {
 	v := offering(CallSafe, tool("update-resource"), tool("mine"))
-	if _, _, ok := v.Changing(); ok || v.Has(ChangesResource) {
+	if _, _, ok := v.Changing(); ok || v.HasCall(ChangesResource) {
 		t.Error("a resource is taken for known that is not listed")
 	}
 	v.Resources = []string{"demo://note"}
 	k, uri, _ := v.ChangingTo(2)
-	if diff := cmp.Diff(Known{Tool: "update-resource", Arguments: map[string]any{"text": "changed 2"}}, k); diff != "" || uri != "demo://note" {
+	if diff := cmp.Diff(KnownCall{Tool: "update-resource", Arguments: map[string]any{"text": "changed 2"}}, k); diff != "" || uri != "demo://note" {
 		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)
 	}
 	v.config.Fixtures = []Fixture{{Role: ChangesResource, Tool: "mine", Resource: "mine://one", Arguments: map[string]any{
 		"n": "{count}", "list": []any{"{count}th", true}, "{count}": "{other}",
 	}}}
 	k, uri, _ = v.Changing()
-	want := Known{Tool: "mine", Arguments: map[string]any{"n": 1, "list": []any{"1th", true}, "{count}": "{other}"}, Own: true}
+	want := KnownCall{Tool: "mine", Arguments: map[string]any{"n": 1, "list": []any{"1th", true}, "{count}": "{other}"}, IsConfigured: true}
 	if diff := cmp.Diff(want, k); diff != "" || uri != "mine://one" {
 		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)
 	}
@@ -128,7 +128,7 @@ func TestOwnFixturesComeFirst(t *testing.T) {
 	v := offering(CallSafe, tool("slow"), tool("mine"), Tool{Name: "unsafe"}, tool("test_sampling"))
 	v.config.Fixtures = []Fixture{{Role: Slow, Tool: "absent"}, {Role: Slow, Tool: "unsafe"}, {Role: Slow, Tool: "mine"}, {Role: AsksSampling, Tool: "mine"}}
 	var got []string
-	for _, k := range v.Known(Slow) {
+	for _, k := range v.KnownCalls(Slow) {
 		got = append(got, k.Tool)
 	}
 	if diff := cmp.Diff([]string{"unsafe", "mine", "slow"}, got); diff != "" {

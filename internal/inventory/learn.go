@@ -200,7 +200,7 @@ func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 		}
 		f := Fixture{Role: ChangesResource, Tool: t.Name, Resource: uri}
 		for _, f.Arguments = range []map[string]any{counted(t, plain), plain} {
-			again := usableFixture{Fixture: f}.known(filling{duration: shortly, steps: 1, count: 2})
+			again := usableFixture{Fixture: f}.known(filling{duration: shortDuration, steps: 1, count: 2})
 			if s := l.seen(ctx, t, again.Arguments); slices.Contains(s.updated, uri) {
 				l.found = append(l.found, Learned{f, wire.At(t.Raw, "/inputSchema"), s.took})
 				break
@@ -241,7 +241,7 @@ type sight struct {
 func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) sight {
 	from := l.c.Record.Len()
 	token := "mcp-conform-learn-" + wire.StringID(t.Name).Raw()
-	params := Known{Tool: t.Name, Arguments: arguments}.WithToken(token)
+	params := KnownCall{Tool: t.Name, Arguments: arguments}.WithToken(token)
 	if l.c.Revision().Era() == spec.Stateless {
 		params["_meta"].(map[string]any)[spec.MetaLogLevel] = "debug"
 	}

@@ -88,7 +88,7 @@ func TestLearn(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := Take(t.Context(), c, Config{Policy: CallAll})
-	if v.Has(Slow) {
+	if v.HasCall(Slow) {
 		t.Error("a slow tool is known before any was called")
 	}
 	learned := v.Learn(t.Context(), c)
@@ -97,9 +97,9 @@ func TestLearn(t *testing.T) {
 	v.LearnBy(func() []Learned { return learned })
 	got := map[Role]string{}
 	for _, role := range Roles() {
-		for _, k := range v.Known(role) {
+		for _, k := range v.KnownCalls(role) {
 			got[role] += k.Tool + " " + string(wire.JSON(k.Arguments)) + " "
-			if k.Promised || k.Own {
+			if k.IsPromised || k.IsConfigured {
 				t.Errorf("%s is taken for configured by the user", k.Tool)
 			}
 		}
@@ -127,7 +127,7 @@ func TestLearnsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v, _ := take(t, config, `{"tools":{}}`, func(string, string) string { return oneLine(oddTools) })
 			v.LearnBy(func() []Learned { t.Error("calls were made"); return nil })
-			if v.Has(Slow) {
+			if v.HasCall(Slow) {
 				t.Error("a slow tool is known")
 			}
 		})

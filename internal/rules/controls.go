@@ -42,7 +42,7 @@ func (o *Reporter) IsInterpretable(obs *Observation, like Control, requirements 
 	if ordinary.Served {
 		return true
 	}
-	why := ordinary.Unclear(control.Got(obs.Request.Message.Params(), obs.Message), like.ByName)
+	why := ordinary.WhyUnclear(control.ResponseTo(obs.Request.Message.Params(), obs.Message), like.ByName)
 	if why == "" {
 		return true
 	}
@@ -63,9 +63,9 @@ func (r *Requests) control(obs *Observation, like Control) control.Control {
 		}
 	}
 	if found == nil {
-		return control.Of(like.What, nil, nil)
+		return control.New(like.What, nil, nil)
 	}
-	return control.Of(like.What, found.Message.Params(), found.Responses[0].Message)
+	return control.New(like.What, found.Message.Params(), found.Responses[0].Message)
 }
 
 // nearest returns the nearest ordinary request with a response in one direction. It prefers

@@ -73,7 +73,7 @@ func (h *RequestHeaders) noteTools(m *wire.Message) {
 	if h.tools == nil {
 		h.tools = headers.Tools{}
 	}
-	h.tools.Note(m.Result())
+	h.tools.AddList(m.Result())
 }
 
 // flawsOf returns what is wrong with the headers of a request. It is empty over stdio, and for a
@@ -150,7 +150,7 @@ func (h *RequestHeaders) paramFlaws(head *transcript.Head, tool string, argument
 	for _, p := range all {
 		header := headers.Param + p.Name
 		mirrored[strings.ToLower(header)] = true
-		argument := p.Of(arguments)
+		argument := p.ValueIn(arguments)
 		switch {
 		case argument == nil && head.Has(header):
 			out = append(out, OtherHeaders)

@@ -88,7 +88,7 @@ type lineReader struct {
 	afterHeader bool // a blank line here belongs to the header before it
 	// A value that is not complete yet.
 	open []*transcript.Event
-	text wire.Spread
+	text wire.MultilineJSON
 }
 
 func (r *lineReader) keep(got *reading) { r.readings[got.last()] = got }
@@ -106,7 +106,7 @@ func (r *lineReader) line(e *transcript.Event) {
 		r.keep(got)
 	case len(r.open) > 0:
 		r.add(e)
-	case got.shape == foreign && wire.OpensSpread(e.Raw) && len(got.messages) == 0:
+	case got.shape == foreign && wire.OpensMultilineJSON(e.Raw) && len(got.messages) == 0:
 		r.add(e)
 	case got.shape == blank && header:
 		got.shape = headed
@@ -156,7 +156,7 @@ func (r *lineReader) giveUp() {
 }
 
 func (r *lineReader) reset() {
-	r.open, r.text = nil, wire.Spread{}
+	r.open, r.text = nil, wire.MultilineJSON{}
 }
 
 // readLine reads a single line.

@@ -120,7 +120,7 @@ func (o *Reporter) Unclear(requirement, why string) {
 func (o *Reporter) result(requirement string) *Result {
 	i := slices.Index(o.rule.Requirements, requirement)
 	if i < 0 {
-		panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
+		panic(fmt.Sprintf("rule %s reports on %s, which is not in its Requirements", o.rule.ID, requirement))
 	}
 	if o.results == nil {
 		o.results = make([]*Result, len(o.rule.Requirements))

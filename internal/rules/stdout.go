@@ -94,7 +94,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 // CutShort reports whether the line begins like a JSON-RPC message or batch and ends before that
 // does.
 func CutShort(line []byte) bool {
-	return wire.OpensSpread(line) && bytes.Contains(line, []byte(`"jsonrpc"`))
+	return wire.OpensMultilineJSON(line) && bytes.Contains(line, []byte(`"jsonrpc"`))
 }
 
 // flood judges an endless line. A message may be longer than the harness accepts, so a line that

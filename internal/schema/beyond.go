@@ -11,7 +11,7 @@ import (
 // JSON type.
 type extraCheck func(c *checker, v []byte)
 
-// checkText returns an extra that requires fits to accept the text of a string.
+// checkText returns a check that reports a string whose text does not fit.
 func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck {
 	return func(c *checker, v []byte) {
 		if !fits(unquoted(v)) {

@@ -32,8 +32,8 @@ type pair struct {
 // checkCrossedIDs makes calls with the same id from all clients at the same
 // time, each with a different result: a server that finds a pending call by its
 // id alone sends one client the response of another.
-func (c *Crowd) checkCrossedIDs(ctx context.Context) {
-	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.Exact {
+func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
+	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.IsDeterministic {
 		return
 	}
 	pairs := make([]pair, len(c.convs))
@@ -73,12 +73,12 @@ func (c *Crowd) checkCrossedIDs(ctx context.Context) {
 
 // judgeUnanswered reports a client that got no response to one request, but got
 // one to another.
-func (c *Crowd) judgeUnanswered(i int, p pair) bool {
+func (c *ConcurrentClients) judgeUnanswered(i int, p pair) bool {
 	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || isIntercepted(c.convs[i]) {
 		return false
 	}
 	c.t.Deviates(c.convs[i], verdict.Deviation{
-		Requirement: c.Several,
+		Requirement: c.MultipleClients,
 		Summary:     "The server does not answer a client whose id another one uses.",
 		Permitted:   "for each client the responses to its own requests",
 		Seen:        "no answer, though another request of this client was answered", At: positionsOfResponse(p.own),
@@ -88,11 +88,11 @@ func (c *Crowd) judgeUnanswered(i int, p pair) bool {
 
 // stepsOf returns the number of steps of the calls of client i: one that
 // results do not contain by chance.
-func stepsOf(i int) int { return []int{17, 23, 29}[i%crowdSize] }
+func stepsOf(i int) int { return []int{17, 23, 29}[i%clientCount] }
 
 // paramsWithSteps returns the params of a call whose result identifies client
 // i.
-func (c *Crowd) paramsWithSteps(i int) map[string]any {
+func (c *ConcurrentClients) paramsWithSteps(i int) map[string]any {
 	tool, _ := c.t.Inventory.Slow(crossTime, stepsOf(i))
 	return tool.Params()
 }
@@ -136,7 +136,7 @@ func areDistinguishable(pairs []pair) bool {
 // judgeCrossed reports whether a client got the result of another client's
 // call. It checks all responses with the id, because the client's own may come
 // first.
-func (c *Crowd) judgeCrossed(pairs []pair) bool {
+func (c *ConcurrentClients) judgeCrossed(pairs []pair) bool {
 	if !areDistinguishable(pairs) {
 		return false
 	}
@@ -150,7 +150,7 @@ func (c *Crowd) judgeCrossed(pairs []pair) bool {
 				continue
 			}
 			c.t.Deviates(conv, verdict.Deviation{
-				Requirement: c.Several,
+				Requirement: c.MultipleClients,
 				Summary:     "The server sends a client another client's call result for its id.",
 				Permitted:   "the result of this client's own call: " + wire.Excerpt(string(pairs[i].own.Message.Result()), 120),
 				Seen:        wire.Excerpt(string(m.Result()), 200), At: []int{e.Seq},
@@ -171,9 +171,9 @@ func positionsOfResponse(r *client.Reply) []int {
 // checkSubscriptions subscribes the last client, and then the first, to a
 // resource that all clients change, because a misdirected update goes to
 // either. Rules judge updates that come to the others.
-func (c *Crowd) checkSubscriptions(ctx context.Context) {
+func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
 	change, uri, ok := c.t.Inventory.Changing()
-	if !ok || c.Isolated == "" {
+	if !ok || c.Isolation == "" {
 		return
 	}
 	for _, subscriber := range []*client.Conversation{c.convs[len(c.convs)-1], c.First()} {
@@ -191,7 +191,7 @@ func (c *Crowd) checkSubscriptions(ctx context.Context) {
 // client must still get updates. It makes the changes itself, because each client may have a
 // resource of its own. A miss counts only if it occurs twice, and updates come before it, and
 // again as soon as the client renews its subscription.
-func (c *Crowd) checkUnsubscribing(ctx context.Context, uri string) {
+func (c *ConcurrentClients) checkUnsubscribing(ctx context.Context, uri string) {
 	leaving, staying, changes := c.First(), c.convs[len(c.convs)-1], 0
 	send := func(conv *client.Conversation, method string) *client.Reply {
 		return conv.Do(ctx, method, map[string]any{"uri": uri}, client.Within(0))
@@ -213,7 +213,7 @@ func (c *Crowd) checkUnsubscribing(ctx context.Context, uri string) {
 		}
 	}
 	c.t.Deviates(staying, verdict.Deviation{
-		Requirement: c.Isolated,
+		Requirement: c.Isolation,
 		Summary:     "The server ends the subscriptions of all clients when one unsubscribes.",
 		Permitted:   "updates for each client until it ends its own subscription",
 		Seen:        "updates of " + wire.Excerpt(uri, 80) + " stopped when another client unsubscribed, and came again after a new subscription",

@@ -15,7 +15,7 @@ func (t *T) DisturbsOthers(tool inventory.Tool) bool {
 		return false
 	}
 	for _, role := range []inventory.Role{inventory.ChangesTools, inventory.ChangesResources, inventory.ChangesPrompts} {
-		if slices.ContainsFunc(t.Inventory.Known(role), func(k inventory.Known) bool { return k.Tool == tool.Name }) {
+		if slices.ContainsFunc(t.Inventory.KnownCalls(role), func(k inventory.KnownCall) bool { return k.Tool == tool.Name }) {
 			return true
 		}
 	}

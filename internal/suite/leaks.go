@@ -17,14 +17,14 @@ import (
 // A provocation is a call after which the server sends messages of a method to
 // the client that made the call, and to no other.
 type provocation struct {
-	call    inventory.Known
+	call    inventory.KnownCall
 	method  string
 	summary string
 }
 
-func (c *Crowd) provocations() []provocation {
+func (c *ConcurrentClients) provocations() []provocation {
 	var out []provocation
-	add := func(call inventory.Known, ok bool, method, summary string) {
+	add := func(call inventory.KnownCall, ok bool, method, summary string) {
 		if ok {
 			out = append(out, provocation{call, method, summary})
 		}
@@ -47,9 +47,9 @@ const controlFactor = 3
 // the others only listen. A message is a leak if it comes to a listener with
 // the calls, twice, and not without them, twice: a server may send all clients
 // messages that concern no single one.
-func (c *Crowd) checkLeaks(ctx context.Context) {
+func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	all := c.provocations()
-	if c.Isolated == "" || len(all) == 0 {
+	if c.Isolation == "" || len(all) == 0 {
 		return
 	}
 	began := time.Now()
@@ -89,12 +89,12 @@ type overheard struct {
 }
 
 // call makes the call of a provocation as the first client.
-func (c *Crowd) call(ctx context.Context, p provocation) {
+func (c *ConcurrentClients) call(ctx context.Context, p provocation) {
 	c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
 }
 
 // idle waits for a time in which no client sends anything.
-func (c *Crowd) idle(ctx context.Context, d time.Duration) {
+func (c *ConcurrentClients) idle(ctx context.Context, d time.Duration) {
 	defer c.First().BeginIdle()()
 	select {
 	case <-time.After(d):
@@ -105,7 +105,7 @@ func (c *Crowd) idle(ctx context.Context, d time.Duration) {
 // listen calls act for each provocation, and returns the messages that the listeners received
 // meanwhile, at most one for each provocation and listener. It returns false if silence cannot be
 // proved.
-func (c *Crowd) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheard, ok bool) {
+func (c *ConcurrentClients) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheard, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
 	for i, l := range listeners {
@@ -145,9 +145,9 @@ const logLevelRounds = 5
 // checkLogLevels changes the log level of the second client repeatedly, and
 // checks whether the first, which keeps its own, receives messages of other
 // levels.
-func (c *Crowd) checkLogLevels(ctx context.Context) {
+func (c *ConcurrentClients) checkLogLevels(ctx context.Context) {
 	first, second := c.First(), c.convs[1]
-	if c.Isolated == "" || !first.Server().Declares("logging") {
+	if c.Isolation == "" || !first.Server().Declares("logging") {
 		return
 	}
 	tool, ok := c.findLoggingCall(ctx)
@@ -189,12 +189,12 @@ const (
 // findLoggingCall returns a call that sends log messages: one that is known to,
 // or one without arguments that is seen to after the first client has set the
 // level debug.
-func (c *Crowd) findLoggingCall(ctx context.Context) (inventory.Known, bool) {
+func (c *ConcurrentClients) findLoggingCall(ctx context.Context) (inventory.KnownCall, bool) {
 	if k, ok := c.t.Inventory.Logging(); ok {
 		return k, true
 	}
 	if !setLevel(ctx, c.First(), "debug") {
-		return inventory.Known{}, false
+		return inventory.KnownCall{}, false
 	}
 	for _, k := range c.t.Inventory.Bare(maxLoggerTries) {
 		from := c.First().Record.Len()
@@ -205,7 +205,7 @@ func (c *Crowd) findLoggingCall(ctx context.Context) (inventory.Known, bool) {
 			return k, true
 		}
 	}
-	return inventory.Known{}, false
+	return inventory.KnownCall{}, false
 }
 
 func setLevel(ctx context.Context, conv *client.Conversation, level string) bool {
@@ -234,7 +234,7 @@ func logLevels(events []*transcript.Event) (levels string, last *transcript.Even
 
 // checkLeaving ends the session of the first client. Those of the others must
 // continue.
-func (c *Crowd) checkLeaving(ctx context.Context) {
+func (c *ConcurrentClients) checkLeaving(ctx context.Context) {
 	served := make([]bool, len(c.convs))
 	c.forEach(func(i int, conv *client.Conversation) {
 		served[i] = i > 0 && conv.Do(ctx, conv.HarmlessMethod(), nil, client.Within(0)).Succeeded()
@@ -248,9 +248,9 @@ func (c *Crowd) checkLeaving(ctx context.Context) {
 		if r.Succeeded() || ctx.Err() != nil || isIntercepted(conv) {
 			return
 		}
-		requirement := c.Isolated
+		requirement := c.Isolation
 		if requirement == "" {
-			requirement = c.Several
+			requirement = c.MultipleClients
 		}
 		at := r.Positions()
 		if all := transcript.ExchangesOf(conv.Record.From(0)).All(); len(at) == 0 && len(all) > 0 {

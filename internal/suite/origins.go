@@ -93,12 +93,12 @@ func (t *T) judgeRebound(requirement string, w *Web, ordinary, x *transcript.Exc
 	case x == nil || x.Response == nil:
 		return
 	case !isAccepted(x):
-		odd := control.Status(DescribeExchange(x))
-		c := control.Control{What: "a request without Origin"}
+		odd := control.StatusResponse(DescribeExchange(x))
+		c := control.Control{Name: "a request without Origin"}
 		if ordinary != nil && ordinary.Response != nil {
-			c.Sent, c.Served, c.Got = true, isAccepted(ordinary), control.Status(DescribeExchange(ordinary))
+			c.HasResponse, c.Served, c.Response = true, isAccepted(ordinary), control.StatusResponse(DescribeExchange(ordinary))
 		}
-		if why := c.Unclear(odd, false); why != "" {
+		if why := c.WhyUnclear(odd, false); why != "" {
 			t.NotObserved(requirement, why)
 		} else if !x.Succeeded() {
 			t.Kept(requirement)

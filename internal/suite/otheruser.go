@@ -67,7 +67,7 @@ func (o *Outside) Opening() []byte {
 }
 
 // SendOpening sends the first request of an ordinary client, outside of any session.
-func (o *Outside) SendOpening(ctx context.Context, how string, authorization []string) *OutsideAnswer {
+func (o *Outside) SendOpening(ctx context.Context, how string, authorization []string) *OutsideResponse {
 	body := o.Opening()
 	h := o.Headers(http.MethodPost, body, authorization)
 	h.Del(sessionHeader)
@@ -136,12 +136,12 @@ func isSameUser(first, second string) bool {
 }
 
 // Post sends a message in the second user's own session.
-func (u *OtherUser) Post(ctx context.Context, body []byte) *OutsideAnswer {
+func (u *OtherUser) Post(ctx context.Context, body []byte) *OutsideResponse {
 	return u.PostIn(ctx, u.session, "by the second user", body)
 }
 
 // PostIn sends a message of the second user in a session; how says whose it is.
-func (u *OtherUser) PostIn(ctx context.Context, session, how string, body []byte) *OutsideAnswer {
+func (u *OtherUser) PostIn(ctx context.Context, session, how string, body []byte) *OutsideResponse {
 	method := "a message"
 	if m := wire.Parse(body).Messages; len(m) == 1 && m[0].Method != "" {
 		method = m[0].Method
@@ -150,12 +150,12 @@ func (u *OtherUser) PostIn(ctx context.Context, session, how string, body []byte
 }
 
 // Listen sends the GET for the event stream of a session as the second user.
-func (u *OtherUser) Listen(ctx context.Context, session, how string) *OutsideAnswer {
+func (u *OtherUser) Listen(ctx context.Context, session, how string) *OutsideResponse {
 	return u.Send(ctx, "GET of the event stream of the session "+how, http.MethodGet, u.URL, u.HeadersIn(session, http.MethodGet, nil, u.authorization), nil)
 }
 
 // End sends DELETE for a session as the second user.
-func (u *OtherUser) End(ctx context.Context, session, how string) *OutsideAnswer {
+func (u *OtherUser) End(ctx context.Context, session, how string) *OutsideResponse {
 	return u.Send(ctx, "DELETE of the session "+how, http.MethodDelete, u.URL, u.HeadersIn(session, http.MethodDelete, nil, u.authorization), nil)
 }
 

@@ -23,16 +23,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// An Outside sends HTTP requests that do not belong to a conversation, such as one without a token,
-// or one for a metadata document. They are recorded as remarks, so that no rule mistakes a refusal
-// for an answer of a session.
+// An Outside sends HTTP requests that do not belong to a conversation, such as a request without a
+// token or for a metadata document. It records them as remarks, so that no rule mistakes a refusal
+// for a response of the session.
 type Outside struct {
 	transport.Access
 	C *client.Conversation
 	t *T
 }
 
-// Outside returns the handle for requests outside of conversation c. It ends the case if the
+// Outside returns an Outside for conversation c. It ends the case if the
 // server is not reached over HTTP.
 func (t *T) Outside(c *client.Conversation) *Outside {
 	return &Outside{Access: t.Web(c).C.Web().Access(), C: c, t: t}
@@ -40,13 +40,13 @@ func (t *T) Outside(c *client.Conversation) *Outside {
 
 // Limits of a request outside of a conversation.
 const (
-	outsideTime = 5 * time.Second
-	outsideBody = 1 << 20
-	streamTime  = time.Second // for an event stream, and for the body of a refusal
+	outsideTimeout = 5 * time.Second
+	maxOutsideBody = 1 << 20
+	streamTimeout  = time.Second // for an event stream, and for the body of a refusal
 )
 
-// An OutsideAnswer is the response to a request outside of a conversation.
-type OutsideAnswer struct {
+// An OutsideResponse is the response to a request outside of a conversation.
+type OutsideResponse struct {
 	About  string // the request, for humans
 	URL    string // of the request, without its password
 	Status int    // 0 if there is no response
@@ -59,10 +59,10 @@ type OutsideAnswer struct {
 
 // Send sends a request and records it with its response; about says what it is. It ends the case if
 // the server under test does not respond.
-func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideAnswer {
-	limited, cancel := o.C.Record.WithTimeout(transcript.WithClock(ctx, &o.C.Record.Clock), outsideTime, context.DeadlineExceeded)
+func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideResponse {
+	limited, cancel := o.C.Record.WithTimeout(transcript.WithClock(ctx, &o.C.Record.Clock), outsideTimeout, context.DeadlineExceeded)
 	defer cancel()
-	a := &OutsideAnswer{About: about, URL: u.Redacted()}
+	a := &OutsideResponse{About: about, URL: u.Redacted()}
 	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 		if at, err := netip.ParseAddrPort(c.Conn.RemoteAddr().String()); err == nil {
 			a.Peer = at.Addr().Unmap()
@@ -77,7 +77,7 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 	if err == nil {
 		defer func() { _ = response.Body.Close() }()
 		if a.Header = response.Header; a.IsStream() || response.StatusCode/100 != 2 {
-			defer time.AfterFunc(streamTime, cancel).Stop() // neither has to end
+			defer time.AfterFunc(streamTimeout, cancel).Stop() // neither has to end
 		}
 		a.read(method, response)
 	}
@@ -98,20 +98,20 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 	return a
 }
 
-func (a *OutsideAnswer) read(method string, r *http.Response) {
+func (a *OutsideResponse) read(method string, r *http.Response) {
 	a.Status = r.StatusCode
 	if method != http.MethodGet || !a.IsStream() {
-		a.Body, _ = io.ReadAll(io.LimitReader(r.Body, outsideBody)) // of a stream, what came before the timeout
+		a.Body, _ = io.ReadAll(io.LimitReader(r.Body, maxOutsideBody)) // of a stream, what came before the timeout
 	}
 }
 
 // IsStream reports whether the response is an event stream.
-func (a *OutsideAnswer) IsStream() bool {
+func (a *OutsideResponse) IsStream() bool {
 	return strings.HasPrefix(a.Header.Get("Content-Type"), transcript.EventStream)
 }
 
 // Describe describes the response in one line.
-func (a *OutsideAnswer) Describe() string {
+func (a *OutsideResponse) Describe() string {
 	if a.Status == 0 {
 		return "no response"
 	}
@@ -130,13 +130,13 @@ func (a *OutsideAnswer) Describe() string {
 
 // IsServed reports whether the request was served: it succeeded, and the response is not a JSON-RPC
 // error.
-func (a *OutsideAnswer) IsServed() bool {
+func (a *OutsideResponse) IsServed() bool {
 	return a.Status/100 == 2 && !a.carries("error")
 }
 
 // Outcome summarizes the response, so that the responses to equal requests can be compared: the
 // status and, for a JSON-RPC response, "result" or the error.
-func (a *OutsideAnswer) Outcome() string {
+func (a *OutsideResponse) Outcome() string {
 	text := strconv.Itoa(a.Status)
 	for _, members := range a.responses() {
 		switch {
@@ -150,11 +150,11 @@ func (a *OutsideAnswer) Outcome() string {
 }
 
 // CarriesResult reports whether the body, or an event in it, is a JSON-RPC response with a result.
-func (a *OutsideAnswer) CarriesResult() bool { return a.carries("result") }
+func (a *OutsideResponse) CarriesResult() bool { return a.carries("result") }
 
 // Result returns the result of the JSON-RPC response in the body, or in an event in it; nil if there
 // is none.
-func (a *OutsideAnswer) Result() jsontext.Value {
+func (a *OutsideResponse) Result() jsontext.Value {
 	for _, members := range a.responses() {
 		if result := members["result"]; result.Kind() == '{' {
 			return result
@@ -165,12 +165,12 @@ func (a *OutsideAnswer) Result() jsontext.Value {
 
 // carries reports whether the body, or an event in it, is a JSON-RPC response that has the member,
 // an object.
-func (a *OutsideAnswer) carries(member string) bool {
+func (a *OutsideResponse) carries(member string) bool {
 	return slices.ContainsFunc(a.responses(), func(members map[string]jsontext.Value) bool { return members[member].Kind() == '{' })
 }
 
 // responses returns the members of the JSON-RPC messages in the body, or in the events in it.
-func (a *OutsideAnswer) responses() []map[string]jsontext.Value {
+func (a *OutsideResponse) responses() []map[string]jsontext.Value {
 	var out []map[string]jsontext.Value
 	bodies := [][]byte{a.Body}
 	if a.IsStream() {
@@ -190,7 +190,7 @@ func (a *OutsideAnswer) responses() []map[string]jsontext.Value {
 }
 
 // Members returns the members of a JSON object, or nil if the body is not an object.
-func (a *OutsideAnswer) Members() map[string]jsontext.Value { return membersOf(a.Body) }
+func (a *OutsideResponse) Members() map[string]jsontext.Value { return membersOf(a.Body) }
 
 func membersOf(body []byte) map[string]jsontext.Value {
 	value := jsontext.Value(bytes.TrimSpace(body))

@@ -23,7 +23,7 @@ func TestOutsideAnswerCarriesResult(t *testing.T) {
 		{stream, ": hello\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", true},
 		{stream, "data: hello\n\n", false},
 	} {
-		a := &suite.OutsideAnswer{Status: 200, Header: http.Header{"Content-Type": {c.contentType}}, Body: []byte(c.body)}
+		a := &suite.OutsideResponse{Status: 200, Header: http.Header{"Content-Type": {c.contentType}}, Body: []byte(c.body)}
 		if got := a.CarriesResult(); got != c.want {
 			t.Errorf("%s %q carries a result: %v, want %v", c.contentType, c.body, got, c.want)
 		}

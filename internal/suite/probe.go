@@ -55,7 +55,7 @@ type Odd struct {
 // the result of its control. Any other response to the control shows that the
 // server distinguishes methods.
 func CompareOdd(odd, ordinary *client.Reply) Odd {
-	return Odd{Reply: odd, Control: control.Of("an ordinary request", nil, ordinary.Message), byName: true}
+	return Odd{Reply: odd, Control: control.New("an ordinary request", nil, ordinary.Message), byName: true}
 }
 
 // OddParams returns one request with the method for each of the params.
@@ -84,7 +84,7 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 		if ordinary == nil {
 			ordinary = c.Do(ctx, p.Control.Method, p.Control.Params, client.Within(cmp.Or(p.Limit, controlTime))).Message
 		}
-		ordinarily := control.Of(what, wire.JSON(p.Control.Params), ordinary)
+		ordinarily := control.New(what, wire.JSON(p.Control.Params), ordinary)
 		for _, r := range p.Odd {
 			if ctx.Err() != nil || !c.Alive() {
 				return
@@ -97,11 +97,11 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 	}
 }
 
-// AskAlone sends a request that got no response in c, in a conversation of its
-// own, and waits for the whole timeout; rules judge it. A call of a real tool may
-// take any time and keep a server busy, but a request with an unknown name runs
-// no code of the server's author, so an otherwise idle server has to answer it.
-func (t *T) AskAlone(ctx context.Context, c *client.Conversation, r Request) {
+// ResendAlone sends a request that got no response in c again, in a conversation of its own, and
+// waits for the whole timeout; rules judge the response. A call of a real tool may take any time,
+// and keep a server busy. A request with an unknown name runs no code of the server's author, so an
+// otherwise idle server has to answer it.
+func (t *T) ResendAlone(ctx context.Context, c *client.Conversation, r Request) {
 	if ctx.Err() == nil && responseTo(c, r) == nil {
 		t.Start(ctx, client.Options{Pace: &client.Pace{}}).Do(ctx, r.Method, r.Params)
 	}
@@ -182,7 +182,7 @@ func (o Odd) whyUnclear() string {
 	if !o.Answered() || control.Served(o.Message) {
 		return ""
 	}
-	return o.Control.Unclear(control.Got(o.params, o.Message), o.byName)
+	return o.Control.WhyUnclear(control.ResponseTo(o.params, o.Message), o.byName)
 }
 
 // CanInterpret reports whether the reply to an odd request may be interpreted.

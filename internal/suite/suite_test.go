@@ -126,7 +126,7 @@ func TestKeeps(t *testing.T) {
 	})
 }
 
-func TestWhatACaseMaySay(t *testing.T) {
+func TestObservations(t *testing.T) {
 	h, c := handle()
 	if p := panicsWith(func() { h.Kept(other) }); fmt.Sprint(p) != "case a.b reports on "+other+", which is not in its Requirements" {
 		t.Errorf("panicked with %v", p)

@@ -37,8 +37,8 @@ func (p progress) foreignClient(i, clients int) (int, bool) {
 // checkTokens makes calls with the same progress token from all clients at the
 // same time, each with its own number of steps: a server that finds the client
 // by the token alone sends one client the progress of another.
-func (c *Crowd) checkTokens(ctx context.Context) {
-	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.Exact || c.Isolated == "" {
+func (c *ConcurrentClients) checkTokens(ctx context.Context) {
+	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.IsDeterministic || c.Isolation == "" {
 		return
 	}
 	all := make([]progress, len(c.convs))
@@ -69,7 +69,7 @@ func findIncomplete(all []progress) (int, bool) {
 
 // getsAllProgress reports whether client i receives each of its steps, and
 // nothing else, when its token is unique.
-func (c *Crowd) getsAllProgress(ctx context.Context, i int) bool {
+func (c *ConcurrentClients) getsAllProgress(ctx context.Context, i int) bool {
 	p := c.callWithProgress(ctx, i, c.convs[i].NewID(), clientMark(i)+"alone")
 	_, others := p.foreignClient(i, len(c.convs))
 	return len(p.totals) == stepsOf(i) && !others
@@ -77,7 +77,7 @@ func (c *Crowd) getsAllProgress(ctx context.Context, i int) bool {
 
 // callWithProgress makes a call and returns the progress with its token that
 // came before the response.
-func (c *Crowd) callWithProgress(ctx context.Context, i int, id wire.ID, token string) progress {
+func (c *ConcurrentClients) callWithProgress(ctx context.Context, i int, id wire.ID, token string) progress {
 	conv := c.convs[i]
 	from := conv.Record.Len()
 	ctx, cancel := conv.Record.WithTimeout(ctx, crossTime+crowdTime, client.ErrUnanswered)

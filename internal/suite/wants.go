@@ -74,7 +74,7 @@ func (t *T) wantOf(role inventory.Role) Want {
 // role. If not, the report says how the user can configure one, so that what
 // the case provokes is observed.
 func (t *T) KnowsTool(role inventory.Role) bool {
-	if t.Inventory.Has(role) {
+	if t.Inventory.HasCall(role) {
 		return true
 	}
 	t.addWant(t.wantOf(role))
@@ -84,7 +84,7 @@ func (t *T) KnowsTool(role inventory.Role) bool {
 // Needs ends the case if no tool that may be called is known to play one of the
 // roles.
 func (t *T) Needs(roles ...inventory.Role) {
-	if slices.ContainsFunc(roles, t.Inventory.Has) {
+	if slices.ContainsFunc(roles, t.Inventory.HasCall) {
 		return
 	}
 	for _, role := range roles {

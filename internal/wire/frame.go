@@ -113,7 +113,7 @@ type Message struct {
 	// Names lists the member names in wire order, including repetitions.
 	Names []string
 
-	// params, result and err are the members of these members, where readers look most.
+	// params, result and err are the members of the values that are read most often.
 	params, result, err parts
 }
 

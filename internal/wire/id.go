@@ -77,8 +77,8 @@ func (id ID) Key() string {
 	return id.text
 }
 
-// verbatim returns the text of a string id without its closing quote, and whether it contains
-// neither escapes nor non-ASCII characters. Then the text is its own key.
+// verbatim returns the text of a string id without its closing quote, and reports whether the text
+// can serve as the id's key: it contains neither escapes nor non-ASCII characters.
 func (id ID) verbatim() (string, bool) {
 	end := len(id.text) - 1
 	if end < 1 || id.text[end] != '"' {

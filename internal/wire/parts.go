@@ -6,15 +6,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parts are the members of an object in wire order, including repetitions. They save a search
-// through the whole object for each of its members. They are nil if there are none, or too many to
-// keep.
+// parts are the members of an object in wire order, including repetitions. With them, a member is
+// found without parsing the object again. They are nil if there are none, or more than maxParts.
 type parts []part
 
 // A part is the text between the quotes of a member's name, and its value.
 type part struct{ name, value []byte }
 
-// maxParts is the largest number of members that are kept: few objects of messages have more.
+// maxParts is the largest number of members that are kept. Few objects in messages have more.
 const maxParts = 32
 
 func partsOf(v jsontext.Value) parts {

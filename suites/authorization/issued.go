@@ -90,7 +90,7 @@ func (p *prober) wanted(ctx context.Context) (resource, scope string) {
 
 // judgeIssued judges the answer to a token that must be refused. In 2025-03-26 only the best practices
 // demand that the audience is checked.
-func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.OutsideAnswer) {
+func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.OutsideResponse) {
 	if w.requirement == audience && !p.t.Revision.AtLeast(spec.V20250618) {
 		w.requirement = passthrough
 	}
@@ -152,7 +152,7 @@ func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 
 // judgeChallengedScopes judges whether a token with the scopes of the challenge suffices, and whether
 // the same request is challenged in the same way again.
-func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope string, without []string, first *suite.OutsideAnswer) {
+func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope string, without []string, first *suite.OutsideResponse) {
 	again := p.open(ctx, "with a token without scope, once more", without)
 	if c, _ := challengeIn(again); again.Status == http.StatusForbidden && c.Param("scope") != "" {
 		p.keepsUnless(ctx, !isSameSet(scope, c.Param("scope")), verdict.Deviation{
@@ -172,7 +172,7 @@ func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope stri
 }
 
 // keepsUnless reports that the server keeps the requirement, or the deviation.
-func (p *prober) keepsUnless(ctx context.Context, deviates bool, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
+func (p *prober) keepsUnless(ctx context.Context, deviates bool, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
 	if deviates {
 		p.deviates(ctx, v, shownBy...)
 		return

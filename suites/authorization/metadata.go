@@ -19,7 +19,7 @@ import (
 
 // resourceMetadata returns the metadata document of the resource, as clients look for it; nil if
 // there is none. tried are the answers of the places without one.
-func (p *prober) resourceMetadata(ctx context.Context) (found *suite.OutsideAnswer, tried []*suite.OutsideAnswer) {
+func (p *prober) resourceMetadata(ctx context.Context) (found *suite.OutsideResponse, tried []*suite.OutsideResponse) {
 	if c, ok := challengeIn(p.refused); ok {
 		if u, err := url.Parse(c.Param("resource_metadata")); err == nil && oauth.MayFetch(p.URL, u) {
 			a := p.fetch(ctx, u)
@@ -95,10 +95,10 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 
 // unreachable returns the reason why a document is not judged if its host is not the server's and
 // does not respond: it may be unreachable only from this machine.
-func unreachable(a *suite.OutsideAnswer) string { return a.About + " got " + a.Describe() }
+func unreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
 
 // judgeMissing judges that no metadata document was found.
-func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideAnswer) {
+func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideResponse) {
 	for _, a := range tried {
 		if isOutOfReach(a) {
 			p.t.GiveUp(unreachable(a))
@@ -125,7 +125,7 @@ func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideAnswer)
 	}
 }
 
-func urls(all []*suite.OutsideAnswer) []string {
+func urls(all []*suite.OutsideResponse) []string {
 	out := make([]string, len(all))
 	for i, a := range all {
 		out[i] = a.URL
@@ -135,7 +135,7 @@ func urls(all []*suite.OutsideAnswer) []string {
 
 // judgeResource judges the identifier of the resource: that for which the document was found, or a
 // prefix of it.
-func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideAnswer) {
+func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) {
 	named, ok := wire.Text(doc.Members()["resource"])
 	u, err := url.Parse(named)
 	v := verdict.Deviation{Requirement: canonical, Summary: "The server's resource identifier is not an absolute URL without fragment.", Permitted: "such as " + p.URL.Redacted()}
@@ -181,7 +181,7 @@ func sameHost(a, b *url.URL) bool {
 func isPrefix(path, of string) bool { return strings.HasPrefix(of, strings.TrimSuffix(path, "/")+"/") }
 
 // judgeServers judges the authorization servers that the document names.
-func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideAnswer) {
+func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideResponse) {
 	named := doc.Members()["authorization_servers"]
 	all := stringsIn(named)
 	if named.Kind() != '[' || len(all) == 0 || len(all) != len(wire.Elements(named)) {
@@ -210,7 +210,7 @@ func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideAnswer) {
 }
 
 // judgeList judges that a list of the document, if it has one, lacks a value.
-func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideAnswer, requirement, member, value, summary string) {
+func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideResponse, requirement, member, value, summary string) {
 	if !slices.Contains(stringsIn(doc.Members()[member]), value) {
 		p.t.Kept(requirement)
 		return
@@ -265,7 +265,7 @@ func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL)
 	if !p.t.Revision.AtLeast(spec.V20251125) {
 		places = slices.DeleteFunc(places, oauth.IsOpenID)
 	}
-	var tried []*suite.OutsideAnswer
+	var tried []*suite.OutsideResponse
 	for _, u := range places {
 		a := p.fetch(ctx, u)
 		tried = append(tried, a)
@@ -287,7 +287,7 @@ func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL)
 	}
 }
 
-func (p *prober) judgeServerDocument(ctx context.Context, named string, doc *suite.OutsideAnswer) {
+func (p *prober) judgeServerDocument(ctx context.Context, named string, doc *suite.OutsideResponse) {
 	members := doc.Members()
 	check := func(requirement string, kept bool, summary, permitted, seen string) {
 		if kept {

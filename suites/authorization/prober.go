@@ -19,9 +19,9 @@ import (
 type prober struct {
 	*suite.Outside
 	t         *suite.T
-	documents map[string]*suite.OutsideAnswer // metadata documents by URL
+	documents map[string]*suite.OutsideResponse // metadata documents by URL
 	// refused is the answer to the first request without a token that is refused.
-	refused *suite.OutsideAnswer
+	refused *suite.OutsideResponse
 	// inner is the request that needs a token, if the first request of a client needs none.
 	inner *innerRequest
 }
@@ -45,7 +45,7 @@ func openProber(ctx context.Context, t *suite.T) *prober {
 }
 
 func newProber(t *suite.T, c *client.Conversation) *prober {
-	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideAnswer{}}
+	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideResponse{}}
 }
 
 // protected is like openProber, but for cases that judge a server that refuses a request without a
@@ -67,7 +67,7 @@ func (p *prober) mustBeProtected(ctx context.Context) {
 
 // refusal returns the answer to a request without a token: to the first request of a client or, if
 // that is served, to the first of several later ones that is refused with status 401.
-func (p *prober) refusal(ctx context.Context) *suite.OutsideAnswer {
+func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
 	first := p.open(ctx, "without a token", nil)
 	if !first.IsServed() {
 		return first
@@ -93,7 +93,7 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideAnswer {
 
 // open sends the first request of an ordinary client with these Authorization headers, outside of
 // any session, or the first one that needs a token.
-func (p *prober) open(ctx context.Context, how string, authorization []string) *suite.OutsideAnswer {
+func (p *prober) open(ctx context.Context, how string, authorization []string) *suite.OutsideResponse {
 	if in := p.inner; in != nil {
 		body := p.C.Request(p.C.NewID(), in.method, in.params)
 		return p.Send(ctx, "POST of "+in.method+" "+how, http.MethodPost, p.URL, p.HeadersIn(in.session, http.MethodPost, body, authorization), body)
@@ -102,7 +102,7 @@ func (p *prober) open(ctx context.Context, how string, authorization []string) *
 }
 
 // post sends a message to the endpoint, with a query if one is given.
-func (p *prober) post(ctx context.Context, how string, authorization []string, body []byte, query string) *suite.OutsideAnswer {
+func (p *prober) post(ctx context.Context, how string, authorization []string, body []byte, query string) *suite.OutsideResponse {
 	method := ""
 	if m := wire.Parse(body).Messages; len(m) == 1 {
 		method = " of " + m[0].Method
@@ -116,7 +116,7 @@ func (p *prober) post(ctx context.Context, how string, authorization []string, b
 
 // fetch gets a metadata document, without any of the user's headers. It follows redirects as far as
 // a document may be fetched. It gets each document once.
-func (p *prober) fetch(ctx context.Context, u *url.URL) *suite.OutsideAnswer {
+func (p *prober) fetch(ctx context.Context, u *url.URL) *suite.OutsideResponse {
 	if a := p.documents[u.String()]; a != nil {
 		return a
 	}
@@ -144,10 +144,10 @@ const maxHops = 10
 
 // isOutOfReach reports whether a document could not be fetched, because its host did not respond,
 // or redirects were not followed.
-func isOutOfReach(a *suite.OutsideAnswer) bool { return a.Status == 0 || a.Status/100 == 3 }
+func isOutOfReach(a *suite.OutsideResponse) bool { return a.Status == 0 || a.Status/100 == 3 }
 
 // challengeIn returns the Bearer challenge, if there is a well-formed one.
-func challengeIn(a *suite.OutsideAnswer) (oauth.Challenge, bool) {
+func challengeIn(a *suite.OutsideResponse) (oauth.Challenge, bool) {
 	all, err := oauth.ParseChallenges(challengeLines(a))
 	if err != nil {
 		return oauth.Challenge{}, false
@@ -159,17 +159,17 @@ func challengeIn(a *suite.OutsideAnswer) (oauth.Challenge, bool) {
 // the authorization of MCP, it may use another kind of authorization (basic: parties MAY negotiate
 // their own authentication). The requirements of this area then do not apply, and the deviation is
 // a note.
-func (p *prober) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
+func (p *prober) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
 	p.deviatesUnless(ctx, v, verdict.OnlyNote, shownBy)
 }
 
 // deviatesByServing is like deviates, but for a request that must not be served. That is worth a warning
 // whatever the authentication is.
-func (p *prober) deviatesByServing(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
+func (p *prober) deviatesByServing(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
 	p.deviatesUnless(ctx, v, verdict.AtMostWarning, shownBy)
 }
 
-func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherwise verdict.Weight, shownBy []*suite.OutsideAnswer) {
+func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherwise verdict.Weight, shownBy []*suite.OutsideResponse) {
 	for _, a := range shownBy {
 		v.At = append(v.At, a.At)
 		if v.Seen == "" {
@@ -200,7 +200,7 @@ func (p *prober) maxWeight(ctx context.Context, otherwise verdict.Weight) verdic
 // describes reports whether the answer is the metadata document of a protected resource, found at u.
 // One at the root counts only if its resource is above the endpoint: it may be about another server
 // of the host.
-func (p *prober) describes(a *suite.OutsideAnswer, u *url.URL) bool {
+func (p *prober) describes(a *suite.OutsideResponse, u *url.URL) bool {
 	members := a.Members()
 	if a.Status != http.StatusOK || members["resource"] == nil && members["authorization_servers"] == nil {
 		return false
@@ -214,9 +214,9 @@ func (p *prober) describes(a *suite.OutsideAnswer, u *url.URL) bool {
 }
 
 // isServerDocument reports whether the answer is the metadata document of an authorization server.
-func isServerDocument(a *suite.OutsideAnswer) bool {
+func isServerDocument(a *suite.OutsideResponse) bool {
 	members := a.Members()
 	return a.Status == http.StatusOK && (members["issuer"] != nil || members["token_endpoint"] != nil || members["authorization_endpoint"] != nil)
 }
 
-func challengeLines(a *suite.OutsideAnswer) []string { return a.Header.Values("WWW-Authenticate") }
+func challengeLines(a *suite.OutsideResponse) []string { return a.Header.Values("WWW-Authenticate") }

@@ -39,7 +39,7 @@ func sendWithoutToken(ctx context.Context, t *suite.T) {
 }
 
 // judgeHasChallenge judges whether a refusal has a challenge, and reports whether it has.
-func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideAnswer) bool {
+func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideResponse) bool {
 	if len(challengeLines(a)) > 0 {
 		p.t.Kept(hasChallenge)
 		return true
@@ -53,7 +53,7 @@ func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideAnswer) 
 
 // judgeOtherStatus judges a refusal with another status than 401. It counts as a refusal because of
 // the missing token only if the same request with the token is served.
-func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswer) {
+func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideResponse) {
 	token, _ := p.Authorization()
 	if token == "" || !p.open(ctx, "with the token", []string{token}).IsServed() {
 		p.t.GiveUp("the server refuses a request without a token, and mcp-conform has no token with which it is served")
@@ -64,14 +64,14 @@ func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswe
 }
 
 // judgeLaterLeak is like judgeLeak, but for a refusal after the first one, whose leak would show no more.
-func (p *prober) judgeLaterLeak(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeLaterLeak(ctx context.Context, a *suite.OutsideResponse) {
 	if !p.refused.CarriesResult() && p.refused.Header.Get(sessionHeader) == "" {
 		p.judgeLeak(ctx, a)
 	}
 }
 
 // judgeLeak judges whether a refusal carries anything that only an authorized client may have.
-func (p *prober) judgeLeak(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeLeak(ctx context.Context, a *suite.OutsideResponse) {
 	v := verdict.Deviation{Requirement: checkedFirst, Permitted: "nothing but the refusal"}
 	switch {
 	case a.CarriesResult():
@@ -87,7 +87,7 @@ func (p *prober) judgeLeak(ctx context.Context, a *suite.OutsideAnswer) {
 
 // judgeGet judges the answer to a GET without a token. Another refusal may come first, for
 // instance because the session is missing, or because the server has no GET.
-func (p *prober) judgeGet(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeGet(ctx context.Context, a *suite.OutsideResponse) {
 	switch {
 	case a.Status == http.StatusUnauthorized:
 		p.t.Kept(noTokenGet)
@@ -101,7 +101,7 @@ func (p *prober) judgeGet(ctx context.Context, a *suite.OutsideAnswer) {
 }
 
 // judgeChallenge judges the challenge of the refusal of a request without a token.
-func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideResponse) {
 	all, err := oauth.ParseChallenges(challengeLines(a))
 	bearer, has := oauth.Bearer(all)
 	syntax := verdict.Deviation{Requirement: challengeSyntax, Permitted: "a challenge as RFC 9110 defines it: Bearer name=\"value\", name=\"value\""}
@@ -129,7 +129,7 @@ func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideAnswer) {
 }
 
 // judgeMetadataParameter judges the URL of the metadata document in the challenge.
-func (p *prober) judgeMetadataParameter(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
+func (p *prober) judgeMetadataParameter(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideResponse) {
 	named := bearer.Param("resource_metadata")
 	if u, err := url.Parse(named); err == nil && u.Scheme != "" && u.Host != "" {
 		p.t.Kept(namesMetadata)
@@ -142,7 +142,7 @@ func (p *prober) judgeMetadataParameter(ctx context.Context, bearer oauth.Challe
 }
 
 // judgeScope judges the scopes in the challenge, and those of a second refusal.
-func (p *prober) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
+func (p *prober) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideResponse) {
 	scope, has := bearer.Params["scope"]
 	if !has || !oauth.IsScopes(scope) {
 		v := verdict.Deviation{Requirement: challengeScope, Summary: "The server's challenge does not name the scopes that a token needs.", Permitted: "the parameter scope, with scopes separated by spaces"}
@@ -238,7 +238,7 @@ func sendWrongTokens(ctx context.Context, t *suite.T) {
 
 // judgeWrongToken judges the answer to a made-up token. Random text may also count as a
 // malformed request, which has another status.
-func (p *prober) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.OutsideAnswer) {
+func (p *prober) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.OutsideResponse) {
 	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusUnauthorized:
@@ -258,7 +258,7 @@ func (p *prober) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.Out
 }
 
 // judgeInvalidToken judges the challenge after a wrong token.
-func (p *prober) judgeInvalidToken(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeInvalidToken(ctx context.Context, a *suite.OutsideResponse) {
 	p.judgeHasChallenge(ctx, a)
 	c, ok := challengeIn(a)
 	if ok && c.Param("error") == "invalid_token" {
@@ -272,7 +272,7 @@ func (p *prober) judgeInvalidToken(ctx context.Context, a *suite.OutsideAnswer) 
 
 // judgeMalformed judges the answer to a malformed Authorization header. The specification does not
 // define what is malformed, so 401 is also permitted.
-func (p *prober) judgeMalformed(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeMalformed(ctx context.Context, a *suite.OutsideResponse) {
 	v := verdict.Deviation{Requirement: malformed, Permitted: "400 Bad Request, or 401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnauthorized:

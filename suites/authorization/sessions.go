@@ -98,10 +98,10 @@ func (p *prober) judgeEveryRequest(ctx context.Context, header string, list func
 		if isRefusal(listed) {
 			p.judgeLaterLeak(ctx, listed)
 		}
-		shown := []*suite.OutsideAnswer{listed}
+		shown := []*suite.OutsideResponse{listed}
 		if use := p.useRequest(); use != nil {
 			control, used := p.post(ctx, "with the token", []string{header}, use(), ""), p.post(ctx, w.how, w.header, use(), "")
-			if shown = []*suite.OutsideAnswer{used, control}; isRefusal(used) || isRefusal(control) || used.Outcome() != control.Outcome() {
+			if shown = []*suite.OutsideResponse{used, control}; isRefusal(used) || isRefusal(control) || used.Outcome() != control.Outcome() {
 				shown = nil
 			}
 		} else if v.Weight = verdict.OnlyNote; !listed.IsServed() { // a ping may be open to everybody
@@ -132,12 +132,12 @@ func (p *prober) judgeEveryRequest(ctx context.Context, header string, list func
 	return refused
 }
 
-func isRefusal(a *suite.OutsideAnswer) bool {
+func isRefusal(a *suite.OutsideResponse) bool {
 	return a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden
 }
 
 // listen sends the GET of a session's stream; nil if the revision has none.
-func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideAnswer {
+func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideResponse {
 	if p.t.Revision.Era() == spec.Stateless {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideAnswer 
 }
 
 // judgeQuery judges the answer to a request that is refused without the token in the query.
-func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideResponse) {
 	if !a.IsServed() {
 		p.t.Kept(queryUnused)
 		return
@@ -155,7 +155,7 @@ func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideAnswer) {
 	}, a)
 }
 
-func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.OutsideAnswer) {
+func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.OutsideResponse) {
 	if a.IsServed() {
 		p.t.Kept(bearerAccepted)
 		return
@@ -175,7 +175,7 @@ func (p *prober) judgeDelete(ctx context.Context, header string, list func() []b
 		p.t.NotObserved(noTokenDelete, "the server has no session that a token has opened")
 		return
 	}
-	served := func(how string) (*suite.OutsideAnswer, bool) {
+	served := func(how string) (*suite.OutsideResponse, bool) {
 		a := p.post(ctx, how, []string{header}, list(), "")
 		return a, a.IsServed()
 	}

@@ -17,7 +17,7 @@ import (
 type handedURL struct {
 	name string // of the parameter or member
 	text string
-	in   *suite.OutsideAnswer
+	in   *suite.OutsideResponse
 }
 
 func (h handedURL) String() string { return h.name + " " + wire.Excerpt(h.text, 200) }
@@ -39,7 +39,7 @@ var linkNames = []string{
 
 // urlsIn returns the URLs in a metadata document of a resource or an authorization server that
 // clients open or fetch, sorted by name.
-func urlsIn(doc *suite.OutsideAnswer) []handedURL {
+func urlsIn(doc *suite.OutsideResponse) []handedURL {
 	var out []handedURL
 	for name, v := range doc.Members() {
 		var all []string

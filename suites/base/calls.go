@@ -49,7 +49,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 	var requests [][]byte
 	for round := range 2 {
 		for i, a := range good {
-			params := inventory.Known{Tool: a.params["name"].(string), Arguments: map[string]any{}}.WithToken("mcp-conform/beside-" + strconv.Itoa(2*i+round))
+			params := inventory.KnownCall{Tool: a.params["name"].(string), Arguments: map[string]any{}}.WithToken("mcp-conform/beside-" + strconv.Itoa(2*i+round))
 			requests = append(requests, c.Request(c.NewID(), spec.MethodToolsCall, params))
 		}
 	}

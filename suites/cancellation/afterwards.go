@@ -20,7 +20,7 @@ import (
 type capacityCheck struct {
 	c        *client.Conversation
 	from     int
-	brief    inventory.Known
+	brief    inventory.KnownCall
 	duration time.Duration // a single call
 	works    bool          // two concurrent calls, and then a single one, were answered
 }

@@ -87,7 +87,7 @@ const againTime = 3 * time.Second
 // repeatCall calls the tool once more, and refuses its request. If the call does not end, it is
 // repeated on a fresh server on which nothing was cancelled. If it ends there, the first call
 // gets the timeout of any request once more, because the machine may have been busy.
-func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Known) {
+func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.KnownCall) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, tool.Params())) != nil {
 		t.GiveUp("mcp-conform could not call the tool again")

@@ -50,7 +50,7 @@ func slowRaces() []race { return []race{otherTypeRace(), halfRace(severalSlow)} 
 // cancelSlowCall cancels one call after its first progress, and another in the write that sends
 // it: a cancellation that comes before its request is processed must not get lost. It then
 // listens for as long as the calls would have taken.
-func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
+func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.KnownCall) {
 	id, from := startCall(ctx, t, c, slow)
 	runs := suite.IsRunning(ctx, c, from, id)
 	if runs && c.Cancel(ctx, id, "the case wants to see it stop") != nil {
@@ -79,7 +79,7 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 
 // startCall calls the tool with a progress token. It returns the call's id, and the position in
 // the transcript after which everything that belongs to it comes.
-func startCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) (wire.ID, int) {
+func startCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.KnownCall) (wire.ID, int) {
 	id, from := c.NewID(), c.Record.Len()
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/cancel/"+id.Raw()))); err != nil {
 		t.GiveUp("mcp-conform could not call the tool: " + err.Error())

@@ -73,7 +73,7 @@ func compareResponses(ctx context.Context, t *suite.T) {
 	script := client.NewAnswers(caps)
 	c := t.Start(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
 	missed := 0
-	try := func(tool inventory.Tool, v responseVariation, limit time.Duration) *suite.Nested {
+	try := func(tool inventory.Tool, v responseVariation, limit time.Duration) *suite.ToolCall {
 		script.Set(spec.MethodElicit, v.answer)
 		n := suite.Call(ctx, c, tool, limit)
 		if n != nil && errors.Is(n.Err, client.ErrUnanswered) {
@@ -115,7 +115,7 @@ func compareResponses(ctx context.Context, t *suite.T) {
 
 // repeatAfterVisit repeats a call that was refused until the user visits a page, as a client does
 // after the visit.
-func repeatAfterVisit(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *suite.Nested) {
+func repeatAfterVisit(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *suite.ToolCall) {
 	if n.Answered() {
 		if code, ok := n.Message.ErrorCode(); ok && spec.Code(code) == spec.CodeURLElicitation {
 			suite.Call(ctx, c, tool, callTime)
@@ -124,7 +124,7 @@ func repeatAfterVisit(ctx context.Context, c *client.Conversation, tool inventor
 }
 
 // judge judges the effect of the response. It reports whether the server still responds.
-func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.Nested) bool {
+func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.ToolCall) bool {
 	if n.IsInputRequired() { // it requests input again, or the client had no response
 		return true
 	}
@@ -164,7 +164,7 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 
 // judgeVisit judges the result after the user agrees to visit a page, for which there is no
 // content. The tool may insist on the visit first.
-func judgeVisit(t *suite.T, c *client.Conversation, declined, n *suite.Nested) {
+func judgeVisit(t *suite.T, c *client.Conversation, declined, n *suite.ToolCall) {
 	if !n.Answered() || declined.Message.IsError() {
 		return
 	}

@@ -78,7 +78,7 @@ func (f *misfitForm) maskValues(r *client.Reply) string {
 // form, and one that fails with the valid form, and accepts the invalid one again, has confused
 // them. Otherwise its result may say that the value was refused, so that is only noted.
 func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
-	submit := func(spoils bool) *suite.Nested {
+	submit := func(spoils bool) *suite.ToolCall {
 		submitted := false
 		script.Set(spec.MethodElicit, func(m *wire.Message) []byte {
 			form := misfitFor(m)
@@ -127,16 +127,16 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 }
 
 // accepts reports whether a tool succeeded with the spoiled form, whose value its result shows.
-func accepts(n *suite.Nested) bool {
+func accepts(n *suite.ToolCall) bool {
 	return n.Answered() && !n.Failed() && strings.Contains(string(n.Message.Result()), misfit)
 }
 
 // judgeMisfit judges a tool that fails with the spoiled form, by its response to a valid one. If
 // that fails as well, the tool may fail for another reason, unless the configuration says that it
 // sends elicitation requests.
-func judgeMisfit(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.Nested) {
-	promised := slices.ContainsFunc(t.Inventory.Known(inventory.AsksElicitation), func(k inventory.Known) bool {
-		return k.Promised && k.Tool == tool.Name
+func judgeMisfit(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.ToolCall) {
+	promised := slices.ContainsFunc(t.Inventory.KnownCalls(inventory.AsksElicitation), func(k inventory.KnownCall) bool {
+		return k.IsPromised && k.Tool == tool.Name
 	})
 	switch {
 	case !control.Answered() || control.Request(spec.MethodElicit) == nil:

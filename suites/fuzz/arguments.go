@@ -34,13 +34,13 @@ func (c *toolCall) failed() bool {
 
 // validArguments looks for tools that refuse arguments that their schemas permit. A tool may fail
 // for other reasons, so a failed result counts only if it says that the arguments are invalid.
-func validArguments(o *fuzz.Execution) []fuzz.Breach {
-	if slices.ContainsFunc(o.Conversations, func(t *script.Conversation) bool { return hasListChanged(t, 0, len(t.Events)) }) {
+func validArguments(execution *fuzz.Execution) []fuzz.Breach {
+	if slices.ContainsFunc(execution.Conversations, func(t *script.Conversation) bool { return hasListChanged(t, 0, len(t.Events)) }) {
 		return nil // the tool may have been removed
 	}
 	var out []fuzz.Breach
-	for n, t := range o.Conversations {
-		for _, c := range answeredCalls(o, t) {
+	for n, t := range execution.Conversations {
+		for _, c := range answeredCalls(execution, t) {
 			if c.proof != generate.Fits || c.disturbed || !c.failed() || c.answer.IsOverloadError() {
 				continue
 			}
@@ -79,10 +79,10 @@ func mayHaveOtherCause(m *wire.Message) bool {
 
 // invalidArguments looks for tools that accept arguments that their schemas forbid and that no
 // conversion makes valid.
-func invalidArguments(o *fuzz.Execution) []fuzz.Breach {
+func invalidArguments(execution *fuzz.Execution) []fuzz.Breach {
 	var out []fuzz.Breach
-	for n, t := range o.Conversations {
-		for _, c := range answeredCalls(o, t) {
+	for n, t := range execution.Conversations {
+		for _, c := range answeredCalls(execution, t) {
 			if c.proof != generate.Breaks || c.failed() || !c.answer.Has("result") {
 				continue
 			}
@@ -101,8 +101,8 @@ func invalidArguments(o *fuzz.Execution) []fuzz.Breach {
 
 // answeredCalls returns the answered calls of a conversation that are odd at most in their
 // arguments.
-func answeredCalls(o *fuzz.Execution, t *script.Conversation) []toolCall {
-	if o.Offer == nil {
+func answeredCalls(execution *fuzz.Execution, t *script.Conversation) []toolCall {
+	if execution.Offer == nil {
 		return nil
 	}
 	var out []toolCall
@@ -115,7 +115,7 @@ func answeredCalls(o *fuzz.Execution, t *script.Conversation) []toolCall {
 		if slices.ContainsFunc(d.WithID(m.ID), func(q *transcript.Request) bool { return q != r && q.Event.Seq < e.Seq }) {
 			continue // it is unclear which of the two got the response
 		}
-		if c := readCall(o, t, r.Event, r.Message); c != nil {
+		if c := readCall(execution, t, r.Event, r.Message); c != nil {
 			c.answer, c.answered = m, e.Seq
 			c.disturbed = len(r.Cancellations) > 0 || slices.ContainsFunc(d.ServerRequests(), func(q *transcript.Request) bool { return r.InFlight(q.Event.Seq) })
 			out = append(out, *c)
@@ -126,8 +126,8 @@ func answeredCalls(o *fuzz.Execution, t *script.Conversation) []toolCall {
 
 // readCall parses a call; nil if the message is not a call, or has more members than a call
 // needs.
-func readCall(o *fuzz.Execution, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
-	op := o.Operation(t, m.ID)
+func readCall(execution *fuzz.Execution, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
+	op := execution.Operation(t, m.ID)
 	if m.Method != spec.MethodToolsCall || op == nil || op.Do != script.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {
 		return nil
 	}
@@ -145,5 +145,5 @@ func readCall(o *fuzz.Execution, t *script.Conversation, e *transcript.Event, m 
 	if !ok {
 		return nil
 	}
-	return &toolCall{tool: tool, proof: o.Offer.CheckArguments(tool, params["arguments"]), arguments: params["arguments"], asked: e.Seq}
+	return &toolCall{tool: tool, proof: execution.Offer.CheckArguments(tool, params["arguments"]), arguments: params["arguments"], asked: e.Seq}
 }

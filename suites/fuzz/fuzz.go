@@ -73,12 +73,12 @@ func Laws() []fuzz.Law {
 // invalidParams reports results for requests whose params are provably invalid. It leaves cursors
 // and levels to the rules. It skips lists, because they need no params and a server may ignore
 // them, and failed tool results. An invalid _meta is only noted.
-func invalidParams(o *fuzz.Execution) []fuzz.Breach {
+func invalidParams(execution *fuzz.Execution) []fuzz.Breach {
 	var out []fuzz.Breach
-	for n, t := range o.Conversations {
+	for n, t := range execution.Conversations {
 		d := transcript.DialogueOf(t.Events)
 		for e, m := range transcript.Messages(t.Events) {
-			op := o.Operation(t, m.ID)
+			op := execution.Operation(t, m.ID)
 			if m.Kind != wire.Response || op == nil || op.Violates == "" || op.Method == "" || !m.Has("result") || m.IsError() {
 				continue
 			}

@@ -8,9 +8,9 @@ import (
 )
 
 // growingMemory looks for servers whose memory keeps growing.
-func growingMemory(o *fuzz.Execution) []fuzz.Breach {
+func growingMemory(execution *fuzz.Execution) []fuzz.Breach {
 	var out []fuzz.Breach
-	for n, t := range o.Conversations {
+	for n, t := range execution.Conversations {
 		for _, g := range t.Growths {
 			d := verdict.Deviation{At: []int{g.First, g.Last}, Weight: verdict.OnlyNote}
 			if bytes, grows := g.WithCancelled(); grows {
@@ -35,8 +35,8 @@ func growingMemory(o *fuzz.Execution) []fuzz.Breach {
 func describeGrowth(bytes int64) string { return fmt.Sprintf("%d MiB more", bytes>>20) }
 
 // isMeasured reports whether the growth of the memory could be measured.
-func isMeasured(o *fuzz.Execution, _ string) bool {
-	for _, t := range o.Conversations {
+func isMeasured(execution *fuzz.Execution, _ string) bool {
+	for _, t := range execution.Conversations {
 		for _, g := range t.Growths {
 			if g.Why == "" {
 				return true

@@ -14,20 +14,20 @@ import (
 // staysAlive looks for servers that ended by themselves or became unresponsive. If a request was
 // left unanswered, the rules judge that; this law covers the other causes. It works only over
 // stdio, because over HTTP the process is not visible.
-func staysAlive(o *fuzz.Execution) []fuzz.Breach {
-	if o.Transport != spec.Stdio {
+func staysAlive(execution *fuzz.Execution) []fuzz.Breach {
+	if execution.Transport != spec.Stdio {
 		return nil
 	}
 	var out []fuzz.Breach
-	for n, t := range o.Conversations {
-		if d, ok := unexpectedEnd(o, t); ok {
+	for n, t := range execution.Conversations {
+		if d, ok := unexpectedEnd(execution, t); ok {
 			out = append(out, fuzz.Breach{Deviation: d, Conversation: n})
 		}
 	}
 	return out
 }
 
-func unexpectedEnd(o *fuzz.Execution, t *script.Conversation) (verdict.Deviation, bool) {
+func unexpectedEnd(execution *fuzz.Execution, t *script.Conversation) (verdict.Deviation, bool) {
 	end := endPosition(t)
 	if end < 0 && !t.Unresponsive {
 		return verdict.Deviation{}, false
@@ -36,7 +36,7 @@ func unexpectedEnd(o *fuzz.Execution, t *script.Conversation) (verdict.Deviation
 	if end < 0 {
 		what = "The server stops answering after "
 	}
-	s := findSuspects(o, t, t.Events) // the message that was just being sent may come after the end in the transcript
+	s := findSuspects(execution, t, t.Events) // the message that was just being sent may come after the end in the transcript
 	if s.last == nil {
 		return verdict.Deviation{}, false
 	}
@@ -75,9 +75,9 @@ type suspect struct {
 
 // findSuspects removes everything that the server survived: requests with a response, and other
 // lines once a later request was answered.
-func findSuspects(o *fuzz.Execution, t *script.Conversation, events []*transcript.Event) suspects {
+func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*transcript.Event) suspects {
 	var s suspects
-	answered := slices.ContainsFunc(o.Script.Operations, func(op script.Operation) bool { return op.Do == script.Answer && op.On == t.On })
+	answered := slices.ContainsFunc(execution.Script.Operations, func(op script.Operation) bool { return op.Do == script.Answer && op.On == t.On })
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Sent:
@@ -94,11 +94,11 @@ func findSuspects(o *fuzz.Execution, t *script.Conversation, events []*transcrip
 				one := suspect{event: e}
 				switch {
 				case m.Kind == wire.Request:
-					one.id, one.own = m.ID, o.Operation(t, m.ID) == nil
+					one.id, one.own = m.ID, execution.Operation(t, m.ID) == nil
 				case m.Kind == wire.Response:
 					one.own = !answered
 				case m.Method == spec.MethodCancelled:
-					one.own = o.Operation(t, m.ParamIDAt("/requestId")) == nil
+					one.own = execution.Operation(t, m.ParamIDAt("/requestId")) == nil
 				}
 				s.all = append(s.all, one)
 			}

@@ -18,12 +18,12 @@ var pure = []string{
 
 // equalResponses compares the responses to equal requests in a conversation. The specification
 // does not require them to be equal.
-func equalResponses(o *fuzz.Execution) []fuzz.Breach {
-	if slices.ContainsFunc(o.Conversations, callsTool) {
+func equalResponses(execution *fuzz.Execution) []fuzz.Breach {
+	if slices.ContainsFunc(execution.Conversations, callsTool) {
 		return nil
 	}
 	var out []fuzz.Breach
-	for n, t := range o.Conversations {
+	for n, t := range execution.Conversations {
 		if hasListChanged(t, 0, len(t.Events)) {
 			continue
 		}

@@ -230,9 +230,9 @@ func logsOnListeningStream(t *suite.T, c *client.Conversation, from int) (out []
 // provenLevels returns the levels at which the tool certainly logs. A tool that is known only by
 // its name has to show that it logs at the level. A configured tool has to show only that it logs
 // at all.
-func provenLevels(c *client.Conversation, tool inventory.Known, want []string) []string {
+func provenLevels(c *client.Conversation, tool inventory.KnownCall, want []string) []string {
 	isLogged := func(levels ...string) bool { return firstMissingLevel(c, 0, levels) == "" }
-	if tool.Own {
+	if tool.IsConfigured {
 		if slices.ContainsFunc(known, func(level string) bool { return isLogged(level) }) {
 			return want
 		}
@@ -242,9 +242,9 @@ func provenLevels(c *client.Conversation, tool inventory.Known, want []string) [
 }
 
 // whyInconclusive returns why a tool's silence is not evidence.
-func whyInconclusive(tool inventory.Known) string {
+func whyInconclusive(tool inventory.KnownCall) string {
 	name := strconv.Quote(wire.Excerpt(tool.Tool, 60))
-	if tool.Own {
+	if tool.IsConfigured {
 		return "the tool " + name + ", which the configuration names as one that logs, sent no log message"
 	}
 	return "the tool " + name + ", which only its name suggests to log, sent no log message at the levels of such tools"

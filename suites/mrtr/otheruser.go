@@ -22,7 +22,7 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 		if !ok || !hasState {
 			continue
 		}
-		send := func(params map[string]any) *suite.OutsideAnswer {
+		send := func(params map[string]any) *suite.OutsideResponse {
 			return u.Post(ctx, c.Request(c.NewID(), a.Method, params))
 		}
 		if isComplete(send(without(next, "requestState"))) {
@@ -48,13 +48,13 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 }
 
 // isComplete reports whether an answer is a complete result in which nothing failed.
-func isComplete(a *suite.OutsideAnswer) bool {
+func isComplete(a *suite.OutsideResponse) bool {
 	kind, _ := wire.Text(wire.At(a.Result(), "/resultType"))
 	return kind == "complete" && string(wire.At(a.Result(), "/isError")) != "true"
 }
 
 // acceptsForgeries reports whether a retry with a changed state is completed.
-func acceptsForgeries(ctx context.Context, a inputRequest, state string, send func(params map[string]any) *suite.OutsideAnswer) bool {
+func acceptsForgeries(ctx context.Context, a inputRequest, state string, send func(params map[string]any) *suite.OutsideResponse) bool {
 	for _, params := range a.forgedRetries(ctx, state) {
 		if isComplete(send(params)) {
 			return true

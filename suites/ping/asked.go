@@ -45,11 +45,11 @@ func pingWhileAsked(ctx context.Context, t *suite.T) {
 }
 
 // askingTools returns a tool for each kind of request, without duplicates.
-func askingTools(v *inventory.Inventory) []inventory.Known {
-	var out []inventory.Known
+func askingTools(v *inventory.Inventory) []inventory.KnownCall {
+	var out []inventory.KnownCall
 	for _, topic := range []inventory.Role{inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation} {
-		for _, tool := range v.Known(topic) {
-			if !slices.ContainsFunc(out, func(o inventory.Known) bool { return o.Tool == tool.Tool }) {
+		for _, tool := range v.KnownCalls(topic) {
+			if !slices.ContainsFunc(out, func(o inventory.KnownCall) bool { return o.Tool == tool.Tool }) {
 				out = append(out, tool)
 				break
 			}
@@ -70,7 +70,7 @@ type askingConversation struct {
 // ping calls a tool and pings while the server's request is open. One of the pings has the same
 // id as the server's request, which the client has not used. It reports whether the call ended,
 // so that another tool can follow.
-func (a *askingConversation) ping(ctx context.Context, tool inventory.Known) bool {
+func (a *askingConversation) ping(ctx context.Context, tool inventory.KnownCall) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
 	a.thinks.begin()
 	if err := c.Send(ctx, c.Request(call, spec.MethodToolsCall, tool.Params())); err != nil {

@@ -42,7 +42,7 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Do(ctx, c.HarmlessMethod(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
 	if c.Server().Declares("tools") {
-		c.Do(ctx, spec.MethodToolsCall, inventory.Known{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"), client.Within(callTime))
+		c.Do(ctx, spec.MethodToolsCall, inventory.KnownCall{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"), client.Within(callTime))
 	}
 	var calls [][]byte
 	call := func(params map[string]any) {

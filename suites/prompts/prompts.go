@@ -215,7 +215,7 @@ func getUnknown(ctx context.Context, t *suite.T) {
 	t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	odd := suite.OddParams(spec.MethodPromptsGet, map[string]any{"name": unknownName}, map[string]any{"arguments": map[string]any{}})
 	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(spec.MethodPromptsGet), ByName: true, Odd: odd})
-	t.AskAlone(ctx, c, odd[0])
+	t.ResendAlone(ctx, c, odd[0])
 }
 
 func getWithWrongArguments(ctx context.Context, t *suite.T) {

@@ -21,7 +21,7 @@ func readUnknown(ctx context.Context, t *suite.T) {
 	}
 	c, unknown := listedConversation(ctx, t), map[string]any{"uri": nowhere}
 	probeInvalid(ctx, t, c, unknown)
-	t.AskAlone(ctx, c, suite.Request{Method: spec.MethodResourcesRead, Params: unknown})
+	t.ResendAlone(ctx, c, suite.Request{Method: spec.MethodResourcesRead, Params: unknown})
 }
 
 // probeInvalid sends invalid reads after a valid one as control.

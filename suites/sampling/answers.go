@@ -122,7 +122,7 @@ func compareResponses(ctx context.Context, t *suite.T) {
 }
 
 // judge judges the effect of the variation. It reports whether the server still responds.
-func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.Nested) bool {
+func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.ToolCall) bool {
 	if n.IsInputRequired() { // it requests input again, or the client had no response
 		return true
 	}

@@ -45,7 +45,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 	if lists := t.DeclaredLists(); len(lists) > 0 {
 		method = lists[0]
 	}
-	deviates := func(summary string, shownBy ...*suite.OutsideAnswer) {
+	deviates := func(summary string, shownBy ...*suite.OutsideResponse) {
 		v := verdict.Deviation{Requirement: sessionBound, Summary: summary, Permitted: "a refusal, as for a session that does not exist"}
 		for _, a := range shownBy {
 			v.At = append(v.At, a.At)
@@ -63,7 +63,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 	}
 	unknown := madeUp(session)
 	const how, nowhere = "of the first user, by the second user", "that does not exist, by the second user"
-	post := func(session, how string) *suite.OutsideAnswer {
+	post := func(session, how string) *suite.OutsideResponse {
 		return u.PostIn(ctx, session, how, c.Request(c.NewID(), method, nil))
 	}
 	if a := post(session, how); a.IsServed() {
@@ -92,7 +92,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 }
 
 // opensStream reports whether an event stream was opened.
-func opensStream(a *suite.OutsideAnswer) bool { return a.Status == http.StatusOK && a.IsStream() }
+func opensStream(a *suite.OutsideResponse) bool { return a.Status == http.StatusOK && a.IsStream() }
 
 // changedCharacters is how many characters of an id are changed to make one up.
 const changedCharacters = 4

@@ -124,7 +124,7 @@ func sideBySideCase() suite.Case {
 		Waits:        true,
 		OwnServer:    true,
 		OnlyOver:     spec.SSE,
-		Run:          func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) },
+		Run:          func(ctx context.Context, t *suite.T) { t.OpenClients(ctx, multipleClients, ownStream).Work(ctx) },
 	}
 }
 

@@ -38,7 +38,7 @@ func undeclaredCase() suite.Case {
 			t.Needs(roles...)
 			c := t.Conversation(ctx)
 			for _, role := range roles {
-				for _, k := range first(t.Inventory.Known(role)) {
+				for _, k := range first(t.Inventory.KnownCalls(role)) {
 					if !c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime), client.OneRound).IsInputRequired() {
 						continue
 					}

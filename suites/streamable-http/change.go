@@ -53,7 +53,7 @@ func oneChangeCase() suite.Case {
 
 // makeChange makes the call that changes something. It returns the position from which the change
 // may be announced.
-func makeChange(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.Known) int {
+func makeChange(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.KnownCall) int {
 	t.Quiet(ctx, c)
 	from := c.Record.Len()
 	if !c.Do(ctx, spec.MethodToolsCall, call.Params(), client.Within(callTime)).Succeeded() {
@@ -118,7 +118,7 @@ func listChangeCase() suite.Case {
 
 // changingCall returns a call that makes one change, and the URI of the resource to subscribe to
 // before, if any.
-func changingCall(t *suite.T) (k inventory.Known, uri string, ok bool) {
+func changingCall(t *suite.T) (k inventory.KnownCall, uri string, ok bool) {
 	if k, uri, ok = t.Inventory.Changing(); ok && t.Inventory.Declares("resources.subscribe") {
 		return k, uri, true
 	}

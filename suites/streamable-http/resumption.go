@@ -72,7 +72,7 @@ type cutCall struct {
 	afterMessage bool // the connection is cut after a message; for others, after an event that may have none
 }
 
-func beginCall(w *suite.Web, tool inventory.Known) *cutCall {
+func beginCall(w *suite.Web, tool inventory.KnownCall) *cutCall {
 	k := &cutCall{id: w.C.NewID()}
 	k.token = "mcp-conform/cut-" + k.id.Raw()
 	k.stream = w.Begin(suite.WebRequest{Body: w.C.Request(k.id, spec.MethodToolsCall, tool.WithToken(k.token))})
@@ -140,7 +140,7 @@ func (k *cutCall) sharesLastID(w *suite.Web) bool {
 
 // judgeResumption judges whether the calls continued without their connections, and whether
 // missed messages were sent again. A server need not support resumption at all.
-func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, calls []*cutCall) {
+func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.KnownCall, calls []*cutCall) {
 	for _, k := range calls {
 		if k.again == nil || k.again.Exchange() == nil {
 			continue

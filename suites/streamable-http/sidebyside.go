@@ -25,22 +25,22 @@ func sideBySideCase() suite.Case {
 		OwnServer:    true,
 		OnlyOver:     spec.StreamableHTTP,
 		Run: func(ctx context.Context, t *suite.T) {
-			crowd := t.Crowd(ctx, multipleClients, isolation)
-			if !hasSession(t.Web(crowd.First())) {
-				crowd.Isolated = "" // without an isolated session it is unclear what belongs together
-				crowd.Work(ctx)
+			clients := t.OpenClients(ctx, multipleClients, isolation)
+			if !hasSession(t.Web(clients.First())) {
+				clients.Isolation = "" // without an isolated session it is unclear what belongs together
+				clients.Work(ctx)
 				return
 			}
-			judgeSessionIDs(t, crowd)
-			crowd.Work(ctx)
+			judgeSessionIDs(t, clients)
+			clients.Work(ctx)
 		},
 	}
 }
 
 // judgeSessionIDs judges the session ids of several clients.
-func judgeSessionIDs(t *suite.T, crowd *suite.Crowd) {
+func judgeSessionIDs(t *suite.T, clients *suite.ConcurrentClients) {
 	seen := map[string]bool{}
-	for _, c := range crowd.All() {
+	for _, c := range clients.All() {
 		w := t.Web(c)
 		id := sessionID(w)
 		if !seen[id] || id == "" {

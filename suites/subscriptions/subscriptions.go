@@ -77,7 +77,7 @@ func Cases() []suite.Case {
 
 // A change is a call that is known to change something, and a function that reads it.
 type change struct {
-	call         func(n int) inventory.Known // each number makes another change
+	call         func(n int) inventory.KnownCall // each number makes another change
 	notification string
 	read         func(ctx context.Context, c *client.Conversation)
 }
@@ -93,9 +93,9 @@ func changes(t *suite.T) []change {
 		{inventory.ChangesPrompts, spec.MethodPromptsList, "prompts", spec.MethodPromptsChanged},
 		{inventory.ChangesResources, spec.MethodResourcesList, "resources", spec.MethodResourcesChanged},
 	} {
-		if t.Inventory.Has(list.role) {
+		if t.Inventory.HasCall(list.role) {
 			out = append(out, change{
-				call:         func(n int) inventory.Known { return t.Inventory.Numbered(list.role, n) },
+				call:         func(n int) inventory.KnownCall { return t.Inventory.Numbered(list.role, n) },
 				notification: list.notification,
 				read: func(ctx context.Context, c *client.Conversation) {
 					inventory.Walk(ctx, c, list.method, list.member, maxPages)
@@ -105,7 +105,7 @@ func changes(t *suite.T) []change {
 	}
 	if _, uri, ok := t.Inventory.Changing(); ok {
 		out = append(out, change{
-			call:         func(n int) inventory.Known { k, _, _ := t.Inventory.ChangingTo(n); return k },
+			call:         func(n int) inventory.KnownCall { k, _, _ := t.Inventory.ChangingTo(n); return k },
 			notification: spec.MethodResourcesUpdated,
 			read: func(ctx context.Context, c *client.Conversation) {
 				c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))

@@ -48,7 +48,7 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 
 // createWithHugeTTL requests a task for a hundred years, only from a server that ends with the
 // run: another one might keep it.
-func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.Known) {
+func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.KnownCall) {
 	if !suite.IsStartedByRun(r.c) {
 		return
 	}
@@ -57,8 +57,8 @@ func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.Known) {
 	}
 }
 
-func withOptionalTasks(run []inventory.Known, optional map[string]bool) []inventory.Known {
-	var out []inventory.Known
+func withOptionalTasks(run []inventory.KnownCall, optional map[string]bool) []inventory.KnownCall {
+	var out []inventory.KnownCall
 	for _, call := range run {
 		if optional[call.Tool] {
 			out = append(out, call)
@@ -68,7 +68,7 @@ func withOptionalTasks(run []inventory.Known, optional map[string]bool) []invent
 }
 
 // callWithoutTask makes the calls without a task, concurrently.
-func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.Known) {
+func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.KnownCall) {
 	var frames [][]byte
 	for _, call := range calls {
 		frames = append(frames, r.c.Request(r.c.NewID(), spec.MethodToolsCall, call.Params()))
@@ -81,7 +81,7 @@ func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.Known) {
 // createWaiting makes each call as a task; the first one also without a ttl, and with a taskId,
 // which the client must not choose. The tasks' requests get their responses only after the tasks
 // were seen waiting.
-func (r *runner) createWaiting(ctx context.Context, run []inventory.Known) []string {
+func (r *runner) createWaiting(ctx context.Context, run []inventory.KnownCall) []string {
 	release := r.holdReplies()
 	defer release()
 	calls := []object{
@@ -199,7 +199,7 @@ func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) 
 
 // cancelAtOnce cancels a task that has just begun, or has already ended. If cancellation is not
 // declared, rules judge the refusal.
-func (r *runner) cancelAtOnce(ctx context.Context, call inventory.Known) {
+func (r *runner) cancelAtOnce(ctx context.Context, call inventory.KnownCall) {
 	for _, id := range r.create(ctx, asTask(call, "cancelled", object{"ttl": ttl})) {
 		r.request(ctx, spec.MethodTasksCancel, id)
 		r.get(ctx, id)

@@ -24,14 +24,14 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 		t.GiveUp("the server shows the first user no task")
 	}
 	r.c.Do(ctx, spec.MethodTasksResult, object{"taskId": ids[0]}, client.Within(allTime)) // the task has ended then
-	request := func(method, id string) *suite.OutsideAnswer {
+	request := func(method, id string) *suite.OutsideResponse {
 		return u.Post(ctx, r.c.Request(r.c.NewID(), method, object{"taskId": id}))
 	}
-	deviates := func(requirement, summary, permitted string, a *suite.OutsideAnswer) {
+	deviates := func(requirement, summary, permitted string, a *suite.OutsideResponse) {
 		t.Deviates(r.c, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: a.About + ": " + a.Describe(), At: []int{a.At}})
 	}
 	rejected := true
-	reject := func(a *suite.OutsideAnswer, isForeign bool, summary string) {
+	reject := func(a *suite.OutsideResponse, isForeign bool, summary string) {
 		if isForeign {
 			rejected = false
 			deviates(foreignRejected, summary, "an error, as for a task that does not exist", a)
@@ -70,7 +70,7 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 }
 
 // isAbout reports whether the answer is a result that describes the task.
-func isAbout(a *suite.OutsideAnswer, id string) bool {
+func isAbout(a *suite.OutsideResponse, id string) bool {
 	text, _ := wire.Text(wire.At(a.Result(), "/taskId"))
 	return text == id
 }
@@ -80,7 +80,7 @@ const maxForeignPages = 5
 
 // isListed reports whether a task is in the second user's list, with the page that shows it, or the
 // last one.
-func isListed(ctx context.Context, r *runner, u *suite.OtherUser, id string) (bool, *suite.OutsideAnswer) {
+func isListed(ctx context.Context, r *runner, u *suite.OtherUser, id string) (bool, *suite.OutsideResponse) {
 	params := object{}
 	for page := 1; ; page++ {
 		a := u.Post(ctx, r.c.Request(r.c.NewID(), spec.MethodTasksList, params))

@@ -85,7 +85,7 @@ func (r *runner) isAnswered(from int, id wire.ID) bool {
 }
 
 // findSlowTask returns a call of a slow tool that runs both as a task and without one.
-func findSlowTask(t *suite.T) (inventory.Known, bool) {
+func findSlowTask(t *suite.T) (inventory.KnownCall, bool) {
 	call, ok := t.Inventory.Slow(duration, steps)
 	if !ok {
 		return call, false

@@ -185,14 +185,14 @@ func (r *runner) create(ctx context.Context, calls ...object) []string {
 }
 
 // asTask returns the params of a call as a task.
-func asTask(call inventory.Known, token string, task object) object {
+func asTask(call inventory.KnownCall, token string, task object) object {
 	params := call.WithToken("mcp-conform/task/" + token)
 	params["task"] = task
 	return params
 }
 
 // toolsByTaskSupport returns calls of the tools that may be called, by their task support.
-func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.Known, optional map[string]bool) {
+func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.KnownCall, optional map[string]bool) {
 	optional = map[string]bool{}
 	slow, _ := t.Inventory.Slow(40*time.Millisecond, 2)
 	for _, tool := range t.Inventory.Callable() {
@@ -200,7 +200,7 @@ func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.Known, opt
 		if err != nil {
 			continue
 		}
-		call := inventory.Known{Tool: tool.Name, Arguments: arguments}
+		call := inventory.KnownCall{Tool: tool.Name, Arguments: arguments}
 		if slow.Tool == tool.Name {
 			call = slow
 		}
@@ -217,4 +217,6 @@ func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.Known, opt
 	return firstN(run, maxTools), firstN(refuse, maxWrong), firstN(require, maxWrong), optional
 }
 
-func firstN(calls []inventory.Known, n int) []inventory.Known { return calls[:min(n, len(calls))] }
+func firstN(calls []inventory.KnownCall, n int) []inventory.KnownCall {
+	return calls[:min(n, len(calls))]
+}

@@ -76,13 +76,13 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 	if c.Server().Declares(toolCalls) {
 		t.Skip("the server declares " + toolCalls)
 	}
-	var calls []inventory.Known
+	var calls []inventory.KnownCall
 	for _, tool := range t.Inventory.Callable() {
 		if len(calls) == maxPlain {
 			break
 		}
 		if arguments, err := tool.Arguments(); err == nil {
-			calls = append(calls, inventory.Known{Tool: tool.Name, Arguments: arguments})
+			calls = append(calls, inventory.KnownCall{Tool: tool.Name, Arguments: arguments})
 		}
 	}
 	if len(calls) == 0 {

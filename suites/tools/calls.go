@@ -171,7 +171,7 @@ func callUnknown(ctx context.Context, t *suite.T) {
 		}
 	}
 	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: odd, ByName: true})
-	t.AskAlone(ctx, c, odd[0])
+	t.ResendAlone(ctx, c, odd[0])
 }
 
 // otherCase returns the name with the case of its first letter changed.

@@ -35,18 +35,18 @@ var changes = []change{
 type promisedChange struct {
 	change
 
-	call   func(number int) inventory.Known
+	call   func(number int) inventory.KnownCall
 	params map[string]any // of the request that reads it
 }
 
 func promisedChanges(t *suite.T) []promisedChange {
 	var out []promisedChange
 	for _, c := range changes {
-		all := t.Inventory.Known(c.role)
-		if len(all) == 0 || !all[0].Own || !schemaAccepts(t, all[0]) || !t.Inventory.Declares(c.needs) {
+		all := t.Inventory.KnownCalls(c.role)
+		if len(all) == 0 || !all[0].IsConfigured || !schemaAccepts(t, all[0]) || !t.Inventory.Declares(c.needs) {
 			continue
 		}
-		p := promisedChange{change: c, call: func(number int) inventory.Known { return t.Inventory.Numbered(c.role, number) }}
+		p := promisedChange{change: c, call: func(number int) inventory.KnownCall { return t.Inventory.Numbered(c.role, number) }}
 		if c.role == inventory.ChangesResource {
 			_, uri, _ := t.Inventory.Changing()
 			p.params = map[string]any{"uri": uri}

@@ -90,21 +90,21 @@ func knownCalls(ctx context.Context, t *suite.T) {
 
 // promisedCalls returns the calls that have the effect according to the server's author, if the
 // revision supports it.
-func promisedCalls(t *suite.T, e effect) []inventory.Known {
+func promisedCalls(t *suite.T, e effect) []inventory.KnownCall {
 	if !t.Revision.AtLeast(e.since) {
 		return nil
 	}
-	return slices.DeleteFunc(t.Inventory.Known(e.role), func(k inventory.Known) bool { return !k.Promised || !schemaAccepts(t, k) })
+	return slices.DeleteFunc(t.Inventory.KnownCalls(e.role), func(k inventory.KnownCall) bool { return !k.IsPromised || !schemaAccepts(t, k) })
 }
 
 // schemaAccepts reports whether the tool's schema accepts the arguments of the call.
-func schemaAccepts(t *suite.T, known inventory.Known) bool {
+func schemaAccepts(t *suite.T, known inventory.KnownCall) bool {
 	tool, _ := t.Inventory.Tool(known.Tool)
 	return !generate.NewSchema(wire.At(tool.Raw, "/inputSchema"), t.Revision).Refuses(known.Arguments)
 }
 
 // judge makes one call, and reports whether more may follow.
-func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory.Known, token string) bool {
+func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory.KnownCall, token string) bool {
 	params := known.Params()
 	if e.role == inventory.Progress {
 		params = known.WithToken(token)
@@ -144,7 +144,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 
 // judgeStuckCall judges a call that sent the client a request, got the response, and then did not
 // finish. A tool with only this known effect has nothing more to wait for.
-func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conversation, known inventory.Known, r *client.Reply, from int) {
+func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conversation, known inventory.KnownCall, r *client.Reply, from int) {
 	var question *transcript.Request
 	for _, q := range c.Record.Dialogue().ServerRequests() {
 		if q.Event.Seq >= from && inventory.Asks(q.Message.Method) == e.role {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes the npm packages of a release: one a system with the program in it, and
-# mcp-conform, which depends on all of them optionally, so that npm installs the
-# one that fits.
+# Makes the npm packages of a release: one package with the program for each system, and
+# the package mcp-conform, whose optional dependencies they are, so that npm installs the
+# right one.
 # usage: pack.sh VERSION FOLDER-OF-GORELEASER OUT
-# FOLDER-OF-GORELEASER has mcp-conform_GOOS_GOARCH*/mcp-conform[.exe] below it.
+# FOLDER-OF-GORELEASER contains mcp-conform_GOOS_GOARCH*/mcp-conform[.exe].
 set -euo pipefail
 version=${1:?VERSION}
 built=$(realpath "${2:?FOLDER-OF-GORELEASER}")
@@ -46,7 +46,7 @@ JSON
   done
 done
 if [[ -z $dependencies ]]; then
-  echo "pack.sh: there is no program below $built" >&2
+  echo "pack.sh: no program found in $built" >&2
   exit 1
 fi
 cp -r "$here/bin" "$here/package.json" "$root/LICENSE" "$root/README.md" "$work/"

@@ -28,17 +28,17 @@ func (v *view) isInterpretable(x *exchange, out *rules.Reporter, requirements ..
 // whyUnclear returns why the refusal of x shows nothing about its flaw, "" if it does show
 // something.
 func (v *view) whyUnclear(x *exchange) string {
-	odd := control.Status("status " + strconv.Itoa(x.Status()))
+	odd := control.StatusResponse("status " + strconv.Itoa(x.Status()))
 	if v.mayBeSecond(x) {
-		return "it was refused (" + odd.Words + ") while the session had another stream"
+		return "it was refused (" + odd.Description + ") while the session had another stream"
 	}
 	controls := v.controlsFor(x)
 	if len(controls) == 0 {
-		return control.Control{What: "the same request without the flaw"}.Unclear(odd, false)
+		return control.Control{Name: "the same request without the flaw"}.WhyUnclear(odd, false)
 	}
 	for _, y := range controls {
-		c := control.Control{What: "the same request without the flaw", Sent: true, Served: y.isAccepted(), Got: control.Status("status " + strconv.Itoa(y.Status()))}
-		if why := c.Unclear(odd, false); why != "" {
+		c := control.Control{Name: "the same request without the flaw", HasResponse: true, Served: y.isAccepted(), Response: control.StatusResponse("status " + strconv.Itoa(y.Status()))}
+		if why := c.WhyUnclear(odd, false); why != "" {
 			return why
 		}
 	}

@@ -273,7 +273,7 @@ func (v *view) lacksArgument(req *rules.Request) bool {
 	}
 	name, _ := wire.Text(req.Message.ParamAt("/name"))
 	params, _ := v.s.Headers.ParamsOf(name)
-	return slices.ContainsFunc(params, func(p headers.Argument) bool { return p.Of(req.Message.ParamAt("/arguments")) == nil })
+	return slices.ContainsFunc(params, func(p headers.Argument) bool { return p.ValueIn(req.Message.ParamAt("/arguments")) == nil })
 }
 
 func (v *view) oddParams(x *exchange, req *rules.Request) []string {
@@ -285,7 +285,7 @@ func (v *view) oddParams(x *exchange, req *rules.Request) []string {
 	params, _ := v.s.Headers.ParamsOf(name)
 	for _, p := range params {
 		value := x.RequestHead().Get(headers.Param + p.Name)
-		argument := p.Of(req.Message.ParamAt("/arguments"))
+		argument := p.ValueIn(req.Message.ParamAt("/arguments"))
 		switch {
 		case argument == nil:
 		case headers.IsEncoded(value):

@@ -37,7 +37,7 @@ func (l *Link) metadataFields(m *wire.Message, version string) []transcript.Fiel
 		return fields
 	}
 	for _, a := range l.mirroredArguments(name) {
-		if value, ok := a.Text(wire.At(m.Params(), "/arguments")); ok {
+		if value, ok := a.HeaderText(wire.At(m.Params(), "/arguments")); ok {
 			add(headers.Param+a.Name, headers.Encode(value))
 		}
 	}
@@ -64,7 +64,7 @@ func (l *Link) mirroredArguments(tool string) []headers.Argument {
 			continue
 		}
 		for i := range e.Messages() {
-			l.tools.Note(e.Frame.Messages[i].Result())
+			l.tools.AddList(e.Frame.Messages[i].Result())
 		}
 	}
 	return l.tools[tool]

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the program for this system, which npm has installed beside this
-// package as one of its optional dependencies.
+// Starts the program for this system, which npm has installed as an optional dependency of
+// this package.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -21,7 +21,7 @@ try {
 }
 
 const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
-// The program ends its servers itself when it is interrupted: wait for it.
+// When the program is interrupted, it first ends its servers: wait for it.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => {
     if (signal !== "SIGINT") child.kill(signal); // a terminal sends SIGINT to both

@@ -22,7 +22,7 @@ func TestSpreadResponse(t *testing.T) {
 		{"a response in one line", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			var s spreadResponse
+			var s multilineResponse
 			got := false
 			for line := range strings.Lines(x.lines) {
 				raw := []byte(strings.TrimSuffix(line, "\n"))

@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Nested is a call of a tool during which the server may send requests to the
-// client. In the stateless era these are in results that require input.
-type Nested struct {
+// A ToolCall is a call of a tool, with the requests that the server sent to the client during the
+// call. In the stateless era these are in results that require input.
+type ToolCall struct {
 	*client.Reply
 	// Took is how long the response took.
 	Took time.Duration
@@ -24,28 +24,28 @@ type Nested struct {
 
 // HasRequest reports whether the server sent a request with the method during the
 // call.
-func (n *Nested) HasRequest(method string) bool { return n.Request(method) != nil }
+func (n *ToolCall) HasRequest(method string) bool { return n.Request(method) != nil }
 
 // Request returns the first request with the method that the server sent during
 // the call, or nil.
-func (n *Nested) Request(method string) *wire.Message {
+func (n *ToolCall) Request(method string) *wire.Message {
 	m, _ := n.first(method)
 	return m
 }
 
 // Positions returns the positions of the call, of the request with the method that
 // came during it, and of the response, as far as there are any.
-func (n *Nested) Positions(method string) []int {
+func (n *ToolCall) Positions(method string) []int {
 	return transcript.Positions(n.Sent, n.At(method), n.Event)
 }
 
 // At returns the event of the request that Request returns, or nil.
-func (n *Nested) At(method string) *transcript.Event {
+func (n *ToolCall) At(method string) *transcript.Event {
 	_, e := n.first(method)
 	return e
 }
 
-func (n *Nested) first(method string) (*wire.Message, *transcript.Event) {
+func (n *ToolCall) first(method string) (*wire.Message, *transcript.Event) {
 	for e, m := range transcript.Messages(n.events, transcript.Received) {
 		if m.Kind == wire.Request && m.Method == method {
 			return m, e
@@ -61,13 +61,13 @@ func (n *Nested) first(method string) (*wire.Message, *transcript.Event) {
 
 // Failed reports whether the response is an error, or a result in which a tool
 // says that it failed.
-func (n *Nested) Failed() bool {
+func (n *ToolCall) Failed() bool {
 	return n.Answered() && (n.Message.IsError() || string(wire.At(n.Message.Result(), "/isError")) == "true")
 }
 
 // EndedServer reports whether, over HTTP, the server ended during the call: the
 // connection for the response broke, and no server listens any more.
-func (n *Nested) EndedServer(ctx context.Context, c *client.Conversation) bool {
+func (n *ToolCall) EndedServer(ctx context.Context, c *client.Conversation) bool {
 	if n.Sent == nil || n.Answered() {
 		return false
 	}
@@ -78,13 +78,13 @@ func (n *Nested) EndedServer(ctx context.Context, c *client.Conversation) bool {
 // Call calls a tool with the fewest arguments that its schema permits, and waits
 // for the response at most limit. It returns nil if no arguments can be made for
 // the tool.
-func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limit time.Duration) *Nested {
+func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limit time.Duration) *ToolCall {
 	arguments, err := tool.Arguments()
 	if err != nil {
 		return nil
 	}
 	from := c.Record.Len()
-	n := &Nested{Reply: c.Do(ctx, spec.MethodToolsCall, map[string]any{"name": tool.Name, "arguments": arguments}, client.Within(limit))}
+	n := &ToolCall{Reply: c.Do(ctx, spec.MethodToolsCall, map[string]any{"name": tool.Name, "arguments": arguments}, client.Within(limit))}
 	n.events = c.Record.From(from)
 	if n.Event != nil && n.Sent != nil {
 		n.Took = n.Event.At - n.events[0].At
@@ -101,10 +101,10 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 
 // AskingTools returns tools that seem to send the client requests of this kind, at
 // most as many as given. It ends the case if there is none.
-func AskingTools(t *T, topic inventory.Role, most int) []inventory.Tool {
+func AskingTools(t *T, topic inventory.Role, limit int) []inventory.Tool {
 	tools := t.Inventory.Askers(topic)
 	if len(tools) == 0 {
 		t.Needs(topic)
 	}
-	return tools[:min(len(tools), most)]
+	return tools[:min(len(tools), limit)]
 }

@@ -2,17 +2,16 @@ package wire
 
 import "bytes"
 
-// A Spread is JSON text that a server spreads over several lines. Over stdio it must not do so,
-// but what it meant can be read. The zero value is empty.
-type Spread struct {
+// A MultilineJSON collects JSON text that a server writes on several lines. The stdio transport
+// forbids that, but the text can be read nevertheless. The zero value is empty.
+type MultilineJSON struct {
 	text    []byte
 	lines   int
 	nesting nesting
 }
 
-// Add adds a line, without its newline. A newline within a string is replaced by the escape that it
-// should have been.
-func (s *Spread) Add(line []byte) {
+// Add adds a line, without its newline. A newline within a string is replaced by its escape.
+func (s *MultilineJSON) Add(line []byte) {
 	if s.lines > 0 {
 		if s.nesting.inString {
 			s.text = append(s.text, `\n`...)
@@ -26,17 +25,17 @@ func (s *Spread) Add(line []byte) {
 }
 
 // Text returns the lines so far.
-func (s *Spread) Text() []byte { return s.text }
+func (s *MultilineJSON) Text() []byte { return s.text }
 
 // IsEmpty reports whether no line was added.
-func (s *Spread) IsEmpty() bool { return s.lines == 0 }
+func (s *MultilineJSON) IsEmpty() bool { return s.lines == 0 }
 
-// IsOpen reports whether the value goes on in the next line.
-func (s *Spread) IsOpen() bool { return s.nesting.open() }
+// IsOpen reports whether the value continues on the next line.
+func (s *MultilineJSON) IsOpen() bool { return s.nesting.open() }
 
-// OpensSpread reports whether the line looks like the beginning of a JSON text that
-// goes on in the next.
-func OpensSpread(line []byte) bool {
+// OpensMultilineJSON reports whether the line looks like the beginning of JSON text that continues
+// on the next line.
+func OpensMultilineJSON(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
 		return false

@@ -18,43 +18,43 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Crowd is several clients of one server at the same time.
-type Crowd struct {
-	// Several is the requirement to serve all of the clients, Isolated the requirement that no
-	// client receives another's messages. Both may be "".
-	Several, Isolated string
+// ConcurrentClients are several clients of one server at the same time.
+type ConcurrentClients struct {
+	// MultipleClients is the requirement that the server serves all clients, Isolation the
+	// requirement that no client receives another's messages. Both may be "".
+	MultipleClients, Isolation string
 
 	t     *T
 	convs []*client.Conversation
 }
 
-const crowdSize = 3
+const clientCount = 3
 
-// Crowd opens several conversations at the same time. It ends the case if the
-// first cannot be opened, and judges the server if another one cannot.
-func (t *T) Crowd(ctx context.Context, several, isolated string) *Crowd {
-	crowd := &Crowd{Several: several, Isolated: isolated, t: t}
-	crowd.convs = append(crowd.convs, t.Start(ctx, client.Options{Answer: answerAs(0)}))
-	for i := 1; i < crowdSize; i++ {
+// OpenClients opens several conversations at the same time. It ends the case if the first one
+// cannot be opened. If another one cannot be opened, that is a deviation.
+func (t *T) OpenClients(ctx context.Context, multipleClients, isolation string) *ConcurrentClients {
+	clients := &ConcurrentClients{MultipleClients: multipleClients, Isolation: isolation, t: t}
+	clients.convs = append(clients.convs, t.Start(ctx, client.Options{Answer: answerAs(0)}))
+	for i := 1; i < clientCount; i++ {
 		c := t.Open(ctx, client.Options{Answer: answerAs(i)})
 		if err := c.Handshake(ctx); err != nil {
-			crowd.judgeRefused(ctx, c, err)
+			clients.judgeRefused(ctx, c, err)
 			break
 		}
-		crowd.convs = append(crowd.convs, c)
+		clients.convs = append(clients.convs, c)
 	}
-	return crowd
+	return clients
 }
 
 // First returns the first conversation.
-func (c *Crowd) First() *client.Conversation { return c.convs[0] }
+func (c *ConcurrentClients) First() *client.Conversation { return c.convs[0] }
 
 // All returns all conversations.
-func (c *Crowd) All() []*client.Conversation { return c.convs }
+func (c *ConcurrentClients) All() []*client.Conversation { return c.convs }
 
 // judgeRefused judges a server that serves the first client and refuses
 // another.
-func (c *Crowd) judgeRefused(ctx context.Context, refused *client.Conversation, err error) {
+func (c *ConcurrentClients) judgeRefused(ctx context.Context, refused *client.Conversation, err error) {
 	if isRateLimited(refused) {
 		c.t.GiveUp("the server accepts no more requests for now")
 	}
@@ -71,7 +71,7 @@ func (c *Crowd) judgeRefused(ctx context.Context, refused *client.Conversation, 
 		}
 	}
 	c.t.Deviates(refused, verdict.Deviation{
-		Requirement: c.Several,
+		Requirement: c.MultipleClients,
 		Summary:     "The server refuses a second client while it serves the first.",
 		Permitted:   "service for several clients at once",
 		Seen:        seen, At: at,
@@ -115,7 +115,7 @@ func answerAs(i int) func(*wire.Message) []byte {
 }
 
 // forEach runs f for every conversation concurrently.
-func (c *Crowd) forEach(f func(i int, conv *client.Conversation)) {
+func (c *ConcurrentClients) forEach(f func(i int, conv *client.Conversation)) {
 	var wg sync.WaitGroup
 	for i, conv := range c.convs {
 		wg.Go(func() { f(i, conv) })
@@ -124,7 +124,7 @@ func (c *Crowd) forEach(f func(i int, conv *client.Conversation)) {
 }
 
 // Work sends requests from all clients at once, and judges the responses.
-func (c *Crowd) Work(ctx context.Context) {
+func (c *ConcurrentClients) Work(ctx context.Context) {
 	if len(c.convs) < 2 {
 		return
 	}
@@ -141,7 +141,7 @@ func (c *Crowd) Work(ctx context.Context) {
 }
 
 // checkEqualIDs sends requests with the same id and different methods.
-func (c *Crowd) checkEqualIDs(ctx context.Context) {
+func (c *ConcurrentClients) checkEqualIDs(ctx context.Context) {
 	same, replies, others := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs)), make([]*client.Reply, len(c.convs))
 	lists := c.t.Inventory.Declares("tools")
 	c.forEach(func(i int, conv *client.Conversation) {
@@ -159,16 +159,16 @@ func (c *Crowd) checkEqualIDs(ctx context.Context) {
 			continue
 		}
 		hasTools := wire.At(r.Message.Result(), "/tools") != nil
-		c.t.Expect(c.convs[i], r).Keeps(c.Several, "The server sends a client another client's response for its id.",
+		c.t.Expect(c.convs[i], r).Keeps(c.MultipleClients, "The server sends a client another client's response for its id.",
 			Satisfy("the result of the method that this client asked for", func(*client.Reply) bool { return hasTools == (i == 1 && lists) }))
 	}
 }
 
 // checkSampling calls a tool that requests sampling, in all conversations: the
 // sampled text of another client must not occur in the result.
-func (c *Crowd) checkSampling(ctx context.Context) {
+func (c *ConcurrentClients) checkSampling(ctx context.Context) {
 	tool, ok := c.t.Inventory.AskingFor(spec.MethodSampling)
-	if !ok || c.Isolated == "" {
+	if !ok || c.Isolation == "" {
 		return
 	}
 	replies := make([]*client.Reply, len(c.convs))
@@ -192,9 +192,9 @@ const (
 
 // checkCancellation cancels the slow call of one client; the others have calls with
 // the same id.
-func (c *Crowd) checkCancellation(ctx context.Context) {
+func (c *ConcurrentClients) checkCancellation(ctx context.Context) {
 	tool, ok := c.t.Inventory.Slow(crowdSlow, 2)
-	if !ok || c.Isolated == "" {
+	if !ok || c.Isolation == "" {
 		return
 	}
 	id, replies := wire.StringID("mcp-conform/slow"), make([]*client.Reply, len(c.convs))
@@ -232,19 +232,19 @@ func (c *Crowd) checkCancellation(ctx context.Context) {
 
 // isAnsweredAlone reports whether the call gets a response when no client
 // cancels anything.
-func (c *Crowd) isAnsweredAlone(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
+func (c *ConcurrentClients) isAnsweredAlone(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
 	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
 // isAnsweredLate reports whether the response comes within another full
 // timeout: a busy machine may have delayed it.
-func (c *Crowd) isAnsweredLate(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
+func (c *ConcurrentClients) isAnsweredLate(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
 	return conv.AwaitResponse(ctx, 0, id, client.Within(conv.Options().Timeout)).Answered()
 }
 
 // checkForeignMessages looks for messages that belong to another client.
-func (c *Crowd) checkForeignMessages() {
-	if c.Isolated == "" {
+func (c *ConcurrentClients) checkForeignMessages() {
+	if c.Isolation == "" {
 		return
 	}
 	for i, conv := range c.convs {
@@ -257,7 +257,7 @@ func (c *Crowd) checkForeignMessages() {
 			}
 		}
 	}
-	c.t.Kept(c.Isolated)
+	c.t.Kept(c.Isolation)
 }
 
 // hasOthersMark reports whether the string has the mark of another client.
@@ -265,8 +265,8 @@ func hasOthersMark(text string, i int) bool {
 	return strings.HasPrefix(text, "mcp-conform-client-") && !strings.HasPrefix(text, clientMark(i))
 }
 
-func (c *Crowd) reportLeak(conv *client.Conversation, e *transcript.Event, summary string) {
-	d := verdict.Deviation{Requirement: c.Isolated, Summary: summary, Permitted: "for each client only messages of its own session"}
+func (c *ConcurrentClients) reportLeak(conv *client.Conversation, e *transcript.Event, summary string) {
+	d := verdict.Deviation{Requirement: c.Isolation, Summary: summary, Permitted: "for each client only messages of its own session"}
 	if e != nil {
 		d.Seen, d.At = wire.Excerpt(string(e.Raw), 200), []int{e.Seq}
 	} else {
