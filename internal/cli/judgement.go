@@ -148,7 +148,7 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 // addDeviation records a deviation. The first one of each kind becomes a finding.
 func (j *judgement) addDeviation(r *recorded, k verdict.Key, d *verdict.Deviation) {
 	seen := engine.Sighting{Events: r.Events, Deviation: d}
-	j.report.See(k, seen.Occurrence())
+	j.report.AddOccurrence(k, seen.Occurrence())
 	j.report.Find(k, func() verdict.Finding {
 		f := verdict.NewFinding(k, d, d.Outcome(spec.Requirements().Lookup(k.Requirement), k.Revision))
 		f.Evidence, f.Context = engine.Quote(r.Events, d, nil)

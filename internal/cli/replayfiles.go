@@ -57,7 +57,7 @@ func (a *app) newReplayFiles(f *runFlags, o *engine.Options) (*replayFiles, erro
 		return nil, err
 	}
 	w := &replayFiles{a: a, f: f, o: o, law: law, sightings: map[string]engine.Sighting{}, servers: map[spec.Revision]*fuzz.ServerInfo{}, names: map[string]bool{}}
-	o.Sighted = func(id string, s engine.Sighting) { w.sightings[id] = s }
+	o.OnSighting = func(id string, s engine.Sighting) { w.sightings[id] = s }
 	return w, nil
 }
 

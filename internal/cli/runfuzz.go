@@ -91,7 +91,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 		finding := fuzzFinding(one, o.Redactor, replay)
 		extended.Find(finding.Key(), func() verdict.Finding { return finding })
 		if seen := sightingOf(one); seen != nil {
-			extended.See(finding.Key(), seen.Occurrence())
+			extended.AddOccurrence(finding.Key(), seen.Occurrence())
 		}
 	}
 	extended.Report()

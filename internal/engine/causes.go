@@ -113,7 +113,7 @@ func (r *reporting) addSightings(b *verdict.Builder) {
 		}
 		s.Events = events[record]
 		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
-		b.See(s.Deviation.Key(judge, rev, r.offer.over), s.Occurrence())
+		b.AddOccurrence(s.Deviation.Key(judge, rev, r.offer.over), s.Occurrence())
 	}
 	for _, u := range r.plan.units {
 		for i := range u.results.observations {
@@ -134,9 +134,9 @@ func (r *reporting) addSightings(b *verdict.Builder) {
 	}
 }
 
-// shareSightings calls Options.Sighted for each finding of the report.
+// shareSightings calls Options.OnSighting for each finding of the report.
 func (r *reporting) shareSightings(p *verdict.Report) {
-	if r.o.Sighted == nil {
+	if r.o.OnSighting == nil {
 		return
 	}
 	chosen := map[verdict.Key]*candidate{} // the candidates whose evidence the report quotes
@@ -147,7 +147,7 @@ func (r *reporting) shareSightings(p *verdict.Report) {
 		f := &p.Findings[i]
 		if c := chosen[f.Key()]; c != nil && c.record != nil {
 			said := c.during != nil && c.during.ID == c.key.Judge
-			r.o.Sighted(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), ByCase: said})
+			r.o.OnSighting(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), ByCase: said})
 		}
 	}
 }

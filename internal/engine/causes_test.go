@@ -71,7 +71,7 @@ func TestFindingsAreGroupedByTheirCause(t *testing.T) {
 			for i, sightings := range c.seen {
 				k := verdict.Key{Place: verdict.Place{Requirement: "base.parse-error"}, Summary: fmt.Sprint(i)}
 				for _, s := range sightings {
-					b.See(k, s.Occurrence())
+					b.AddOccurrence(k, s.Occurrence())
 				}
 				b.Find(k, func() verdict.Finding { return verdict.NewFinding(k, &verdict.Deviation{}, verdict.Warning) })
 			}

@@ -84,9 +84,9 @@ type Options struct {
 	// Record, if set, receives every conversation after it has ended, before
 	// Run returns. It is called concurrently.
 	Record func(Recorded)
-	// Sighted, if set, is called for each finding of the report with the place
+	// OnSighting, if set, is called for each finding of the report with the place
 	// where it was seen, before Run returns.
-	Sighted func(id string, s Sighting)
+	OnSighting func(id string, s Sighting)
 	// Tree, if set, is called concurrently with the run once the plan is known,
 	// with every selected case and rule; see Ginkgo.
 	Tree func(*Plan)

@@ -120,5 +120,5 @@ func (r *offer) unknownNames(policy *inventory.Config) []string {
 			all = append(all, v)
 		}
 	}
-	return policy.Strangers(all)
+	return policy.UnknownNames(all)
 }

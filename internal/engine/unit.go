@@ -139,7 +139,7 @@ func (u *unit) opener(s *session, shared *sharedConversation) (o *opener, stop f
 // runCases runs the cases of the unit, one after the other.
 func (u *unit) runCases(ctx context.Context, r *execution, o *opener, each func(*suite.Case)) {
 	env := suite.Env{
-		Revision: u.revision, Transport: r.s.transport(), Spoken: spec.InEra(spec.Handshake, r.offer.revisions),
+		Revision: u.revision, Transport: r.s.transport(), KnownRevisions: spec.InEra(spec.Handshake, r.offer.revisions),
 		Inventory: r.offer.inventories[u.revision], Opener: o,
 		Issuer: r.s.o.Issuer, OtherToken: r.s.o.OtherToken, Upstream: r.s.o.Upstream,
 	}

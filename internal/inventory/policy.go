@@ -159,9 +159,9 @@ type Mention struct {
 	Where string // file:line:column
 }
 
-// Strangers returns a notice for each name in the configuration that none of the
+// UnknownNames returns a notice for each name in the configuration that none of the
 // inventories has, although their lists are complete.
-func (c Config) Strangers(all []*Inventory) []string {
+func (c Config) UnknownNames(all []*Inventory) []string {
 	var out []string
 	for _, m := range c.Mentions {
 		if text := fmt.Sprintf("%s names the %s %q, which the server does not offer", m.Where, m.Kind, m.Name); !slices.Contains(out, text) && m.absent(all) {

@@ -45,7 +45,7 @@ func (t *T) SupportedVersions(era spec.Era) []string {
 // may serve one that is not known: some servers list only what can be used after
 // server/discover.
 func (t *T) SpeaksHandshake() bool {
-	return len(t.SupportedVersions(spec.Handshake)) > 0 || slices.ContainsFunc(t.Spoken, func(r spec.Revision) bool { return r.Era() == spec.Handshake })
+	return len(t.SupportedVersions(spec.Handshake)) > 0 || slices.ContainsFunc(t.KnownRevisions, func(r spec.Revision) bool { return r.Era() == spec.Handshake })
 }
 
 // DeclaredLists returns the methods of the lists whose capability the server declares.

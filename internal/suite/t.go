@@ -35,11 +35,11 @@ type Opener interface {
 type Env struct {
 	Revision  spec.Revision
 	Transport spec.Transport
-	// Spoken are the handshake revisions that the run judges and the server was seen to speak. The
+	// KnownRevisions are the handshake revisions that the run judges and the server was seen to speak. The
 	// server may speak others.
-	Spoken    []spec.Revision
-	Inventory *inventory.Inventory
-	Opener    Opener
+	KnownRevisions []spec.Revision
+	Inventory      *inventory.Inventory
+	Opener         Opener
 	// Issuer issues tokens that the server under test trusts; it is nil if there is none.
 	Issuer Issuer
 	// Upstream is a double of a service that the server calls; nil if there is none.

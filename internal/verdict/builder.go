@@ -57,8 +57,8 @@ func (b *Builder) Find(k Key, describe func() Finding) {
 	b.findings = append(b.findings, describe())
 }
 
-// See records a place where the deviation of a finding was seen.
-func (b *Builder) See(k Key, s Occurrence) {
+// AddOccurrence records a place where the deviation of a finding was seen.
+func (b *Builder) AddOccurrence(k Key, s Occurrence) {
 	if b.occurrences == nil {
 		b.occurrences = map[Key][]Occurrence{}
 	}

@@ -112,7 +112,7 @@ func TestExtend(t *testing.T) {
 	find := func(b *Builder, f Finding, seen ...Occurrence) {
 		b.Find(f.Key(), func() Finding { return f })
 		for _, s := range seen {
-			b.See(f.Key(), s)
+			b.AddOccurrence(f.Key(), s)
 		}
 	}
 	b.Expect(Place{"ping.responds", spec.V20251125, spec.Stdio}, "judge", Opinion{Outcome: Kept})

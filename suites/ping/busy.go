@@ -67,7 +67,7 @@ const (
 // pings after them.
 func pingBehindCalls(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
-	if last := t.Spoken; len(last) > 0 && t.Revision != slices.Max(last) {
+	if last := t.KnownRevisions; len(last) > 0 && t.Revision != slices.Max(last) {
 		t.NotObserved(responds, "judged once for all revisions, in "+string(slices.Max(last)))
 		return
 	}

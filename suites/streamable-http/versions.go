@@ -35,7 +35,7 @@ func versionHeaderCase() suite.Case {
 // recordOtherVersion records the response to a version that the server supports but the session
 // did not negotiate, which is not regulated.
 func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
-	for _, r := range t.Spoken {
+	for _, r := range t.KnownRevisions {
 		if r == t.Revision {
 			continue
 		}

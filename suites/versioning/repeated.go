@@ -28,7 +28,7 @@ func repeatedCase() suite.Case {
 // negotiateTwice begins with the revisions that the server seems not to support: the earlier
 // request may have reflected the state of another client.
 func negotiateTwice(ctx context.Context, t *suite.T) {
-	if last := newestRevision(t.Spoken); last != "" && t.Revision != last {
+	if last := newestRevision(t.KnownRevisions); last != "" && t.Revision != last {
 		t.NotObserved(sameVersion, "judged once for all revisions, in "+string(last))
 		return
 	}
@@ -36,7 +36,7 @@ func negotiateTwice(ctx context.Context, t *suite.T) {
 	for _, r := range spec.HandshakeRevisions() {
 		switch {
 		case r == t.Revision || !t.Transport.DefinedIn(r):
-		case slices.Contains(t.Spoken, r):
+		case slices.Contains(t.KnownRevisions, r):
 			spoken = append(spoken, string(r))
 		default:
 			others = append(others, string(r))

@@ -27,14 +27,14 @@ var unknownVersions = []string{ancient, "2999-01-01", "not-a-version"}
 // unknownVersion runs in full only in the newest revision that the server supports: a request for
 // an unknown version is the same in all revisions, and each one costs a server.
 func unknownVersion(ctx context.Context, t *suite.T) {
-	if last := newestRevision(t.Spoken); last != "" && t.Revision != last {
+	if last := newestRevision(t.KnownRevisions); last != "" && t.Revision != last {
 		for _, id := range []string{otherVersion, latestVersion, unsupportedError} {
 			t.NotObserved(id, "judged once for all revisions, in "+string(last))
 		}
 		return
 	}
 	n := &negotiation{t: t, accepted: map[string]bool{}}
-	for _, r := range t.Spoken {
+	for _, r := range t.KnownRevisions {
 		n.accepted[string(r)] = true
 	}
 	for _, version := range unknownVersions {
