@@ -115,14 +115,14 @@ func (r *reporting) addSightings(b *verdict.Builder) {
 		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
 		b.AddOccurrence(s.Deviation.Key(judge, rev, r.offer.over), s.Occurrence())
 	}
-	for _, u := range r.plan.units {
-		for i := range u.results.observations {
-			if s := &u.results.observations[i]; s.Deviation != nil {
-				add(s.by.ID, u.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, ByCase: true}, s.Record)
+	for _, result := range r.results {
+		for i := range result.observations {
+			if s := &result.observations[i]; s.Deviation != nil {
+				add(s.by.ID, result.unit.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, ByCase: true}, s.Record)
 			}
 		}
-		for i := range u.results.ruleResults {
-			rd := &u.results.ruleResults[i]
+		for i := range result.ruleResults {
+			rd := &result.ruleResults[i]
 			for n := range rd.Deviations {
 				during := ""
 				if rd.during[n] != nil {

@@ -36,13 +36,13 @@ func (h *chained) add(c *suite.Case) {
 }
 
 // units returns the chains. In the stateless era there is no session that a case could spoil, so
-// the cases that do not wait are added to the shared conversation instead.
-func (h *chained) units(shared *unit) []*unit {
-	if shared.revision.Era() == spec.Stateless {
-		shared.cases = slices.Concat(shared.cases, inChainOrder(h.other))
-		return chains(shared.revision, h.waiting, maxWaitingChains)
+// the cases that do not wait join the shared conversation instead.
+func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case) {
+	waiting := chains(rev, h.waiting, maxWaitingChains)
+	if rev.Era() == spec.Stateless {
+		return waiting, inChainOrder(h.other)
 	}
-	return slices.Concat(chains(shared.revision, h.waiting, maxWaitingChains), chains(shared.revision, h.other, maxOtherChains))
+	return slices.Concat(waiting, chains(rev, h.other, maxOtherChains)), nil
 }
 
 // chains distributes the cases among at most the given number of units. Cases that spoil servers
@@ -52,14 +52,12 @@ func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	cases = inChainOrder(cases)
 	out := make([]*unit, min(most, (len(cases)+minChainCases-1)/minChainCases))
 	for i := range out {
-		u := &unit{revision: rev, isChain: true, sharesConversation: true}
+		var chain []*suite.Case
 		for j := i; j < len(cases); j += len(out) {
-			u.cases = append(u.cases, cases[j])
+			chain = append(chain, cases[j])
 		}
-		if u.cases = inChainOrder(u.cases); len(u.cases) == 1 { // it needs no other server than its own
-			u = &unit{revision: rev, cases: u.cases}
-		}
-		out[i] = u
+		isChain := len(chain) > 1 // a single case needs no other server than its own
+		out[i] = &unit{revision: rev, cases: inChainOrder(chain), isChain: isChain, sharesConversation: isChain}
 	}
 	return out
 }

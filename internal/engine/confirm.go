@@ -8,17 +8,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // confirmation retries the deviations that an execution has found.
 type confirmation struct {
 	s       *session
-	plan    *plan // its units have run
+	plan    *plan
 	tally   *tally
 	outlook *outlook
-	run     func(context.Context, *unit) // runs the unit of a retry to its end
-	found   []*candidate                 // all deviations, equal ones merged
+	run     func(context.Context, *unit) *unitResult // runs the unit of a retry to its end
 
 	mu      sync.Mutex
 	retried map[verdict.Key]*candidate // those that are being retried, or were
@@ -26,8 +26,7 @@ type confirmation struct {
 
 func newConfirmation(x *execution) *confirmation {
 	return &confirmation{
-		s: x.s, plan: x.plan, tally: x.tally, outlook: x.outlook, retried: map[verdict.Key]*candidate{},
-		run: func(ctx context.Context, u *unit) { u.runToEnd(ctx, x) },
+		s: x.s, plan: x.plan, tally: x.tally, outlook: x.outlook, run: x.rerun, retried: map[verdict.Key]*candidate{},
 	}
 }
 
@@ -47,12 +46,12 @@ func attempts(candidates []*candidate) []*attempt {
 		if c.outcome <= verdict.Note {
 			continue
 		}
-		key := instance{"", c.unit.revision}
+		key := instance{"", c.from.unit.revision}
 		if c.during != nil {
 			key.judge = c.during.ID
 		}
 		if groups[key] == nil {
-			groups[key] = &attempt{revision: c.unit.revision, during: c.during}
+			groups[key] = &attempt{revision: c.from.unit.revision, during: c.during}
 			out = append(out, groups[key])
 		}
 		groups[key].candidates = append(groups[key].candidates, c)
@@ -74,11 +73,11 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	return out
 }
 
-// confirmEarly retries, during the run, the candidates of unit u that can be
+// confirmEarly retries, during the run, the candidates of a unit that can be
 // warnings at most.
-func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
+func (r *confirmation) confirmEarly(ctx context.Context, result *unitResult, wg *sync.WaitGroup) {
 	var claimed []*attempt
-	seen := attempts(u.candidates(r.s.transport()))
+	seen := attempts(result.candidates(r.s.transport()))
 	r.tally.countSeen(r.s.o.Progress, seen)
 	for _, a := range seen {
 		if a.needsExclusiveRun() || r.s.hasSingleProcess() {
@@ -95,7 +94,7 @@ func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitG
 			wg.Go(func() { r.retry(ctx, a, false) })
 		}
 	}
-	if u.sharesConversation && len(claimed) > 1 {
+	if result.unit.sharesConversation && len(claimed) > 1 {
 		wg.Go(func() { r.retryTogether(ctx, claimed); each() })
 	} else {
 		each()
@@ -116,15 +115,15 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 		}
 		candidates = append(candidates, a.candidates...)
 	}
-	r.retryUnit(ctx, candidates[0].unit.withCases(cases), candidates)
+	r.retryUnit(ctx, candidates[0].from.unit.again(cases, false, newRetry(candidates, nil, nil)))
 }
 
-// confirm collects all candidates in r.found. It retries those above a note that were not retried
-// yet, one at a time and with no other server running.
-func (r *confirmation) confirm(ctx context.Context) {
-	r.found = r.plan.collect(r.s.transport())
+// confirm returns all candidates of a plan that has run, equal ones merged. It retries those above
+// a note that were not retried yet, one at a time and with no other server running.
+func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*candidate {
+	found := collect(results, r.s.transport())
 	var open []*attempt
-	for _, a := range attempts(r.found) {
+	for _, a := range attempts(found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
 			open = append(open, a)
 		}
@@ -133,13 +132,14 @@ func (r *confirmation) confirm(ctx context.Context) {
 	for _, a := range open {
 		r.retry(ctx, a, true)
 	}
-	for i, c := range r.found {
+	for i, c := range found {
 		if same := r.retried[c.key]; same != nil {
-			r.found[i] = same // it has the results of the retries
+			found[i] = same // it has the results of the retries
 		}
 	}
-	r.confirmElsewhere(ctx)
-	r.confirmAmongPeers(ctx)
+	r.confirmElsewhere(ctx, results, found)
+	r.confirmAmongPeers(ctx, found)
+	return found
 }
 
 // needsExclusiveRun reports whether a candidate of the attempt may be reported
@@ -163,18 +163,27 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	for _, c := range a.candidates {
 		r.applyDiscount(c)
 	}
-	for ctx.Err() == nil {
-		open := slices.DeleteFunc(slices.Clone(a.candidates), func(c *candidate) bool { return c.retries.Done() })
-		if len(open) == 0 {
-			break
-		}
-		u := a.unit(isLastChance(open))
-		u.exclusive, u.retriedCase = alone, a.during
-		r.retryUnit(ctx, u, open)
-	}
+	r.retryUntilDone(ctx, a, alone, nil)
 	for _, c := range a.candidates {
 		c.outcome = c.retries.Conclude(c.outcome)
 	}
+}
+
+// retryUntilDone runs the attempt until the retries of all candidates are done. If d is not nil, the
+// conversations are with its server.
+func (r *confirmation) retryUntilDone(ctx context.Context, a *attempt, alone bool, d transport.Dialer) {
+	for ctx.Err() == nil {
+		open := slices.DeleteFunc(slices.Clone(a.candidates), func(c *candidate) bool { return c.retries.Done() })
+		if len(open) == 0 {
+			return
+		}
+		r.retryUnit(ctx, a.unit(isLastChance(open), alone, newRetry(open, a.during, d)))
+	}
+}
+
+// newRetry returns the next retry of the candidates, which were seen during a case.
+func newRetry(candidates []*candidate, during *suite.Case, d transport.Dialer) *rerun {
+	return &rerun{number: candidates[0].retries.Attempts + 1, candidates: candidates, during: during, dialer: d}
 }
 
 // applyDiscount determines, once, whether a discount requires that the candidate recurs in each
@@ -188,27 +197,26 @@ func (r *confirmation) applyDiscount(c *candidate) {
 	if c.record != nil {
 		claim.Events = c.record.From(0)
 	}
-	for _, record := range c.unit.records() {
+	for _, record := range c.from.records() {
 		claim.Conversations = append(claim.Conversations, record.From(0))
 	}
 	effect, _ := r.s.discounts.Discount(claim)
 	c.retries.EachTime = effect == discount.EachTime
 }
 
-// retryUnit runs the unit, and counts which of the candidates recur.
-func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*candidate) {
-	u.repeats, u.retrying, u.rank = candidates[0].retries.Attempts+1, candidates, len(r.plan.units)
-	r.run(ctx, u)
-	defer u.dropRecords()
+// retryUnit runs the unit of a retry, and counts which of the candidates recur.
+func (r *confirmation) retryUnit(ctx context.Context, u *unit) {
+	result := r.run(ctx, u)
+	defer result.dropRecords()
 	if ctx.Err() != nil {
 		return // the interruption may have caused what was seen
 	}
 	back := map[verdict.Key]bool{}
-	for _, c := range u.candidates(r.s.transport()) {
+	for _, c := range result.candidates(r.s.transport()) {
 		back[c.key] = true
 	}
-	for _, c := range candidates {
-		if !back[c.key] && u.hasFailedStart && !c.unit.hasFailedStart { // when it was first seen, all servers started
+	for _, c := range u.rerun.candidates {
+		if !back[c.key] && result.hasFailedStart && !c.from.hasFailedStart { // when it was first seen, all servers started
 			c.retries.Void++
 		} else {
 			c.retries.Record(back[c.key])
@@ -225,14 +233,14 @@ func isLastChance(candidates []*candidate) bool {
 // unit returns what a retry runs: the case alone, after taking the inventory if it shared
 // a conversation, because rules compare later messages with the lists; or, at the last chance
 // of a case that shared a conversation or servers, all cases that shared them.
-func (a *attempt) unit(last bool) *unit {
-	origin := a.candidates[0].unit
+func (a *attempt) unit(last, exclusive bool, why *rerun) *unit {
+	origin := a.candidates[0].from.unit
 	switch {
 	case !origin.sharesConversation, a.during != nil && !a.during.SharesConversation && !last:
-		return &unit{revision: a.revision, cases: []*suite.Case{a.during}}
+		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, exclusive: exclusive, rerun: why}
 	case a.during == nil || last:
-		return origin.withCases(origin.cases)
+		return origin.again(origin.cases, exclusive, why)
 	default:
-		return origin.withCases([]*suite.Case{a.during})
+		return origin.again([]*suite.Case{a.during}, exclusive, why)
 	}
 }

@@ -14,7 +14,7 @@ func TestDivideCases(t *testing.T) {
 	ids := []string{"a.1", "b.1", "a.2", "c.1", "c.2", "c.3", "d.1", "b.2"}
 	for _, c := range []struct {
 		name  string
-		units int
+		parts int
 		want  [][]string
 	}{
 		{"one", 1, [][]string{ids}},
@@ -27,19 +27,14 @@ func TestDivideCases(t *testing.T) {
 			for _, id := range ids {
 				cases = append(cases, &suite.Case{ID: id})
 			}
-			units := make([]*unit, c.units)
-			for i := range units {
-				units[i] = &unit{}
-			}
-			divideCases(cases, units, func(*suite.Case) time.Duration { return time.Second })
-			got := make([][]string, len(units))
-			for i, u := range units {
-				for _, each := range u.cases {
+			got := make([][]string, c.parts)
+			for i, part := range divideCases(cases, c.parts, func(*suite.Case) time.Duration { return time.Second }) {
+				for _, each := range part {
 					got[i] = append(got[i], each.ID)
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("the cases of each unit (-want +got):\n%s", diff)
+				t.Errorf("the cases of each part (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -55,12 +50,12 @@ func TestOnlyChainsReuseServers(t *testing.T) {
 	}{
 		{spec.V20260728, 1, true}, {spec.V20260728, 0, false}, {spec.V20251125, 1, false},
 	} {
-		shared := &unit{revision: c.rev, sharesConversation: true}
 		chained := chained{}
 		for range c.other {
 			chained.add(&suite.Case{})
 		}
-		chained.units(shared)
+		_, joining := chained.units(c.rev)
+		shared := &unit{revision: c.rev, sharesConversation: true, cases: joining}
 		if got := shared.reusesServers(); got != c.want {
 			t.Errorf("%s, %d cases: %v", c.rev, c.other, got)
 		}

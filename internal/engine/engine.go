@@ -198,15 +198,16 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	x := newExecution(s, offered, planned, open)
 	defer x.showOutlook(ctx)()
 	c := newConfirmation(x)
-	x.runUnits(ctx, c.confirmEarly)
+	results := x.runUnits(ctx, c.confirmEarly)
 	s.gate.drain()
+	var deviations []*candidate
 	if o.Unconfirmed {
-		c.found = planned.collect(s.transport())
+		deviations = collect(results, s.transport())
 	} else {
-		c.confirm(ctx)
+		deviations = c.confirm(ctx, results)
 		s.gate.drain()
 	}
-	report := newReporting(ctx, x, c.found).report()
+	report := newReporting(ctx, x, results, deviations).report()
 	outcomes.settle(report, x.finished)
 	return report, nil
 }

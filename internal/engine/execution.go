@@ -8,8 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// An execution runs the units of a plan and stores the observations of their cases and rules in
-// them.
+// An execution runs the units of a plan.
 type execution struct {
 	s        *session
 	offer    *offer
@@ -26,13 +25,13 @@ func newExecution(s *session, offered *offer, p *plan, open *openConversations) 
 	return &execution{s: s, offer: offered, plan: p, open: open, tally: newTally(p.areas), finished: newFinishedCases(), outlook: newOutlook()}
 }
 
-// runUnits runs all units and waits until their servers have ended. It calls
-// confirm for each unit whose findings have to be confirmed, and waits for the
+// runUnits runs all units and waits until their servers have ended. It returns what each unit has
+// shown. It calls confirm for each unit whose findings have to be confirmed, and waits for the
 // goroutines that confirm starts.
-func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unit, *sync.WaitGroup)) {
+func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unitResult, *sync.WaitGroup)) []*unitResult {
 	lanes, others, exclusive := r.plan.inOrder()
-	unused := r.open.unused(lanes)
-	w := &unitRunner{execution: r, confirm: confirm, slots: make(chan struct{}, r.s.gate.maxAlive)}
+	unused := r.open.unused(r.plan.units)
+	w := &unitRunner{execution: r, confirm: confirm, results: make([]*unitResult, len(r.plan.units)), slots: make(chan struct{}, r.s.gate.maxAlive)}
 	if slices.ContainsFunc(r.plan.units, func(u *unit) bool { return u.sharesConversation && len(u.cases) > 0 }) {
 		w.announceIdle()
 	}
@@ -49,19 +48,20 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	w.startAll(ctx, exclusive)
 	w.started.Wait()
 	w.all.Wait()
+	return w.results
 }
 
-// inOrder returns the units in the order in which they are started: those that
+// inOrder returns the positions of the units in the order in which they are started: those that
 // continue a conversation, those that open their own, and those that run alone.
-func (p *plan) inOrder() (lanes, others, exclusive []*unit) {
-	for _, u := range p.units {
+func (p *plan) inOrder() (lanes, others, exclusive []int) {
+	for i, u := range p.units {
 		switch {
 		case u.isLane():
-			lanes = append(lanes, u)
+			lanes = append(lanes, i)
 		case u.exclusive:
-			exclusive = append(exclusive, u)
+			exclusive = append(exclusive, i)
 		default:
-			others = append(others, u)
+			others = append(others, i)
 		}
 	}
 	return lanes, others, exclusive
@@ -70,7 +70,8 @@ func (p *plan) inOrder() (lanes, others, exclusive []*unit) {
 // A unitRunner runs units in goroutines, as many at the same time as it has slots.
 type unitRunner struct {
 	*execution
-	confirm func(context.Context, *unit, *sync.WaitGroup)
+	confirm func(context.Context, *unitResult, *sync.WaitGroup)
+	results []*unitResult // by the position of the unit in the plan
 	slots   chan struct{}
 	started sync.WaitGroup // units whose cases run
 	busy    sync.WaitGroup // busy units whose cases have not ended, see isBusy
@@ -90,13 +91,13 @@ func (w *unitRunner) announceIdle() {
 }
 
 // startAll starts the units in order; it returns when the last one has a slot.
-func (w *unitRunner) startAll(ctx context.Context, units []*unit) {
-	for _, u := range units {
+func (w *unitRunner) startAll(ctx context.Context, positions []int) {
+	for _, i := range positions {
 		w.slots <- struct{}{}
 		w.started.Go(func() {
 			defer func() { <-w.slots }()
-			w.start(ctx, u)
-			if w.idle != nil && u.isBusy() {
+			w.start(ctx, i)
+			if w.idle != nil && w.plan.units[i].isBusy() {
 				w.busy.Done()
 			}
 		})
@@ -105,7 +106,8 @@ func (w *unitRunner) startAll(ctx context.Context, units []*unit) {
 
 // start runs a unit until its cases are done; its servers may end later. If the
 // run was interrupted, it only ends the conversation that the unit would continue.
-func (w *unitRunner) start(ctx context.Context, u *unit) {
+func (w *unitRunner) start(ctx context.Context, position int) {
+	u := w.plan.units[position]
 	w.all.Add(1)
 	var shared *sharedConversation
 	if u.isLane() {
@@ -114,32 +116,35 @@ func (w *unitRunner) start(ctx context.Context, u *unit) {
 			shared = w.open.byRevision[u.revision]
 		}
 	}
-	if ctx.Err() == nil {
-		u.run(ctx, w.execution, shared, func(c *suite.Case) { w.reportDone(u, c) }, func() { w.finish(ctx, u) })
+	if ctx.Err() != nil {
+		if shared != nil {
+			w.s.endShared(shared)
+		}
+		w.finish(ctx, position, &unitResult{unit: u}, nil)
 		return
 	}
-	if shared != nil {
-		w.s.endShared(shared)
-	}
-	w.finish(ctx, u)
+	var unreported []*suite.Case // those that may run again
+	run := &unitRun{execution: w.execution, unit: u, rank: position, shared: shared, done: func(c *suite.Case, isDisturbed bool) {
+		if isDisturbed {
+			unreported = append(unreported, c)
+		} else {
+			w.reportDone(c)
+		}
+	}}
+	run.run(ctx, func(result *unitResult) { w.finish(ctx, position, result, unreported) })
 }
 
 // finish runs a unit again if another unit disturbed it, and then confirms its findings. The
 // servers of the unit have ended.
-func (w *unitRunner) finish(ctx context.Context, u *unit) {
-	if u.isLane() {
+func (w *unitRunner) finish(ctx context.Context, position int, first *unitResult, unreported []*suite.Case) {
+	if first.unit.isLane() {
 		w.sharing.Done()
 	}
-	w.repeat(ctx, u, func() {
+	w.repeat(ctx, first, unreported, func(result *unitResult) {
+		w.results[position] = result
 		if !w.s.o.Unconfirmed {
-			w.confirm(ctx, u, &w.all)
+			w.confirm(ctx, result, &w.all)
 		}
 		w.all.Done()
 	})
-}
-
-// isBusy reports whether the run is not idle until the unit is done. Cases that
-// wait do not count, nor do exclusive ones, which start after the idle time.
-func (u *unit) isBusy() bool {
-	return !u.exclusive && (len(u.cases) == 0 || slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.Waits || c.SharesConversation }))
 }

@@ -41,44 +41,43 @@ func (p *planner) laneCount(cases int) int {
 // lanes divides the cases that share a conversation among several
 // conversations, which run concurrently, if the server opens more sessions.
 func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
-	out := []*unit{shared}
 	opened := make([]*sharedConversation, p.laneCount(len(shared.cases)))
 	var opening sync.WaitGroup
 	for i := 1; i < len(opened); i++ {
 		opening.Go(func() { opened[i] = p.openLane(ctx, shared.revision) })
 	}
 	opening.Wait()
-	for _, s := range opened {
-		if s != nil {
-			lane := shared.withCases(nil)
-			lane.conversation = s
-			out = append(out, lane)
-		}
-	}
+	conversations := slices.DeleteFunc(opened, func(s *sharedConversation) bool { return s == nil })
 	rates := p.rates()[shared.revision]
-	divideCases(shared.cases, out, func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
+	parts := divideCases(shared.cases, 1+len(conversations), func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
+	out := []*unit{shared.withCases(parts[0])}
+	for i, s := range conversations {
+		out = append(out, &unit{revision: shared.revision, cases: parts[1+i], sharesConversation: true, conversation: s})
+	}
 	return out
 }
 
-// divideCases distributes the cases among the units, what takes longest first to the unit that has
-// the least to do. The cases of an area stay together, unless the area takes longer than an even
-// share. Each unit has its cases in the given order.
-func divideCases(cases []*suite.Case, units []*unit, cost func(*suite.Case) time.Duration) {
-	groups := groupCases(cases, len(units), cost)
+// divideCases distributes the cases among n parts, what takes longest first to the part that has the
+// least to do. The cases of an area stay together, unless the area takes longer than an even share.
+// Each part has its cases in the given order.
+func divideCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duration) [][]*suite.Case {
+	groups := groupCases(cases, n, cost)
 	slices.SortStableFunc(groups, func(a, b caseGroup) int {
 		return cmp.Or(cmp.Compare(b.takes, a.takes), strings.Compare(a.cases[0].Area(), b.cases[0].Area()))
 	})
-	takes, unitOf := make([]time.Duration, len(units)), map[*suite.Case]int{}
+	takes, partOf := make([]time.Duration, n), map[*suite.Case]int{}
 	for _, g := range groups {
 		least := slices.Index(takes, slices.Min(takes))
 		takes[least] += g.takes
 		for _, c := range g.cases {
-			unitOf[c] = least
+			partOf[c] = least
 		}
 	}
-	for i, u := range units {
-		u.cases = slices.DeleteFunc(slices.Clone(cases), func(c *suite.Case) bool { return unitOf[c] != i })
+	out := make([][]*suite.Case, n)
+	for _, c := range cases {
+		out[partOf[c]] = append(out[partOf[c]], c)
 	}
+	return out
 }
 
 // A caseGroup holds cases of an area that run in one conversation.
@@ -87,7 +86,7 @@ type caseGroup struct {
 	takes time.Duration
 }
 
-// groupCases groups the cases by area. An area that takes longer than its share of n units is
+// groupCases groups the cases by area. An area that takes longer than its share of n parts is
 // divided into groups that take about as long as each other.
 func groupCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duration) []caseGroup {
 	areas := map[string]caseGroup{}

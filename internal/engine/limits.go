@@ -48,9 +48,9 @@ func (r *session) ruleResults(conv *client.Conversation) []rules.Result {
 	return results
 }
 
-// dropRecords releases all records of a unit that no evidence refers to.
-func (u *unit) dropRecords() {
-	for _, conv := range u.results.conversations {
+// dropRecords releases all records of the run of a unit that no evidence refers to.
+func (r *unitResult) dropRecords() {
+	for _, conv := range r.conversations {
 		conv.Record.Release()
 	}
 }
@@ -58,18 +58,14 @@ func (u *unit) dropRecords() {
 // release releases the records of a judged unit that no deviation refers to.
 // The other records are thinned: if the server flooded them, or if memory is
 // short, events far from all deviations are dropped.
-func (u *unit) release(s *session) {
-	u.results.exchangedByCase = map[string]string{}
-	for _, c := range u.cases {
-		u.results.exchangedByCase[c.ID] = u.exchangesOf(c)
-	}
+func (r *unitResult) release(s *session) {
 	quoted := map[*transcript.Transcript][]int{}
-	for _, c := range u.sightings(s.transport()) {
+	for _, c := range r.sightings(s.transport()) {
 		if c.record != nil {
 			quoted[c.record] = append(quoted[c.record], c.At...)
 		}
 	}
-	for _, conv := range u.results.conversations {
+	for _, conv := range r.conversations {
 		switch at, needed := quoted[conv.Record]; {
 		case !needed:
 			conv.Record.Release()

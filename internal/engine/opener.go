@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,10 @@ func (c *openConversations) end(s *session) {
 }
 
 // unused returns the conversations that no lane continues.
-func (c *openConversations) unused(lanes []*unit) []*sharedConversation {
+func (c *openConversations) unused(units []*unit) []*sharedConversation {
 	var out []*sharedConversation
 	for rev, s := range c.byRevision {
-		if !slices.ContainsFunc(lanes, func(u *unit) bool { return u.revision == rev }) {
+		if !slices.ContainsFunc(units, func(u *unit) bool { return u.isLane() && u.revision == rev }) {
 			out = append(out, s)
 		}
 	}
@@ -52,24 +53,39 @@ func (c *openConversations) unused(lanes []*unit) []*sharedConversation {
 // An opener opens the conversations of one unit and keeps them.
 type opener struct {
 	s         *session
-	revision  spec.Revision
+	unit      *unit
+	rerun     *rerun // that of the unit; its zero value if the unit has none
 	pass      *pass
 	dialer    transport.Dialer
 	shared    *sharedConversation
 	pace      *client.Pace
-	retry     int          // number of the retry, from 1; 0 for a first run
-	during    *suite.Case  // the case that runs in the shared conversation; nil before the first
-	retrying  []*candidate // the candidates to reproduce; see whenReproduced
-	isRenewed bool         // the shared conversation was dropped and has to be replaced
-	reusable  *reusable    // servers for further cases; nil if each case has servers of its own
-	clock     *caseClock   // of the case that runs; nil for none
-
-	occasion func(*client.Conversation) string // see unit.occasion
+	during    *suite.Case // the case that runs in the shared conversation; nil before the first
+	isRenewed bool        // the shared conversation was dropped and has to be replaced
+	reusable  *reusable   // servers for further cases; nil if each case has servers of its own
+	clock     *caseClock  // of the case that runs; nil for none
 
 	undialed atomic.Bool // a server could not be started or reached
 
 	mu    sync.Mutex
 	convs []*client.Conversation
+}
+
+func newOpener(s *session, u *unit, p *pass, d transport.Dialer, pace *client.Pace) *opener {
+	o := &opener{s: s, unit: u, rerun: cmp.Or(u.rerun, &rerun{}), pass: p, dialer: d, pace: pace}
+	if u.reusesServers() {
+		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
+	}
+	return o
+}
+
+// adopt makes the unit continue a shared conversation.
+func (o *opener) adopt(shared *sharedConversation) {
+	o.shared = shared
+	if shared.conv != nil {
+		o.keep(shared.conv)
+		o.Leave(shared.conv)
+		shared.conv.SetIdle(o.pass.idle)
+	}
 }
 
 // Open implements suite.Opener. What is seen in the conversation belongs to the
@@ -133,7 +149,7 @@ func isSpoiled(conv *client.Conversation, by *suite.Case) bool {
 // options completes the options of a case with those of the run.
 func (o *opener) options(co client.Options) client.Options {
 	if co.Revision == "" {
-		co.Revision = o.revision
+		co.Revision = o.unit.revision
 	}
 	base := o.s.o.clientOptions(co.Revision)
 	if co.Timeout == 0 {
@@ -146,12 +162,12 @@ func (o *opener) options(co client.Options) client.Options {
 	if co.Pace == nil {
 		co.Pace = o.pace
 	}
-	co.Thorough, co.LeastGrace = o.retry > 0, 0
-	if o.retry > 1 { // a deviation that did not recur in the first retry may come late
+	co.Thorough, co.LeastGrace = o.rerun.number > 0, 0
+	if o.rerun.number > 1 { // a deviation that did not recur in the first retry may come late
 		co.LeastGrace = time.Second
 	}
 	co.SkipQuiet = o.whenReproduced()
-	co.Starts = &starts{session: o.s, revision: o.revision, dialer: o.dialer, clock: o.clock}
+	co.Starts = &starts{session: o.s, revision: o.unit.revision, dialer: o.dialer, clock: o.clock}
 	return co
 }
 
@@ -221,7 +237,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if s.conv != nil && s.conv.Alive() {
 		return s.conv, nil
 	}
-	conv, err := o.open(ctx, client.Options{Revision: o.revision})
+	conv, err := o.open(ctx, client.Options{Revision: o.unit.revision})
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +281,7 @@ func (o *opener) endUnused() {
 			continue
 		}
 		o.reusable.ended[conv] = true
-		o.s.runInBackground(func() { o.s.end(conv, o.occasion(conv), o.retry > 0) }) // the unit waits for it when it ends
+		go o.s.end(conv, o.unit.occasion(conv), o.rerun.number > 0) // the unit waits for it when it ends
 	}
 }
 

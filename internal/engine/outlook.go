@@ -276,7 +276,7 @@ func (a *attempt) cost(r rates) time.Duration {
 	if a.during != nil {
 		return d + r.work(a.during)
 	}
-	for _, c := range a.candidates[0].unit.cases {
+	for _, c := range a.candidates[0].from.unit.cases {
 		d += r.work(c)
 	}
 	return d

@@ -38,12 +38,12 @@ const (
 // confirmAmongPeers retries candidates that did not recur alone and may belong
 // to another session. A candidate that recurs only here is a warning at most,
 // because isolation between sessions is a derived requirement.
-func (r *confirmation) confirmAmongPeers(ctx context.Context) {
+func (r *confirmation) confirmAmongPeers(ctx context.Context, found []*candidate) {
 	if r.s.transport() == spec.Stdio || r.s.gate.isSingle || r.s.discounts.MixesResponses() {
 		return
 	}
 	var open []*candidate
-	for _, c := range r.found {
+	for _, c := range found {
 		if c.outcome == verdict.Flaky && c.retries.Reproduced == 0 && c.during != nil && c.unsolicitedEvent() != nil && len(r.peersOf(c)) > 0 {
 			open = append(open, c)
 		}
@@ -81,16 +81,13 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	for _, p := range peers {
 		running.Go(func() {
 			for peersCtx.Err() == nil {
-				u := &unit{revision: p.revision, cases: []*suite.Case{p.testCase}, sharesConversation: p.testCase.SharesConversation, takesInventory: p.testCase.SharesConversation, ownProcess: true, peerDialer: d}
-				r.run(peersCtx, u)
-				u.dropRecords()
+				u := &unit{revision: p.revision, cases: []*suite.Case{p.testCase}, sharesConversation: p.testCase.SharesConversation, rerun: &rerun{dialer: d}}
+				r.run(peersCtx, u).dropRecords()
 			}
 		})
 	}
 	for i := 0; i < verdict.MaxAttempts && ctx.Err() == nil; i++ {
-		u := a.unit(false)
-		u.retriedCase, u.peerDialer = a.during, d
-		r.retryUnit(ctx, u, a.candidates)
+		r.retryUnit(ctx, a.unit(false, false, newRetry(a.candidates, a.during, d)))
 		if slices.ContainsFunc(a.candidates, func(c *candidate) bool { return c.retries.Reproduced > 0 }) {
 			break
 		}
@@ -144,7 +141,7 @@ func (r *confirmation) peersOf(c *candidate) []peer {
 	var out []peer
 	for _, u := range r.plan.units {
 		for _, each := range u.cases {
-			if u != c.unit && r.outlook.ranAt(u, each, at) && len(out) < maxPeers {
+			if u != c.from.unit && r.outlook.ranAt(u, each, at) && len(out) < maxPeers {
 				out = append(out, peer{each, u.revision})
 			}
 		}

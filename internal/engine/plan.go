@@ -11,7 +11,7 @@ import (
 // A plan is what a run will do: the opinions that are selected (see pair), and the cases that the
 // run needs for them.
 type plan struct {
-	units                []*unit        // in the order in which they start
+	units                []*unit        // in their order of precedence: of those that wait for a slot, the first gets it
 	casePairs, rulePairs []pair         // the selected opinions of cases and of rules
 	areas                map[string]int // the number of cases in the units, by area
 	leftOut              int            // cases that a quick run left out
@@ -64,7 +64,7 @@ func (p *planner) plan(ctx context.Context) *plan {
 	var waiting, own, exclusive []*unit
 	for _, rev := range p.offer.revisions {
 		pairs := p.o.pairs(rev)
-		shared := &unit{revision: rev, sharesConversation: true}
+		var sharing []*suite.Case
 		var chained chained
 		ruled := false
 		wanted := map[int]bool{}
@@ -88,7 +88,7 @@ func (p *planner) plan(ctx context.Context) *plan {
 			out.areas[c.Area()]++
 			switch {
 			case c.SharesConversation:
-				shared.cases = append(shared.cases, c)
+				sharing = append(sharing, c)
 			case c.Exclusive:
 				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, exclusive: true})
 			case p.offer.formsChain(c, rev):
@@ -99,16 +99,14 @@ func (p *planner) plan(ctx context.Context) *plan {
 				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !p.singleProcess})
 			}
 		}
-		waiting = append(waiting, chained.units(shared)...)
-		if ruled || len(shared.cases) > 0 {
-			out.units = append(out.units, p.lanes(ctx, shared)...)
+		chains, joining := chained.units(rev)
+		waiting = append(waiting, chains...)
+		if sharing = append(sharing, joining...); ruled || len(sharing) > 0 {
+			out.units = append(out.units, p.lanes(ctx, &unit{revision: rev, cases: sharing, sharesConversation: true})...)
 		}
 	}
 	out.units = slices.Concat(out.units, waiting, own, exclusive)
 	p.arrange(ctx, out)
-	for i, u := range out.units {
-		u.rank = i
-	}
 	return out
 }
 

@@ -36,12 +36,12 @@ func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 		},
 		func(c *suite.Case) bool { return c.Touches(v.Requirement) },
 	} {
-		for _, u := range r.plan.units {
-			for _, c := range u.cases {
-				if u.revision != v.Revision || !made(c) {
+		for _, result := range r.results {
+			for _, c := range result.unit.cases {
+				if result.unit.revision != v.Revision || !made(c) {
 					continue
 				}
-				if sent := u.results.exchangedByCase[c.ID]; sent != "" {
+				if sent := result.exchangedByCase[c.ID]; sent != "" {
 					v.Reason = fmt.Sprintf("no response showed it, though the case %s sent %s", c.ID, sent)
 					return
 				}
@@ -60,12 +60,21 @@ var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.Met
 // "tools/call (result, error -32602), DELETE (status 405)". Equal runs return
 // the same text, so whatever depends on time is left out: cancelled requests, streams
 // that the client closed before their response, and the requests of fences.
-func (u *unit) exchangesOf(c *suite.Case) string {
+func (r *unitResult) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
-	for _, conv := range u.results.conversations {
-		o.read(transcript.DialogueOf(eventsOfCase(conv.Record.From(0), u.sharesConversation, c.ID)))
+	for _, conv := range r.conversations {
+		o.read(transcript.DialogueOf(eventsOfCase(conv.Record.From(0), r.unit.sharesConversation, c.ID)))
 	}
 	return o.String()
+}
+
+// exchanges returns what each case sent, by its id; see exchangesOf.
+func (r *unitResult) exchanges() map[string]string {
+	out := map[string]string{}
+	for _, c := range r.unit.cases {
+		out[c.ID] = r.exchangesOf(c)
+	}
+	return out
 }
 
 // outcomes holds the outcomes of requests, by method.

@@ -26,22 +26,6 @@ type Recorded struct {
 // probeOccasion is the occasion of conversations without a case.
 const probeOccasion = "probe"
 
-// occasion returns the occasion of a conversation of the unit.
-func (u *unit) occasion(c *client.Conversation) string {
-	name := "shared"
-	if u.retriedCase != nil {
-		name = u.retriedCase.ID
-	} else if !u.sharesConversation {
-		name = u.cases[0].ID
-	} else if used := casesOf(c); len(used) == 1 {
-		name = used[0]
-	}
-	if u.repeats > 0 {
-		name += "-again"
-	}
-	return name
-}
-
 // casesOf returns the ids of the cases that used the conversation.
 func casesOf(c *client.Conversation) []string {
 	var ids []string

@@ -22,7 +22,8 @@ import (
 type reporting struct {
 	o        *Options // without a dialer
 	offer    *offer
-	plan     *plan          // its units hold what cases and rules observed
+	plan     *plan
+	results  []*unitResult  // what the units of the plan have shown
 	finished *finishedCases // of the plan
 	found    []*candidate   // all deviations, after their retries
 
@@ -40,11 +41,11 @@ type reporting struct {
 
 // newReporting returns the report stage of an execution whose deviations were retried. The run
 // has ended.
-func newReporting(ctx context.Context, x *execution, found []*candidate) *reporting {
+func newReporting(ctx context.Context, x *execution, results []*unitResult, found []*candidate) *reporting {
 	o := x.s.o
 	o.Dialer = nil
 	r := &reporting{
-		o: &o, offer: x.offer, plan: x.plan, finished: x.finished, found: found,
+		o: &o, offer: x.offer, plan: x.plan, results: results, finished: x.finished, found: found,
 		ended: interrupted(ctx), notJudged: x.s.o.notJudged(), notices: x.s.notices, counts: x.s.counts, discounts: x.s.discounts,
 		fixtures: x.s.fixtures, quoter: quoter{redactor: o.Redactor},
 	}
@@ -135,13 +136,13 @@ func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Findin
 // dropVoid drops the deviations and observations that a discount voids now that the whole run is
 // known. Deviations that were reproduced stay.
 func (r *reporting) dropVoid() {
-	for _, u := range r.plan.units {
-		if u.sharesConversation {
+	for _, result := range r.results {
+		if result.unit.sharesConversation {
 			continue // where in the conversation the case made its observation is not known
 		}
-		records := recordsOf(u.results.conversations)
-		for i := range u.results.observations {
-			s := &u.results.observations[i]
+		records := recordsOf(result.conversations)
+		for i := range result.observations {
+			s := &result.observations[i]
 			if s.Deviation != nil || s.Outcome == verdict.HarnessError {
 				continue
 			}
@@ -152,7 +153,7 @@ func (r *reporting) dropVoid() {
 		}
 	}
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
-		return c.retries.Reproduced == 0 && r.discounts.Voids(&discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.results.conversations)})
+		return c.retries.Reproduced == 0 && r.discounts.Voids(&discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.from.conversations)})
 	})
 }
 
@@ -233,13 +234,13 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
 		}
 	}
-	for _, u := range r.plan.units {
-		for _, s := range u.results.observations {
+	for _, result := range r.results {
+		for _, s := range result.observations {
 			if s.Deviation == nil {
-				b.Say(r.offer.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
+				b.Say(r.offer.place(s.Requirement, result.unit.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
 			}
 		}
-		for _, rd := range u.results.ruleResults {
+		for _, rd := range result.ruleResults {
 			place := r.offer.place(rd.Requirement, rd.Revision)
 			if rd.Observed > 0 {
 				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})

@@ -15,7 +15,7 @@ import (
 // about something missing reports only at the end, so its waits stay complete.
 func (o *opener) whenReproduced() func() bool {
 	judges := o.retriedRules()
-	if len(judges) == 0 || o.s.discounts.MixesResponses() || slices.ContainsFunc(o.retrying, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
+	if len(judges) == 0 || o.s.discounts.MixesResponses() || slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
 		return nil
 	}
 	return func() bool { return o.isReproduced(rules.SoFar, judges, nil) }
@@ -24,14 +24,14 @@ func (o *opener) whenReproduced() func() bool {
 // needsEnd reports whether a candidate of the retry may still recur while its conversations are shut
 // down; said is what the retry's cases observed.
 func (o *opener) needsEnd(said []caseObservation) bool {
-	return len(o.retrying) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), said))
+	return len(o.rerun.candidates) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), said))
 }
 
 // retriedRules returns the rules that judge the candidates of the retry.
 func (o *opener) retriedRules() []rules.Rule {
 	var out []rules.Rule
 	for _, rule := range o.s.o.Rules {
-		if slices.ContainsFunc(o.retrying, func(c *candidate) bool { return c.key.Judge == rule.ID }) {
+		if slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return c.key.Judge == rule.ID }) {
 			out = append(out, rule)
 		}
 	}
@@ -51,7 +51,7 @@ func (o *opener) isReproduced(judge judgeFunc, judges []rules.Rule, said []caseO
 	seen := map[verdict.Key]bool{}
 	for _, s := range said {
 		if s.Deviation != nil {
-			seen[s.Deviation.Key(s.by.ID, o.revision, o.s.transport())] = true
+			seen[s.Deviation.Key(s.by.ID, o.unit.revision, o.s.transport())] = true
 		}
 	}
 	for _, conv := range o.conversations() {
@@ -61,5 +61,5 @@ func (o *opener) isReproduced(judge judgeFunc, judges []rules.Rule, said []caseO
 			}
 		}
 	}
-	return !slices.ContainsFunc(o.retrying, func(c *candidate) bool { return !seen[c.key] })
+	return !slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return !seen[c.key] })
 }

@@ -82,9 +82,6 @@ func makespan(slots int, loads []load) time.Duration {
 	return slices.Max(busy)
 }
 
-// isLane reports whether the unit begins with cases that share a conversation.
-func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
-
 // arrange orders the units that do not share a conversation: the longest starts first, so that it
 // does not run alone at the end. If the run is likely to reach its time limit, the units come first
 // that judge the most requirements in a second, and so do the cases within a unit.
@@ -93,8 +90,8 @@ func (p *planner) arrange(ctx context.Context, out *plan) {
 	value := func(u *unit) float64 { return rates[u.revision].unitCost(u).Seconds() }
 	if out.isShortOfTime(ctx, p.slots, rates) {
 		value = out.judgedPerSecond(p.o.Cases, rates)
-		for _, u := range out.units {
-			arrangeCases(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) })
+		for i, u := range out.units {
+			out.units[i] = u.withCases(arranged(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) }))
 		}
 	}
 	slices.SortStableFunc(out.units, func(a, b *unit) int {
@@ -117,10 +114,10 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// arrangeCases sorts the cases of a unit by their value. Those that share a conversation stay
+// arranged returns the cases of a unit, ordered by their value. Those that share a conversation stay
 // first, and those that spoil servers last.
-func arrangeCases(cases []*suite.Case, value func(*suite.Case) float64) {
-	slices.SortStableFunc(cases, func(a, b *suite.Case) int {
+func arranged(cases []*suite.Case, value func(*suite.Case) float64) []*suite.Case {
+	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int {
 		return cmp.Or(compareBool(b.SharesConversation, a.SharesConversation), compareBool(a.SpoilsServer, b.SpoilsServer), cmp.Compare(value(b), value(a)))
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -15,49 +17,49 @@ import (
 // maxSightings limits the cases in which one candidate is retried.
 const maxSightings = 3
 
-// sightings returns the deviations of the unit with what is needed to retry
+// sightings returns the deviations that the unit has shown, with what is needed to retry
 // them; for each case the first of equal ones.
-func (u *unit) sightings(over spec.Transport) []*candidate {
+func (r *unitResult) sightings(over spec.Transport) []*candidate {
 	var out []*candidate
 	type sighting struct {
 		key    verdict.Key
 		during string
 	}
 	seen := map[sighting]bool{}
-	add := func(c *candidate) {
-		c.unit = u
+	add := func(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) {
+		c := r.newCandidate(k, during, d, record)
 		if key := (sighting{c.key, c.caseID()}); !seen[key] {
 			seen[key] = true
 			out = append(out, c)
 		}
 	}
-	for _, s := range u.results.observations {
+	for _, s := range r.observations {
 		if s.Deviation != nil {
-			add(newCandidate(s.Deviation.Key(s.by.ID, u.revision, over), s.by, *s.Deviation, s.Record))
+			add(s.Deviation.Key(s.by.ID, r.unit.revision, over), s.by, *s.Deviation, s.Record)
 		}
 	}
-	for _, rd := range u.results.ruleResults {
+	for _, rd := range r.ruleResults {
 		for i, d := range rd.Deviations {
-			add(newCandidate(d.Key(rd.Rule, rd.Revision, over), rd.during[i], d, rd.record))
+			add(d.Key(rd.Rule, rd.Revision, over), rd.during[i], d, rd.record)
 		}
 	}
 	return out
 }
 
-// candidates returns the deviations of the unit, equal ones merged.
-func (u *unit) candidates(over spec.Transport) []*candidate {
-	return mergeCandidates(u.sightings(over))
+// candidates returns the deviations that the unit has shown, equal ones merged.
+func (r *unitResult) candidates(over spec.Transport) []*candidate {
+	return mergeCandidates(r.sightings(over))
 }
 
 // collect gathers the candidates of all units, equal ones merged.
-func (p *plan) collect(over spec.Transport) []*candidate {
-	return mergeCandidates(p.sightings(over))
+func collect(results []*unitResult, over spec.Transport) []*candidate {
+	return mergeCandidates(allSightings(results, over))
 }
 
-func (p *plan) sightings(over spec.Transport) []*candidate {
+func allSightings(results []*unitResult, over spec.Transport) []*candidate {
 	var out []*candidate
-	for _, u := range p.units {
-		out = append(out, u.sightings(over)...)
+	for _, r := range results {
+		out = append(out, r.sightings(over)...)
 	}
 	return out
 }
@@ -97,18 +99,18 @@ func (c *candidate) caseID() string {
 // confirmElsewhere retries candidates that did not recur, once in each other
 // case in which they were seen. Cases that judge or provoke the requirement
 // come first.
-func (r *confirmation) confirmElsewhere(ctx context.Context) {
+func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResult, found []*candidate) {
 	others := map[verdict.Key][]*candidate{}
-	for _, c := range r.plan.sightings(r.s.transport()) {
+	for _, c := range allSightings(results, r.s.transport()) {
 		others[c.key] = append(others[c.key], c)
 	}
-	for _, c := range r.found {
+	for _, c := range found {
 		others[c.key] = elsewhere(c, others[c.key])
 	}
 	for range maxSightings - 1 {
 		next := map[verdict.Key]*candidate{}
 		var open []*candidate
-		for _, c := range r.found {
+		for _, c := range found {
 			key := c.key
 			if c.outcome != verdict.Flaky || c.retries.Attempts == 0 || len(others[key]) == 0 {
 				continue
@@ -122,11 +124,11 @@ func (r *confirmation) confirmElsewhere(ctx context.Context) {
 		for _, a := range attempts(open) {
 			r.retry(ctx, a, true)
 		}
-		for i, c := range r.found {
+		for i, c := range found {
 			switch other := next[c.key]; {
 			case other == nil:
 			case other.outcome != verdict.Flaky:
-				r.found[i] = other
+				found[i] = other
 			default:
 				c.retries.AddElsewhere(other.retries)
 			}

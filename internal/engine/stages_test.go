@@ -28,16 +28,16 @@ func deviation(summary string, weight verdict.Weight) suite.Observation {
 	return suite.Observation{Requirement: pongs, Deviation: &verdict.Deviation{Requirement: pongs, Summary: summary, Weight: weight}}
 }
 
-// observing returns a unit that has run one case, which made these observations.
-func observing(c *suite.Case, said ...suite.Observation) *unit {
-	u := &unit{revision: spec.V20251125, cases: []*suite.Case{c}}
+// observing returns the result of a unit that has run one case, which made these observations.
+func observing(c *suite.Case, said ...suite.Observation) *unitResult {
+	r := &unitResult{unit: &unit{revision: spec.V20251125, cases: []*suite.Case{c}}}
 	for _, o := range said {
-		u.results.observations = append(u.results.observations, caseObservation{c, o})
+		r.observations = append(r.observations, caseObservation{c, o})
 	}
-	return u
+	return r
 }
 
-// TestExecution checks what cases of a plan that is made by hand leave in its units. No server runs.
+// TestExecution checks what the cases of a plan that is made by hand observe. No server runs.
 func TestExecution(t *testing.T) {
 	const rev = spec.V20251125
 	running, together := atomic.Int64{}, atomic.Bool{}
@@ -65,9 +65,7 @@ func TestExecution(t *testing.T) {
 				c.run(ctx, t)
 			}}
 			alone := &suite.Case{ID: "toy.alone", Requirements: []string{pongs}, Exclusive: true, Run: exclusively}
-			first, last := observing(test), observing(alone)
-			last.exclusive = true
-			planned := &plan{units: []*unit{first, last}, areas: map[string]int{test.Area(): 2}}
+			planned := &plan{units: []*unit{own(rev, test), own(rev, alone)}, areas: map[string]int{test.Area(): 2}}
 			o := Options{Dialer: over{transport: spec.StreamableHTTP}}.withDefaults()
 			x := newExecution(newSession(o), &offer{over: spec.StreamableHTTP, revisions: []spec.Revision{rev}}, planned, &openConversations{})
 			ctx, end := context.WithCancel(t.Context())
@@ -76,14 +74,14 @@ func TestExecution(t *testing.T) {
 				end()
 			}
 			var mu sync.Mutex
-			var confirmed []*unit
-			x.runUnits(ctx, func(_ context.Context, u *unit, _ *sync.WaitGroup) {
+			var confirmed []*unitResult
+			results := x.runUnits(ctx, func(_ context.Context, r *unitResult, _ *sync.WaitGroup) {
 				mu.Lock()
 				defer mu.Unlock()
-				confirmed = append(confirmed, u)
+				confirmed = append(confirmed, r)
 			})
 			var got []string
-			for _, s := range first.results.observations {
+			for _, s := range results[0].observations {
 				got = append(got, fmt.Sprintf("%v %s", s.Outcome, s.Reason))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -125,25 +123,27 @@ func TestConfirmation(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			test := &suite.Case{ID: "toy.pongs", Requirements: []string{pongs}}
-			planned := &plan{units: []*unit{observing(test, deviation("a pong is wrong", c.weight))}}
 			o := Options{Dialer: over{transport: spec.StreamableHTTP}}.withDefaults()
-			r := newConfirmation(newExecution(newSession(o), &offer{over: spec.StreamableHTTP}, planned, nil))
+			r := newConfirmation(newExecution(newSession(o), &offer{over: spec.StreamableHTTP}, &plan{}, nil))
+			seen, unseen := observing(test, deviation("a pong is wrong", c.weight)), observing(test)
 			runs := 0
-			r.run = func(_ context.Context, u *unit) {
-				switch c.again[min(runs, len(c.again)-1)] {
-				case '+':
-					u.results.observations = observing(test, deviation("a pong is wrong", c.weight)).results.observations
-				case 'x':
-					u.hasFailedStart = true
-				}
+			r.run = func(_ context.Context, u *unit) *unitResult {
+				again := c.again[min(runs, len(c.again)-1)]
 				runs++
-				if !u.exclusive || u.repeats == 0 {
+				if !u.exclusive || u.rerun.number == 0 {
 					t.Error("a retry does not run alone")
 				}
+				switch again {
+				case '+':
+					return seen
+				case 'x':
+					return &unitResult{unit: u, hasFailedStart: true}
+				default:
+					return unseen
+				}
 			}
-			r.confirm(t.Context())
 			var got []string
-			for _, f := range r.found {
+			for _, f := range r.confirm(t.Context(), []*unitResult{seen}) {
 				got = append(got, fmt.Sprintf("%v %d/%d %d", f.outcome, f.retries.Reproduced, f.retries.Attempts, f.retries.Void))
 			}
 			if diff := cmp.Diff([]string{c.want}, got); diff != "" {
@@ -173,18 +173,18 @@ func TestRetriesInASharedConversation(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			test, other := &suite.Case{ID: "toy.pongs", Requirements: []string{pongs}, SharesConversation: true}, &suite.Case{ID: "toy.other", SharesConversation: true}
 			seen := observing(test, deviation("a pong is wrong", verdict.Full))
-			seen.cases, seen.sharesConversation = append(seen.cases, other), true
-			planned := &plan{units: []*unit{seen}}
+			seen.unit = &unit{revision: spec.V20251125, cases: []*suite.Case{test, other}, sharesConversation: true}
 			o := Options{Dialer: over{transport: spec.StreamableHTTP}}.withDefaults()
-			r := newConfirmation(newExecution(newSession(o), &offer{over: spec.StreamableHTTP}, planned, nil))
+			r := newConfirmation(newExecution(newSession(o), &offer{over: spec.StreamableHTTP}, &plan{}, nil))
 			var got []int
-			r.run = func(_ context.Context, u *unit) {
-				if c.again[len(got)] == '+' {
-					u.results.observations = seen.results.observations
-				}
+			r.run = func(_ context.Context, u *unit) *unitResult {
 				got = append(got, len(u.cases))
+				if c.again[len(got)-1] == '+' {
+					return seen
+				}
+				return observing(test)
 			}
-			found := attempts(planned.collect(spec.StreamableHTTP))[0]
+			found := attempts(collect([]*unitResult{seen}, spec.StreamableHTTP))[0]
 			found.candidates[0].retries.EachTime, found.candidates[0].isDiscounted = c.eachTime, true
 			r.retry(t.Context(), found, true)
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -199,32 +199,35 @@ func TestReporting(t *testing.T) {
 	kept := suite.Observation{Requirement: pongs, Outcome: verdict.Kept}
 	test := suite.Case{ID: "toy.pongs", Title: "pongs", Requirements: []string{pongs}}
 	rule := rules.Rule{ID: "rule.pongs", Title: "pongs", Requirements: []string{pongs}}
+	ran := func(r *reporting, result *unitResult) {
+		r.plan.units, r.results = append(r.plan.units, result.unit), append(r.results, result)
+	}
 	// found adds a deviation with the results of its retries.
 	found := func(summary string, outcome verdict.Outcome, reproduced, attempts int) func(*reporting) {
 		return func(r *reporting) {
-			u := observing(&test, deviation(summary, verdict.Full))
-			r.plan.units = append(r.plan.units, u)
-			c := u.candidates(r.offer.over)[0]
+			result := observing(&test, deviation(summary, verdict.Full))
+			ran(r, result)
+			c := result.candidates(r.offer.over)[0]
 			c.outcome, c.retries.Reproduced, c.retries.Attempts = outcome, reproduced, attempts
 			r.found = append(r.found, c)
 		}
 	}
 	said := func(o suite.Observation) func(*reporting) {
-		return func(r *reporting) { r.plan.units = append(r.plan.units, observing(&test, o)) }
+		return func(r *reporting) { ran(r, observing(&test, o)) }
 	}
 	ruled := func(result rules.Result) func(*reporting) {
 		return func(r *reporting) {
 			result.Rule, result.Requirement, result.Revision = rule.ID, pongs, spec.V20251125
-			u := observing(&test)
-			u.results.ruleResults = []ruleResult{{Result: result, record: transcript.New()}}
-			r.plan.units = append(r.plan.units, u)
+			out := observing(&test)
+			out.ruleResults = []ruleResult{{Result: result, record: transcript.New()}}
+			ran(r, out)
 		}
 	}
 	// gone makes all units have run when the server was gone.
 	gone := func(r *reporting) {
 		record := transcript.New()
-		for _, u := range r.plan.units {
-			u.results.conversations = []*client.Conversation{{Record: record}}
+		for _, result := range r.results {
+			result.conversations = []*client.Conversation{{Record: record}}
 		}
 		r.discounts.NoteSilence(record, 0)
 		r.discounts.NoteOutage()
@@ -251,7 +254,7 @@ func TestReporting(t *testing.T) {
 		{name: "an interrupted run", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted" }}, verdict: "not observed", reason: "the run ended before the case toy.pongs finished", ended: "interrupted"},
 		{name: "a run that was interrupted later", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted"; r.finished.add(&test, spec.V20251125, nil) }}, verdict: "kept", ended: "interrupted"},
 		{name: "the server was gone", given: []func(*reporting){said(kept), gone}, verdict: "not observed", reason: "the server no longer served any client"},
-		{name: "the server was gone, in a shared conversation", given: []func(*reporting){said(kept), gone, func(r *reporting) { r.plan.units[0].sharesConversation = true }}, verdict: "kept"},
+		{name: "the server was gone, in a shared conversation", given: []func(*reporting){said(kept), gone, func(r *reporting) { r.results[0].unit.sharesConversation = true }}, verdict: "kept"},
 		{name: "a deviation when the server was gone", given: []func(*reporting){said(kept), found("a pong is missing", verdict.Flaky, 0, 3), gone}, verdict: "not observed", reason: "the server no longer served any client"},
 		{name: "a deviation that was reproduced before", given: []func(*reporting){found("a pong is missing", verdict.Broken, 1, 1), gone}, verdict: "broken", findings: []string{"F1 broken a pong is missing 1/1"}},
 		{name: "a quick run", given: []func(*reporting){said(kept), func(r *reporting) { r.plan.leftOut = 1 }}, verdict: "not observed", reason: "left out by --quick: the case toy.pongs judges or provokes it"},

@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// candidate is a deviation that may become a finding.
+type candidate struct {
+	key    verdict.Key
+	during *suite.Case // nil: the handshake of the shared conversation
+	from   *unitResult // that has shown it
+	verdict.Deviation
+	outcome      verdict.Outcome
+	record       *transcript.Transcript // where it was seen, or nil
+	retries      verdict.Retries
+	isDiscounted bool     // retries.EachTime is set if a discount requires it
+	peers        []string // the cases that must run concurrently to reproduce it
+}
+
+func (r *unitResult) newCandidate(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {
+	q := spec.Requirements().Lookup(d.Requirement)
+	return &candidate{key: k, during: during, from: r, Deviation: d, outcome: d.Outcome(q, k.Revision), record: record}
+}

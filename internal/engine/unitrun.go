@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// A unitRun runs a unit once.
+type unitRun struct {
+	*execution
+	unit   *unit
+	rank   int                 // of units that wait for a slot, the one with the lowest rank gets it
+	shared *sharedConversation // the conversation to continue; nil to open one
+	// done is called after each case, with whether a process that the unit shares with others has
+	// exited.
+	done func(c *suite.Case, isDisturbed bool)
+}
+
+// run runs the unit, and returns when the cases are done. It calls after when all servers of the
+// unit have ended and the rules have judged.
+func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
+	u := r.unit
+	o, stop := r.open()
+	if u.isPlanned() {
+		r.s.discounts.BeginShared(u, o.records)
+	}
+	if u.sharesConversation {
+		conv, err := o.Shared(ctx) // rules and cases see an error here
+		if err == nil && u.takesInventory() {
+			inventory.Take(ctx, conv, r.s.o.Policy)
+		}
+	}
+	observations := r.runCases(ctx, o)
+	if u.sharesConversation && o.shared != nil && o.shared.conv != nil {
+		o.shared.conv.Record.BeginCase("")
+		_ = o.shared.conv.Quiet(ctx) // for rules about messages that must not come; on failure silence is not proved
+	}
+	o.pass.finishWork()
+	go func() { // the servers end while other units run
+		result := r.end(o, stop, observations)
+		o.pass.leave()
+		after(result)
+	}()
+}
+
+// open waits until the gate admits the unit, and returns the opener of its conversations. stop ends
+// the unit's own process, if it has one, and reports whether that had exited before.
+func (r *unitRun) open() (o *opener, stop func() (exited bool)) {
+	pass := r.s.gate.enter(r.unit.exclusive, r.rank)
+	pace := &client.Pace{}
+	if r.unit.isPlanned() {
+		pace = r.s.timing.paces[r.unit.revision]
+	}
+	dialer, stop := r.dialer()
+	o = newOpener(r.s, r.unit, pass, dialer, pace)
+	if r.shared != nil {
+		o.adopt(r.shared)
+	}
+	return o, stop
+}
+
+// dialer returns the dialer for the unit's conversations, and a function that stops the process
+// that it started. That function reports whether the process had exited before.
+func (r *unitRun) dialer() (d transport.Dialer, stop func() (exited bool)) {
+	none := func() bool { return false }
+	if r.unit.rerun != nil && r.unit.rerun.dialer != nil {
+		return r.unit.rerun.dialer, none
+	}
+	sharer, ok := r.s.o.Dialer.(transport.Sharer)
+	if !ok || r.unit.isPlanned() {
+		return r.s.o.Dialer, none
+	}
+	d, end := sharer.Fresh()
+	return d, func() bool {
+		end()
+		own, ok := d.(transport.Sharer)
+		return ok && len(own.Endings()) > 0
+	}
+}
+
+// runCases runs the cases of the unit, one after the other, and returns what they observed.
+func (r *unitRun) runCases(ctx context.Context, o *opener) []caseObservation {
+	u := r.unit
+	env := suite.Env{
+		Revision: u.revision, Transport: r.s.transport(), KnownRevisions: spec.InEra(spec.Handshake, r.offer.revisions),
+		Inventory: r.offer.inventories[u.revision], Opener: o,
+		Issuer: r.s.o.Issuer, OtherToken: r.s.o.OtherToken, Upstream: r.s.o.Upstream,
+	}
+	if u.isPlanned() {
+		env.Idle = r.idle
+	}
+	var out []caseObservation
+	for _, c := range u.cases {
+		if u.sharesConversation {
+			o.beginCase(c)
+		}
+		for _, s := range r.runCase(ctx, c, env, o) {
+			out = append(out, caseObservation{c, s})
+		}
+		if u.sharesConversation {
+			o.renew(ctx)
+		}
+		isDisturbed := o.isDisturbed()
+		o.checkEnded()
+		if r.done != nil {
+			r.done(c, isDisturbed)
+		}
+	}
+	return out
+}
+
+// end ends the conversations and the process of the unit, and judges the conversations.
+func (r *unitRun) end(o *opener, stop func() bool, observations []caseObservation) *unitResult {
+	again := o.needsEnd(observations)
+	for _, conv := range o.conversations() {
+		r.s.end(conv, r.unit.occasion(conv), again)
+	}
+	hasExited := stop()
+	out := &unitResult{
+		unit: r.unit, observations: observations, conversations: o.conversations(),
+		isDisturbed: o.isDisturbed(), hasFailedStart: o.hasFailedStart(), hasExited: hasExited,
+	}
+	out.ruleResults = r.judge(out.conversations)
+	out.exchangedByCase = out.exchanges()
+	out.release(r.s)
+	return out
+}
+
+// judge applies the rules to the conversations of the unit.
+func (r *unitRun) judge(convs []*client.Conversation) []ruleResult {
+	var out []ruleResult
+	for _, conv := range convs {
+		events := conv.Record.From(0)
+		for _, result := range r.s.ruleResults(conv) {
+			if slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
+				return r.s.discounts.Voids(&discount.Claim{Requirement: d.Requirement, Concurrent: len(convs) > 1})
+			}) {
+				continue
+			}
+			rd := ruleResult{Result: result, record: conv.Record}
+			for _, d := range result.Deviations {
+				rd.during = append(rd.during, r.unit.caseAt(events, d.At))
+			}
+			out = append(out, rd)
+		}
+	}
+	return out
+}
+
+// caseAt returns the case that was running at the last of the positions.
+func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
+	if !u.sharesConversation {
+		return u.cases[0]
+	}
+	last := len(events)
+	if len(at) > 0 {
+		last = at[len(at)-1]
+	}
+	for i := min(last, len(events)-1); i >= 0; i-- {
+		if e := events[i]; e.Kind == transcript.CaseBegan {
+			for _, c := range u.cases {
+				if c.ID == e.Detail {
+					return c
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// rerun runs a unit that is not in the plan. It returns when its servers have ended and the rules
+// have judged.
+func (r *execution) rerun(ctx context.Context, u *unit) *unitResult {
+	rank := 0
+	if u.rerun.number > 0 {
+		rank = len(r.plan.units) // the units of the plan come first
+	}
+	done := make(chan *unitResult, 1)
+	(&unitRun{execution: r, unit: u, rank: rank}).run(ctx, func(result *unitResult) { done <- result })
+	return <-done
+}
