@@ -169,15 +169,16 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	}
 }
 
-// retryUntilDone runs the attempt until the retries of all candidates are done. If d is not nil, the
-// conversations are with its server.
+// retryUntilDone runs the attempt until the retries of all candidates are done. If d is not nil, it
+// is the dialer that the retries share with their peers.
 func (r *confirmation) retryUntilDone(ctx context.Context, a *attempt, alone bool, d transport.Dialer) {
 	for ctx.Err() == nil {
 		open := slices.DeleteFunc(slices.Clone(a.candidates), func(c *candidate) bool { return c.retries.Done() })
 		if len(open) == 0 {
 			return
 		}
-		r.retryUnit(ctx, a.unit(isLastChance(open), alone, newRetry(open, a.during, d)))
+		isLast := d == nil && isLastChance(open)
+		r.retryUnit(ctx, a.unit(isLast, alone, newRetry(open, a.during, d)))
 	}
 }
 

@@ -59,7 +59,7 @@ func (r *confirmation) confirmAmongPeers(ctx context.Context, found []*candidate
 }
 
 // retryAmongPeers runs the case of the attempt while its peers run in a loop,
-// until a candidate recurs.
+// until each candidate has recurred or was retried often enough.
 func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	var peers []peer
 	for _, c := range a.candidates {
@@ -86,12 +86,10 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 			}
 		})
 	}
-	for i := 0; i < verdict.MaxAttempts && ctx.Err() == nil; i++ {
-		r.retryUnit(ctx, a.unit(false, false, newRetry(a.candidates, a.during, d)))
-		if slices.ContainsFunc(a.candidates, func(c *candidate) bool { return c.retries.Reproduced > 0 }) {
-			break
-		}
+	for _, c := range a.candidates {
+		c.retries.Extend()
 	}
+	r.retryUntilDone(ctx, a, false, d)
 	for _, c := range a.candidates {
 		if c.retries.Reproduced == 0 {
 			continue

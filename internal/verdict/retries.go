@@ -18,7 +18,9 @@ type Retries struct {
 	Reproduced int // attempts that reproduced it
 	Void       int // retries in which no fresh server started: they are no attempts
 
-	elsewhere int // attempts in other cases, which did not reproduce it
+	// earlier and earlierVoid count the retries in other circumstances, which did not reproduce it.
+	earlier, earlierVoid int
+	isElsewhere          bool // the circumstances are another case: one attempt there is enough
 }
 
 // Record records an attempt.
@@ -31,14 +33,14 @@ func (r *Retries) Record(reproduced bool) {
 
 // Done reports whether no further attempt is needed.
 func (r *Retries) Done() bool {
-	switch attempts := r.Attempts - r.elsewhere; {
-	case attempts >= r.limit(), r.Void >= r.limit():
+	switch attempts := r.Attempts - r.earlier; {
+	case attempts >= r.limit(), r.Void-r.earlierVoid >= r.limit():
 		return true
 	case attempts == 0, r.CountAll:
 		return false
 	case r.EachTime:
 		return r.Reproduced < attempts
-	case r.elsewhere > 0: // one attempt in another case is enough
+	case r.isElsewhere:
 		return true
 	default:
 		return r.Reproduced > 0
@@ -64,11 +66,19 @@ func (r *Retries) Conclude(confirmed Outcome) Outcome {
 }
 
 // Elsewhere returns the retries of the same deviation in another case in which it was seen.
-func (r *Retries) Elsewhere() Retries { return Retries{Attempts: r.Attempts, elsewhere: r.Attempts} }
+func (r *Retries) Elsewhere() Retries {
+	return Retries{Attempts: r.Attempts, earlier: r.Attempts, isElsewhere: true}
+}
 
 // AddElsewhere adds the retries in another case, which Elsewhere returned.
 func (r *Retries) AddElsewhere(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
+}
+
+// Extend begins further attempts in other circumstances, as many as before. One that reproduces the
+// deviation is enough.
+func (r *Retries) Extend() {
+	r.EachTime, r.earlier, r.earlierVoid, r.isElsewhere = false, r.Attempts, r.Void, false
 }
 
 // FixedAfter returns after how many attempts without a recurrence the deviation counts as fixed:

@@ -16,6 +16,10 @@ func TestRetries(t *testing.T) {
 	}
 	each := missed.Elsewhere()
 	each.EachTime = true
+	void := verdict.Retries{EachTime: true, Attempts: 1, Void: 3}
+	extended := missed
+	extended.Extend()
+	void.Extend()
 	for _, c := range []struct {
 		name  string
 		given verdict.Retries
@@ -39,6 +43,10 @@ func TestRetries(t *testing.T) {
 		{"more attempts than usual", verdict.Retries{Limit: 5}, "----+", "1/5 broken"},
 		{"it recurs in another case", missed.Elsewhere(), "+-", "1/4 broken"},
 		{"it does not recur in another case", missed.Elsewhere(), "-+", "0/4 flaky"},
+		{"it recurs in other circumstances", extended, "--+-", "1/6 broken"},
+		{"it does not recur in other circumstances", extended, "---+", "0/6 flaky"},
+		{"no server starts in other circumstances", extended, "ooo+", "0/3 flaky"},
+		{"servers start again in other circumstances", void, "+-", "1/2 broken"},
 		{"it must recur each time in another case", each, "+++-", "3/6 broken"},
 	} {
 		r := c.given
