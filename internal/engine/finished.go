@@ -77,11 +77,11 @@ func (r *reporting) unfinished(requirement string, rev spec.Revision) *suite.Cas
 // explainGap adds the line of the configuration file that would change a
 // verdict that was not observed. If a case that might have shown it did not
 // finish before the run ended, that is the reason instead.
-func (r *reporting) explainGap(v *verdict.Verdict, ended string) {
+func (r *reporting) explainGap(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved {
 		return
 	}
-	if ended != "" {
+	if r.ended != "" {
 		if c := r.unfinished(v.Requirement, v.Revision); c != nil {
 			if v.Gap != verdict.Explained {
 				v.Reason, v.Gap = "the run ended before the case "+c.ID+" finished", verdict.Explained

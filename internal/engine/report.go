@@ -81,20 +81,12 @@ func (r *reporting) report() *verdict.Report {
 			c.outcome = verdict.Unconfirmed // the run ended before it could be retried
 		}
 	}
-	b := &verdict.Builder{Head: r.head(), Blocks: r.offer.handshakeFails != "" && !r.offer.protected, Review: r.review}
+	selected := r.selected()
+	b := &verdict.Builder{Head: r.head(selected), Blocks: r.offer.handshakeFails != "" && !r.offer.protected, Review: r.review}
 	r.addOpinions(b)
-	r.addFindings(b)
+	r.addFindings(b, selected)
 	r.addSightings(b)
 	p := b.Report()
-	if isBroken := func(f verdict.Finding) bool { return f.Outcome == verdict.Broken }; p.Incomplete == "" && !slices.ContainsFunc(p.Findings, isBroken) {
-		p.Incomplete = r.offer.unresponsiveReason()
-	}
-	for i := range p.Verdicts {
-		v := &p.Verdicts[i]
-		r.discounts.Adjust(v)
-		r.explainGap(v, r.ended)
-		r.explainOutcomes(v)
-	}
 	r.shareSightings(p)
 	if n := r.narrowedNotice(p); n != "" {
 		p.Notices = append(p.Notices, n)
@@ -105,8 +97,9 @@ func (r *reporting) report() *verdict.Report {
 	return p
 }
 
-// head returns the report without verdicts and findings.
-func (r *reporting) head() verdict.Report {
+// head returns the report without verdicts and findings. The findings will be those of the selected
+// candidates.
+func (r *reporting) head(selected []*candidate) verdict.Report {
 	p := verdict.NewReport(r.o.Version)
 	p.Target, p.Transport, p.Seed, p.Narrowed = r.o.Target, r.offer.over, r.o.Seed, r.o.Selection.narrows()
 	p.Revisions, p.NotSpoken = spec.NewestFirst(r.offer.revisions), r.offer.notSpoken
@@ -115,22 +108,39 @@ func (r *reporting) head() verdict.Report {
 		s := r.offer.inventories[rev].Server
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
 	}
-	p.Incomplete = cmp.Or(r.ended, r.offer.handshakeFails)
-	p.NeedsToken = r.ended == "" && r.offer.protected
-	if p.Incomplete == "" && r.offer.over != spec.Stdio {
-		p.Incomplete = r.offer.unresponsiveReason()
-	}
-	p.Incomplete = cmp.Or(p.Incomplete, r.discounts.FloodReason())
-	p.Notices, p.Stats, p.NotJudged = r.runNotices(), r.stats, r.notJudged
+	p.Incomplete, p.NeedsToken = r.whyIncomplete(selected), r.ended == "" && r.offer.protected
+	p.Notices, p.Stats, p.NotJudged = r.runNotices(selected), r.stats, r.notJudged
 	return p
 }
 
-// review leaves out what a run that ended early, or a quick one, can't prove.
+// whyIncomplete returns why the run did not judge all that is selected, or "". A server that serves
+// no request over stdio may break a requirement by that; then the run is complete.
+func (r *reporting) whyIncomplete(selected []*candidate) string {
+	why := cmp.Or(r.ended, r.offer.handshakeFails)
+	unresponsive, flood := r.offer.unresponsiveReason(), r.discounts.FloodReason()
+	if r.offer.over != spec.Stdio {
+		return cmp.Or(why, unresponsive, flood)
+	}
+	if slices.ContainsFunc(selected, func(c *candidate) bool { return c.outcome == verdict.Broken }) {
+		return cmp.Or(why, flood)
+	}
+	return cmp.Or(why, flood, unresponsive)
+}
+
+// review leaves out what a run that ended early, or a quick one, can't prove, and explains what was
+// not observed.
 func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
 	if r.ended != "" {
 		r.leaveOutUnfinished(verdicts)
 	}
-	return r.leaveOut(verdicts, findings)
+	findings = r.leaveOut(verdicts, findings)
+	for i := range verdicts {
+		v := &verdicts[i]
+		r.discounts.Adjust(v)
+		r.explainGap(v)
+		r.explainOutcomes(v)
+	}
+	return findings
 }
 
 // dropVoid drops the deviations and observations that a discount voids now that the whole run is
@@ -159,7 +169,7 @@ func (r *reporting) dropVoid() {
 
 // runNotices returns what the user should know about the run, in the order in
 // which it is printed.
-func (r *reporting) runNotices() []string {
+func (r *reporting) runNotices(selected []*candidate) []string {
 	out := r.notices
 	add := func(all ...string) {
 		for _, n := range all {
@@ -174,7 +184,7 @@ func (r *reporting) runNotices() []string {
 	add(r.discounts.Notices()...)
 	add(r.counts.unjudgedNotice())
 	add(r.fixtures.Notices()...)
-	add(r.discounts.ExitNotices(r.exits, slices.ContainsFunc(r.selected(), (*candidate).showsExit), r.o.Redactor.Known)...)
+	add(r.discounts.ExitNotices(r.exits, slices.ContainsFunc(selected, (*candidate).showsExit), r.o.Redactor.Known)...)
 	return out
 }
 
@@ -192,8 +202,8 @@ func (r *reporting) selected() []*candidate {
 // addFindings adds a finding for each selected candidate. If several judges saw
 // the same deviation in the same place, the case's finding is used, because a
 // case knows what it did.
-func (r *reporting) addFindings(b *verdict.Builder) {
-	for _, c := range r.selected() {
+func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
+	for _, c := range selected {
 		focus := []string{c.Requirement}
 		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
 			// The requirement would also select all other cases that judge it.

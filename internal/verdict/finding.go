@@ -142,6 +142,6 @@ func (p *Report) raise(f *Finding) {
 		v.Judges = append(v.Judges, f.Judge)
 	}
 	if f.Outcome > v.Outcome {
-		v.Outcome, v.Reason, v.BlockedBy, v.LeftOut = f.Outcome, "", "", false
+		v.Outcome, v.Reason, v.BlockedBy, v.Lacks, v.LeftOut = f.Outcome, "", "", Setting{}, false
 	}
 }
