@@ -46,8 +46,8 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	var stop suite.Stop
 	select {
 	case stop = <-done:
-	case <-r.s.judging.Done(): // the process exits soon, which ends the case's goroutine
-		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.s.time)})
+	case <-r.s.limit.judging.Done(): // the process exits soon, which ends the case's goroutine
+		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.s.limit.run)})
 	}
 	reason := interrupted(ctx)
 	if reason == "" {

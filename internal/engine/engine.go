@@ -161,7 +161,8 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	s := newSession(o)
-	defer s.limitTime(ctx)()
+	ctx, end := s.limit.begin(ctx)
+	defer end()
 	defer s.gate.drain()
 	p := newProber(s)
 	found, err := p.probe(ctx)
@@ -171,19 +172,19 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	offered := p.offer
 	open := newInventoryTaker(s, offered).take(ctx, found)
 	if reason := interrupted(ctx); reason != "" {
-		open.end(s)
+		open.end(s.ender)
 		return nil, &NothingJudgedError{reason + " while the run probed which revisions the server speaks and what it offers"}
 	}
 	for _, text := range slices.Concat(offered.unknownNames(&s.o.Policy), offered.incompleteLists()) {
-		s.notice(text)
+		s.notices.add(text)
 	}
 	planned := newPlanner(s, offered).plan(ctx)
 	if planned.isEmpty() {
-		open.end(s)
+		open.end(s.ender)
 		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offered.revisions, ", "), s.transport())}
 	}
 	if planned.leavesOutAll() {
-		open.end(s)
+		open.end(s.ender)
 		return nil, &SelectionError{"a quick run leaves out what is selected: its cases need servers of their own; leave --quick out"}
 	}
 	o.Progress.Begin(offered.displayName(o.Target), s.transport(), offered.revisions, planned.total())
@@ -193,8 +194,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		tree.Go(func() { o.Tree(&Plan{Specs: planned.specs(&o, offered.revisions), outcomes: outcomes}) })
 	}
 	defer tree.Wait()
-	ctx, stop := s.watchServer(ctx, offered)
-	defer stop(nil)
+	s.watchServer(ctx, offered)
 	x := newExecution(s, offered, planned, open)
 	defer x.showOutlook(ctx)()
 	c := newConfirmation(x)

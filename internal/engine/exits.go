@@ -26,8 +26,8 @@ func (e *exitsError) Error() string {
 // stopAfterExits ends the run if the process exited too often with pending requests
 // and no case alone causes that.
 func (r *session) stopAfterExits() {
-	sharer, ok := r.o.Dialer.(transport.Sharer)
-	if !ok || r.stop == nil {
+	sharer, ok := r.dialer.(transport.Sharer)
+	if !ok {
 		return
 	}
 	cut := 0
@@ -37,7 +37,7 @@ func (r *session) stopAfterExits() {
 		}
 	}
 	if cut >= maxUnexplainedExits {
-		r.stop(&exitsError{cut})
+		r.limit.stop(&exitsError{cut})
 	}
 }
 

@@ -41,7 +41,7 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 	r.open.byRevision = map[spec.Revision]*sharedConversation{}
 	r.offer.unresponsive = map[spec.Revision]string{}
 	if r.s.gate.isSingle {
-		r.s.endProbed(results)
+		r.s.endProbed(results...)
 		pass.finishWork()
 		pass.leave()
 		r.takeAlone(ctx)
@@ -49,7 +49,7 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 	}
 	r.takeTogether(ctx, results)
 	r.retake(ctx)
-	r.s.endProbed(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return r.offer.inventories[p.revision] != nil }))
+	r.s.endProbed(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return r.offer.inventories[p.revision] != nil })...)
 	pass.finishWork()
 	pass.markLongRunning()
 	r.open.pass = pass
@@ -57,17 +57,6 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 	r.s.gate.setMaxAlive(maxAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
 	r.learnRoles()
 	return r.open
-}
-
-// endProbed ends the conversations of the results.
-func (r *session) endProbed(results []*probed) {
-	var wg sync.WaitGroup
-	for _, p := range results {
-		if p.conv != nil {
-			wg.Go(func() { r.end(p.conv, probeOccasion, false) })
-		}
-	}
-	wg.Wait()
 }
 
 // takeTogether takes the inventories in the conversations of the probe, all at the same time.
@@ -106,7 +95,7 @@ func (r *inventoryTaker) takeAlone(ctx context.Context) {
 			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
 				offered = inventory.Take(ctx, conv, r.s.o.Policy)
 			}
-			r.s.end(conv, probeOccasion, false)
+			r.s.endProbe(conv)
 		}
 		r.offer.inventories[rev] = offered
 		r.open.byRevision[rev] = &sharedConversation{}
@@ -119,7 +108,7 @@ func (r *inventoryTaker) takeAlone(ctx context.Context) {
 // the shared process exited while they were taken: one of them alone may have
 // caused that.
 func (r *inventoryTaker) retake(ctx context.Context) {
-	sharer, ok := r.s.o.Dialer.(transport.Sharer)
+	sharer, ok := r.s.dialer.(transport.Sharer)
 	if !ok || !r.haveAllEnded() {
 		return
 	}
@@ -134,7 +123,7 @@ func (r *inventoryTaker) retake(ctx context.Context) {
 			delete(r.offer.unresponsive, rev)
 			r.offer.inventories[rev] = inventory.Take(ctx, conv, r.s.o.Policy)
 		}
-		r.s.end(conv, probeOccasion, false)
+		r.s.endProbe(conv)
 		stop()
 	}
 }
@@ -177,20 +166,17 @@ func (r *inventoryTaker) learnRoles() {
 // learnRolesIn makes the calls on a separate server, if one can be started, so
 // that what they change does not affect other conversations.
 func (r *inventoryTaker) learnRolesIn(rev spec.Revision) []inventory.Learned {
-	dialer := r.s.o.Dialer
-	if sharer, ok := dialer.(transport.Sharer); ok && !sharer.Single() {
-		fresh, stop := sharer.Fresh()
-		defer stop()
-		dialer = fresh
-	}
-	conv, err := r.s.dialWith(r.s.time, dialer, r.s.o.clientOptions(rev))
+	dialer, stop := apart(r.s.dialer)
+	defer stop()
+	ctx := r.s.limit.run
+	conv, err := r.s.dialWith(ctx, dialer, r.s.o.clientOptions(rev))
 	if err != nil {
 		return nil
 	}
 	defer conv.Record.Release()
-	defer r.s.end(conv, probeOccasion, false)
-	if conv.Handshake(r.s.time) != nil || whyUnresponsive(r.s.time, conv) != "" {
+	defer r.s.endProbe(conv)
+	if conv.Handshake(ctx) != nil || whyUnresponsive(ctx, conv) != "" {
 		return nil
 	}
-	return r.offer.inventories[rev].Learn(r.s.time, conv)
+	return r.offer.inventories[rev].Learn(ctx, conv)
 }

@@ -88,7 +88,7 @@ func TestInventories(t *testing.T) {
 				if !single && (!alive(found.results[0]) || alive(found.results[2])) {
 					t.Error("the conversation to go on with has ended, or the other is open")
 				}
-				open.end(s)
+				open.end(s.ender)
 				s.gate.drain()
 			})
 		})

@@ -123,7 +123,7 @@ func (r *session) openLane(ctx context.Context, rev spec.Revision) *sharedConver
 		return nil
 	}
 	if conv.Handshake(ctx) != nil || whyUnresponsive(ctx, conv) != "" {
-		r.end(conv, probeOccasion, false)
+		r.endProbe(conv)
 		return nil
 	}
 	return &sharedConversation{conv: conv}

@@ -3,25 +3,26 @@ package engine
 import (
 	"context"
 	"time"
-
-	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/discount"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A run ends at its time limit whatever the server does. Judging a lot of
-// traffic takes long, so it continues only for a moment after the limit. Keeping
-// it takes much memory, so records that no evidence refers to are dropped.
+// A timeLimit is the limit of the time of a run. The run ends then whatever the server does. Judging
+// a lot of traffic takes long, so it continues only for a moment after the limit.
+type timeLimit struct {
+	run, judging context.Context
+	stop         context.CancelCauseFunc // ends the run before its limit
+}
 
 // afterLimit is how long judging continues after the run's limit.
 const afterLimit = 2 * time.Second
 
-// limitTime makes ctx the limit of the run; the context for judging ends
-// afterLimit later.
-func (r *session) limitTime(ctx context.Context) (stop func()) {
+// newTimeLimit returns a limit that is never reached.
+func newTimeLimit() *timeLimit {
+	return &timeLimit{run: context.Background(), judging: context.Background(), stop: func(error) {}}
+}
+
+// begin makes the end of ctx the limit. The returned context ends then, or when stop is called.
+func (l *timeLimit) begin(ctx context.Context) (limited context.Context, end func()) {
 	judging, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	r.time, r.judging = ctx, judging
 	unhook := context.AfterFunc(ctx, func() {
 		timer := time.NewTimer(afterLimit)
 		defer timer.Stop()
@@ -31,46 +32,10 @@ func (r *session) limitTime(ctx context.Context) (stop func()) {
 		case <-judging.Done():
 		}
 	})
-	return func() { unhook(); cancel(nil) }
+	limited, stop := context.WithCancelCause(ctx)
+	l.run, l.judging, l.stop = ctx, judging, stop
+	return limited, func() { unhook(); cancel(nil); stop(nil) }
 }
 
-// ruleResults returns the results of the rules for the conversation, or nil if
-// there was no time.
-func (r *session) ruleResults(conv *client.Conversation) []rules.Result {
-	if conv.Record.IsHeavy() {
-		r.largeJudging.Lock()
-		defer r.largeJudging.Unlock()
-	}
-	results, err := rules.JudgeUntil(r.judging, r.o.Rules, conv.Record.From(0), conv.Revision(), r.transport())
-	if err != nil {
-		r.counts.unjudged.Add(1)
-	}
-	return results
-}
-
-// dropRecords releases all records of the run of a unit that no evidence refers to.
-func (r *unitResult) dropRecords() {
-	for _, conv := range r.conversations {
-		conv.Record.Release()
-	}
-}
-
-// release releases the records of a judged unit that no deviation refers to.
-// The other records are thinned: if the server flooded them, or if memory is
-// short, events far from all deviations are dropped.
-func (r *unitResult) release(s *session) {
-	quoted := map[*transcript.Transcript][]int{}
-	for _, c := range r.sightings(s.transport()) {
-		if c.record != nil {
-			quoted[c.record] = append(quoted[c.record], c.At...)
-		}
-	}
-	for _, conv := range r.conversations {
-		switch at, needed := quoted[conv.Record]; {
-		case !needed:
-			conv.Record.Release()
-		case discount.IsFlooded(conv.Record.From(0)), s.budget.IsHalfUsed():
-			conv.Record.Thin(at...)
-		}
-	}
-}
+// isOver reports whether the limit is reached.
+func (l *timeLimit) isOver() bool { return l.run.Err() != nil }

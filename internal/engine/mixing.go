@@ -21,7 +21,7 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	if r.overhearsResponses(ctx, results[i]) {
 		r.s.gate.isSingle = true
 		r.s.discounts.NoteMixing()
-		r.s.notice("a response to one client also reached another, so one session runs at a time")
+		r.s.notices.add("a response to one client also reached another, so one session runs at a time")
 	}
 }
 
@@ -39,12 +39,12 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	first, from := p.conv, p.conv.Record.Len()
 	id := wire.StringID("mcp-conform/apart")
 	if other.Handshake(ctx) != nil || !answered(ctx, other, id) {
-		r.s.end(other, probeOccasion, false)
+		r.s.endProbe(other)
 		return false
 	}
 	_ = first.Fence(ctx) // then everything that was sent before this response has arrived
 	p.conv = other
-	r.s.end(first, probeOccasion, false)
+	r.s.endProbe(first)
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return e.ResponseTo(id) != nil })
 }
 

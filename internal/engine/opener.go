@@ -30,9 +30,9 @@ type openConversations struct {
 }
 
 // end ends the conversations.
-func (c *openConversations) end(s *session) {
+func (c *openConversations) end(e *ender) {
 	for _, shared := range c.byRevision {
-		s.endShared(shared)
+		e.endShared(shared)
 	}
 	if c.pass != nil {
 		c.pass.leave()

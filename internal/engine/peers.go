@@ -69,7 +69,7 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 			}
 		}
 	}
-	d, stop := r.s.o.Dialer, func() {}
+	d, stop := r.s.dialer, func() {}
 	if sharer, ok := d.(transport.Sharer); ok {
 		d, stop = sharer.Fresh()
 	}

@@ -85,7 +85,7 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) (*p
 	first, err := r.openFirst(ctx, wanted[0])
 	results := []*probed{first}
 	if err != nil {
-		r.s.endProbed(results)
+		r.s.endProbed(results...)
 		pass.finishWork()
 		pass.leave()
 		return nil, err
@@ -172,7 +172,7 @@ func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision
 	}
 	what := fmt.Sprintf("the server's first response in %s", names(revisions, ", "))
 	defer ReportWaiting(what, cmp.Or(r.s.o.StartTimeout, client.DefaultStartTimeout), r.s.o.Progress.Waiting)()
-	control := &starts{session: r.s, revision: first.revision, dialer: r.s.o.Dialer}
+	control := &starts{session: r.s, revision: first.revision, dialer: r.s.dialer}
 	out := make([]*probed, len(revisions))
 	var wg sync.WaitGroup
 	for i, rev := range revisions {
@@ -207,7 +207,7 @@ func (r *prober) openOne(ctx context.Context, rev spec.Revision, start time.Dura
 // response, it starts two servers at once again: if that fails again, servers
 // run one at a time from then on; otherwise they run concurrently.
 func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
-	r.s.endProbed(results)
+	r.s.endProbed(results...)
 	tried := r.s.sharesProcess() // a shared process has no second copy
 	var why string
 	for i, p := range results {
@@ -220,10 +220,10 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 			why = r.whyNoSecondCopy(ctx, results[i])
 			r.s.gate.isSingle = why != ""
 		}
-		r.s.endProbed(results[i : i+1])
+		r.s.endProbed(results[i])
 	}
 	if r.s.gate.isSingle {
-		r.s.notice("a second copy of the server " + why + ", so one runs at a time")
+		r.s.notices.add("a second copy of the server " + why + ", so one runs at a time")
 		return results
 	}
 	var wg sync.WaitGroup
@@ -234,7 +234,7 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 		wg.Go(func() {
 			again := r.openOne(ctx, p.revision, r.s.o.StartTimeout, nil)
 			if !again.isSpoken() {
-				r.s.endProbed([]*probed{again})
+				r.s.endProbed(again)
 				return
 			}
 			results[i] = again
@@ -248,7 +248,7 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 // "". The text follows the words "a second copy of the server".
 func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 	second := r.openOne(ctx, first.revision, r.s.patience(), nil)
-	r.s.endProbed([]*probed{second})
+	r.s.endProbed(second)
 	switch {
 	case ctx.Err() != nil:
 		return ""

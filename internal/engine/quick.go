@@ -30,7 +30,7 @@ func (r *prober) newestSpoken(results []*probed) []*probed {
 		}
 	}
 	isOther := func(p *probed) bool { return newest != "" && p.isSpoken() && p.revision != newest }
-	r.s.endProbed(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return !isOther(p) }))
+	r.s.endProbed(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return !isOther(p) })...)
 	return slices.DeleteFunc(results, isOther)
 }
 

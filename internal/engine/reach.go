@@ -19,7 +19,7 @@ func Reach(ctx context.Context, o Options) error {
 	defer r.s.gate.drain()
 	pass := r.s.gate.enter(false, 0)
 	first, err := r.openFirst(ctx, o.wanted()[0])
-	r.s.endProbed([]*probed{first})
+	r.s.endProbed(first)
 	pass.finishWork()
 	pass.leave()
 	return err
@@ -35,7 +35,7 @@ func Unspoken(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	newInventoryTaker(r.s, r.offer).take(ctx, found).end(r.s)
+	newInventoryTaker(r.s, r.offer).take(ctx, found).end(r.s.ender)
 	if r.offer.handshakeFails != "" {
 		return &UnreachableError{Reason: r.offer.handshakeFails, Advice: "mcp-conform run judges the attempt"}
 	}

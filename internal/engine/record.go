@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -35,17 +34,4 @@ func casesOf(c *client.Conversation) []string {
 		}
 	}
 	return ids
-}
-
-// record passes an ended conversation to Options.Record.
-func (r *session) record(c *client.Conversation, occasion string) {
-	if r.o.Record == nil {
-		return
-	}
-	key := fmt.Sprintf("%s-%s", c.Revision(), occasion)
-	r.mu.Lock()
-	r.recorded[key]++
-	n := r.recorded[key]
-	r.mu.Unlock()
-	r.o.Record(Recorded{Name: fmt.Sprintf("%s-%d", key, n), Revision: c.Revision(), Occasion: occasion, Began: c.Record.Began(), Events: c.Record.From(0)})
 }

@@ -14,7 +14,7 @@ import (
 // isDisturbed reports whether a process that the conversations share with other
 // units exited by itself: another unit may have caused that.
 func (o *opener) isDisturbed() bool {
-	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.s.o.Dialer {
+	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.s.dialer {
 		return false
 	}
 	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return transcript.HasExited(c.Record.From(0)) })
@@ -50,5 +50,5 @@ func (r *execution) repeat(ctx context.Context, first *unitResult, unreported []
 
 // reportDone reports to the progress that a case is done.
 func (r *execution) reportDone(c *suite.Case) {
-	r.tally.done(r.s.o.Progress, c.Area(), r.s.time.Err() != nil)
+	r.tally.done(r.s.o.Progress, c.Area(), r.s.limit.isOver())
 }

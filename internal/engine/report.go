@@ -32,6 +32,7 @@ type reporting struct {
 	notJudged int
 	notices   []string // what was noticed during the run
 	counts    *counts
+	unjudged  string // a notice about conversations that were not judged, or ""
 	discounts *discount.Run
 	fixtures  inventory.FixtureOutcomes
 	exits     []discount.Exit // of a process that the run's conversations shared
@@ -46,13 +47,13 @@ func newReporting(ctx context.Context, x *execution, results []*unitResult, foun
 	o.Dialer = nil
 	r := &reporting{
 		o: &o, offer: x.offer, plan: x.plan, results: results, finished: x.finished, found: found,
-		ended: interrupted(ctx), notJudged: x.s.o.notJudged(), notices: x.s.notices, counts: x.s.counts, discounts: x.s.discounts,
+		ended: interrupted(ctx), notJudged: x.s.o.notJudged(), notices: x.s.notices.all, counts: x.s.counts, unjudged: x.s.unjudgedNotice(), discounts: x.s.discounts,
 		fixtures: x.s.fixtures, quoter: quoter{redactor: o.Redactor},
 	}
 	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
 		r.ended = fmt.Sprintf("after %d messages %s", r.counts.messages.Load(), r.ended)
 	}
-	if sharer, ok := x.s.o.Dialer.(transport.Sharer); ok {
+	if sharer, ok := x.s.dialer.(transport.Sharer); ok {
 		for _, e := range sharer.Endings() {
 			r.exits = append(r.exits, discount.Exit{Detail: e.Detail, Output: e.Output, Records: e.Records})
 		}
@@ -182,7 +183,7 @@ func (r *reporting) runNotices(selected []*candidate) []string {
 		add(r.o.RateLimit())
 	}
 	add(r.discounts.Notices()...)
-	add(r.counts.unjudgedNotice())
+	add(r.unjudged)
 	add(r.fixtures.Notices()...)
 	add(r.discounts.ExitNotices(r.exits, slices.ContainsFunc(selected, (*candidate).showsExit), r.o.Redactor.Known)...)
 	return out

@@ -18,7 +18,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	if len(r.offer.revisions) == 0 {
 		defer pass.leave()
 		defer pass.finishWork()
-		defer r.s.endProbed(results)
+		defer r.s.endProbed(results...)
 		return nil, r.settleUnspoken(ctx, results)
 	}
 	r.detectMixing(ctx, results)

@@ -35,22 +35,14 @@ func (s *starts) Control(ctx context.Context) error {
 	if s.session.gate.isSingle {
 		return errOneCopy
 	}
-	dialer := s.dialer
-	if sharer, ok := dialer.(transport.Sharer); ok && !sharer.Single() {
-		fresh, stop := sharer.Fresh()
-		defer stop()
-		dialer = fresh
-	}
+	dialer, stop := apart(s.dialer)
+	defer stop()
 	conv, err := s.session.dialWith(ctx, dialer, s.session.o.clientOptions(s.revision))
 	if err != nil {
 		return err
 	}
 	reply := conv.Greet(ctx)
-	conv.Shutdown(shortPatience)
-	if s.session.count(conv) {
-		s.session.record(conv, probeOccasion)
-	}
-	conv.Record.Release()
+	s.session.discard(conv)
 	if !reply.Answered() {
 		return reply.Err
 	}

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -65,4 +67,33 @@ func (r *unitResult) records() []*transcript.Transcript {
 		add(s.Record)
 	}
 	return out
+}
+
+// Keeping the traffic of a run takes much memory, so records that no evidence refers to are dropped.
+
+// dropRecords releases all records of the run of a unit that no evidence refers to.
+func (r *unitResult) dropRecords() {
+	for _, conv := range r.conversations {
+		conv.Record.Release()
+	}
+}
+
+// release releases the records of a judged unit that no deviation refers to.
+// The other records are thinned: if the server flooded them, or if memory is
+// short, events far from all deviations are dropped.
+func (r *unitResult) release(over spec.Transport, budget *transcript.Budget) {
+	quoted := map[*transcript.Transcript][]int{}
+	for _, c := range r.sightings(over) {
+		if c.record != nil {
+			quoted[c.record] = append(quoted[c.record], c.At...)
+		}
+	}
+	for _, conv := range r.conversations {
+		switch at, needed := quoted[conv.Record]; {
+		case !needed:
+			conv.Record.Release()
+		case discount.IsFlooded(conv.Record.From(0)), budget.IsHalfUsed():
+			conv.Record.Thin(at...)
+		}
+	}
 }

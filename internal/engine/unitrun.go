@@ -75,9 +75,9 @@ func (r *unitRun) dialer() (d transport.Dialer, stop func() (exited bool)) {
 	if r.unit.rerun != nil && r.unit.rerun.dialer != nil {
 		return r.unit.rerun.dialer, none
 	}
-	sharer, ok := r.s.o.Dialer.(transport.Sharer)
+	sharer, ok := r.s.dialer.(transport.Sharer)
 	if !ok || r.unit.isPlanned() {
-		return r.s.o.Dialer, none
+		return r.s.dialer, none
 	}
 	d, end := sharer.Fresh()
 	return d, func() bool {
@@ -131,7 +131,7 @@ func (r *unitRun) end(o *opener, stop func() bool, observations []caseObservatio
 	}
 	out.ruleResults = r.judge(out.conversations)
 	out.exchangedByCase = out.exchanges()
-	out.release(r.s)
+	out.release(r.s.transport(), r.s.budget)
 	return out
 }
 

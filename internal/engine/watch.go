@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
-
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -12,7 +12,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -23,13 +22,25 @@ import (
 // conversation ends without its last response, the run attempts a handshake of
 // its own; if that fails too, the run ends.
 type watch struct {
-	check     func() string // why the server is gone, or ""
-	stop      context.CancelCauseFunc
 	discounts *discount.Run // learns which observations prove nothing
+	hasBegun  atomic.Bool
+	check     func() string           // returns why the server is gone, or ""
+	stop      context.CancelCauseFunc // ends the run
 
 	mu         *locks.RWMutex // held while the server is checked
 	lastServed time.Time      // when it was last seen to serve
 	isGone     bool
+}
+
+// newWatch returns a watch that checks nothing before it begins.
+func newWatch(discounts *discount.Run) *watch {
+	return &watch{mu: locks.NewRWMutex(), discounts: discounts}
+}
+
+// begin begins to watch the server.
+func (w *watch) begin(check func() string, stop context.CancelCauseFunc) {
+	w.check, w.stop = check, stop
+	w.hasBegun.Store(true)
 }
 
 // A goneError is the cause of the end of a run whose server no longer serves.
@@ -48,18 +59,12 @@ var pauses = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Secon
 
 const checkingTime = 3 * time.Second
 
-// watchServer begins to watch the server. The returned context ends when the
+// watchServer begins to watch the server, unless the run can restart it. The run stops when the
 // server no longer serves.
-func (r *session) watchServer(ctx context.Context, offered *offer) (context.Context, context.CancelCauseFunc) {
-	ctx, stop := context.WithCancelCause(ctx)
-	r.stop = stop
-	rev := offered.servedRevision()
-	if _, shares := r.o.Dialer.(transport.Sharer); shares || rev == "" {
-		return ctx, stop
+func (r *session) watchServer(ctx context.Context, offered *offer) {
+	if rev := offered.servedRevision(); rev != "" && !r.sharesProcess() {
+		r.watch.begin(func() string { return r.whyUnserved(ctx, rev) }, r.limit.stop)
 	}
-	r.watch = &watch{mu: locks.NewRWMutex(), stop: stop, discounts: r.discounts, check: func() string { return r.whyUnserved(ctx, rev) }}
-	r.o.Progress = &watchedProgress{r.o.Progress, r.watch}
-	return ctx, stop
 }
 
 // servedRevision returns a revision in which requests are served, preferably the newest, or "".
@@ -91,7 +96,7 @@ func (p *watchedProgress) Area(area string, done, total int) {
 
 // checkConversation checks the server after a conversation that has ended.
 func (w *watch) checkConversation(c *client.Conversation) {
-	if w == nil || c.Web() == nil {
+	if !w.hasBegun.Load() || c.Web() == nil {
 		return
 	}
 	events := c.Record.From(0)
@@ -123,9 +128,6 @@ func (w *watch) checkConversation(c *client.Conversation) {
 // isServerGone reports whether the server no longer serves; it waits for a
 // check that is under way.
 func (w *watch) isServerGone() bool {
-	if w == nil {
-		return false
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.isGone
@@ -181,7 +183,7 @@ func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 // checkEnded checks the server after the unit's conversations that have ended,
 // so that the next report about their case waits for the result.
 func (o *opener) checkEnded() {
-	if o.s.watch == nil {
+	if !o.s.watch.hasBegun.Load() {
 		return
 	}
 	for _, c := range o.conversations() {
@@ -221,13 +223,7 @@ func (r *session) whyUnservedOnce(ctx context.Context, rev spec.Revision) string
 	if err != nil {
 		return err.Error()
 	}
-	defer func() {
-		conv.Shutdown(shortPatience)
-		if r.count(conv) {
-			r.record(conv, probeOccasion)
-		}
-		conv.Record.Release()
-	}()
+	defer r.discard(conv)
 	if err := conv.Handshake(ctx); err != nil {
 		return Refused(conv.Record.From(0), conv.Options().StartTimeout).Reason
 	}

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// A connector opens the conversations of a run.
+type connector struct {
+	dialer transport.Dialer
+	budget *transcript.Budget // of all conversations
+	starts *atomic.Int64      // number of conversations
+}
+
+func (c *connector) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {
+	return c.dialWith(ctx, c.dialer, o)
+}
+
+func (c *connector) dialWith(ctx context.Context, d transport.Dialer, o client.Options) (*client.Conversation, error) {
+	c.starts.Add(1)
+	o.Budget = c.budget
+	return client.Open(ctx, d, o)
+}
+
+// transport returns the transport of the run.
+func (c *connector) transport() spec.Transport { return c.dialer.Transport() }
+
+// sharesProcess reports whether the conversations of the run share a process.
+func (c *connector) sharesProcess() bool {
+	_, shares := c.dialer.(transport.Sharer)
+	return shares
+}
+
+// hasSingleProcess reports whether no fresh process can be started while the
+// conversations of the run exist.
+func (c *connector) hasSingleProcess() bool {
+	sharer, ok := c.dialer.(transport.Sharer)
+	return ok && sharer.Single()
+}
+
+// apart returns a dialer for a conversation that must not affect others: if the conversations of d
+// share a process and two can run, it is for a fresh one, which stop ends.
+func apart(d transport.Dialer) (fresh transport.Dialer, stop func()) {
+	if sharer, ok := d.(transport.Sharer); ok && !sharer.Single() {
+		return sharer.Fresh()
+	}
+	return d, func() {}
+}
