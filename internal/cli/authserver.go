@@ -13,17 +13,18 @@ import (
 )
 
 // startIssuer starts the authorization server of --auth-server.
-func (a *app) startIssuer(f *remoteFlags) error {
+func (a *app) startIssuer(s *remoteServer) error {
 	i, err := issuer.Start(a.ctx)
 	if err != nil {
 		return harnessError{err}
 	}
-	f.issuer = i
+	s.issuer = i
 	return nil
 }
 
 // startUpstream starts the double of --upstream-env.
-func (a *app) startUpstream(f *remoteFlags, t target.Target) error {
+func (a *app) startUpstream(s *remoteServer, t target.Target) error {
+	f := s.flags
 	switch {
 	case f.upstreamEnv == "" && f.upstreamURL == "":
 		return nil
@@ -44,7 +45,7 @@ func (a *app) startUpstream(f *remoteFlags, t target.Target) error {
 	if err != nil {
 		return harnessError{err}
 	}
-	f.upstream = d
+	s.upstream = d
 	return nil
 }
 

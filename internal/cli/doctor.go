@@ -63,8 +63,9 @@ const doctorTime = time.Minute
 // doctor inspects the server step by step.
 func (a *app) doctor(f *serverFlags) error {
 	defer a.watch(interruptMessage)()
-	o, notices, err := a.reach(f)
-	defer f.end()
+	s, err := a.open(f, nil)
+	defer s.close()
+	o := s.options
 	var unreachable *engine.UnreachableError
 	if errors.As(err, &unreachable) && a.ctx.Err() == nil {
 		a.reportUnreachable(o.Target, unreachable)
@@ -78,7 +79,7 @@ func (a *app) doctor(f *serverFlags) error {
 	defer cancel()
 	d := &diagnosis{app: a, tokenAdvice: o.TokenAdvice}
 	fmt.Fprintf(a.Out, "examining %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
-	for _, n := range notices {
+	for _, n := range s.notices {
 		d.say(noteMark, "%s", n)
 	}
 	for i, rev := range probeOrder(o.Dialer.Transport()) {

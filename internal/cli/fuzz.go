@@ -188,13 +188,14 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		return err
 	}
 	defer a.watch(interruptMessage)()
-	o, notices, err := a.reach(&f.serverFlags)
-	defer f.end()
+	s, err := a.open(&f.serverFlags, nil)
+	defer s.close()
 	if err != nil {
 		return err
 	}
+	o := s.options
 	o.Revisions, o.Jobs, o.Seed = revisions, f.jobs, f.seed
-	for _, n := range notices {
+	for _, n := range s.notices {
 		fmt.Fprintln(a.Out, a.visible(n))
 	}
 	if f.reference && o.Dialer.Transport() == spec.Stdio {
@@ -203,7 +204,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err := undefined(&o); err != nil {
 		return err
 	}
-	o.Progress = engine.ShowWaiting(f.remote.waiting)
+	o.Progress = engine.ShowWaiting(s.waiting)
 	err = engine.Reach(a.ctx, o) // otherwise each revision would wait for a server that never responds
 	if errors.Is(err, engine.ErrStatelessOnly) && len(revisions) == 0 {
 		o.Revisions, err = []spec.Revision{spec.V20260728}, nil

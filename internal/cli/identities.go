@@ -71,20 +71,20 @@ func (f *remoteFlags) withoutOther() string {
 }
 
 // reachAt adds the token of the user, if there is one, to how the server at u is reached.
-func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
-	defer engine.ReportWaiting(authorizing, 0, f.waiting)()
+func (a *app) reachAt(s *remoteServer, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
+	defer engine.ReportWaiting(authorizing, 0, s.waiting)()
 	access := reach.Access(u)
 	switch {
-	case reach.Authorizes(), f.as == noIdentity:
-	case f.issuer != nil:
+	case reach.Authorizes(), s.flags.as == noIdentity:
+	case s.issuer != nil:
 		resource, err := login.Describe(a.ctx, access.Client, u)
 		if err != nil { // the server may protect itself without a metadata document
 			resource = &login.Resource{ID: u.String()}
 		}
-		issued := issuedTokens(f.issuer, resource)
+		issued := issuedTokens(s.issuer, resource)
 		reach.Token, reach.Widen = issued.current, issued.widen
 	default:
-		tokens, err := a.tokensOf(f, access, f.as)
+		tokens, err := a.tokensOf(s.flags, access, s.flags.as)
 		if err != nil {
 			return reach, err
 		}
@@ -96,19 +96,20 @@ func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchang
 }
 
 // recordAccess records how the first server of a run is reached.
-func (f *remoteFlags) recordAccess(reach exchange.Reach, u *url.URL) {
-	f.reached, f.accessTo, f.authorized = reach.Access(u), reach.Access, reach.Token != nil
+func (s *remoteServer) recordAccess(reach exchange.Reach, u *url.URL) {
+	s.reached, s.accessTo, s.authorized = reach.Access(u), reach.Access, reach.Token != nil
 }
 
 // userNotices returns notices that say which logins and identities the run uses.
-func (f *remoteFlags) userNotices() []string {
+func (s *remoteServer) userNotices() []string {
+	f := s.flags
 	var out []string
 	for _, user := range []struct {
 		name          string
 		used          bool
 		role, without string
 	}{
-		{f.as, f.authorized && f.issuer == nil, "", "; --as none runs without it"},
+		{f.as, s.authorized && s.issuer == nil, "", "; --as none runs without it"},
 		{f.otherUser, f.otherUser != "", " for the second user", ""},
 	} {
 		switch id := f.identity(user.name); {
@@ -124,24 +125,25 @@ func (f *remoteFlags) userNotices() []string {
 
 // tokenAdvice returns what to do if the server refuses the user's token; "" for a token of unknown
 // origin, such as one in a header.
-func (f *remoteFlags) tokenAdvice(given bool) string {
+func (s *remoteServer) tokenAdvice(given bool) string {
+	f := s.flags
 	id := f.identity(f.as)
 	switch {
-	case given || !f.authorized:
+	case given || !s.authorized:
 		return ""
-	case f.issuer != nil:
+	case s.issuer != nil:
 		return "the server does not trust the authorization server in " + issuer.URLVariable + ": let it accept that issuer, the keys in its metadata, and the server's own resource as the audience"
 	case id.BearerEnv != "":
 		return "the server did not accept the token of the identity " + f.as + ": check the variable " + id.BearerEnv
 	case id.ClientID != "":
 		return "the server did not accept the token that its authorization server issued to the client " + id.ClientID + ": read the server's log"
 	}
-	return "the server did not accept the token of the login; log in again: " + f.loginCommand(f.as)
+	return "the server did not accept the token of the login; log in again: " + s.loginCommand(f.as)
 }
 
 // loginCommand returns the command that logs in to the server.
-func (f *remoteFlags) loginCommand(name string) string {
-	argv := []string{"mcp-conform", "login", f.reached.URL.String()}
+func (s *remoteServer) loginCommand(name string) string {
+	argv := []string{"mcp-conform", "login", s.reached.URL.String()}
 	if name != "" && name != noIdentity {
 		argv = append(argv, "--as", name)
 	}
@@ -149,41 +151,42 @@ func (f *remoteFlags) loginCommand(name string) string {
 }
 
 // tokenAdvice returns how to give a token to a server that requires one.
-func (a *app) tokenAdvice(f *serverFlags) string {
+func (a *app) tokenAdvice(f *serverFlags, s *remoteServer) string {
 	switch {
 	case f.started != "":
 		return "give a token with --bearer-env NAME, or let the server trust --auth-server"
 	case a.variable("CI") != "":
 		return "give a token with --bearer-env NAME, or a client with --client-id ID --client-secret-env NAME"
 	default:
-		return f.remote.loginCommand(f.remote.as) + " (or give a token with --bearer-env NAME)"
+		return s.loginCommand(f.remote.as) + " (or give a token with --bearer-env NAME)"
 	}
 }
 
 // otherTokens returns a function that returns the current token of the second user for the server
 // at a URL, or nil if there is no second user. It takes a URL because a server that the run restarts
 // may have another one, and each token is valid for one URL.
-func (a *app) otherTokens(f *remoteFlags, hasFirst bool) (func(u *url.URL) string, error) {
+func (a *app) otherTokens(s *remoteServer, hasFirst bool) (func(u *url.URL) string, error) {
+	f := s.flags
 	switch {
 	case f.otherUser == "":
 		return nil, nil
 	case !hasFirst:
 		return nil, usagef("name the first one with --as, or log in", "%s names a second user, but there is no first one", f.named("other-user"))
 	}
-	defer engine.ReportWaiting(authorizing, 0, f.waiting)()
-	first, err := a.tokensOf(f, f.reached, f.otherUser)
+	defer engine.ReportWaiting(authorizing, 0, s.waiting)()
+	first, err := a.tokensOf(f, s.reached, f.otherUser)
 	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
-	known := map[string]*tokens{login.ServerName(f.reached.URL): first}
+	known := map[string]*tokens{login.ServerName(s.reached.URL): first}
 	return func(u *url.URL) string {
 		mu.Lock()
 		defer mu.Unlock()
 		its := known[login.ServerName(u)]
 		if its == nil {
 			var err error
-			if its, err = a.tokensOf(f, f.accessTo(u), f.otherUser); err != nil {
+			if its, err = a.tokensOf(f, s.accessTo(u), f.otherUser); err != nil {
 				return ""
 			}
 			known[login.ServerName(u)] = its

@@ -109,11 +109,12 @@ func exists(name string) bool {
 // draft connects to the server and returns a configuration for what it offers.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	defer a.watch(interruptMessage)()
-	o, _, err := a.reach(&f.server)
-	defer f.server.end()
+	s, err := a.open(&f.server, nil)
+	defer s.close()
 	if err != nil {
 		return "", err
 	}
+	o := s.options
 	limit := o.FirstStart + initTime
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not list what it offers within %s", short(limit)))
 	defer cancel()

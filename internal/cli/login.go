@@ -18,6 +18,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -100,7 +101,7 @@ func serverURL(command string, args []string) (*url.URL, error) {
 
 // access returns how login commands reach the server at u.
 func (f *remoteFlags) access(u *url.URL) (transport.Access, error) {
-	reach, err := f.reach(target.Target{})
+	reach, err := f.reach(target.Target{}, exchange.NewPacer())
 	return reach.Access(u), err
 }
 

@@ -25,12 +25,12 @@ type ownServer struct {
 
 // ownIssuer returns an issuer that uses the server's own authorization server, or nil if the run does
 // not authorize with client credentials.
-func (a *app) ownIssuer(f *remoteFlags) suite.Issuer {
-	id := f.identity(f.as)
-	if id.ClientID == "" || !f.authorized {
+func (a *app) ownIssuer(s *remoteServer) suite.Issuer {
+	id := s.flags.identity(s.flags.as)
+	if id.ClientID == "" || !s.authorized {
 		return nil
 	}
-	server, err := login.Discover(a.ctx, f.reached.Client, f.reached.URL)
+	server, err := login.Discover(a.ctx, s.reached.Client, s.reached.URL)
 	if err != nil {
 		return nil
 	}

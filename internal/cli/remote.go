@@ -18,7 +18,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -26,7 +25,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
-	"github.com/mcp-conform/mcp-conform/internal/upstream"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -35,23 +33,15 @@ type remoteFlags struct {
 	caFile     string
 	insecure   bool
 	authServer bool
-	issuer     *issuer.Issuer // the authorization server of --auth-server; nil without it
 
 	clientID        string
 	clientSecretEnv string // the variable with the client's secret
 
-	upstreamEnv, upstreamURL string           // of --upstream-env and --upstream-url
-	upstream                 *upstream.Double // nil without them
+	upstreamEnv, upstreamURL string // of --upstream-env and --upstream-url
 
 	as, otherUser string                     // names of identities; "" if none is named
 	identities    map[string]config.Identity // those of the configuration file
 	origins       map[string]string          // by flag that the configuration file sets: how messages name it
-
-	reached    transport.Access // the server; its zero value before it is known
-	accessTo   func(u *url.URL) transport.Access
-	pacer      *exchange.Pacer // of all requests to the server; nil before it is known
-	waiting    func(string)    // shows what the program waits for; if nil, a line on stderr does
-	authorized bool            // there is a token of the user
 }
 
 // named returns the name of a flag for messages: its key if the configuration file sets it.
@@ -65,25 +55,25 @@ func (f *remoteFlags) registerTLS(fs *pflag.FlagSet) {
 
 // remote returns the dialer for a server that is reached by its URL, and a
 // sentence that says which transport was chosen and why.
-func (a *app) remote(t target.Target, f *remoteFlags, timeout time.Duration) (transport.Dialer, string, error) {
+func (a *app) remote(t target.Target, s *remoteServer, timeout time.Duration) (transport.Dialer, string, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
 		return nil, "", usagef("give one like https://example.com/mcp", "the URL can't be read")
 	}
-	reach, err := f.reach(t)
+	reach, err := s.flags.reach(t, s.pacer)
 	if err != nil {
 		return nil, "", err
 	}
 	over, why := t.Transport, ""
 	if over == "" {
-		if over, why, err = choose(a.ctx, u, reach, timeout, f.waiting); err != nil {
+		if over, why, err = choose(a.ctx, u, reach, timeout, s.waiting); err != nil {
 			return nil, "", err
 		}
 	}
-	if reach, err = a.reachAt(f, u, reach); err != nil {
+	if reach, err = a.reachAt(s, u, reach); err != nil {
 		return nil, "", err
 	}
-	f.recordAccess(reach, u)
+	s.recordAccess(reach, u)
 	if over == spec.SSE {
 		return sse.NewDialer(u, reach), why, nil
 	}
@@ -91,16 +81,13 @@ func (a *app) remote(t target.Target, f *remoteFlags, timeout time.Duration) (tr
 }
 
 // reach returns how to connect to the server of a target: proxy, headers and
-// TLS.
-func (f *remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
+// TLS. All requests share the pacer.
+func (f *remoteFlags) reach(t target.Target, pacer *exchange.Pacer) (reach exchange.Reach, err error) {
 	reach.Proxy = func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 		reach.Fields = append(reach.Fields, transcript.Field{Name: name, Value: t.Headers[name]})
 	}
-	if f.pacer == nil {
-		f.pacer = exchange.NewPacer()
-	}
-	reach.Pacer = f.pacer
+	reach.Pacer = pacer
 	reach.TLS, err = f.tls()
 	return reach, err
 }

@@ -72,14 +72,15 @@ func (a *app) replay(f *serverFlags, file string) error {
 		return err
 	}
 	defer a.watch(interruptMessage)()
-	o, notices, err := a.reach(f)
-	defer f.end()
+	s, err := a.open(f, nil)
+	defer s.close()
 	if err != nil {
 		return err
 	}
-	for _, n := range notices {
+	for _, n := range s.notices {
 		a.println(a.visible(n))
 	}
+	o := s.options
 	out, err := fuzz.Replay(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Policy: o.Policy, Timeout: f.timeout, Start: f.start,
 	}, r)

@@ -17,6 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
+	"github.com/mcp-conform/mcp-conform/internal/sdk"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
@@ -41,7 +42,6 @@ type runFlags struct {
 	reports        []string
 	out            string
 	transcript     string
-	recorder       *recorder // nil without --transcript
 	fuzz           string
 	properties     []string // the laws that --fuzz checks; if empty, those that the specification states
 	replayFiles    bool
@@ -145,14 +145,15 @@ func (a *app) run(f *runFlags) error {
 	if f.watch.on {
 		return a.runWatched(f, files)
 	}
-	_, err = a.judged(f, files, reporters.NewConsole(a.Out, f.consoleOptions(a)))
+	_, err = a.judged(f, files, reporters.NewConsole(a.Out, f.consoleOptions(a)), f.about())
 	return err
 }
 
-// about returns a report without verdicts, with the values that the flags give.
+// about returns a report without verdicts, with the values that the flags give. The server is not
+// known yet.
 func (f *runFlags) about() verdict.Report {
 	p := verdict.NewReport(version())
-	p.Target, p.Transport, p.Seed, p.FailOn, p.Implementation = f.named, f.over, f.seed, f.failOn, f.implementation()
+	p.Seed, p.FailOn, p.Implementation = f.seed, f.failOn, f.implementation()
 	p.Stats.Started = time.Now()
 	return p
 }
@@ -205,33 +206,34 @@ func (d redactingScreen) Remaining(left time.Duration, why, faster string) {
 func (d redactingScreen) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 
 // judged judges a server once and writes the reports. If nothing could be
-// judged, it returns no report and an error, and the report files contain the
-// reason.
-func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
-	about := f.about()
-	report, err := a.judgeServer(f, files, console)
+// judged, it returns no report and an error, and the report files contain about
+// with the reason.
+func (a *app) judged(f *runFlags, files []reportFile, console screen, about verdict.Report) (*verdict.Report, error) {
+	report, err := a.judgeServer(f, files, console, &about)
 	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupt of --watch keeps the reports of the last round
-		about.Target, about.Transport = f.named, f.over
 		err = a.writeUnjudged(files, about, err)
 	}
 	return report, err
 }
 
 // judgeServer judges the server that the flags name, shows that on the console, and writes the
-// reports.
-func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
+// reports. It sets the server and the transport of about once they are known.
+func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about *verdict.Report) (*verdict.Report, error) {
 	console = redactingScreen{console, a}
-	f.remote.waiting = console.Waiting
 	defer f.through.end()
-	defer f.end()
 	if err := a.startGatewayUpstream(f); err != nil {
 		return nil, err
 	}
-	o, notices, err := a.options(f)
+	s, err := a.openRun(f, console.Waiting)
+	defer s.close()
+	if s.name != "" {
+		about.Target, about.Transport = s.name, s.over
+	}
 	if err != nil {
 		return nil, f.through.explain(err)
 	}
-	for _, n := range notices {
+	o := s.options
+	for _, n := range s.notices {
 		console.Notice(n)
 	}
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
@@ -249,14 +251,14 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 		return nil, f.through.explain(err)
 	}
 	failed := a.compareThrough(ctx, f, o, report, console.Doing)
-	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
+	report.Notices = slices.Concat(s.notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed = errors.Join(failed, replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
-	f.completeReport(report, &o)
+	f.completeReport(report, &o, s.sdk())
 	report.Redact(a.clear)
 	console.End(report)
-	a.printNextSteps(f, &o, report)
+	a.printNextSteps(f, s, report)
 	a.code = exitCode(report)
-	return report, errors.Join(failed, a.writeReports(files, report), f.recorder.failed())
+	return report, errors.Join(failed, a.writeReports(files, report), s.recorder.failed())
 }
 
 // judgesAll reports whether the flags limit in no way what a run judges.
@@ -266,24 +268,24 @@ func (f *runFlags) judgesAll() bool {
 
 // completeReport adds to a report what the flags say: when it fails, which findings are known, and
 // the profiles.
-func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options) {
+func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options, used *sdk.Used) {
 	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(o, true)
 	unmet, incomplete := unmetPurposes(f.purposes(), report)
 	report.Notices, report.Incomplete = append(report.Notices, unmet...), cmp.Or(report.Incomplete, incomplete)
-	f.known.apply(report, f.sdk(), f.judgesAll())
+	f.known.apply(report, used, f.judgesAll())
 	for _, x := range o.Selection.Profiles {
 		report.Profiles = append(report.Profiles, report.ProfileOf(x))
 	}
 }
 
 // printNextSteps prints, and adds to the report, which commands judge what the run has left out.
-func (a *app) printNextSteps(f *runFlags, o *engine.Options, report *verdict.Report) {
-	if left := a.clear(f.leftOutLine(report, o)); left != "" {
+func (a *app) printNextSteps(f *runFlags, s *openedRun, report *verdict.Report) {
+	if left := a.clear(f.leftOutLine(report, &s.options)); left != "" {
 		report.Notices = append(report.Notices, left)
 		a.println(reporters.Visible(left))
 	}
 	if report.NeedsToken {
-		next := a.clear("next: " + a.tokenAdvice(&f.serverFlags))
+		next := a.clear("next: " + a.tokenAdvice(&f.serverFlags, &s.remoteServer))
 		report.Notices = append(report.Notices, next)
 		if !f.quiet {
 			fmt.Fprintln(a.Out, reporters.Visible(next))
@@ -307,42 +309,50 @@ func exitCode(p *verdict.Report) int {
 	}
 }
 
-// options converts the flags to the engine's options. The notices say how the
-// target was interpreted.
-func (a *app) options(f *runFlags) (o engine.Options, notices []string, err error) {
+// An openedRun is a server that is ready to be judged.
+type openedRun struct {
+	*openedServer
+	recorder *recorder // nil without --transcript
+}
+
+// openRun opens the server that the flags name, and converts the flags to the engine's options. It
+// is like open in other respects.
+func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
+	s := &openedRun{openedServer: &openedServer{}}
 	if f.quiet && f.verbose {
-		return o, nil, usagef("give one of them", "--quiet and --verbose contradict each other")
+		return s, usagef("give one of them", "--quiet and --verbose contradict each other")
 	}
 	if f.failOn != "must" && f.failOn != "should" {
-		return o, nil, usagef("give must or should", "--fail-on is %q", f.failOn)
+		return s, usagef("give must or should", "--fail-on is %q", f.failOn)
 	}
 	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start, "max-time": f.max}); err != nil {
-		return o, nil, err
+		return s, err
 	}
 	if err := checkJobs(f.jobs, f.jobsGiven); err != nil {
-		return o, nil, err
+		return s, err
 	}
 	revisions, err := parseRevisions(f.revisions)
 	if err != nil {
-		return o, nil, err
+		return s, err
 	}
 	focus, known, err := f.known.narrow(f.out)
 	if err != nil {
-		return o, nil, err
+		return s, err
 	}
 	if len(revisions) == 0 {
 		revisions = known
 	}
 	if err := checkFocus(f.focus); err != nil {
-		return o, nil, err
+		return s, err
 	}
 	profiles, err := parseProfiles(f.profiles)
 	if err != nil {
-		return o, nil, err
+		return s, err
 	}
-	if o, notices, err = a.reach(&f.serverFlags); err != nil {
-		return o, nil, err
+	if s.openedServer, err = a.open(&f.serverFlags, waiting); err != nil {
+		return s, err
 	}
+	o := &s.options
 	replay := o.Replay
 	o.Replay = func(rev spec.Revision, focus ...string) []string {
 		return f.through.replayCommand(replay(rev, focus...))
@@ -352,13 +362,13 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed
 	o.Selection = engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus), Profiles: profiles}
 	if f.transcript != "" {
-		if f.recorder, err = a.newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {
-			return o, nil, err
+		if s.recorder, err = a.newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {
+			return s, err
 		}
-		o.Record = f.recorder.record
-		notices = append(notices, f.recorder.staleNotices()...)
+		o.Record = s.recorder.record
+		s.notices = append(s.notices, s.recorder.staleNotices()...)
 	}
-	return o, notices, nil
+	return s, nil
 }
 
 // parseRevisions parses the values of --revision.

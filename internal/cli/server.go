@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,14 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/sdk"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
-	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
 // serverFlags say which server to use, how to reach it, how long to wait for it
@@ -36,11 +30,6 @@ type serverFlags struct {
 	startGiven     bool // --start-timeout, its environment variable or its key in the file was given
 	callTools      string
 	configured     configured
-
-	stop  func()           // ends the server that reach started; nil if there is none
-	named string           // the server's name in reports; "" until it is known
-	over  spec.Transport   // the transport; "" until it is known
-	sdk   func() *sdk.Used // recognises the SDK that the server is built with; nil before the server is known
 }
 
 // registerTarget adds the flags that say how to reach a server.
@@ -77,107 +66,15 @@ func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
 	}
 }
 
-// reach determines how to reach the server, starts it if it has a URL and a
-// command, and returns the engine's options and notices for the user. f.end
-// stops the server that reach started.
-func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err error) {
-	if f.remote.waiting == nil {
-		f.remote.waiting = a.waiting()
-	}
-	f.remote.pacer = exchange.NewPacer()
-	f.remote.pacer.Say = f.remote.waiting
-	o = engine.Options{Timeout: f.timeout, StartTimeout: f.start, Policy: f.configured.calls, Version: version()}
-	notices = f.configured.notices()
-	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start}); err != nil {
-		return o, nil, err
-	}
-	t, err := a.resolve(f)
-	if err != nil {
-		return o, nil, err
-	}
-	if o.FirstStart = f.start; !f.startGiven && t.Fetches() {
-		o.FirstStart = firstStart
-	}
-	o.Target = t.Display()
-	if f.reference {
-		o.Target = "the reference server"
-	}
-	if err := f.remote.checkCredentials(t, authorizes(t)); err != nil {
-		return o, nil, err
-	}
-	if f.remote.authServer {
-		if t.Start == nil {
-			return o, nil, usagef("add --start COMMAND, or leave it out and give a token with --bearer-env", "--auth-server is for a server that the run starts, which learns the URL of the authorization server from its environment")
-		}
-		if err := a.startIssuer(&f.remote); err != nil {
-			return o, nil, err
-		}
-		o.Issuer = f.remote.issuer
-	}
-	if err := a.startUpstream(&f.remote, t); err != nil {
-		return o, nil, err
-	}
-	o.Upstream = f.remote.upstream
-	f.named, f.over = o.Target, spec.Stdio
-	if t.URL != "" {
-		f.over = cmp.Or(t.Transport, spec.StreamableHTTP)
-	}
-	why := ""
-	switch {
-	case t.Start != nil:
-		o.Dialer, why, f.stop, err = a.started(t, &f.remote, f.start)
-	case t.URL == "":
-		o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
-	default:
-		o.Dialer, why, err = a.remote(t, &f.remote, f.start)
-	}
-	if err != nil {
-		return o, nil, err
-	}
-	if o.OtherToken, err = a.otherTokens(&f.remote, f.remote.authorized || authorizes(t)); err != nil {
-		return o, nil, err
-	}
-	if o.Issuer == nil {
-		o.Issuer = a.ownIssuer(&f.remote)
-	}
-	o.TokenAdvice = f.remote.tokenAdvice(authorizes(t))
-	notices = append(notices, f.remote.userNotices()...)
-	if o.Answered = why != ""; o.Answered {
-		notices = append(notices, why)
-	}
-	o.RateLimit = f.remote.pacer.Notice
-	f.over = o.Dialer.Transport()
-	f.sdk = func() *sdk.Used {
-		if f.reference {
-			return nil
-		}
-		return sdk.Recognise(t.Command())
-	}
-	o.Redactor = transcript.NewRedactor(a.secrets)
-	words := f.replayArgs(t, o.Policy.Policy)
-	o.Replay = func(rev spec.Revision, focus ...string) []string {
+// replay returns a function that returns the command line that reproduces a finding.
+func (f *serverFlags) replay(t target.Target, policy inventory.Policy) func(rev spec.Revision, focus ...string) []string {
+	words := f.replayArgs(t, policy)
+	return func(rev spec.Revision, focus ...string) []string {
 		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
 		for _, id := range focus {
 			argv = append(argv, "--focus", id)
 		}
 		return append(argv, words...)
-	}
-	return o, append(notices, t.Notices...), nil
-}
-
-// end stops the server that reach started.
-func (f *serverFlags) end() {
-	if f.stop != nil {
-		f.stop()
-		f.stop = nil
-	}
-	if f.remote.upstream != nil {
-		f.remote.upstream.Close()
-		f.remote.upstream = nil
-	}
-	if f.remote.issuer != nil {
-		f.remote.issuer.Close()
-		f.remote.issuer = nil
 	}
 }
 

@@ -24,47 +24,47 @@ import (
 // started starts the server that serves the URL of a target. It returns the
 // dialer, a sentence that says why the transport was chosen, and a function
 // that stops the server.
-func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
+func (a *app) started(t target.Target, s *remoteServer, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
 	a.outputName = "output"
 	starter := started.NewStarter(started.Options{
 		Command: func(port string) stdio.Command {
 			argv, dir, env := t.Start.Command(port)
-			if f.issuer != nil {
-				env = append(slices.Clone(env), issuer.URLVariable+"="+f.issuer.URL)
+			if s.issuer != nil {
+				env = append(slices.Clone(env), issuer.URLVariable+"="+s.issuer.URL)
 			}
-			if f.upstream != nil {
-				env = append(slices.Clone(env), f.upstreamEnv+"="+f.upstream.URL)
+			if s.upstream != nil {
+				env = append(slices.Clone(env), s.flags.upstreamEnv+"="+s.upstream.URL)
 			}
 			return stdio.Command{Argv: argv, Dir: dir, Env: env}
 		},
 		URL:    func(port string) (*url.URL, error) { return url.Parse(t.URLAt(port)) },
 		Ported: t.Ported(), Ready: t.Start.Ready,
 	})
-	reach, err := f.reach(t)
+	reach, err := s.flags.reach(t, s.pacer)
 	if err != nil {
 		return nil, "", nil, err
 	}
-	done := engine.ReportWaiting("the server to listen", t.Start.Ready, f.waiting)
+	done := engine.ReportWaiting("the server to listen", t.Start.Ready, s.waiting)
 	server, err := starter.Start(a.ctx)
 	if done(); err != nil {
 		return nil, "", nil, a.explainUnstarted(err)
 	}
 	over := t.Transport
 	if over == "" {
-		if over, why, err = choose(a.ctx, server.URL(), reach, timeout, f.waiting); err != nil {
+		if over, why, err = choose(a.ctx, server.URL(), reach, timeout, s.waiting); err != nil {
 			err = a.explainUnserved(err, server)
 			server.Stop()
 			return nil, "", nil, err
 		}
 	}
-	first, err := a.reachAt(f, server.URL(), reach)
+	first, err := a.reachAt(s, server.URL(), reach)
 	if err != nil {
 		server.Stop()
 		return nil, "", nil, err
 	}
-	f.recordAccess(first, server.URL())
+	s.recordAccess(first, server.URL())
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
-		reach, err := a.reachAt(f, u, reach)
+		reach, err := a.reachAt(s, u, reach)
 		if err != nil {
 			reach = first // the same server at another port
 		}

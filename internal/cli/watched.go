@@ -184,12 +184,19 @@ func (w *watched) judge(_ context.Context, why string) {
 // everything.
 func (w *watched) judgeAll() (*verdict.Report, error) {
 	if w.last == nil {
-		return w.a.judged(w.f, w.files, reporters.NewConsole(w.a.Out, w.f.consoleOptions(w.a)))
+		return w.a.judged(w.f, w.files, reporters.NewConsole(w.a.Out, w.f.consoleOptions(w.a)), w.f.about())
 	}
 	if err := w.judgeFirst(w.newChanges()); err != nil {
-		return nil, w.a.writeUnjudged(w.files, w.f.about(), err)
+		return nil, w.a.writeUnjudged(w.files, w.about(), err)
 	}
-	return w.a.judged(w.f, w.files, w.newChanges())
+	return w.a.judged(w.f, w.files, w.newChanges(), w.about())
+}
+
+// about returns a report without verdicts about the server of the last run.
+func (w *watched) about() verdict.Report {
+	p := w.f.about()
+	p.Target, p.Transport = w.last.Target, w.last.Transport
+	return p
 }
 
 // isUsageProblem reports whether no change of the server can fix the error, because

@@ -89,12 +89,12 @@ func (w *watched) judgeAgain(before []verdict.Verdict, show changes) (*verdict.R
 		}
 	}
 	f.quick, f.transcript, f.known = false, "", knownFlags{}
-	f.remote.waiting = show.Waiting
-	o, _, err := w.a.options(&f)
-	defer f.end()
+	s, err := w.a.openRun(&f, show.Waiting)
+	defer s.close()
 	if err != nil {
 		return nil, err
 	}
+	o := s.options
 	o.Unconfirmed, o.Progress = true, redactingScreen{show, w.a}
 	ctx, cancel := context.WithTimeout(w.a.ctx, f.max)
 	defer cancel()

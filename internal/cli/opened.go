@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"cmp"
+	"net/url"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
+	"github.com/mcp-conform/mcp-conform/internal/sdk"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/upstream"
+)
+
+// An openedServer is the server that flags name, as far as it could be opened.
+type openedServer struct {
+	remoteServer
+	options engine.Options
+	notices []string         // say how the flags were understood
+	name    string           // the server's name in reports; "" until it is known
+	over    spec.Transport   // the transport; "" until it is known
+	sdk     func() *sdk.Used // recognises the SDK that the server is built with
+	stop    func()           // ends the server that open started; nil if there is none
+}
+
+// A remoteServer is a server that is reached by a URL, with the services that were started for it.
+type remoteServer struct {
+	flags      *remoteFlags
+	waiting    func(string)     // shows what the program waits for
+	pacer      *exchange.Pacer  // of all requests to the server
+	issuer     *issuer.Issuer   // the authorization server of --auth-server; nil without it
+	upstream   *upstream.Double // nil without --upstream-env
+	reached    transport.Access // the server; its zero value before it is known
+	accessTo   func(u *url.URL) transport.Access
+	authorized bool // there is a token of the user
+}
+
+// open determines how to reach the server that the flags name, and starts it if it has a URL and a
+// command. waiting shows what the program waits for; if it is nil, lines on stderr do. After an
+// error the result is what was opened until then. It must be closed in any case.
+func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) {
+	if waiting == nil {
+		waiting = a.waiting()
+	}
+	s := &openedServer{remoteServer: remoteServer{flags: &f.remote, waiting: waiting, pacer: exchange.NewPacer()}}
+	s.pacer.Say = waiting
+	s.options = engine.Options{Timeout: f.timeout, StartTimeout: f.start, Policy: f.configured.calls, Version: version()}
+	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start}); err != nil {
+		return s, err
+	}
+	t, err := a.resolve(f)
+	if err != nil {
+		return s, err
+	}
+	o := &s.options
+	if o.FirstStart = f.start; !f.startGiven && t.Fetches() {
+		o.FirstStart = firstStart
+	}
+	o.Target = t.Display()
+	if f.reference {
+		o.Target = "the reference server"
+	}
+	if err := a.startServices(&s.remoteServer, t); err != nil {
+		return s, err
+	}
+	s.name, s.over = o.Target, spec.Stdio
+	if t.URL != "" {
+		s.over = cmp.Or(t.Transport, spec.StreamableHTTP)
+	}
+	why, err := a.dialTarget(s, t, f.start)
+	if err != nil {
+		return s, err
+	}
+	s.over = o.Dialer.Transport()
+	if err := a.addUsers(s, t); err != nil {
+		return s, err
+	}
+	s.notices = append(f.configured.notices(), s.userNotices()...)
+	if o.Answered = why != ""; o.Answered {
+		s.notices = append(s.notices, why)
+	}
+	s.notices = append(s.notices, t.Notices...)
+	s.sdk = func() *sdk.Used {
+		if f.reference {
+			return nil
+		}
+		return sdk.Recognise(t.Command())
+	}
+	o.RateLimit, o.Redactor, o.Replay = s.pacer.Notice, transcript.NewRedactor(a.secrets), f.replay(t, o.Policy.Policy)
+	return s, nil
+}
+
+// startServices starts what the flags want for the server of the target: an authorization server,
+// and the double of a service that it calls.
+func (a *app) startServices(s *remoteServer, t target.Target) error {
+	if err := s.flags.checkCredentials(t, authorizes(t)); err != nil {
+		return err
+	}
+	if s.flags.authServer {
+		if t.Start == nil {
+			return usagef("add --start COMMAND, or leave it out and give a token with --bearer-env", "--auth-server is for a server that the run starts, which learns the URL of the authorization server from its environment")
+		}
+		if err := a.startIssuer(s); err != nil {
+			return err
+		}
+	}
+	return a.startUpstream(s, t)
+}
+
+// dialTarget sets the dialer, and starts the server if it has a URL and a command. why says which
+// transport was chosen for a URL, and for which reason.
+func (a *app) dialTarget(s *openedServer, t target.Target, timeout time.Duration) (why string, err error) {
+	switch {
+	case t.Start != nil:
+		s.options.Dialer, why, s.stop, err = a.started(t, &s.remoteServer, timeout)
+	case t.URL == "":
+		s.options.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
+	default:
+		s.options.Dialer, why, err = a.remote(t, &s.remoteServer, timeout)
+	}
+	return why, err
+}
+
+// addUsers sets the options about tokens: who issues them, that of the second user, and what to do
+// if the server refuses one.
+func (a *app) addUsers(s *openedServer, t target.Target) (err error) {
+	o := &s.options
+	if o.OtherToken, err = a.otherTokens(&s.remoteServer, s.authorized || authorizes(t)); err != nil {
+		return err
+	}
+	if s.issuer != nil {
+		o.Issuer = s.issuer
+	} else {
+		o.Issuer = a.ownIssuer(&s.remoteServer)
+	}
+	o.Upstream, o.TokenAdvice = s.upstream, s.tokenAdvice(authorizes(t))
+	return nil
+}
+
+// close stops the server and the services that open started.
+func (s *openedServer) close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	if s.upstream != nil {
+		s.upstream.Close()
+	}
+	if s.issuer != nil {
+		s.issuer.Close()
+	}
+}
