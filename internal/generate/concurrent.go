@@ -10,16 +10,16 @@ import (
 )
 
 // concurrencies are the numbers of concurrent requests when they are all of one
-// method. beside are the numbers per method when requests of two methods
+// method. alternations are the numbers per method when requests of two methods
 // alternate.
 var (
 	concurrencies = []int{3, 6, 16, 31}
-	beside        = []int{1, 2}
+	alternations  = []int{1, 2}
 )
 
 func (o *Offer) concurrentCombinations() int {
 	n := len(o.Requests())
-	return n*len(concurrencies) + n*n*len(beside)
+	return n*len(concurrencies) + n*n*len(alternations)
 }
 
 // concurrentCombination sends several requests of one method, or alternating requests of
@@ -33,7 +33,7 @@ func (m *maker) concurrentCombination(on, number int) {
 		}
 	} else {
 		number -= n * len(concurrencies)
-		for range beside[number/(n*n)] {
+		for range alternations[number/(n*n)] {
 			methods = append(methods, m.requests[number%n], m.requests[number/n%n])
 		}
 	}

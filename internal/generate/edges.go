@@ -45,8 +45,8 @@ func EdgeArguments(schema jsontext.Value) []map[string]any {
 func ArgumentsWithText(schema jsontext.Value, text string) (arguments map[string]any, ok bool) {
 	least, properties := plainArguments(schema)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		words, has := keywords(properties[name], plainWords)
-		if kind, _ := wire.Text(words["type"]); has && kind == "string" {
+		words, understood := keywords(properties[name], plainWords)
+		if typeName, _ := wire.Text(words["type"]); understood && typeName == "string" {
 			arguments = maps.Clone(least)
 			arguments[name] = text
 			return arguments, true
@@ -90,7 +90,7 @@ func edgeOf(schema jsontext.Value, number float64) (v any, ok bool) {
 		least, err := strconv.ParseFloat(string(words[word]), 64)
 		return words[word] == nil || err == nil && least <= n
 	}
-	switch kind, _ := wire.Text(words["type"]); kind {
+	switch typeName, _ := wire.Text(words["type"]); typeName {
 	case "number", "integer":
 		return number, atLeast("minimum", number)
 	case "string":

@@ -155,14 +155,14 @@ func (o *Offer) toolPlaces(tool *Tool) []spot {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		sub, _ := s.resolve(properties[name]).(map[string]any)
 		values := placedValues()
-		switch kinds := typesOf(sub); {
+		switch types := typesOf(sub); {
 		case sub["enum"] != nil || sub["const"] != nil:
 			continue
-		case slices.Equal(kinds, []string{"string"}):
+		case slices.Equal(types, []string{"string"}):
 			values = placedTexts()
-		case slices.Equal(kinds, []string{"number"}), slices.Equal(kinds, []string{"integer"}):
+		case slices.Equal(types, []string{"number"}), slices.Equal(types, []string{"integer"}):
 			values = placedNumbers()
-		case slices.Equal(kinds, []string{"boolean"}), slices.Equal(kinds, []string{"null"}):
+		case slices.Equal(types, []string{"boolean"}), slices.Equal(types, []string{"null"}):
 			continue
 		}
 		out = append(out, spot{values, func(m *maker, on int, v jsontext.Value) { m.askTool(on, tool, name, v) }})
@@ -181,7 +181,7 @@ func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
 		whole[name] = decode(v)
 		if s.Refuses(whole) {
 			if whole[name] = had; there {
-				within(m.t, had, decode(v), func(w any) { whole[name] = w })
+				replaceInside(m.t, had, decode(v), func(w any) { whole[name] = w })
 			} else {
 				delete(whole, name)
 			}
@@ -197,26 +197,27 @@ func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
 	m.sendRequest(on, spec.MethodToolsCall, p)
 }
 
-// within replaces a value of the same type inside another value.
-func within(t *rapid.T, v, inside any, set func(any)) {
+// replaceInside replaces a part of a value that has the type of the
+// replacement.
+func replaceInside(t *rapid.T, v, replacement any, set func(any)) {
 	switch v := v.(type) {
 	case string:
-		if s, ok := inside.(string); ok {
+		if s, ok := replacement.(string); ok {
 			set(s)
 		}
 	case json.Number:
-		if n, ok := inside.(json.Number); ok {
+		if n, ok := replacement.(json.Number); ok {
 			set(n)
 		}
 	case []any:
 		if len(v) > 0 {
 			i := rapid.IntRange(0, len(v)-1).Draw(t, "element")
-			within(t, v[i], inside, func(w any) { v[i] = w })
+			replaceInside(t, v[i], replacement, func(w any) { v[i] = w })
 		}
 	case map[string]any:
 		if len(v) > 0 {
 			name := rapid.SampledFrom(slices.Sorted(maps.Keys(v))).Draw(t, "member")
-			within(t, v[name], inside, func(w any) { v[name] = w })
+			replaceInside(t, v[name], replacement, func(w any) { v[name] = w })
 		}
 	}
 }

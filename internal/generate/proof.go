@@ -47,7 +47,7 @@ func (o *Offer) CheckArguments(tool string, arguments jsontext.Value) Proof {
 	v, ok := decode(arguments).(map[string]any)
 	root, known := s.root.(map[string]any)
 	// A schema that accepts a number was not understood.
-	if !ok || !known || !modest(v, 0) || !s.Refuses(json.Number("5")) {
+	if !ok || !known || !isPortable(v, 0) || !s.Refuses(json.Number("5")) {
 		return Unproven
 	}
 	older, nameless := s.validator.InDraft07(s.raw, arguments)
@@ -57,15 +57,15 @@ func (o *Offer) CheckArguments(tool string, arguments jsontext.Value) Proof {
 			return Unproven
 		}
 		return Breaks
-	case len(older) > 0, formatted(root), !named(root, v):
+	case len(older) > 0, usesFormat(root), !describesAll(root, v):
 		return Unproven
 	default:
 		return Fits
 	}
 }
 
-// modest reports whether every program can represent the value.
-func modest(v any, depth int) bool {
+// isPortable reports whether every program can represent the value.
+func isPortable(v any, depth int) bool {
 	switch v := v.(type) {
 	case string:
 		return utf8.RuneCountInString(v) <= provenText && !strings.ContainsAny(v, "\x00\ufffd")
@@ -73,10 +73,10 @@ func modest(v any, depth int) bool {
 		x, err := v.Float64()
 		return err == nil && math.Abs(x) <= provenReal && len(v) <= 20
 	case []any:
-		return depth < provenDepth && !slices.ContainsFunc(v, func(e any) bool { return !modest(e, depth+1) })
+		return depth < provenDepth && !slices.ContainsFunc(v, func(e any) bool { return !isPortable(e, depth+1) })
 	case map[string]any:
 		for name, e := range v {
-			if depth >= provenDepth || !modest(name, depth) || !modest(e, depth+1) {
+			if depth >= provenDepth || !isPortable(name, depth) || !isPortable(e, depth+1) {
 				return false
 			}
 		}
@@ -84,15 +84,15 @@ func modest(v any, depth int) bool {
 	return true
 }
 
-// formatted reports whether a schema uses formats, which servers assert and
+// usesFormat reports whether a schema uses a format, which servers assert and
 // validators do not.
-func formatted(sub any) bool {
+func usesFormat(sub any) bool {
 	switch sub := sub.(type) {
 	case []any:
-		return slices.ContainsFunc(sub, formatted)
+		return slices.ContainsFunc(sub, usesFormat)
 	case map[string]any:
 		for name, v := range sub {
-			if _, text := v.(string); text && name == "format" || formatted(v) {
+			if _, text := v.(string); text && name == "format" || usesFormat(v) {
 				return true
 			}
 		}
@@ -100,8 +100,8 @@ func formatted(sub any) bool {
 	return false
 }
 
-// named reports whether the schema mentions each argument.
-func named(root, v map[string]any) bool {
+// describesAll reports whether the schema describes each argument.
+func describesAll(root, v map[string]any) bool {
 	properties, _ := root["properties"].(map[string]any)
 	for name := range v {
 		if _, ok := properties[name]; !ok {
@@ -116,7 +116,7 @@ func named(root, v map[string]any) bool {
 // required members added.
 func (s *Schema) readLeniently(sub, v any, depth int) any {
 	o, ok := s.resolve(sub).(map[string]any)
-	if !ok || depth > deepest {
+	if !ok || depth > maxDepth {
 		return v
 	}
 	switch v := converted(o, v).(type) {
@@ -182,24 +182,6 @@ func wordOf(all []any, v any) any {
 		}
 	}
 	return v
-}
-
-func isOf(name string, v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return name == "null"
-	case string:
-		return name == "string"
-	case bool:
-		return name == "boolean"
-	case json.Number:
-		x, err := v.Float64()
-		return name == "number" || name == "integer" && err == nil && x == math.Trunc(x)
-	case []any:
-		return name == "array"
-	default:
-		return name == "object"
-	}
 }
 
 // conversion converts a value to a type.

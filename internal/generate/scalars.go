@@ -3,45 +3,11 @@ package generate
 import (
 	"encoding/json"
 	"math"
-	"math/big"
-
-	"pgregory.net/rapid"
+	"slices"
+	"strconv"
 
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
-
-func textBy(t *rapid.T, o map[string]any) (any, bool) {
-	if pattern, ok := o["pattern"].(string); ok {
-		return matching(t, pattern)
-	}
-	if format, ok := o["format"].(string); ok {
-		if examples := formats[format]; len(examples) > 0 {
-			return rapid.SampledFrom(examples).Draw(t, format), true
-		}
-	}
-	least, bounded := count(o["minLength"])
-	most, limited := count(o["maxLength"])
-	if !limited {
-		most = max(least, 1024)
-	}
-	if most < least || least > 1<<17 {
-		return nil, false
-	}
-	if !bounded && !limited {
-		return text.Draw(t, "text"), true
-	}
-	n := rapid.SampledFrom([]int{least, most, min(least+1, most), (least + most) / 2}).Draw(t, "length")
-	return repeated(someWords.Draw(t, "word"), n), true
-}
-
-// matching draws a string that matches a pattern. ok is false if Go's syntax
-// does not support the ECMA-262 pattern.
-func matching(t *rapid.T, pattern string) (v any, ok bool) {
-	if !compiles(pattern) {
-		return nil, false
-	}
-	return rapid.StringMatching(pattern).Draw(t, "pattern"), true
-}
 
 // formats are strings in the formats that JSON Schema defines, the plainest
 // first.
@@ -57,39 +23,6 @@ var formats = map[string][]string{
 	"regex": {"a", "^a+$"}, "json-pointer": {"", "/a/0"},
 }
 
-func numberBy(t *rapid.T, o map[string]any, whole bool) (any, bool) {
-	low, high := bound(o, "minimum", "exclusiveMinimum", math.Inf(-1), 1), bound(o, "maximum", "exclusiveMaximum", math.Inf(1), -1)
-	step, stepped := real(o["multipleOf"])
-	if stepped && step > 0 {
-		base := 0.0
-		if !math.IsInf(low, 0) {
-			base = math.Ceil(low/step) * step
-		} else if !math.IsInf(high, 0) {
-			base = math.Floor(high/step) * step
-		}
-		return exact(base + step*float64(rapid.IntRange(0, 3).Draw(t, "steps"))), true
-	}
-	if math.IsInf(low, -1) && math.IsInf(high, 1) {
-		if whole {
-			return rapid.SampledFrom(integers).Draw(t, "integer"), true
-		}
-		return rapid.SampledFrom(finite).Draw(t, "number"), true
-	}
-	var candidates []float64
-	for _, x := range []float64{low, high, low + 1, high - 1, 0, 1, -1, (low + high) / 2} {
-		if whole {
-			x = math.Trunc(x)
-		}
-		if x >= low && x <= high && !math.IsInf(x, 0) && !math.IsNaN(x) {
-			candidates = append(candidates, x)
-		}
-	}
-	if len(candidates) == 0 {
-		return nil, false
-	}
-	return exact(rapid.SampledFrom(candidates).Draw(t, "number")), true
-}
-
 // integers and finite are numbers that every program can represent.
 var integers = []json.Number{
 	"0", "1", "-1", "2", "10", "100", "255", "256", "1000", "65535", "65536", "2147483647", "-2147483648", "9007199254740991", "-9007199254740991",
@@ -97,42 +30,59 @@ var integers = []json.Number{
 
 var finite = append([]json.Number{"0.5", "-1.5", "1.0", "1e2", "1e308", "-1.7976931348623157e308", "5e-324", "0.1", "-0.0"}, integers...)
 
-// bound returns the limit that two keywords set together. The argument beside
-// is the distance from an exclusive limit to the next valid number.
-func bound(o map[string]any, inclusive, exclusive string, none, beside float64) float64 {
-	out := none
-	if x, ok := real(o[inclusive]); ok {
-		out = x
+// bounds are the keywords that limit a number.
+var bounds = []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}
+
+// numbersWithin returns some numbers within the bounds of a schema, the
+// simplest first. Multiples of a step may be inexact. If whole is set, they are
+// exact, and integers.
+func numbersWithin(o map[string]any, whole bool) []float64 {
+	step, hasStep := numberOf(o["multipleOf"])
+	hasStep = hasStep && step > 0
+	var out []float64
+	add := func(all ...float64) {
+		for _, x := range all {
+			isExact := x == math.Trunc(x) && math.Abs(x) < 1<<53 && (!hasStep || math.Mod(x, step) == 0)
+			if isWithinBounds(x, o) && (isExact || !whole) && !slices.Contains(out, x) {
+				out = append(out, x)
+			}
+		}
 	}
-	if x, ok := real(o[exclusive]); ok {
-		if next := x + beside; beside > 0 && (math.IsInf(out, -1) || next > out) || beside < 0 && (math.IsInf(out, 1) || next < out) {
-			out = next
+	simple, others := []float64{1, 0}, []float64{-1, 10}
+	for _, keyword := range bounds {
+		if x, ok := numberOf(o[keyword]); ok {
+			simple = append(simple, math.Ceil(x), math.Floor(x), math.Floor(x)+1, math.Ceil(x)-1)
+			others = append(others, x, (x+others[len(others)-1])/2)
+		}
+	}
+	for _, all := range [][]float64{simple, others} {
+		if whole || !hasStep {
+			add(all...)
+		}
+		if hasStep {
+			for _, x := range all {
+				add(math.Ceil(x/step)*step, math.Floor(x/step)*step)
+			}
 		}
 	}
 	return out
 }
 
+func isWithinBounds(x float64, o map[string]any) bool {
+	limit := func(keyword string, none float64) float64 {
+		if x, ok := numberOf(o[keyword]); ok {
+			return x
+		}
+		return none
+	}
+	return x >= limit("minimum", math.Inf(-1)) && x > limit("exclusiveMinimum", math.Inf(-1)) &&
+		x <= limit("maximum", math.Inf(1)) && x < limit("exclusiveMaximum", math.Inf(1))
+}
+
 // exact returns a number without an exponent if that is short.
 func exact(x float64) json.Number {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
-		return json.Number(big.NewInt(int64(x)).String())
+		return json.Number(strconv.FormatInt(int64(x), 10))
 	}
 	return json.Number(wire.JSON(x))
-}
-
-func real(v any) (float64, bool) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return 0, false
-	}
-	x, err := n.Float64()
-	return x, err == nil
-}
-
-func count(v any) (int, bool) {
-	x, ok := real(v)
-	if !ok || x < 0 || x > 1<<30 {
-		return 0, false
-	}
-	return int(x), true
 }

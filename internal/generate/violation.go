@@ -60,7 +60,7 @@ func (b *breaker) add(keyword, at string, apply func()) {
 // visit only violates the keywords next to them.
 func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	o, ok := b.s.resolve(sub).(map[string]any)
-	if !ok || depth > deepest {
+	if !ok || depth > maxDepth {
 		return
 	}
 	if c, ok := o["const"]; ok {
@@ -113,20 +113,11 @@ func (b *breaker) mistype(o map[string]any, at string, put func(any)) {
 	}
 }
 
-func typesOf(o map[string]any) []string {
-	switch v := o["type"].(type) {
-	case string:
-		return []string{v}
-	default:
-		return textsIn(v)
-	}
-}
-
 func (b *breaker) text(o map[string]any, v, at string, put func(any)) {
-	if least, ok := count(o["minLength"]); ok && least > 0 {
+	if least, ok := sizeOf(o["minLength"]); ok && least > 0 {
 		b.add("minLength", at, func() { put(repeated("a", least-1)[:least-1]) })
 	}
-	if most, ok := count(o["maxLength"]); ok && most < 1<<17 {
+	if most, ok := sizeOf(o["maxLength"]); ok && most < 1<<17 {
 		b.add("maxLength", at, func() { put(repeated("a", most+1)) })
 	}
 	if pattern, ok := o["pattern"].(string); ok && compiles(pattern) {
@@ -143,14 +134,14 @@ func (b *breaker) text(o map[string]any, v, at string, put func(any)) {
 func (b *breaker) number(o map[string]any, v json.Number, at string, put func(any)) {
 	for _, k := range []struct {
 		keyword string
-		beside  float64
+		step    float64
 	}{{"minimum", -1}, {"maximum", 1}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 0}} {
-		if x, ok := real(o[k.keyword]); ok {
-			b.add(k.keyword, at, func() { put(exact(x + k.beside)) })
+		if x, ok := numberOf(o[k.keyword]); ok {
+			b.add(k.keyword, at, func() { put(exact(x + k.step)) })
 		}
 	}
-	x, _ := real(v)
-	switch step, ok := real(o["multipleOf"]); {
+	x, _ := numberOf(v)
+	switch step, ok := numberOf(o["multipleOf"]); {
 	case !ok || step <= 0 || slices.Contains(typesOf(o), "integer") && (step != math.Trunc(step) || step == 1):
 	case slices.Contains(typesOf(o), "integer"):
 		b.add("multipleOf", at, func() { put(exact(x + 1)) })
@@ -160,10 +151,10 @@ func (b *breaker) number(o map[string]any, v json.Number, at string, put func(an
 }
 
 func (b *breaker) array(o map[string]any, v []any, at string, put func(any), depth int) {
-	if least, ok := count(o["minItems"]); ok && least > 0 && len(v) >= least {
+	if least, ok := sizeOf(o["minItems"]); ok && least > 0 && len(v) >= least {
 		b.add("minItems", at, func() { put(v[:least-1]) })
 	}
-	if most, ok := count(o["maxItems"]); ok && most < 1000 {
+	if most, ok := sizeOf(o["maxItems"]); ok && most < 1000 {
 		var element any = "a"
 		if len(v) > 0 {
 			element = v[0]
@@ -199,7 +190,7 @@ func (b *breaker) object(o, v map[string]any, at string, depth int) {
 	if o["additionalProperties"] == false {
 		b.add("additionalProperties", at, func() { v["x-nobody-knows"] = "text" })
 	}
-	if most, ok := count(o["maxProperties"]); ok && most < 1000 {
+	if most, ok := sizeOf(o["maxProperties"]); ok && most < 1000 {
 		b.add("maxProperties", at, func() {
 			for i := 0; len(v) <= most; i++ {
 				v["x-"+strconv.Itoa(i)] = "text"

@@ -22,9 +22,9 @@ type InvalidArguments struct {
 // draws, a server that converts its input can't make these arguments valid.
 func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArguments {
 	var out []InvalidArguments
-	c := newCertain(input)
-	root, _ := c.root.(map[string]any)
-	if required := textsIn(root["required"]); len(required) > 0 {
+	d := document{decode(input)}
+	root, _ := d.root.(map[string]any)
+	if required := stringsIn(root["required"]); len(required) > 0 {
 		less := maps.Clone(right)
 		delete(less, required[0])
 		out = append(out, InvalidArguments{"a required argument is left out", less})
@@ -35,15 +35,15 @@ func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArgumen
 		out = append(out, InvalidArguments{"an argument is given that there is not", more})
 	}
 	properties, _ := root["properties"].(map[string]any)
-	sorts := map[string]bool{}
+	kinds := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		wrong := damaged(properties[name])
-		maps.Copy(wrong, c.damagedInside(properties[name], 0))
+		maps.Copy(wrong, d.damagedInside(properties[name], 0))
 		for what, v := range wrong {
-			if sorts[what] {
+			if kinds[what] {
 				continue
 			}
-			sorts[what] = true
+			kinds[what] = true
 			other := maps.Clone(right)
 			other[name] = v
 			out = append(out, InvalidArguments{what, other})
@@ -62,7 +62,7 @@ const noneOfThese = "mcp-conform-none-of-these"
 func damaged(sub any) map[string]any {
 	out := map[string]any{}
 	o, _ := sub.(map[string]any)
-	if values, _ := o["enum"].([]any); len(values) > 0 && !slices.Contains(textsIn(o["enum"]), noneOfThese) {
+	if values, _ := o["enum"].([]any); len(values) > 0 && !slices.Contains(stringsIn(o["enum"]), noneOfThese) {
 		out["an argument is none of the values of its enum"] = noneOfThese
 	}
 	if v, ok := mistyped(o); ok {
@@ -89,11 +89,11 @@ const damageDepth = 3
 
 // damagedInside returns values that have the property's type but contain a
 // forbidden value, as a member of an object or as an element of an array.
-func (c *certain) damagedInside(sub any, depth int) map[string]any {
+func (d document) damagedInside(sub any, depth int) map[string]any {
 	out := map[string]any{}
 	o, _ := sub.(map[string]any)
 	add := func(part any, place string, whole func(any) any) {
-		for what, v := range c.damagedInside(part, depth+1) {
+		for what, v := range d.damagedInside(part, depth+1) {
 			out[what] = whole(v)
 		}
 		for what, v := range damaged(part) {
@@ -103,12 +103,12 @@ func (c *certain) damagedInside(sub any, depth int) map[string]any {
 	switch items, _ := o["items"].(map[string]any); {
 	case depth == damageDepth:
 	case o["type"] == "object":
-		made, err := (&certain{Schema: c.Schema}).value(sub, 0)
+		made, err := d.value(sub, certain{})
 		right, ok := made.(map[string]any)
 		if err != nil || !ok {
 			break
 		}
-		if required := textsIn(o["required"]); len(required) > 0 {
+		if required := stringsIn(o["required"]); len(required) > 0 {
 			less := maps.Clone(right)
 			delete(less, required[0])
 			out[insideArgument+"a required argument is left out"] = less
@@ -121,7 +121,7 @@ func (c *certain) damagedInside(sub any, depth int) map[string]any {
 				return other
 			})
 		}
-	case o["type"] == "array" && !has(o, "prefixItems") && items != nil:
+	case o["type"] == "array" && !hasKeyword(o, "prefixItems") && items != nil:
 		add(items, insideArray, func(v any) any { return []any{v} })
 	}
 	return out

@@ -1,0 +1,57 @@
+package generate
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Arguments returns the smallest object that conforms to the JSON Schema of a
+// tool's arguments. Its values are those that the schema names (const, default,
+// examples, enum), or they are generated from types and limits. It returns an
+// error if no certainly valid value can be generated.
+func Arguments(schema jsontext.Value) (map[string]any, error) {
+	return certainArguments(schema, certain{})
+}
+
+// MoreArguments returns further arguments, which differ from those of
+// Arguments: first all members that can be generated, and then the same members
+// with other values where the schema offers a choice (the last value of an
+// enum, the last alternative, true, elements in arrays).
+func MoreArguments(schema jsontext.Value) []map[string]any {
+	least, err := Arguments(schema)
+	if err != nil {
+		return nil
+	}
+	var out []map[string]any
+	for _, c := range []certain{{every: true}, {every: true, last: true}} {
+		most, err := certainArguments(schema, c)
+		isSame := func(other map[string]any) bool { return reflect.DeepEqual(other, most) }
+		if err == nil && !isSame(least) && !slices.ContainsFunc(out, isSame) {
+			out = append(out, most)
+		}
+	}
+	return out
+}
+
+func certainArguments(schema jsontext.Value, c certain) (map[string]any, error) {
+	d := document{decode(schema)}
+	v, err := d.value(d.root, c)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("the schema is not that of an object")
+	}
+	return o, nil
+}
+
+// NamesValue reports whether a schema itself names a valid value.
+func NamesValue(schema jsontext.Value) bool {
+	o, _ := decode(schema).(map[string]any)
+	_, ok := certain{}.namedValue(o)
+	return ok
+}
