@@ -117,11 +117,11 @@ var layers = []struct {
 		"internal/client", "internal/generate", "internal/headers", "internal/inventory", "internal/issuer", "internal/oauth", "internal/spec", "internal/suite",
 		"internal/transcript", "internal/uri", "internal/verdict", "internal/wire",
 	}},
-	// What the tests of the suites share; no suite itself may import it.
+	// Helpers for the tests of the suites; no suite itself may import it.
 	{"internal/suitetest", []string{anything}},
-	// What tests do that need what others made.
+	// Helpers for tests that use third-party software.
 	{"internal/thirdparty", nil},
-	// What measures.
+	// Measuring programs.
 	{"internal/cputime", nil},
 	{"reporters", []string{"internal/conformance", "internal/spec", "internal/transcript", "internal/verdict"}},
 

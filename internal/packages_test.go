@@ -115,7 +115,7 @@ func foldersIn(page string) []string {
 }
 
 // isListed reports whether a package, or a folder above it, is listed.
-// The tests of the whole module in internal need no line.
+// The package internal, which holds only tests of the whole module, need not be listed.
 func isListed(listed []string, pkg string) bool {
 	if pkg == "internal" {
 		return true

@@ -52,7 +52,7 @@ func badgeOf(r *verdict.Report) badge {
 // requirements that apply were observed.
 func profileBadge(p *verdict.ProfileResult) badge {
 	all := p.All()
-	b := badge{label: "MCP " + clip(p.Name, 80), text: p.Result + fmt.Sprintf(", %d of %d", all.Observed(), all.Apply()), name: "yellow", color: "#8a6100"}
+	b := badge{label: "MCP " + clip(p.Name, 80), text: p.Result + fmt.Sprintf(", %d of %d", all.Observed(), all.Applicable()), name: "yellow", color: "#8a6100"}
 	switch p.Result {
 	case verdict.ProfilePassed:
 		b.name, b.color = "brightgreen", "#2b7a2b"

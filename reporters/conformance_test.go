@@ -142,7 +142,7 @@ func TestReportsShowProfiles(t *testing.T) {
 		t.Fatalf("the sample has other counts: %+v", all)
 	}
 	r.Profiles = []verdict.ProfileResult{core, r.ProfileOf(spec.LookupProfile("sse@1"))}
-	came := fmt.Sprintf("2 of %d", all.Apply())
+	came := fmt.Sprintf("2 of %d", all.Applicable())
 	for _, c := range []struct {
 		name   string
 		write  Writer
@@ -150,7 +150,7 @@ func TestReportsShowProfiles(t *testing.T) {
 	}{
 		{"console", console, []string{"\nprofile core@1 failed · " + came + " applicable requirements observed · 1 broken · 1 flaky · "}},
 		{"Markdown", Markdown, []string{
-			fmt.Sprintf("| core&#64;<!-- -->1 | ❌ failed | %d of %d | %d of %d | 1 | 0 | ", core.Core.Observed(), core.Core.Apply(), core.Extended.Observed(), core.Extended.Apply()),
+			fmt.Sprintf("| core&#64;<!-- -->1 | ❌ failed | %d of %d | %d of %d | 1 | 0 | ", core.Core.Observed(), core.Core.Applicable(), core.Extended.Observed(), core.Extended.Applicable()),
 		}},
 		{"HTML", HTML, []string{
 			`<h2 id="profiles">`, `core@1</th><td role="cell" class="left"><span class="badge broken">failed</span></td><td role="cell" data-label="observed">` + came + `</td>`,
@@ -160,7 +160,7 @@ func TestReportsShowProfiles(t *testing.T) {
 		{"JUnit", JUnit, []string{`<property name="profile.core@1" value="failed: ` + came + ` applicable requirements observed, 1 broken, 1 flaky, `}},
 		{"TAP", TAP, []string{"\n# profile core@1 failed · " + came + " applicable requirements observed · 1 broken"}},
 		{"GitHub", GitHub, []string{"%0Aprofile core@1 failed · " + came + " applicable requirements observed · 1 broken"}},
-		{"outputs", Outputs, []string{fmt.Sprintf("\nprofiles=core@1:failed:2/%d,sse@1:not-applicable:0/0\n", all.Apply())}},
+		{"outputs", Outputs, []string{fmt.Sprintf("\nprofiles=core@1:failed:2/%d,sse@1:not-applicable:0/0\n", all.Applicable())}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := string(write(t, c.write, r))

@@ -80,7 +80,7 @@ func cellOf(p *conformance.Profile) matrixCell {
 	}
 	counted := p.Counted()
 	all := counted.All()
-	cell := matrixCell{Mark: profileMarks[p.Result], Result: p.Result, Text: fmt.Sprintf("%d of %d", all.Observed(), all.Apply())}
+	cell := matrixCell{Mark: profileMarks[p.Result], Result: p.Result, Text: fmt.Sprintf("%d of %d", all.Observed(), all.Applicable())}
 	switch {
 	case p.Result == verdict.ProfileNotApplicable:
 		cell.Text = ""

@@ -123,7 +123,9 @@ func pageProfiles(r *verdict.Report) []pageProfile {
 }
 
 // outOf returns how many of the requirements that apply were observed.
-func outOf(c *verdict.ProfileCount) string { return fmt.Sprintf("%d of %d", c.Observed(), c.Apply()) }
+func outOf(c *verdict.ProfileCount) string {
+	return fmt.Sprintf("%d of %d", c.Observed(), c.Applicable())
+}
 
 // profileOutput returns the results of the profiles as one word, such as
 // core@1:passed:157/171,tools@1:not-observed:9/40.
@@ -132,7 +134,7 @@ func profileOutput(r *verdict.Report) string {
 	for i := range r.Profiles {
 		p := &r.Profiles[i]
 		all := p.All()
-		out = append(out, fmt.Sprintf("%s:%s:%d/%d", p.Name, strings.ReplaceAll(p.Result, " ", "-"), all.Observed(), all.Apply()))
+		out = append(out, fmt.Sprintf("%s:%s:%d/%d", p.Name, strings.ReplaceAll(p.Result, " ", "-"), all.Observed(), all.Applicable()))
 	}
 	return strings.Join(out, ",")
 }

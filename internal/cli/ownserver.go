@@ -37,9 +37,10 @@ func (a *app) ownIssuer(s *remoteServer) suite.Issuer {
 	return &ownServer{a.ctx, server, login.Client{ID: id.ClientID, Secret: strings.TrimSpace(a.variable(id.ClientSecretEnv))}, a.secrets}
 }
 
-// Token implements suite.Issuer. An authorization server may ignore the requested resource, and the
-// audience may name a server in any way, such as api. So a token counts as one for another server only
-// if its audience names foreignResource and shares no name with the audience of a valid token.
+// Token implements suite.Issuer. For another resource it returns a token only if that is surely for
+// another server: its audience names foreignResource, and shares no name with the audience of a valid
+// token. An authorization server may ignore the requested resource, and an audience may be any name,
+// such as "api".
 func (o *ownServer) Token(kind issuer.Kind, resource, scope string) string {
 	s := *o.server
 	s.ID, s.Scopes = resource, strings.Fields(scope)

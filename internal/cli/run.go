@@ -206,12 +206,12 @@ func (d redactingScreen) Remaining(left time.Duration, why, faster string) {
 func (d redactingScreen) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 
 // judged judges a server once and writes the reports. If nothing could be
-// judged, it returns no report and an error, and the report files contain about
-// with the reason.
-func (a *app) judged(f *runFlags, files []reportFile, console screen, about verdict.Report) (*verdict.Report, error) {
-	report, err := a.judgeServer(f, files, console, &about)
+// judged, it returns no report and an error, and the report files contain the
+// report unjudged, with the reason added.
+func (a *app) judged(f *runFlags, files []reportFile, console screen, unjudged verdict.Report) (*verdict.Report, error) {
+	report, err := a.judgeServer(f, files, console, &unjudged)
 	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupt of --watch keeps the reports of the last round
-		err = a.writeUnjudged(files, about, err)
+		err = a.writeUnjudged(files, unjudged, err)
 	}
 	return report, err
 }

@@ -141,8 +141,8 @@ func isVariation(name string) bool {
 	return ok
 }
 
-// workers is the number of rows that run concurrently per core. A row mostly
-// waits.
+// workers is the number of rows of the kill matrix that run concurrently per core. It is
+// high because a row mostly waits.
 const workers = 20
 
 func (a *app) selftest(f *selftestFlags) error {

@@ -36,7 +36,7 @@ func (r *reader) placeholders(root *yaml.Node) error {
 		{"prompts.arguments", get(get(root, "prompts"), "arguments")},
 		{"templates", get(root, "templates")},
 	} {
-		if e := leftIn(at.values); e != nil {
+		if e := findPlaceholder(at.values); e != nil {
 			return r.left(e, at.path, "what the server takes")
 		}
 	}
@@ -49,7 +49,7 @@ func (r *reader) placeholders(root *yaml.Node) error {
 			if n := get(e, "resource"); n != nil && n.Value == anyURI {
 				return r.left(n, path+".resource", "the URI of the resource that the call changes")
 			}
-			if n := leftIn(get(e, "arguments")); n != nil {
+			if n := findPlaceholder(get(e, "arguments")); n != nil {
 				return r.left(n, path+".arguments", "the arguments of the call, or {} for none")
 			}
 		}
@@ -57,8 +57,8 @@ func (r *reader) placeholders(root *yaml.Node) error {
 	return nil
 }
 
-// leftIn returns a key or a value in n that is a placeholder, or nil.
-func leftIn(n *yaml.Node) *yaml.Node {
+// findPlaceholder returns a key or a value in n that is a placeholder, or nil.
+func findPlaceholder(n *yaml.Node) *yaml.Node {
 	if n == nil {
 		return nil
 	}
@@ -69,7 +69,7 @@ func leftIn(n *yaml.Node) *yaml.Node {
 		return nil
 	}
 	for _, below := range n.Content {
-		if left := leftIn(below); left != nil {
+		if left := findPlaceholder(below); left != nil {
 			return left
 		}
 	}

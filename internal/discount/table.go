@@ -7,18 +7,18 @@ import "github.com/mcp-conform/mcp-conform/internal/transcript"
 var requests = []row[RequestFacts]{
 	{Discount{"refused", "the status of the HTTP response is the answer, or there was no connection"}, func(f RequestFacts) bool { return f.Refused }},
 	{Discount{"illegal-request", "no client may send such a request, so a server may ignore it"}, func(f RequestFacts) bool { return f.Illegal }},
-	{Discount{"irregular-request", "at this time, or with this id, no server has to respond"}, func(f RequestFacts) bool { return f.Irregular }},
+	{Discount{"irregular-request", "it was sent at a time, or with an id, for which a server need not respond, such as an id that is in use"}, func(f RequestFacts) bool { return f.Irregular }},
 	{Discount{"handshake-disordered", "the client had broken the order of the handshake"}, func(f RequestFacts) bool { return f.Disordered }},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f RequestFacts) bool { return f.Withdrawn }},
-	{Discount{"other-id", "the response came with another id, which is judged instead"}, func(f RequestFacts) bool { return f.OtherID }},
-	{Discount{"unreadable-response", "the response may be in a line that cannot be read, which is judged instead"}, func(f RequestFacts) bool { return f.Unreadable }},
+	{Discount{"other-id", "the response came with another id; that is judged instead"}, func(f RequestFacts) bool { return f.OtherID }},
+	{Discount{"unreadable-response", "the response may be in a line that cannot be read; that line is judged instead"}, func(f RequestFacts) bool { return f.Unreadable }},
 	{Discount{"long-response", "a long response was arriving, and the client did not read it to its end"}, func(f RequestFacts) bool { return f.Unread }},
 	{Discount{"stopped", "the client had closed the input, sent a signal, or ended the session"}, func(f RequestFacts) bool { return f.Stopped }},
-	{Discount{"server-gone", "the server had ended, which is judged by itself"}, func(f RequestFacts) bool { return f.ServerEnded }},
-	{Discount{"disrupted", "the server stopped at an earlier message that it has to survive, which is judged instead"}, func(f RequestFacts) bool { return f.Disrupted }},
+	{Discount{"server-gone", "the server had ended; its end is judged by itself"}, func(f RequestFacts) bool { return f.ServerEnded }},
+	{Discount{"disrupted", "the server stopped at an earlier message that it should have survived; that stop is judged instead"}, func(f RequestFacts) bool { return f.Disrupted }},
 	{Discount{"after-illegal", "the server stopped responding after an illegal message"}, func(f RequestFacts) bool { return f.AfterIllegal }},
-	{Discount{"no-ping", "the server does not know ping, which is judged instead"}, func(f RequestFacts) bool { return f.Unsupported }},
-	{Discount{"exchange-judged", "the HTTP response ended without it, which is judged instead"}, func(f RequestFacts) bool { return f.ExchangeJudged }},
+	{Discount{"no-ping", "the server does not know ping; that is judged instead"}, func(f RequestFacts) bool { return f.Unsupported }},
+	{Discount{"exchange-judged", "the HTTP response ended without the JSON-RPC response; that is judged instead"}, func(f RequestFacts) bool { return f.ExchangeJudged }},
 	{Discount{"not-awaited", "the client did not wait for the response"}, func(f RequestFacts) bool { return !f.Waited }},
 }
 
@@ -32,10 +32,10 @@ var exchanges = []row[ExchangeFacts]{
 	{Discount{"unreachable", "there was no connection; whether the server still serves is checked separately"}, func(f ExchangeFacts) bool {
 		return f.Ended == transcript.Unreachable
 	}},
-	{Discount{"server-ended", "the server had ended, which is judged by itself"}, func(f ExchangeFacts) bool {
+	{Discount{"server-ended", "the server had ended; its end is judged by itself"}, func(f ExchangeFacts) bool {
 		return f.incomplete() && f.ServerEnded
 	}},
-	{Discount{"intermediary", "the status is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
+	{Discount{"intermediary", "the status (401, 402, 403, 407, 421, 429, 502, 503 or 504) is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
 		return transcript.IsBarringStatus(f.Status)
 	}},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
@@ -53,7 +53,7 @@ var exchanges = []row[ExchangeFacts]{
 	{Discount{"client-closed", "the client closed the connection before a response was due"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && (f.Ended == transcript.Dropped || f.Ended == "") && !f.Waited
 	}},
-	{Discount{"event-stream", "the head of an event stream may come with its first event"}, func(f ExchangeFacts) bool {
+	{Discount{"event-stream", "a server may send the head of an event stream only with the first event, and no event came"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.Ended == transcript.Dropped && f.Method == "GET"
 	}},
 	{Discount{"large-request", "a server may close the connection on a request that is larger than it accepts"}, func(f ExchangeFacts) bool {
@@ -66,12 +66,12 @@ func (r *Run) rows() []runRow {
 	return []runRow{
 		{Discount{"flood", "the server sent more than is read, so a response may have been missed"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
-		{Discount{"mixed-responses", "responses to one client also reach another client, to which they may belong; a notice says so"}, &r.mixing},
-		{Discount{"busy", "the error may mean that the server was busy, so each retry has to show it"}, busy{}},
-		{Discount{"broken-connection", "a connection broke, and it is unknown at which end, so each retry has to show it"}, brokenConnection{}},
+		{Discount{"mixed-responses", "clients also receive responses meant for other clients, so it is unknown whose response this is; a notice says so"}, &r.mixing},
+		{Discount{"busy", "the error may mean that the server was busy; the deviation counts only if every retry repeats it"}, busy{}},
+		{Discount{"broken-connection", "a connection broke, and it is unknown at which end; the deviation counts only if every retry repeats it"}, brokenConnection{}},
 		{Discount{"outage", "the server no longer served any client by then, which ends the run"}, &r.outage},
-		{Discount{"disturbed-case", "a process that other cases also used exited, so the case runs again on its own process"}, disturbed{}},
-		{Discount{"explained-exit", "the exit interrupted several cases, and one of them also makes its own process exit, which is judged instead; a notice counts the other exits"}, &r.exits},
+		{Discount{"disturbed-case", "the case shared a process with other cases, and this process exited; the case runs again on its own process"}, disturbed{}},
+		{Discount{"explained-exit", "an exit interrupted several cases, and one of them also makes a process of its own exit; only that exit is judged, and a notice counts the others"}, &r.exits},
 	}
 }
 

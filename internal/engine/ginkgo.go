@@ -78,8 +78,8 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	return report
 }
 
-// place returns a code location that keeps the specs in the order of
-// declaration, and build paths out of Ginkgo's reports.
+// place returns an artificial code location. It keeps the specs in the order of
+// declaration, and paths of the build machine out of Ginkgo's reports.
 func place(i int, s Spec) types.CodeLocation {
 	return types.CodeLocation{FileName: "case", LineNumber: i + 1, CustomMessage: s.Judge}
 }

@@ -70,7 +70,7 @@ func TestTheLimitHolds(t *testing.T) {
 		end(limit)
 		<-released
 	}
-	slow := rules.Rule{ID: "rule.slow", Requirements: stuck.Requirements, Start: rules.Stateless(rules.Fold{
+	slow := rules.Rule{ID: "rule.slow", Requirements: stuck.Requirements, Start: rules.WithoutState(rules.Fold{
 		OnEvent: func(*rules.Session, *transcript.Event, *rules.Reporter) {
 			select {
 			case <-released:

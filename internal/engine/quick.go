@@ -37,7 +37,7 @@ func (r *prober) newestSpoken(results []*probed) []*probed {
 // leavesOut reports whether a quick run leaves the case out.
 func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !isQuick(c) }
 
-// isQuick reports whether quick runs run the case.
+// isQuick reports whether the case is part of a quick run.
 func isQuick(c *suite.Case) bool { return c.SharesConversation || c.Quick }
 
 // leaveOut marks the verdicts on requirements that a quick run can't report as

@@ -51,10 +51,10 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 		once  bool // the deviation does not recur
 		want  []bool
 	}{
-		{"a rule that tells at once", rules.Stateless(atOnce), false, false, []bool{false, true}},
-		{"in the shared conversation", rules.Stateless(atOnce), true, false, []bool{false, true}},
+		{"a rule that tells at once", rules.WithoutState(atOnce), false, false, []bool{false, true}},
+		{"in the shared conversation", rules.WithoutState(atOnce), true, false, []bool{false, true}},
 		{"a rule that tells at the end", atEnd, false, false, []bool{false, false}},
-		{"what does not come back", rules.Stateless(atOnce), false, true, []bool{false, false, false, false}},
+		{"what does not come back", rules.WithoutState(atOnce), false, true, []bool{false, false, false, false}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -100,7 +100,7 @@ func usesFormat(sub any) bool {
 	return false
 }
 
-// describesAll reports whether the schema describes each argument.
+// describesAll reports whether the schema root has a property for each member of v.
 func describesAll(root, v map[string]any) bool {
 	properties, _ := root["properties"].(map[string]any)
 	for name := range v {

@@ -28,13 +28,13 @@ var nameMembers = map[string]string{
 	spec.MethodToolsCall: "name", spec.MethodPromptsGet: "name", spec.MethodResourcesRead: "uri",
 }
 
-// NeedsName reports whether requests of the method require an Mcp-Name header.
-func NeedsName(method string) bool { return nameMembers[method] != "" }
+// RequiresNameHeader reports whether requests of the method require an Mcp-Name header.
+func RequiresNameHeader(method string) bool { return nameMembers[method] != "" }
 
 // RawName returns the member that Mcp-Name mirrors, whatever its type; nil if the request
 // has none.
 func RawName(m *wire.Message) jsontext.Value {
-	if !NeedsName(m.Method) {
+	if !RequiresNameHeader(m.Method) {
 		return nil
 	}
 	return m.ParamAt("/" + nameMembers[m.Method])

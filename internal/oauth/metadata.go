@@ -92,9 +92,9 @@ func MayFetch(from, u *url.URL) bool {
 	return !LeadsInside(from, u)
 }
 
-// LeadsInside reports whether a URL u that a server at from names leads a client into a private
-// network that the server is not in. A link-local address always does, because the metadata services
-// of clouds hold secrets there.
+// LeadsInside reports whether u, which the server at from named, would lead a client into a private
+// network that the server is not in. A link-local u counts unless from is link-local itself, because
+// the metadata services of clouds hold secrets there.
 func LeadsInside(from, u *url.URL) bool {
 	return IsLinkLocal(u) && !IsLinkLocal(from) || IsInside(u) && !IsInside(from)
 }

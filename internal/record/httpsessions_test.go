@@ -13,7 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestSessions checks which requests share a transcript, given as their messages' methods.
+// TestSessions checks which requests end up in the same transcript. A transcript is a list of the
+// methods of its messages.
 func TestSessions(t *testing.T) {
 	p := proxy(t, func(w http.ResponseWriter, r *http.Request) {
 		if id := r.Header.Get("Give"); id != "" {

@@ -55,8 +55,8 @@ type Secrets struct {
 
 // finders holds the finders for a set of secrets.
 type finders struct {
-	// all finds every secret. distinct omits plain words and numbers, which may
-	// be our own words, such as "warning" in a report.
+	// all finds every secret. distinct finds only those that are not plain words or numbers:
+	// a report may itself contain a word such as "warning".
 	all, distinct *finder
 }
 

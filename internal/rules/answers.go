@@ -26,13 +26,13 @@ func responseRules() []Rule {
 			ID:           "rule.request-answered",
 			Title:        "each request is answered",
 			Requirements: []string{requestAnswered},
-			Start:        Stateless(Fold{AtEnd: reportUnanswered}),
+			Start:        WithoutState(Fold{AtEnd: reportUnanswered}),
 		},
 		{
 			ID:           "rule.response-once",
 			Title:        "no request is answered twice",
 			Requirements: []string{responseOnce},
-			Start:        Stateless(Fold{AtEnd: reportRepeated}),
+			Start:        WithoutState(Fold{AtEnd: reportRepeated}),
 		},
 		{
 			ID:    "rule.response-ids",
@@ -40,7 +40,7 @@ func responseRules() []Rule {
 			Requirements: []string{
 				responseIDEcho, responseUnsolicited, errorResponseID, errorResponseIDAlways, notificationNoResponse,
 			},
-			Start: Stateless(Fold{AtEnd: responseIDs}),
+			Start: WithoutState(Fold{AtEnd: responseIDs}),
 		},
 	}
 }

@@ -9,7 +9,7 @@
 //		ID:           "rule.tools-listed",
 //		Title:        "announced changes appear in the list",
 //		Requirements: []string{toolsListAnswered},
-//		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+//		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 //			rules.ErrorTo(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { … },
 //		}}),
 //	}

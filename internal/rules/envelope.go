@@ -24,19 +24,19 @@ func envelopeRules() []Rule {
 			ID:           "rule.jsonrpc-version",
 			Title:        "each message is a request, a notification or a response of JSON-RPC 2.0",
 			Requirements: []string{jsonrpc20},
-			Start:        Stateless(Fold{OnEvent: envelope}),
+			Start:        WithoutState(Fold{OnEvent: envelope}),
 		},
 		{
 			ID:           "rule.message-utf8",
 			Title:        "messages are UTF-8",
 			Requirements: []string{messageUTF8, jsonrpc20},
-			Start:        Stateless(Fold{OnEvent: encoding}),
+			Start:        WithoutState(Fold{OnEvent: encoding}),
 		},
 		{
 			ID:           "rule.batch-not-emitted",
 			Title:        "no batches in revisions without them",
 			Requirements: []string{batchNotEmitted},
-			Start:        Stateless(Fold{OnEvent: arrays}),
+			Start:        WithoutState(Fold{OnEvent: arrays}),
 		},
 	}
 }

@@ -28,13 +28,13 @@ func errorRules() []Rule {
 			ID:           "rule.response-shape",
 			Title:        "a response has a result that is an object, or an error",
 			Requirements: []string{resultOrError, notBoth, resultIsObject},
-			Start:        Stateless(onMessage(responseShape)),
+			Start:        WithoutState(onMessage(responseShape)),
 		},
 		{
 			ID:           "rule.error-shape",
 			Title:        "an error has an integer code and a short message",
 			Requirements: []string{errorCodeAndMessage, errorCodeInteger, errorConcise},
-			Start:        Stateless(onMessage(errorShape)),
+			Start:        WithoutState(onMessage(errorShape)),
 		},
 	}
 }

@@ -101,7 +101,7 @@ func (h *RequestHeaders) flawsOf(req *Request) []HeaderFlaw {
 	}
 	name, named := headers.NameOf(m)
 	switch {
-	case !headers.NeedsName(m.Method) && head.Has(headers.Name):
+	case !headers.RequiresNameHeader(m.Method) && head.Has(headers.Name):
 		out = append(out, OtherHeaders)
 	case !named:
 	case !head.Has(headers.Name):

@@ -31,7 +31,7 @@ func idRules() []Rule {
 			ID:           "rule.notification-no-id",
 			Title:        "notifications have no id",
 			Requirements: []string{notificationNoID},
-			Start:        Stateless(onMessage(notificationID)),
+			Start:        WithoutState(onMessage(notificationID)),
 		},
 	}
 }

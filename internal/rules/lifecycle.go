@@ -21,19 +21,19 @@ func lifecycleRules() []Rule {
 			ID:           "rule.initialize-first",
 			Title:        "the server sends nothing before initialize",
 			Requirements: []string{initializeFirst},
-			Start:        Stateless(Fold{OnEvent: beforeInitialize}),
+			Start:        WithoutState(Fold{OnEvent: beforeInitialize}),
 		},
 		{
 			ID:           "rule.initialize-result",
 			Title:        "the result of initialize is complete and well-formed",
 			Requirements: []string{initializeResponse, initializeSchema},
-			Start:        Stateless(Fold{AtEnd: initializeResult}),
+			Start:        WithoutState(Fold{AtEnd: initializeResult}),
 		},
 		{
 			ID:           "rule.no-requests-before-initialized",
 			Title:        "the server sends no request but ping before initialized",
 			Requirements: []string{noEarlyRequests},
-			Start:        Stateless(Fold{OnEvent: beforeInitialized}),
+			Start:        WithoutState(Fold{OnEvent: beforeInitialized}),
 		},
 	}
 }

@@ -25,7 +25,7 @@ func metaRules() []Rule {
 		ID:           "rule.meta-keys",
 		Title:        "keys of _meta objects are well-formed",
 		Requirements: []string{metaPrefix, metaName, metaReverseDNS, metaReserved2506, metaReserved2511},
-		Start: Stateless(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
+		Start: WithoutState(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 			keys := metaKeys(m.Params())
 			if m.Has("result") {
 				keys = append(keys, MemoResult(s, m, metaKeysKey{}, func() []string { return metaKeys(m.Result()) })...)

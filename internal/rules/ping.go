@@ -23,7 +23,7 @@ func pingRules() []Rule {
 			ID:           "rule.ping-answered",
 			Title:        "pings are answered with an empty result",
 			Requirements: []string{pingResponds, pingEmpty, pingEarly},
-			Start:        Stateless(Fold{AtEnd: pingAnswers}),
+			Start:        WithoutState(Fold{AtEnd: pingAnswers}),
 		},
 		{
 			ID:           "rule.ping-not-excessive",

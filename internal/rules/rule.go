@@ -270,8 +270,8 @@ func received(s *Session, e *transcript.Event) []*wire.Message {
 	return got.messages
 }
 
-// Stateless wraps a fold that keeps no state of its own.
-func Stateless(f Fold) func() Fold { return func() Fold { return f } }
+// WithoutState wraps a fold that keeps no state of its own.
+func WithoutState(f Fold) func() Fold { return func() Fold { return f } }
 
 // Excerpt returns the beginning of a message of the server, for Deviation.Seen.
 func Excerpt[T ~string | ~[]byte](b T) string { return excerpt(b) }

@@ -22,13 +22,13 @@ func stdoutRules() []Rule {
 			ID:           "rule.stdout-purity",
 			Title:        "only messages on stdout, from start to exit",
 			Requirements: []string{onlyMessages},
-			Start:        Stateless(Fold{OnEvent: purity}),
+			Start:        WithoutState(Fold{OnEvent: purity}),
 		},
 		{
 			ID:           "rule.line-framing",
 			Title:        "one message per line, no newline inside a message",
 			Requirements: []string{newlineDelimited, noEmbeddedNewlines},
-			Start:        Stateless(Fold{OnEvent: framing}),
+			Start:        WithoutState(Fold{OnEvent: framing}),
 		},
 	}
 }

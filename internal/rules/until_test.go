@@ -21,7 +21,7 @@ func TestJudgeUntil(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	heard := 0
 	rule := func(id string) rules.Rule {
-		return rules.Rule{ID: id, Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+		return rules.Rule{ID: id, Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 			rules.Notification(spec.MethodMessage): func(*rules.Session, *rules.Observation, *rules.Reporter) {
 				if heard++; heard == 3 {
 					end(over)

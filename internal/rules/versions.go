@@ -24,13 +24,13 @@ func versionRules() []Rule {
 			ID:           "rule.known-version",
 			Title:        "the version in the result of initialize is a revision",
 			Requirements: []string{knownVersion},
-			Start:        Stateless(Fold{AtEnd: known}),
+			Start:        WithoutState(Fold{AtEnd: known}),
 		},
 		{
 			ID:           "rule.negotiated-version-respected",
 			Title:        "no features newer than the negotiated revision",
 			Requirements: []string{respectedSince24, respectedSince25},
-			Start:        Stateless(onMessage(respected)),
+			Start:        WithoutState(onMessage(respected)),
 		},
 	}
 }

@@ -104,7 +104,7 @@ func (o *official) payload(v *Validator, s spoken) (raw []byte, x subject) {
 	}
 }
 
-// errorPath returns the path of the error with this code in the official schema.
+// errorPath returns where the official schema defines the error in raw, which its code selects.
 func (o *official) errorPath(v *Validator, raw []byte) string {
 	switch t := v.errorType(raw); {
 	case t != v.plain.err:

@@ -53,8 +53,8 @@ type Result struct {
 	Title       string `json:"title"`
 	Place
 	Outcome Outcome `json:"outcome"`
-	// By lists the judge and the finding that killed the fault, the other
-	// findings that there were instead, or the reason why no check exists.
+	// By explains the outcome. If the fault was killed, it holds the judge and the
+	// finding that killed it; otherwise the other findings, or why no check exists.
 	By []string `json:"by,omitempty"`
 	// Excepted is the reason why an unexpected outcome is allowed; see
 	// Exception.

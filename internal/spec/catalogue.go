@@ -16,7 +16,7 @@ import (
 // A Level is the RFC 2119 keyword of a requirement.
 type Level string
 
-// The levels.
+// The levels of requirements.
 const (
 	Must      Level = "MUST"
 	MustNot   Level = "MUST NOT"

@@ -51,7 +51,7 @@ func Waited(events []*transcript.Event) Wait {
 // counted, if the client never gave up on it.
 const unansweredLimit = 50 * time.Millisecond
 
-// track updates the open requests.
+// updateOpen updates the open requests.
 func updateOpen(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
 	switch {
 	case e.Kind == transcript.Sent && e.Frame != nil:
@@ -109,5 +109,5 @@ func isBetweenCases(a, b *transcript.Event) bool {
 	return a.Kind == transcript.CaseBegan && (b.Kind == transcript.CaseBegan || b.Kind == transcript.InputClosed || b.Kind == transcript.Requested)
 }
 
-// canBeginWait reports whether a wait may begin with e.
+// canBeginWait reports whether the client may have begun to wait after e. GaveUp ends a wait.
 func canBeginWait(e *transcript.Event) bool { return e.Kind != transcript.GaveUp }

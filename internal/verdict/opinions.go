@@ -28,7 +28,7 @@ type Gap int
 const (
 	// Explained means that the judge's reason is complete.
 	Explained Gap = iota
-	// NeverCameUp means that a rule saw no message that could have shown it.
+	// NeverCameUp means that a rule saw no message from which it could judge the requirement.
 	NeverCameUp
 	// NothingSaid means that a case finished without reporting on it.
 	NothingSaid

@@ -44,10 +44,12 @@ func (c *ProfileCount) Observed() int {
 }
 
 // Apply returns how many requirements apply to the server, judged or not.
-func (c *ProfileCount) Apply() int { return c.Observed() + c.NotObserved + c.NotJudged + c.Skipped }
+func (c *ProfileCount) Applicable() int {
+	return c.Observed() + c.NotObserved + c.NotJudged + c.Skipped
+}
 
 // Total returns how many requirements the profile has.
-func (c *ProfileCount) Total() int { return c.Apply() + c.NotApplicable }
+func (c *ProfileCount) Total() int { return c.Applicable() + c.NotApplicable }
 
 // All returns the counts of core and extended requirements together.
 func (p *ProfileResult) All() ProfileCount {
@@ -71,17 +73,17 @@ func ProfileResults() []string {
 func (p *ProfileResult) Conclude(complete bool) string {
 	all := p.All()
 	counted := p.Core
-	if counted.Apply() == 0 {
+	if counted.Applicable() == 0 {
 		counted = all
 	}
 	switch {
 	case all.Broken > 0:
 		return ProfileFailed
-	case all.Apply() == 0 && complete:
+	case all.Applicable() == 0 && complete:
 		return ProfileNotApplicable
 	case !complete || all.Unconfirmed+all.NotJudged+all.Skipped > 0:
 		return ProfileIncomplete
-	case 2*counted.Observed() < counted.Apply():
+	case 2*counted.Observed() < counted.Applicable():
 		return ProfileNotObserved
 	default:
 		return ProfilePassed

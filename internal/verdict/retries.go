@@ -70,7 +70,7 @@ func (r *Retries) Elsewhere() Retries {
 	return Retries{Attempts: r.Attempts, earlier: r.Attempts, isElsewhere: true}
 }
 
-// AddElsewhere adds the retries in another case, which Elsewhere returned.
+// AddElsewhere adds the result of retries in another case, which began as r.Elsewhere().
 func (r *Retries) AddElsewhere(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
 }

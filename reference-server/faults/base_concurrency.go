@@ -23,10 +23,10 @@ func concurrencyFaults() []*Fault {
 		}),
 		newStatefulFault("base.response-id-echo/calls-crossed", "two concurrent tools/call get each other's results", func() *refserver.Seams {
 			return combine(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("base.request-answered/lookalike-calls", `of two concurrent tools/call with the ids 1 and "1" the first gets no response`, func() *refserver.Seams {
 			return dropOvertaken(spec.MethodToolsCall, func(id wire.ID) string { return strings.Trim(id.Raw(), `"`) })
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("base.request-answered/wide-ids", "of two concurrent tools/call with ids beyond 2^53 the first gets no response", func() *refserver.Seams {
 			return dropOvertaken(spec.MethodToolsCall, func(id wire.ID) string {
 				n, err := strconv.ParseFloat(id.Raw(), 32)
@@ -35,7 +35,7 @@ func concurrencyFaults() []*Fault {
 				}
 				return strconv.FormatFloat(n, 'g', -1, 32)
 			})
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() *refserver.Seams {
 			return editAfterConsecutive(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
 		}).overTransports(spec.Stdio), // over HTTP the checks send fewer

@@ -41,7 +41,7 @@ func legalPractice() []*Fault {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "too long"}
 			}
 			return next(c)
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newVariation("failures-as-JSON", "failed tools return the error as JSON in a text block", EditResult("", func(r map[string]any) {
 			if _, tool := r["content"]; !tool || r["isError"] != true {
 				return

@@ -21,7 +21,7 @@ func raceFaults() []*Fault {
 					n.Session.SendRaw(wire.NewError(id, -32800, "Request cancelled", nil))
 				}
 			}))
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("base.parse-error/dies-of-bytes", "a line that is not UTF-8 ends the process", onIncoming(func(_ *refserver.Session, f *wire.Frame) bool {
 			return f.Has(wire.InvalidUTF8)
 		}, exitWith(1))),

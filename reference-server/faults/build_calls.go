@@ -60,7 +60,7 @@ func (t *callTracker) end(c *refserver.Call) {
 	}
 }
 
-// token returns the token of the newest request with the id.
+// token returns the progress token of the newest request with the id.
 func (t *callTracker) token(s *refserver.Session, id wire.ID) jsontext.Value {
 	t.mu.Lock()
 	defer t.mu.Unlock()

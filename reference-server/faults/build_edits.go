@@ -178,9 +178,9 @@ func editAddResult(e edit) *refserver.Seams {
 	})
 }
 
-// revisionsWithHints returns the revisions that define readOnlyHint. In the others the
+// revisionsWithReadOnlyHint returns the revisions that define readOnlyHint. In the others the
 // harness calls no tool unless the user allows it.
-func revisionsWithHints() []spec.Revision { return sinceRevision(spec.V20250326) }
+func revisionsWithReadOnlyHint() []spec.Revision { return sinceRevision(spec.V20250326) }
 
 // sinceRevision returns the handshake revisions from r on.
 func sinceRevision(r spec.Revision) []spec.Revision {

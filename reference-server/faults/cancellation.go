@@ -21,22 +21,22 @@ func cancellationFaults() []*Fault {
 	// order, a response on the wrong stream is another fault, and the end of a session
 	// does not end the process.
 	return []*Fault{
-		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
-		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combine(ignoreCancellations(), suppressCancelled())).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
+		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combine(ignoreCancellations(), suppressCancelled())).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 
 		newFault(silent+"error", "a cancelled request gets an error after 150 ms", sendAfterCancellation(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewError(id, -32800, "Request cancelled", nil)
-		})).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(silent+"at-once", "a cancelled call of a tool with an unknown name gets an error at once", combine(
 			renameListedTool("slow", "t7"), sendAfterCancellationBy(0, func(id wire.ID, _ jsontext.Value) []byte {
 				return wire.NewError(id, int64(spec.CodeInternal), "The request was cancelled", nil)
-			}))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+			}))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(silent+"result", "a cancelled request gets a result after 150 ms", sendAfterCancellation(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewResult(id, map[string]any{"content": []any{}, "isError": true})
-		})).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 
 		newFault(race+"dies-of-completed", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).overTransports(spec.Stdio),
-		newFault(race+"dies-of-running", "the cancellation of a request in flight ends the process", exitOnCancelledRunning()).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(race+"dies-of-running", "the cancellation of a request in flight ends the process", exitOnCancelledRunning()).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newStatefulFault(race+"deaf", "after the cancellation of a completed request the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && isCancellationOfCompleted(m) }))
 		}),
@@ -55,7 +55,7 @@ func cancellationFaults() []*Fault {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return cancelledID(m).Raw() == "true" }))
 		}),
 
-		newStatefulFault(late+"dies", "a late response to a request that the server cancelled ends the process", func() *refserver.Seams { return onLateResponse(exitWith(1)) }).inRevisions(revisionsWithHints()...),
+		newStatefulFault(late+"dies", "a late response to a request that the server cancelled ends the process", func() *refserver.Seams { return onLateResponse(exitWith(1)) }).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault(late+"deaf", "after a late response to a request that it cancelled the server responds to nothing", func() *refserver.Seams {
 			var deaf atomic.Bool
 			giveUp := onLateResponse(func(*refserver.Session, []byte) refserver.FrameAction {
@@ -70,19 +70,19 @@ func cancellationFaults() []*Fault {
 				return then(s, raw)
 			}
 			return giveUp
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault(own+"none", "the server cancels a request that it never sent", notifyOnInitialized(spec.MethodCancelled, `{"requestId":4711}`)),
 		newFault(own+"client's", "the server cancels the client's tools/call when it fails", onToolEnd(func(c *refserver.Call, err *refserver.Error) {
 			if err != nil {
 				c.Session.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(c.ID.Raw()), "reason": err.Message})
 			}
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(own+"other-type", "the server's cancellations have ids as strings instead of numbers", EditOutgoing(isCancellation, func(o *refserver.Out) {
 			p := decodeObject(wire.Parse(o.Frames[0]).Messages[0].Params())
 			p["requestId"] = string(wire.JSON(p["requestId"]))
 			o.Frames[0] = wire.NewNotification(spec.MethodCancelled, p)
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(own+"answered", "the server cancels a ping 200 ms after its response", onInitialized(func(s *refserver.Session) {
 			s.Go(func(ctx context.Context) {
 				if _, err := s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil); err == nil && sleep(ctx, 200*time.Millisecond) {
@@ -111,7 +111,7 @@ func cancellationFaults() []*Fault {
 				}
 			}
 			next(n)
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("cancellation.tasks-use-tasks-cancel/notification", "notifications/cancelled with the id of a task's request cancels the task", cancelTaskByNotification),
 	}
 }

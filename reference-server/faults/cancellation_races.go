@@ -15,8 +15,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// shortDelay is how long a request takes in legal variations, so that a cancellation
-// can arrive while it runs. Otherwise the server responds at once.
+// shortDelay is how long a request takes in variations that are no faults, so that a
+// cancellation can arrive while it runs. Without a delay the server responds at once.
 const shortDelay = 3 * time.Millisecond
 
 // longDelay is the delay in faults. They must also show on a busy machine.
@@ -39,7 +39,7 @@ func cancelRaceFaults() []*Fault {
 				}
 				next(n)
 			}), dropMessages(func(o *refserver.Out) bool { return Responses(spec.MethodToolsCall)(o) && t.cancelled(o.Session, o.ID) }))
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(race+"drops-the-rest", "the server drops what arrives after a cancellation in the same read", &refserver.Seams{Input: func(r io.Reader) io.Reader { return &truncatingReader{r: r} }}).overTransports(spec.Stdio),
 		newStatefulFault(unknown+"remembered", "a cancellation that precedes its request cancels the later request", rememberEarlyCancellations).overTransports(spec.Stdio),
 		newFault(idType+"number-for-text", `a cancellation with the number 1 also cancels the request with the string "1"`, mapCancelledIDs(func(id wire.ID) []wire.ID {
@@ -47,7 +47,7 @@ func cancelRaceFaults() []*Fault {
 				return []wire.ID{id, wire.StringID(id.Raw())}
 			}
 			return []wire.ID{id}
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault(idType+"both", `the cancellation of 1 or "1" cancels both requests`, func() *refserver.Seams {
 			t := newCallTracker()
 			return combine(delayRequests(longDelay), t.seams(), mapCancelledIDs(func(id wire.ID) []wire.ID {
@@ -91,8 +91,8 @@ func cancelRaceFaults() []*Fault {
 				})
 			})
 		}).overTransports(spec.Stdio),
-		newStatefulFault(race+"keeps-lock", "calls run one at a time, and none starts after one was cancelled", neverReleaseLock).inRevisions(revisionsWithHints()...),
-		newStatefulFault(race+"waits-for-ever", "after the cancellation of a call that waits for the client, no call gets a response", hangAfterCancelledWait).inRevisions(revisionsWithHints()...),
+		newStatefulFault(race+"keeps-lock", "calls run one at a time, and none starts after one was cancelled", neverReleaseLock).inRevisions(revisionsWithReadOnlyHint()...),
+		newStatefulFault(race+"waits-for-ever", "after the cancellation of a call that waits for the client, no call gets a response", hangAfterCancelledWait).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault(race+"dies-of-initialize", "the cancellation of initialize ends the process", func() *refserver.Seams {
 			return initializeCancelled(func(*refserver.Session) bool { return true })
 		}).overTransports(spec.Stdio),
@@ -101,7 +101,7 @@ func cancelRaceFaults() []*Fault {
 			seams := initializeCancelled(func(*refserver.Session) bool { return began.Load() })
 			return combine(seams, afterNotification(hasMethod(spec.MethodInitialized), func(*refserver.Notification) { began.Store(true) }))
 		}).overTransports(spec.Stdio),
-		newStatefulFault("cancellation.stop-processing/lost-when-early", "a cancellation right after its request is lost", loseEarlyCancellation).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio), // over HTTP a check cannot tell which message arrived first
+		newStatefulFault("cancellation.stop-processing/lost-when-early", "a cancellation right after its request is lost", loseEarlyCancellation).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio), // over HTTP a check cannot tell which message arrived first
 	}
 }
 

@@ -90,7 +90,7 @@ func legalShapes() []*Fault {
 			} else {
 				t["annotations"] = map[string]any{}
 			}
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newVariation("icons-odd", "icons are empty, or use every size, theme and kind of source", combine(editListItems(tools, setValue("icons", []any{})),
 			each(prompts, "icons", rawJSON(`[{"src":"https://example.com/i.svg"},{"src":"http://[::1]:8080/i.png?s=1#f","sizes":["any","1x1","0512x512"],"theme":"dark"}]`)),
 			each(resources, "icons", rawJSON(`[{"src":"DATA:image/PNG;base64,iVBORw0KGgo=","mimeType":"image/png","sizes":[],"theme":"light","x":1}]`)),

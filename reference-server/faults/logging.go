@@ -24,7 +24,7 @@ func loggingFaults() []*Fault {
 	return []*Fault{
 		newFault(declared+"when-ready", "the server sends a log message although logging is not declared", combine(
 			withholdCapabilities("logging"), notifyOnInitialized(spec.MethodMessage, `{"level":"info","data":"ready"}`))),
-		newFault(declared+"tool", "a tool sends log messages although logging is not declared", withholdCapabilities("logging")).inRevisions(revisionsWithHints()...),
+		newFault(declared+"tool", "a tool sends log messages although logging is not declared", withholdCapabilities("logging")).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(declared+"at-once", "a log message precedes the response to initialize, which does not declare logging", combine(
 			withholdCapabilities("logging"), prependLines(Results(spec.MethodInitialize), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`))),
 		newFault(declared+"false-friend", "logging is declared only under experimental", combine(
@@ -52,14 +52,14 @@ func loggingFaults() []*Fault {
 			return next(c)
 		})),
 
-		newFault(threshold+"ignored", "logging/setLevel has no effect", replaceLevel(ifKnownLevel(func(string) string { return "debug" }))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio), // over HTTP a message may have been on its way before the level was set
+		newFault(threshold+"ignored", "logging/setLevel has no effect", replaceLevel(ifKnownLevel(func(string) string { return "debug" }))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio), // over HTTP a message may have been on its way before the level was set
 		newFault(threshold+"ignored-on-get", "logging/setLevel has no effect on log messages, which go to the stream of a GET", combine(
-			replaceLevel(ifKnownLevel(func(string) string { return "debug" })), moveToListeningStream(isLog))).inRevisions(revisionsWithHints()...).overTransports(spec.StreamableHTTP),
+			replaceLevel(ifKnownLevel(func(string) string { return "debug" })), moveToListeningStream(isLog))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.StreamableHTTP),
 		newFault(threshold+"one-below", "messages one level below the minimum are sent, too", replaceLevel(ifKnownLevel(func(level string) string {
 			return logLevels()[max(0, severity(level)-1)]
-		}))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
-		newFault(threshold+"notice-as-info", "the server treats the level notice as info", replaceLevel(func(level string) string { return replaceIfEqual(level, "notice", "info") })).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
-		newFault(above+"alert-as-emergency", "the server treats the level alert as emergency", replaceLevel(func(level string) string { return replaceIfEqual(level, "alert", "emergency") })).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		}))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
+		newFault(threshold+"notice-as-info", "the server treats the level notice as info", replaceLevel(func(level string) string { return replaceIfEqual(level, "notice", "info") })).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
+		newFault(above+"alert-as-emergency", "the server treats the level alert as emergency", replaceLevel(func(level string) string { return replaceIfEqual(level, "alert", "emergency") })).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newStatefulFault(threshold+"never-raised", "after the level debug was set once, all messages are sent for ever", func() *refserver.Seams {
 			var all atomic.Bool
 			return replaceLevel(ifKnownLevel(func(level string) string {
@@ -71,7 +71,7 @@ func loggingFaults() []*Fault {
 				}
 				return level
 			}))
-		}).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		}).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 
 		newFault(threshold+"refused", "a refused logging/setLevel resets the current level", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
@@ -82,12 +82,12 @@ func loggingFaults() []*Fault {
 				c.Params = params
 			}
 			return result, err
-		})).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 
-		newStatefulFault(above+"nothing", "after logging/setLevel no log messages are sent", dropLogMessages(func(string, string) bool { return true })).inRevisions(revisionsWithHints()...),
-		newStatefulFault(above+"same-only", "only messages of exactly the set level are sent", dropLogMessages(func(set, level string) bool { return set != level })).inRevisions(revisionsWithHints()...),
-		newStatefulFault(above+"not-itself", "messages of exactly the set level are not sent", dropLogMessages(func(set, level string) bool { return set == level })).inRevisions(revisionsWithHints()...),
-		newStatefulFault(above+"no-emergency", "messages of the level emergency are not sent", dropLogMessages(func(_, level string) bool { return level == "emergency" })).inRevisions(revisionsWithHints()...),
+		newStatefulFault(above+"nothing", "after logging/setLevel no log messages are sent", dropLogMessages(func(string, string) bool { return true })).inRevisions(revisionsWithReadOnlyHint()...),
+		newStatefulFault(above+"same-only", "only messages of exactly the set level are sent", dropLogMessages(func(set, level string) bool { return set != level })).inRevisions(revisionsWithReadOnlyHint()...),
+		newStatefulFault(above+"not-itself", "messages of exactly the set level are not sent", dropLogMessages(func(set, level string) bool { return set == level })).inRevisions(revisionsWithReadOnlyHint()...),
+		newStatefulFault(above+"no-emergency", "messages of the level emergency are not sent", dropLogMessages(func(_, level string) bool { return level == "emergency" })).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault(unsupported+"served", "logging/setLevel succeeds although logging is not declared", combine(withholdCapabilities("logging"), dropMessages(isLog))),
 	}

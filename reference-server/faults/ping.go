@@ -74,23 +74,23 @@ func pingFaults() []*Fault {
 				}),
 				suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
 			)
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("ping.responds/taken-for-the-answer", "while a tool waits for the client, a ping is treated as the client's response", whilePending(func(*refserver.Call, Handler, *pendingRequest) (any, *refserver.Error) {
 			return nil, refserver.NoResponse
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("ping.responds/after-the-answer", "while a tool waits for the client, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 			q.ended(c)
 			return next(c)
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("ping.responds/id-of-a-question", "while a tool waits for the client, a ping with the same id is treated as the response", whilePending(
 			func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 				if c.ID.Same(q.id) {
 					return nil, refserver.NoResponse
 				}
 				return next(c)
-			})).inRevisions(revisionsWithHints()...),
+			})).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("ping.responds/user-asked", "while a tool waits for elicitation, ping gets no response", whilePending(silentDuring(spec.MethodElicit))).inRevisions(sinceRevision(spec.V20250618)...),
-		newStatefulFault("ping.responds/model-asked", "while a tool waits for sampling, ping gets no response", whilePending(silentDuring(spec.MethodSampling))).inRevisions(revisionsWithHints()...),
+		newStatefulFault("ping.responds/model-asked", "while a tool waits for sampling, ping gets no response", whilePending(silentDuring(spec.MethodSampling))).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("ping.responds/behind-the-user", "while a tool waits for elicitation, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 			if q.method == spec.MethodElicit {
 				q.ended(c)
@@ -117,7 +117,7 @@ func pingFaults() []*Fault {
 				}),
 				suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return open.Load() > 1 }),
 			)
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault("ping.empty-result/pong", "the result of ping contains pong", replaceResult(spec.MethodPing, `{"pong":true}`)),
 		newFault("ping.empty-result/time", "the result of ping contains the time", replaceResult(spec.MethodPing, `{"timestamp":"2025-11-25T00:00:00Z"}`)),

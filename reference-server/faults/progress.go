@@ -21,58 +21,58 @@ func progressFaults() []*Fault {
 	return []*Fault{
 		newFault(requested+"request-id", "progress has the request id as token", editProgress(func(o *refserver.Out, p map[string]any) {
 			p["progressToken"] = "request " + o.Related.Raw()
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(requested+"unasked", "tools send progress for requests without a token", onToolEnd(func(c *refserver.Call, _ *refserver.Error) {
 			if tokenOf(c) == nil {
 				c.Notify(spec.MethodProgress, map[string]any{"progressToken": "tool-" + c.ID.Raw(), "progress": 1})
 			}
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(requested+"when-ready", "the server sends progress with a made-up token at start", notifyOnInitialized(spec.MethodProgress, `{"progressToken":"startup","progress":1,"total":1}`)),
 		newFault(requested+"fresh", "progress has a token that no request had", editProgress(func(_ *refserver.Out, p map[string]any) {
 			p["progressToken"] = "0b7b2c1e-5d8b-4d39-9d10-3a5e8f1c9a77"
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault(echoed+"text", "integer tokens are sent back as strings", editTokens(func(token string) string {
 			if strings.HasPrefix(token, `"`) {
 				return token
 			}
 			return strconv.Quote(token)
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(echoed+"number", "string tokens of digits are sent back as numbers", editTokens(func(token string) string {
 			if text := strings.Trim(token, `"`); text != "" && strings.Trim(text, "0123456789") == "" {
 				return text
 			}
 			return token
-		})).inRevisions(revisionsWithHints()...),
-		newFault(echoed+"lower-case", "string tokens are sent back in lower case", editTokens(strings.ToLower)).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(echoed+"lower-case", "string tokens are sent back in lower case", editTokens(strings.ToLower)).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(requested+"rounded", "integer tokens are sent back rounded to float32", editTokens(func(token string) string {
 			if f, err := strconv.ParseFloat(token, 32); err == nil {
 				return strconv.FormatFloat(f, 'f', -1, 32)
 			}
 			return token
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 
-		newFault(active+"failed", "a failed call sends progress after its error", appendProgress(func(o *refserver.Out) bool { return o.Kind == refserver.OutError }, 1)).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
-		newFault(stops+"one-more", "progress follows the result", appendProgress(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult }, 1000)).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(active+"failed", "a failed call sends progress after its error", appendProgress(func(o *refserver.Out) bool { return o.Kind == refserver.OutError }, 1)).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
+		newFault(stops+"one-more", "progress follows the result", appendProgress(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult }, 1000)).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(stops+"late", "progress continues for 50 ms after the result", onToolEnd(func(c *refserver.Call, err *refserver.Error) {
 			if token := tokenOf(c); token != nil && err == nil {
 				sendLater(c.Session, 50*time.Millisecond, wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000}))
 			}
-		})).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(stops+"ping", "progress for a ping follows its response", appendProgress(func(o *refserver.Out) bool { return o.Method == spec.MethodPing }, 1)).overTransports(spec.Stdio),
 
-		newFault(grows+"constant", "progress is always 1", editProgress(func(_ *refserver.Out, p map[string]any) { p["progress"] = 1 })).inRevisions(revisionsWithHints()...),
+		newFault(grows+"constant", "progress is always 1", editProgress(func(_ *refserver.Out, p map[string]any) { p["progress"] = 1 })).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(grows+"remaining", "progress counts down", editProgress(func(_ *refserver.Out, p map[string]any) {
 			p["progress"] = toFloat(p["total"]) - toFloat(p["progress"])
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(grows+"rounded", "progress is rounded to 0 or 1", editProgress(func(_ *refserver.Out, p map[string]any) {
 			p["progress"] = int(toFloat(p["progress"]) / toFloat(p["total"]))
-		})).inRevisions(revisionsWithHints()...),
-		newFault(grows+"twice", "each progress is sent twice", EditOutgoing(isProgress, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(grows+"twice", "each progress is sent twice", EditOutgoing(isProgress, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault(grows+"wraps", "progress starts again after two steps", func() *refserver.Seams {
 			var n atomic.Int64
 			return editProgress(func(_ *refserver.Out, p map[string]any) { p["progress"] = n.Add(1) % 2 })
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault("progress.rate-limited/flood", "the server sends 300 progress notifications per step", EditOutgoing(isProgress, func(o *refserver.Out) {
 			m := wire.Parse(o.Frames[0]).Messages[0]
@@ -83,10 +83,10 @@ func progressFaults() []*Fault {
 				p["progress"] = done - 1 + float64(i+1)/300
 				o.Frames = append(o.Frames, wire.NewNotification(spec.MethodProgress, p))
 			}
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 
-		newFault(unique+"constant", "all the server's requests have the progress token 1", addTokens(func(int64) any { return 1 })).inRevisions(revisionsWithHints()...),
-		newFault(unique+"by-method", "the server's requests have their method as progress token", EditOutgoing(IsServerRequest, func(o *refserver.Out) { withToken(o, o.Method) })).inRevisions(revisionsWithHints()...),
+		newFault(unique+"constant", "all the server's requests have the progress token 1", addTokens(func(int64) any { return 1 })).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(unique+"by-method", "the server's requests have their method as progress token", EditOutgoing(IsServerRequest, func(o *refserver.Out) { withToken(o, o.Method) })).inRevisions(revisionsWithReadOnlyHint()...),
 
 		newFault(stray+"dies", "progress with an unknown token ends the process", onIncoming(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodProgress }), exitWith(1))),
 		newFault(stray+"dies-of-numbers", "progress with an unknown integer token ends the process", onIncoming(singleMessage(func(m *wire.Message) bool {
@@ -95,10 +95,10 @@ func progressFaults() []*Fault {
 		newStatefulFault(stray+"deaf", "after progress with an unknown token the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodProgress }))
 		}),
-		newStatefulFault("progress.token-echo/newest", "progress has the token of the latest call", useNewestToken).inRevisions(revisionsWithHints()...),
+		newStatefulFault("progress.token-echo/newest", "progress has the token of the latest call", useNewestToken).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("progress.stops-after-cancel/complete", "progress follows a cancellation after 150 ms", sendAfterCancellation(func(_ wire.ID, token jsontext.Value) []byte {
 			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000})
-		})).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault("progress.message-useful/empty", "the messages of progress are empty", editSentParams(spec.MethodProgress, setValue("message", ""))),
 		newFault("progress.task-token-continues/other", "the progress of a task has the task's id as token", EditMessage(taskProgress, func(m Members) {
 			_, p := wire.Members(m["params"])

@@ -24,7 +24,7 @@ func progressShapeFaults() []*Fault {
 		newFault(progress+"message-object", "the message of progress is an object", advances(`{"progressToken":"t","progress":1,"message":{"text":"x"}}`)).inRevisions(sinceRevision(spec.V20250326)...),
 		newFault(progress+"message-null", "the message of progress is null", advances(`{"progressToken":"t","progress":1,"message":null}`)).inRevisions(sinceRevision(spec.V20250326)...),
 		newFault(progress+"no-params", "progress has no params", advances("")),
-		newFault(progress+"tool", "the progress of a tool is a string", editSentParams(spec.MethodProgress, setValue("progress", "1"))).inRevisions(revisionsWithHints()...),
+		newFault(progress+"tool", "the progress of a tool is a string", editSentParams(spec.MethodProgress, setValue("progress", "1"))).inRevisions(revisionsWithReadOnlyHint()...),
 	}
 }
 

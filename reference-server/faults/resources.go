@@ -137,7 +137,7 @@ func resourceReadFaults() []*Fault {
 		newFault("resources.read.size-is-raw-bytes/base64", "the size of an image is the length of its base64", size("demo://image/dot", 96)),
 		newFault("resources.read.size-is-raw-bytes/characters", "the size of a text is counted in characters", size("demo://text/unicode", 20)),
 		newFault("resources.read.size-is-raw-bytes/zero", "the size of a text is 0", size(hello, 0)),
-		newStatefulFault("resources.read.size-is-raw-bytes/stale", "the sizes of resources stay those of the first list", staleSizes).inRevisions(revisionsWithHints()...),
+		newStatefulFault("resources.read.size-is-raw-bytes/stale", "the sizes of resources stay those of the first list", staleSizes).inRevisions(revisionsWithReadOnlyHint()...),
 	}
 }
 

@@ -32,7 +32,7 @@ func rootsFaults() []*Fault {
 		newStatefulFault(gone+"no-folder-dies", "a root that does not exist ends the process", onClientResponse(spec.MethodRootsList, resultHasText("/roots/0/uri", "file:///mcp-conform/there/is/no/such/folder"), exitWith(1))),
 		newStatefulFault("roots.change.asks-again/tool-remembers", "a tool keeps the first result of roots/list after the roots changed", func() *refserver.Seams {
 			return combine(onIncoming(changed, dropFrame), memoizeRoots())
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 	}
 }
 

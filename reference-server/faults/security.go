@@ -61,9 +61,9 @@ func legalUsers() []*Fault {
 	}
 }
 
-// serveForeignSessions uses a session of the requesting user for a POST that names the
-// session of another user or an unknown session, as if the server identified sessions by
-// user and id. It refuses ids of another form.
+// serveForeignSessions uses the latest session of the requesting user if a POST names a
+// session that this user does not have, as if ids were valid only per user. It does so only
+// for ids of the usual length.
 func serveForeignSessions() *refserver.Seams {
 	var mu sync.Mutex
 	given, latest := map[[2]string]bool{}, map[string]string{} // session ids by user, and the latest id of each user

@@ -44,7 +44,7 @@ func stdioFaults() []*Fault {
 				return b
 			}
 			return indented(b)
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("stdio.no-embedded-newlines/initialize-indented", "the response to initialize is spread over several lines",
 			EditBytes(Responses(spec.MethodInitialize), indented)).unreachable(),
 		newFault("stdio.no-embedded-newlines/in-strings", "descriptions in lists contain unescaped newlines",
@@ -85,7 +85,7 @@ func stdioFaults() []*Fault {
 				onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 					return 0, why != refserver.InputClosed || !asked.Load()
 				}))
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/during-call", "during a tools/call the server does not exit when stdin is closed", func() *refserver.Seams {
 			var running atomic.Int32
 			return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -95,7 +95,7 @@ func stdioFaults() []*Fault {
 			}), onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 				return 0, why != refserver.InputClosed || running.Load() == 0
 			}))
-		}).inRevisions(revisionsWithHints()...),
+		}).inRevisions(revisionsWithReadOnlyHint()...),
 		inOwnProcess(newFault("stdio.exit-on-sigterm/ignored", "the server exits neither when stdin is closed nor after SIGTERM", onEnd(func(*refserver.Process, refserver.EndReason) (int, bool) {
 			return 0, false
 		}))),

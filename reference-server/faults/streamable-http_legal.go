@@ -288,7 +288,7 @@ func legalStreams() []*Fault {
 		}
 	}
 	return []*Fault{
-		newVariation("stream-logs-on-get", "log messages go to the stream of a GET", moveToListeningStream(isLog)).inRevisions(revisionsWithHints()...),
+		newVariation("stream-logs-on-get", "log messages go to the stream of a GET", moveToListeningStream(isLog)).inRevisions(revisionsWithReadOnlyHint()...),
 		newVariation("stream-some-ids", "some events have no id", editEvents(anyExchange, func(b []byte) []byte {
 			if eventCarries(b, wire.Notification) {
 				return removeEventID(b)

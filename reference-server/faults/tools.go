@@ -60,26 +60,26 @@ func toolFaults() []*Fault {
 // callFaults returns the faults in handling tools/call.
 func callFaults() []*Fault {
 	return []*Fault{
-		newFault("tools.call.arguments-optional/refused", "a call without arguments is refused", refuseCalls(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.arguments-optional/refused", "a call without arguments is refused", refuseCalls(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.arguments-optional/is-error", "a call without arguments gets an isError result", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if noArguments(c) {
 					return toolFails("expected object, received undefined"), nil
 				}
 				return next(c)
-			})).inRevisions(revisionsWithHints()...),
+			})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.listed-tool-is-found/renamed", "tools/list has other names than tools/call accepts", EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, t := range objectsIn(r, "tools") {
 				t["name"] = t["name"].(string) + "_v2"
 			}
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.listed-tool-is-found/is-error", "every call returns that the tool was not found", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name, ok := wire.Text(wire.At(c.Params, "/name")); ok {
 					return toolFails("Tool " + name + " not found"), nil
 				}
 				return next(c)
-			})).inRevisions(revisionsWithHints()...),
+			})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.unknown-tool-error/served", "a call of an unknown tool succeeds", onUnknownTool(func(*refserver.Error) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}}, nil
 		})),
@@ -97,7 +97,7 @@ func callFaults() []*Fault {
 				c.Params = wire.JSON(map[string]any{"name": wire.At(c.Params, "/name")})
 			}
 			return next(c)
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.malformed-request-error/no-name", "a call without a name succeeds", acceptMissingParam(spec.MethodToolsCall, "name", `{"content":[]}`)),
 		newFault("tools.call.not-supported-error/is-error", "tools are not declared, and calls return isError", combine(
 			withholdCapabilities("tools"), refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeMethodNotFound, "Method not found"),
@@ -110,7 +110,7 @@ func failureFaults() []*Fault {
 	return []*Fault{
 		newFault("tools.call.validates-inputs/taken", "invalid arguments are accepted", onWrongArguments(func(string) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}, "structuredContent": map[string]any{"sum": 0, "distance": 0}}, nil
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.validates-inputs/fraction-cut", "the fraction of an integer argument is truncated", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "slow" {
 				c.Params = bytes.Replace(c.Params, []byte("1.5"), []byte("1"), 1)
@@ -124,10 +124,10 @@ func failureFaults() []*Fault {
 		})),
 		newFault("tools.call.execution-error-is-result/own-code", "a failing tool returns a protocol error with a code of its own", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: 1001, Message: "The tool failed"}
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.execution-error-is-result/internal-error", "a failing tool returns an internal error", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "The tool failed"}
-		})).inRevisions(revisionsWithHints()...),
+		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.execution-error-explains/empty", "a failing tool returns no content", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return withMember(r, "content", []any{}), nil
 		})),

@@ -46,9 +46,9 @@ func toolShapeFaults() []*Fault {
 		newFault(list+"description-null", "the descriptions of tools are null", editListItems(tools, setValue("description", nil))),
 		newFault(list+"description-array", "the descriptions of tools are arrays of lines", editListItems(tools, setValue("description", []any{"One.", "Two."}))),
 		newFault(list+"title-null", "the titles of tools are null", editListItems(tools, setValue("title", nil))).inRevisions(sinceRevision(spec.V20250618)...),
-		newFault(list+"hint-text", "readOnlyHint of a tool is a string", editListItems(tools, inMember("annotations", setValue("openWorldHint", "false")))).inRevisions(revisionsWithHints()...),
-		newFault(list+"hint-null", "destructiveHint of a tool is null", editListItems(tools, inMember("annotations", setValue("destructiveHint", nil)))).inRevisions(revisionsWithHints()...),
-		newFault(list+"annotations-array", "the annotations of a tool are an array", editTool("fail", setValue("annotations", []any{}))).inRevisions(revisionsWithHints()...),
+		newFault(list+"hint-text", "readOnlyHint of a tool is a string", editListItems(tools, inMember("annotations", setValue("openWorldHint", "false")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(list+"hint-null", "destructiveHint of a tool is null", editListItems(tools, inMember("annotations", setValue("destructiveHint", nil)))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(list+"annotations-array", "the annotations of a tool are an array", editTool("fail", setValue("annotations", []any{}))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(list+"properties-array", "the properties of an inputSchema are an array", input(setValue("properties", []any{map[string]any{"name": "text"}}))),
 		newFault(list+"property-true", "a property of an inputSchema is true, which only the newest revision permits", input(property("true"))),
 		newFault(list+"property-word", "a property of an inputSchema is the name of its type", input(property(`"string"`))),
@@ -86,7 +86,7 @@ func toolShapeFaults() []*Fault {
 func callShapeFaults() []*Fault {
 	const call, tool = "tools.call.result-schema/", spec.MethodToolsCall
 	callResult := func(name, title string, e edit) *Fault {
-		return newFault(call+name, title, EditResult(tool, e)).inRevisions(revisionsWithHints()...)
+		return newFault(call+name, title, EditResult(tool, e)).inRevisions(revisionsWithReadOnlyHint()...)
 	}
 	structured := func(id, title string, e edit) *Fault {
 		return newFault("tools.structured."+id, title, editAddResult(e))
@@ -102,13 +102,13 @@ func callShapeFaults() []*Fault {
 		callResult("is-error-null", "isError of results of tools is null", setValue("isError", nil)),
 		callResult("meta-null", "the _meta of results of tools is null", setValue("_meta", nil)),
 		newFault(call+"structured-only", "results with structured content have no content", EditResult(tool, ifHas("structuredContent", omit("content")))).inRevisions(sinceRevision(spec.V20250618)...),
-		newFault(call+"text-null", "text from tools is null", editToolBlocks("text", setValue("text", nil))).inRevisions(revisionsWithHints()...),
-		newFault(call+"text-object", "text from tools is an object", editToolBlocks("text", setValue("text", map[string]any{"sum": 3}))).inRevisions(revisionsWithHints()...),
-		newFault(call+"text-number", "text from tools is a number", editToolBlocks("text", setValue("text", 3))).inRevisions(revisionsWithHints()...),
-		newFault(call+"image-without-type", "images from tools have no MIME type", editToolBlocks("image", omit("mimeType"))).inRevisions(revisionsWithHints()...),
-		newFault(call+"image-without-data", "images from tools have a URL instead of data", editToolBlocks("image", renameMember("data", "url"))).inRevisions(revisionsWithHints()...),
-		newFault(call+"resource-without-uri", "resources embedded by tools have no URI", editToolBlocks("resource", inMember("resource", omit("uri")))).inRevisions(revisionsWithHints()...),
-		newFault(call+"resource-neither", "resources embedded by tools have neither text nor a blob", editToolBlocks("resource", inMember("resource", omit("text", "blob")))).inRevisions(revisionsWithHints()...),
+		newFault(call+"text-null", "text from tools is null", editToolBlocks("text", setValue("text", nil))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"text-object", "text from tools is an object", editToolBlocks("text", setValue("text", map[string]any{"sum": 3}))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"text-number", "text from tools is a number", editToolBlocks("text", setValue("text", 3))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"image-without-type", "images from tools have no MIME type", editToolBlocks("image", omit("mimeType"))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"image-without-data", "images from tools have a URL instead of data", editToolBlocks("image", renameMember("data", "url"))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"resource-without-uri", "resources embedded by tools have no URI", editToolBlocks("resource", inMember("resource", omit("uri")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"resource-neither", "resources embedded by tools have neither text nor a blob", editToolBlocks("resource", inMember("resource", omit("text", "blob")))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(call+"link-without-name", "links from tools have no name", editToolBlocks("resource_link", omit("name"))).inRevisions(sinceRevision(spec.V20250618)...),
 
 		structured("object-only-2025-06-18/array", "structured content is an array", setValue("structuredContent", []any{3})),

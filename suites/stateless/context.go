@@ -123,7 +123,7 @@ func judgeLacking(t *suite.T, c *client.Conversation, key string, before, after 
 		t.NotObserved(noPriorContext, "the server serves requests without "+key+" in any case")
 	case after.Succeeded():
 		t.Deviates(c, verdict.Deviation{
-			Requirement: noPriorContext, Summary: "The server takes metadata from an earlier request.",
+			Requirement: noPriorContext, Summary: "The server lets a request use the metadata of an earlier one.",
 			Permitted: "an error, as before the first complete request",
 			Seen:      "without " + key + ": " + suite.Describe(after),
 			At:        slices.Concat(before.Positions(), after.Positions()),

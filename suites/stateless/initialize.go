@@ -107,7 +107,7 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 			t.NotObserved(bothEras, "the server refuses "+method+", as it may refuse a request of "+string(spec.V20260728))
 		case isModernError(r):
 			t.Deviates(c, verdict.Deviation{
-				Requirement: bothEras, Summary: "The server treats a session that initialize opened as stateless.",
+				Requirement: bothEras, Summary: "The server treats a session as stateless although initialize opened it.",
 				Permitted: "a result in the form of the negotiated revision", Seen: method + ": " + suite.Describe(r),
 				At: slices.Concat(opened.Positions(), r.Positions()),
 			})

@@ -64,7 +64,7 @@ func judgeNegotiatedLists(ctx context.Context, t *suite.T, w *suite.Web) {
 	}
 	t.Deviates(w.C, verdict.Deviation{
 		Requirement: isolation,
-		Summary:     "The server applies one client's revision to another.",
+		Summary:     "The server uses the protocol version of one client for another client.",
 		Permitted:   "for each session the revision that it negotiated: its lists stay unchanged",
 		Seen: "the lists of a session in " + string(t.Revision) + " differ while the latest session is in " + string(another) +
 			", and come back after one in " + string(t.Revision),

@@ -157,7 +157,7 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 		case w.C.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(slowFor+callTime)).Succeeded():
 			t.Deviates(w.C, verdict.Deviation{
 				Requirement: notCancel,
-				Summary:     "The server answers a request with an error after a lost connection.",
+				Summary:     "The server fails a running request because its connection was lost.",
 				Permitted:   "the normal response: only a notification cancels",
 				Seen:        suite.DescribeError(m), At: suite.PositionsOf(x),
 			})

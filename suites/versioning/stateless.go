@@ -95,7 +95,7 @@ func judgeModern(t *suite.T, c *client.Conversation, r *client.Reply) {
 		return
 	}
 	t.Deviates(c, verdict.Deviation{
-		Requirement: dualEraModern, Summary: "The server answers a stateless request as in a handshake revision.",
+		Requirement: dualEraModern, Summary: "The server answers a 2026-07-28 request as in an older revision.",
 		Permitted: "a result with resultType, as the version in _meta requires", Seen: suite.Describe(r), At: r.Positions(),
 	})
 }

@@ -45,7 +45,7 @@ func declaredRules() []rules.Rule {
 			ID:           "rule.elicitation-modes",
 			Title:        "elicitation requests use only modes that the client declared",
 			Requirements: []string{modeDeclared},
-			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+			Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 				rules.ServerRequest(spec.MethodElicit): judgeMode,
 				rules.ErrorTo(""):                      judgeErrorMode,
 			}}),
@@ -54,13 +54,13 @@ func declaredRules() []rules.Rule {
 			ID:           "rule.sampling-tools-declared",
 			Title:        "sampling requests have tools only if the client declared sampling.tools",
 			Requirements: []string{toolsDeclared, toolChoiceDeclared},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeSamplingTools}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeSamplingTools}}),
 		},
 		{
 			ID:           "rule.sampling-context",
 			Title:        "includeContext is avoided, and not used where the client has not declared sampling.context",
 			Requirements: []string{includeContextAvoided, contextDeclared},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeIncludeContext}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeIncludeContext}}),
 		},
 	}
 }
@@ -89,7 +89,7 @@ func declarationOf(s *rules.Session, obs *rules.Observation) *transcript.Event {
 // requiresDeclaration finds requests of a method to a client without the capability. Each of the
 // ids exists in different revisions.
 func requiresDeclaration(method, capability, summary string, ids ...string) func() rules.Fold {
-	return rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+	return rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 		rules.ServerRequest(method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !isHandshakeKnown(s) {
 				return

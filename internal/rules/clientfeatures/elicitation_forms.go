@@ -26,13 +26,13 @@ func formRules() []rules.Rule {
 			ID:           "rule.elicitation-secrets",
 			Title:        "no form has a field for a password, a key or a card number",
 			Requirements: []string{noSensitive, noCredentials},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeSecretFields}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeSecretFields}}),
 		},
 		{
 			ID:           "rule.elicitation-links",
 			Title:        "no form has a link to click",
 			Requirements: []string{noLinks},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeLinks}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeLinks}}),
 		},
 	}
 }

@@ -29,7 +29,7 @@ func urlRules() []rules.Rule {
 			ID:           "rule.elicitation-urls",
 			Title:        "URLs of elicitations use https and contain no credentials",
 			Requirements: []string{urlHTTPS, urlNoSecrets},
-			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+			Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 				rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 					if elicitationMode(obs.Message.Params()) == "url" {
 						judgeURL(obs.Message.ParamAt("/url"), obs, out)

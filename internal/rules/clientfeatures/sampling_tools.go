@@ -27,7 +27,7 @@ func toolRules() []rules.Rule {
 			ID:           "rule.sampling-tool-messages",
 			Title:        "tool uses and tool results are in messages of their role, and results are alone",
 			Requirements: []string{resultsAlone, roles},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeToolMessages}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeToolMessages}}),
 		},
 		{
 			ID:           "rule.sampling-tool-balance",

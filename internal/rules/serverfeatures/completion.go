@@ -29,7 +29,7 @@ func completionRules() []rules.Rule {
 			ID:           "rule.completion-declared",
 			Title:        "a server serves completion if and only if it declares completions",
 			Requirements: []string{completionDeclared, completionUnsupported, completionAnswered},
-			Start:        rules.Stateless(rules.Fold{OnMessage: onComplete(judgeCompletionCapability)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: onComplete(judgeCompletionCapability)}),
 		},
 		{
 			ID:           "rule.completion-refused",

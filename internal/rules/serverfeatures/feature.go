@@ -53,7 +53,7 @@ func (f *feature) rules() []rules.Rule {
 			ID:           "rule." + f.things + "-declared",
 			Title:        "the server lists or serves " + f.things + " only if it declares them",
 			Requirements: []string{f.declared},
-			Start:        rules.Stateless(rules.Fold{OnMessage: f.declaration()}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: f.declaration()}),
 		},
 		{
 			ID:           "rule." + f.things + "-list-answered",

@@ -27,7 +27,7 @@ func pageRules() []rules.Rule {
 			ID:           "rule.next-cursor",
 			Title:        "nextCursor is a string",
 			Requirements: []string{nextCursorString},
-			Start:        rules.Stateless(rules.Fold{OnMessage: onListResponses(judgeNextCursor)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: onListResponses(judgeNextCursor)}),
 		},
 		{
 			ID:           "rule.cursors-accepted",
@@ -42,7 +42,7 @@ func pageRules() []rules.Rule {
 			ID:           "rule.pages-go-on",
 			Title:        "each page continues after the previous one, and the list ends",
 			Requirements: []string{cursorContinues, walkEnds},
-			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(judgeProgress)}),
+			Start:        rules.WithoutState(rules.Fold{Shared: readsLedger, OnMessage: onPages(judgeProgress)}),
 		},
 		{
 			ID:           "rule.walks-complete",
@@ -66,13 +66,13 @@ func pageRules() []rules.Rule {
 			ID:           "rule.cursors-mistyped",
 			Title:        "a cursor that is not a string is refused",
 			Requirements: []string{cursorWrongType},
-			Start:        rules.Stateless(rules.Fold{OnMessage: onListResponses(judgeMistypedCursor)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: onListResponses(judgeMistypedCursor)}),
 		},
 		{
 			ID:           "rule.cursors-of-other-lists",
 			Title:        "a cursor of another list is refused",
 			Requirements: []string{cursorOtherList},
-			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(judgeForeignCursor)}),
+			Start:        rules.WithoutState(rules.Fold{Shared: readsLedger, OnMessage: onPages(judgeForeignCursor)}),
 		},
 	}
 }

@@ -51,7 +51,7 @@ func resourceListRules() []rules.Rule {
 			ID:           "rule.resources-declared",
 			Title:        "a server that serves resources declares them",
 			Requirements: []string{resourcesDeclared},
-			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+			Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 				rules.ResultOf(spec.MethodResourcesList):      requireDeclared("/resources"),
 				rules.ResultOf(spec.MethodResourcesTemplates): requireDeclared("/resourceTemplates"),
 				rules.ResultOf(spec.MethodResourcesRead):      requireDeclared("/contents"),
@@ -74,7 +74,7 @@ func resourceListRules() []rules.Rule {
 			ID:           "rule.resource-uris-unique",
 			Title:        "each listed resource has its own URI",
 			Requirements: []string{resourceUnique},
-			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(uniqueURIs)}),
+			Start:        rules.WithoutState(rules.Fold{Shared: readsLedger, OnMessage: onPages(uniqueURIs)}),
 		},
 	}
 }

@@ -18,7 +18,7 @@ func changeRules() []rules.Rule {
 			ID:           "rule.resource-changes-declared",
 			Title:        "a server that announces changes to the list of resources declares listChanged",
 			Requirements: []string{resourcesChanged24, resourcesChanged25},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodResourcesChanged): judgeChangeDeclared}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodResourcesChanged): judgeChangeDeclared}}),
 		},
 		{
 			ID:           "rule.resource-changes-told",

@@ -20,7 +20,7 @@ import (
 func readRules() []rules.Rule {
 	read := func(judge func(l *ledger, s *rules.Session, obs *rules.Observation, out *rules.Reporter)) func() rules.Fold {
 		handle := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { judge(ledgers.Of(s), s, obs, out) }
-		return rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{
+		return rules.WithoutState(rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodResourcesRead): handle, rules.ErrorTo(spec.MethodResourcesRead): handle,
 		}})
 	}

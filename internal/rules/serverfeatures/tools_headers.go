@@ -37,7 +37,7 @@ func toolHeaderRule() rules.Rule {
 		Requirements: []string{
 			headerNonEmpty, headerToken, headerControls, headerUnique, headerPrimitive, headerSafe, headerReachable, headerSecrets,
 		},
-		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsList): judgeToolHeaders}}),
+		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsList): judgeToolHeaders}}),
 	}
 }
 

@@ -31,19 +31,19 @@ func requests() []rules.Rule {
 			ID:           "rule.requested-schema",
 			Title:        "elicitation schemas are valid and can be fulfilled",
 			Requirements: []string{requiredKnown, satisfiable, defaultsFit, defaultsEarly, noAdvanced, enumForms06, enumForms11, legacyNames},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeRequestedSchema}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeRequestedSchema}}),
 		},
 		{
 			ID:           "rule.required-elicitations",
 			Title:        "URLElicitationRequired errors list elicitations",
 			Requirements: []string{listsElicitations},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeRequiredElicitations}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeRequiredElicitations}}),
 		},
 		{
 			ID:           "rule.sampling-tools",
 			Title:        "tools in sampling requests have unique names",
 			Requirements: []string{definitionsValid},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeUniqueTools}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeUniqueTools}}),
 		},
 	}
 }

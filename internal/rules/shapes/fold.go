@@ -158,7 +158,7 @@ func topicOf(obs *rules.Observation) string {
 			return anError
 		}
 		return ""
-	case text(obs.Message.Result(), "/resultType") == spec.ResultInputRequired && headers.NeedsName(obs.Request.Message.Method):
+	case text(obs.Message.Result(), "/resultType") == spec.ResultInputRequired && headers.RequiresNameHeader(obs.Request.Message.Method):
 		return anInput
 	default:
 		return obs.Request.Message.Method

@@ -16,7 +16,7 @@ func notifications() []rules.Rule {
 			ID:           "rule.cancelled-request-id",
 			Title:        "a cancellation names its request",
 			Requirements: []string{cancelledID},
-			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 				switch {
 				case !since(s, obs, spec.V20251125):
 				case has(obs.Message.Params(), "requestId"):

@@ -24,7 +24,7 @@ func promptResources() rules.Rule {
 		ID:           "rule.prompt-resources",
 		Title:        "resources in prompts name their MIME type",
 		Requirements: []string{embeddedMIME},
-		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodPromptsGet): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 				if !since(s, obs, spec.V20241105) {
 					return
@@ -55,7 +55,7 @@ func completionCounts() rules.Rule {
 		ID:           "rule.completion-counts",
 		Title:        "total and hasMore agree with the values",
 		Requirements: []string{totalNotBelow, hasMoreFits},
-		Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodComplete): judgeCounts}}),
+		Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodComplete): judgeCounts}}),
 	}
 }
 
@@ -107,7 +107,7 @@ func emptyResults() rules.Rule {
 		ID:           "rule.empty-results",
 		Title:        "methods without a result type return an empty result",
 		Requirements: []string{setLevelEmpty, subscribeEmpty, unsubscribeDone},
-		Start:        rules.Stateless(rules.Fold{OnMessage: handlers}),
+		Start:        rules.WithoutState(rules.Fold{OnMessage: handlers}),
 	}
 }
 

@@ -24,7 +24,7 @@ func toolDefinitions() rules.Rule {
 		ID:           "rule.tool-definitions",
 		Title:        "tool annotations are consistent; schemas have a valid dialect, and a valid form without parameters",
 		Requirements: []string{noParametersForm, dependentHints, recommendedDialect},
-		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 				if !since(s, obs, spec.V20250326) || !obs.Request.WellFormed {
 					return

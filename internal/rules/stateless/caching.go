@@ -37,7 +37,7 @@ func cachingRules() []rules.Rule {
 			ID:           "rule.cache-hints",
 			Title:        "results that may be cached say for how long and for whom",
 			Requirements: []string{hintsRequired, hintsAbsent, ttlInteger, ttlNotNegative, ttlPerPage, scopeKnown},
-			Start:        rules.Stateless(rules.Fold{OnMessage: handlers}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: handlers}),
 		},
 		{
 			ID:           "rule.cache-scope-of-pages",

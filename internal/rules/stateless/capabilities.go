@@ -38,7 +38,7 @@ func capabilityRules() []rules.Rule {
 			ID:           "rule.declared-capabilities",
 			Title:        "the server requires only input that this request's capabilities allow",
 			Requirements: []string{onlyDeclared, undeclaredCapability},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(""): judgeDeclared}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(""): judgeDeclared}}),
 		},
 	}
 }

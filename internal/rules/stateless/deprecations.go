@@ -17,7 +17,7 @@ func deprecationRules() []rules.Rule {
 		ID:           "rule.deprecated-features",
 		Title:        "the server does not use logging, sampling and roots, which are deprecated",
 		Requirements: []string{deprecatedLogging, deprecatedSampling, deprecatedRoots},
-		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodDiscover): judgeDeprecatedLogging,
 			rules.ServerRequest(""):             judgeDeprecatedInput,
 		}}),

@@ -44,13 +44,13 @@ func discoverRules() []rules.Rule {
 			ID:           "rule.discovered-versions",
 			Title:        "the versions that server/discover lists can be used",
 			Requirements: []string{listedVersionsWork},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeListedVersion)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResponse("", judgeListedVersion)}),
 		},
 		{
 			ID:           "rule.discovered-capabilities",
 			Title:        "lists are served where their capability is declared, and unknown methods where it is not",
 			Requirements: []string{discoverCapabilities},
-			Start:        rules.Stateless(rules.Fold{OnMessage: listHandlers(judgeDiscoveredCapability)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: listHandlers(judgeDiscoveredCapability)}),
 		},
 	}
 }
@@ -210,7 +210,7 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 }
 
-// listCapabilities are the capabilities to which the lists belong.
+// listCapabilities maps each list method to the capability that a server must declare for it.
 var listCapabilities = map[string]string{
 	spec.MethodToolsList: "tools", spec.MethodPromptsList: "prompts",
 	spec.MethodResourcesList: "resources", spec.MethodResourcesTemplates: "resources",

@@ -28,19 +28,19 @@ func errorRules() []rules.Rule {
 			ID:           "rule.error-codes",
 			Title:        "errors use only codes that this revision permits",
 			Requirements: []string{codeReserved, codeRetired, codeLegacy, codeApplication},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeCode}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeCode}}),
 		},
 		{
 			ID:           "rule.error-meanings",
 			Title:        "the codes of MCP are used for what they mean",
 			Requirements: []string{codeMeaning},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeMeaning}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeMeaning}}),
 		},
 		{
 			ID:           "rule.trace-context",
 			Title:        "trace context in _meta follows the W3C formats",
 			Requirements: []string{traceContext},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.MergeHandlers(rules.OnResult("", judgeResultTrace), rules.Handlers{rules.Notification(""): judgeNotificationTrace})}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.MergeHandlers(rules.OnResult("", judgeResultTrace), rules.Handlers{rules.Notification(""): judgeNotificationTrace})}),
 		},
 	}
 }

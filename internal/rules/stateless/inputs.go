@@ -23,7 +23,7 @@ func inputRules() []rules.Rule {
 		ID:           "rule.input-required",
 		Title:        "only tools/call, prompts/get and resources/read get input_required results, which list the input",
 		Requirements: []string{supportedRequests, inputsOrState, inputKinds, inputKeysUnique},
-		Start: rules.Stateless(rules.Fold{OnMessage: rules.MergeHandlers(
+		Start: rules.WithoutState(rules.Fold{OnMessage: rules.MergeHandlers(
 			rules.Handlers{rules.InputRequired(""): judgeInputRequired},
 			rules.Handlers{rules.ResultOf(""): noteComplete},
 		)}),
@@ -32,7 +32,7 @@ func inputRules() []rules.Rule {
 
 // noteComplete records that a method which must not require input did not.
 func noteComplete(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if isJudged(s, obs) && !headers.NeedsName(obs.Request.Message.Method) {
+	if isJudged(s, obs) && !headers.RequiresNameHeader(obs.Request.Message.Method) {
 		out.Observed(supportedRequests)
 	}
 }
@@ -42,7 +42,7 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		return
 	}
 	d := deviationOf(supportedRequests, obs)
-	if method := obs.Request.Message.Method; !headers.NeedsName(method) {
+	if method := obs.Request.Message.Method; !headers.RequiresNameHeader(method) {
 		d.Summary, d.Permitted = "The server requires input for a request that cannot have any.", "input_required only for tools/call, prompts/get and resources/read"
 		out.Deviates(d)
 		return

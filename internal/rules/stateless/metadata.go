@@ -37,13 +37,13 @@ func metadataRules() []rules.Rule {
 			ID:           "rule.client-info-optional",
 			Title:        "requests without clientInfo are served",
 			Requirements: []string{infoOptional},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeAnonymous)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResponse("", judgeAnonymous)}),
 		},
 		{
 			ID:           "rule.no-initialize-needed",
 			Title:        "requests are served without initialize",
 			Requirements: []string{noInitialize},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeUninitialized)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResponse("", judgeUninitialized)}),
 		},
 	}
 }

@@ -31,7 +31,7 @@ func removedRules() []rules.Rule {
 			judgeRemoved(requirement, s, obs, out)
 		}))
 	}
-	all.Start = rules.Stateless(rules.Fold{OnMessage: handlers})
+	all.Start = rules.WithoutState(rules.Fold{OnMessage: handlers})
 	return []rules.Rule{all, {
 		ID:           "rule.elicitation-complete-removed",
 		Title:        "the server sends no notifications/elicitation/complete",

@@ -23,7 +23,7 @@ func resultRules() []rules.Rule {
 			ID:           "rule.result-types",
 			Title:        "each result has a type that the revision or an extension defines",
 			Requirements: []string{resultType, resultTypeKnown, extensionFallback},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResult("", judgeResultType)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResult("", judgeResultType)}),
 		},
 		{
 			ID:           "rule.server-info",

@@ -26,7 +26,7 @@ func retryRules() []rules.Rule {
 		ID:           "rule.retries",
 		Title:        "a retry with the required input continues; missing input is requested again",
 		Requirements: []string{askedAgain, unexpectedInput, malformedInput, validatesInput, retriesCompleted},
-		Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeRetry)}),
+		Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResponse("", judgeRetry)}),
 	}}
 }
 

@@ -57,7 +57,7 @@ func subscriptionRules() []rules.Rule {
 			ID:           "rule.subscription-ids-elsewhere",
 			Title:        "notifications of other requests have no subscriptionId",
 			Requirements: []string{idElsewhere},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodProgress): judgeForeignID, rules.Notification(spec.MethodMessage): judgeForeignID}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodProgress): judgeForeignID, rules.Notification(spec.MethodMessage): judgeForeignID}}),
 		},
 		{
 			ID:           "rule.subscription-ends",
@@ -69,7 +69,7 @@ func subscriptionRules() []rules.Rule {
 			ID:           "rule.notifications-related",
 			Title:        "over stdio a notification belongs to a request in progress or to a subscription",
 			Requirements: []string{relatedOnly},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(""): judgeRelation}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.Notification(""): judgeRelation}}),
 		},
 	}
 }

@@ -29,13 +29,13 @@ func versionRules() []rules.Rule {
 			ID:           "rule.unsupported-version",
 			Title:        "an unsupported version is refused with -32022 and a list of the supported versions",
 			Requirements: []string{unsupportedVersion, knownLegacy, supportedList, listConsistent, unsupportedStatus},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeOtherVersion)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResponse("", judgeOtherVersion)}),
 		},
 		{
 			ID:           "rule.initialize-refused",
 			Title:        "a server without handshake revisions refuses initialize and names its versions",
 			Requirements: []string{initializeNames, initializeRefused, initializeRemoved},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse(spec.MethodInitialize, judgeInitialize)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResponse(spec.MethodInitialize, judgeInitialize)}),
 		},
 	}
 }

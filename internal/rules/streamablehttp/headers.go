@@ -319,7 +319,7 @@ func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporte
 	e := x.errorIn()
 	name, _ := headers.NameOf(req.Message)
 	// Without a name, or with an empty one, a server may find that its header is missing.
-	if e == nil || errorCode(e) != spec.CodeHeaderMismatch || headers.NeedsName(req.Message.Method) && name == "" {
+	if e == nil || errorCode(e) != spec.CodeHeaderMismatch || headers.RequiresNameHeader(req.Message.Method) && name == "" {
 		if e == nil && x.Succeeded() {
 			for _, requirement := range odd {
 				out.Observed(requirement)

@@ -38,6 +38,6 @@ func removedRules() []rules.Rule {
 		ID:           "rule.tasks-removed",
 		Title:        "removed task methods are unknown",
 		Requirements: []string{removed},
-		Start:        rules.Stateless(rules.Fold{OnMessage: handlers}),
+		Start:        rules.WithoutState(rules.Fold{OnMessage: handlers}),
 	}}
 }

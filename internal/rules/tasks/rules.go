@@ -36,7 +36,7 @@ func Rules() []rules.Rule {
 // atEnd returns the start of a rule that judges the ledger at the end. It skips conversations
 // whose handshake was not seen.
 func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
-	return rules.Stateless(rules.Fold{
+	return rules.WithoutState(rules.Fold{
 		Shared: []rules.SharedState{ledgers},
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			if s.Revision() == spec.V20251125 && s.Began() {

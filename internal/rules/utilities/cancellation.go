@@ -39,7 +39,7 @@ func cancellationRules() []rules.Rule {
 			ID:           "rule.cancellations-of-subscriptions",
 			Title:        "in the stateless era the server cancels only subscriptions",
 			Requirements: []string{onlyListen},
-			Start: rules.Stateless(rules.Fold{
+			Start: rules.WithoutState(rules.Fold{
 				OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): judgeStatelessCancellation},
 			}),
 		},
@@ -269,7 +269,8 @@ func isFailure(m *wire.Message) bool {
 }
 
 // hasStopped reports whether the request was seen to run, and was then silent for at least as
-// long as it had run. A response that was sent around the cancellation shows neither.
+// long as it had run. A response that may have crossed the cancellation shows neither that the
+// request ran nor that it stopped.
 func (c *cancelledRequest) hasStopped(last *transcript.Event) bool {
 	ran := c.runTime()
 	return c.ran && !c.crossed && c.since.n >= settlingTrips && ran > 0 && last.At-c.cancellation.At >= ran

@@ -33,7 +33,7 @@ func requestLoggingRules() []rules.Rule {
 			ID:           "rule.log-level-of-request",
 			Title:        "a request with an unknown log level is refused with -32602",
 			Requirements: []string{logInvalid},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeRequestLevel)}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.OnResponse("", judgeRequestLevel)}),
 		},
 	}
 }

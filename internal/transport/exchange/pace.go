@@ -86,7 +86,7 @@ type pace struct {
 	rate    float64       // requests a second; 0 while there is no limit
 	ceiling float64       // a rate that was too high; 0 while none is known
 	waited  time.Duration // the last wait, which shows for how long the server counts requests
-	// The following count from the end of the last wait.
+	// The fields below are reset at the end of each wait.
 	since         time.Time
 	sent, refused int
 	grown         int  // requests sent since the rate last changed

@@ -59,7 +59,7 @@ func TestMemoryPipeIsAPipe(t *testing.T) {
 	})
 }
 
-// kindOf returns what a link does about an error of a pipe.
+// kindOf names the kind of an error of a pipe, as far as a link distinguishes errors.
 func kindOf(err error) string {
 	switch {
 	case err == nil:

@@ -8,7 +8,8 @@ type processInfo struct {
 	zombie             bool
 }
 
-// A processTable reads and kills processes; processes_*.go has the system's.
+// A processTable reads and kills processes. The implementation for each operating system is in
+// processes_*.go.
 type processTable interface {
 	// all returns every visible process, by pid.
 	all() map[int]processInfo
