@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,38 +16,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
-
-// A sharedConversation is the conversation that the cases of a revision share.
-type sharedConversation struct {
-	conv *client.Conversation // nil until opened
-}
-
-// openConversations are the conversations that the probe leaves open; the lanes go on with them.
-type openConversations struct {
-	byRevision map[spec.Revision]*sharedConversation
-	pass       *pass // held while they are open; nil if none is
-}
-
-// end ends the conversations.
-func (c *openConversations) end(e *ender) {
-	for _, shared := range c.byRevision {
-		e.endShared(shared)
-	}
-	if c.pass != nil {
-		c.pass.leave()
-	}
-}
-
-// unused returns the conversations that no lane continues.
-func (c *openConversations) unused(units []*unit) []*sharedConversation {
-	var out []*sharedConversation
-	for rev, s := range c.byRevision {
-		if !slices.ContainsFunc(units, func(u *unit) bool { return u.isLane() && u.revision == rev }) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
 
 // An opener opens the conversations of one unit and keeps them.
 type opener struct {
@@ -98,54 +65,6 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	return conv, err
 }
 
-// Continue implements suite.Opener. Only cases that do not share the conversation of the
-// unit reuse servers, and the unit collects those that earlier cases left.
-func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conversation {
-	if o.reusable == nil || o.during == nil || o.during.SharesConversation {
-		return nil
-	}
-	co = o.options(co)
-	for i := len(o.reusable.left) - 1; i >= 0; i-- {
-		left := o.reusable.left[i]
-		if !left.CanContinue(co) {
-			continue
-		}
-		o.reusable.left = slices.Delete(o.reusable.left, i, i+1)
-		conv := left.Continue(co)
-		if conv.Fence(ctx) == nil {
-			o.Leave(conv)
-			conv.Record.BeginCase(o.during.ID)
-			return conv
-		}
-	}
-	return nil
-}
-
-// reusable holds the conversations of a unit whose servers later cases can reuse.
-type reusable struct {
-	left  []*client.Conversation        // left by cases that have ended
-	taken []*client.Conversation        // in use by the running case, or by the unit itself
-	ended map[*client.Conversation]bool // that no later case can reuse
-}
-
-// collect makes the conversations that the last case leaves available to the next one. The last
-// case is nil before the first.
-func (r *reusable) collect(last *suite.Case) {
-	for _, conv := range r.taken {
-		if conv.Alive() && !isSpoiled(conv, last) {
-			conv.Record.Remark("left to later cases")
-			r.left = append(r.left, conv)
-		}
-	}
-	r.taken = nil
-}
-
-// isSpoiled reports whether no other case can continue the conversation, because the last case has
-// left it in an unusual state, or its handshake failed.
-func isSpoiled(conv *client.Conversation, by *suite.Case) bool {
-	return by != nil && by.SpoilsServer || conv.Server().ProtocolVersion == ""
-}
-
 // options completes the options of a case with those of the run.
 func (o *opener) options(co client.Options) client.Options {
 	if co.Revision == "" {
@@ -192,13 +111,6 @@ func (o *opener) keep(conv *client.Conversation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.convs = append(o.convs, conv)
-}
-
-// Leave implements suite.Opener.
-func (o *opener) Leave(conv *client.Conversation) {
-	if o.reusable != nil && !slices.Contains(o.reusable.taken, conv) {
-		o.reusable.taken = append(o.reusable.taken, conv)
-	}
 }
 
 func (o *opener) conversations() []*client.Conversation {
@@ -273,41 +185,10 @@ func (o *opener) markCase() {
 	}
 }
 
-// endUnused ends the servers that no later case can use.
-func (o *opener) endUnused() {
-	for _, conv := range o.conversations() {
-		isUsed := func(c *client.Conversation) bool { return c.Record == conv.Record }
-		if o.reusable.ended[conv] || o.shared != nil && o.shared.conv != nil && isUsed(o.shared.conv) || slices.ContainsFunc(o.reusable.left, isUsed) {
-			continue
-		}
-		o.reusable.ended[conv] = true
-		go o.s.end(conv, o.unit.occasion(conv), o.rerun.number > 0) // the unit waits for it when it ends
-	}
-}
-
 // renew drops the shared conversation if its session is no longer served or its server hangs, so
 // that the next case opens a new one.
 func (o *opener) renew(ctx context.Context) {
 	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && (s.conv.IsSessionLost(ctx) || s.conv.IsHung(ctx)) {
 		s.conv, o.isRenewed = nil, true
 	}
-}
-
-// whyUnresponsive returns why a server serves no requests after the handshake,
-// or "". One request may get lost, so it sends a second one before it gives up.
-func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
-	var r *client.Reply
-	for range 2 {
-		if r = conv.Do(ctx, conv.HarmlessMethod(), nil); r.Err == nil || errors.Is(r.Err, client.ErrTooLong) {
-			return ""
-		}
-	}
-	if conv.Web() != nil {
-		return "after the handshake " + Refused(conv.Record.From(0), conv.Options().Timeout).Reason
-	}
-	hint := ""
-	if errors.Is(r.Err, client.ErrUnanswered) {
-		hint = " (does the server flush stdout after each message?)"
-	}
-	return "the first requests after the handshake got no responses: " + r.Err.Error() + hint
 }

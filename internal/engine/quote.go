@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"bytes"
-	"cmp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -151,65 +148,6 @@ func quotedPositions(events []*transcript.Event, at []int) (positions []int, off
 	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
 }
 
-// sentBeforeExit is how many of the last frames sent explain the exit of a server.
-const sentBeforeExit = 2
-
-// explainEnd returns the positions of the last frames sent before the server
-// exited, and of its last stderr output.
-func explainEnd(events []*transcript.Event, end int) []int {
-	var out []int
-	for i := end - 1; i >= 0 && len(out) < sentBeforeExit; i-- {
-		if events[i].Kind == transcript.Sent {
-			out = append(out, i)
-		}
-	}
-	if said := lastStderr(events); len(said) > 0 { // stderr is read concurrently with stdout, so its last chunk may come later
-		out = append(out, said[len(said)-1])
-	}
-	return out
-}
-
-// Limits of what is quoted of the end of stderr.
-const (
-	stderrChunks = 16
-	stderrBytes  = 70
-)
-
-// lastStderr returns the positions of the last chunks of stderr. Many servers
-// write a line in several chunks.
-func lastStderr(events []*transcript.Event) []int {
-	var out []int
-	size := 0
-	for i := len(events) - 1; i >= 0 && len(out) < stderrChunks && size < stderrBytes; i-- {
-		if e := events[i]; e.Kind == transcript.Stderr {
-			out = append(out, i)
-			size += len(bytes.TrimSpace(e.Raw))
-		}
-	}
-	slices.Reverse(out)
-	return out
-}
-
-// joinStderr returns the chunks of stderr as one event at the position of the
-// last, with as many of the last lines as are shown.
-func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event {
-	var text []byte
-	for _, i := range pieces {
-		text = append(text, clear[i].Raw...)
-	}
-	text = bytes.TrimSpace(text)
-	for len(text) > stderrBytes { // drop whole lines, but never the last
-		_, rest, found := bytes.Cut(text, []byte("\n"))
-		if !found {
-			break
-		}
-		text = rest
-	}
-	last := *clear[pieces[len(pieces)-1]]
-	last.Raw = text
-	return &last
-}
-
 func direction(k transcript.Kind) string {
 	switch k {
 	case transcript.Sent, transcript.Requested:
@@ -248,9 +186,6 @@ func quote(e *transcript.Event, limit, start int) verdict.Evidence {
 	switch e.Kind {
 	case transcript.Sent, transcript.Received:
 		v.Text, v.Skipped = string(e.Raw[start:min(len(e.Raw), start+limit)]), int64(start)
-	case transcript.Stderr:
-		v.Text = "stderr: " + string(e.Raw[:min(len(e.Raw), limit)])
-		v.Size = int64(len(v.Text))
 	case transcript.Requested, transcript.Responded, transcript.Streamed:
 		raw := e.Raw
 		if e.Stream != nil {
@@ -258,106 +193,26 @@ func quote(e *transcript.Event, limit, start int) verdict.Evidence {
 		}
 		v.Text = string(raw[:min(len(raw), limit)])
 		v.Size = max(v.Size, int64(len(raw)))
-	case transcript.Over:
-		v.Text = string(e.How)
-		if e.Detail != "" {
-			v.Text += ": " + e.Detail
-		}
-		v.Size = int64(len(v.Text))
-	case transcript.Remark:
-		v.Text = e.Detail
-		v.Size = int64(len(v.Text))
 	default:
-		v.Text = string(e.Kind)
-		if e.Detail != "" {
-			v.Text += ": " + e.Detail
-		}
+		v.Text = describeEvent(e, limit)
 		v.Size = int64(len(v.Text))
 	}
 	return v
 }
 
-// headerIn returns the span of a header in the text of a request, from its
-// first line to the end of its last.
-func headerIn(head, name string) *verdict.Span {
-	if name == "" {
-		return nil
+// describeEvent describes an event that is not a message, with at most limit bytes of its output.
+func describeEvent(e *transcript.Event, limit int) string {
+	text := string(e.Kind)
+	switch e.Kind {
+	case transcript.Stderr:
+		return "stderr: " + string(e.Raw[:min(len(e.Raw), limit)])
+	case transcript.Remark:
+		return e.Detail
+	case transcript.Over:
+		text = string(e.How)
 	}
-	var out *verdict.Span
-	from := 0
-	for line := range strings.Lines(head) {
-		if got, _, is := strings.Cut(line, ":"); is && strings.EqualFold(got, name) {
-			to := from + len(strings.TrimRight(line, "\r\n"))
-			if out == nil {
-				out = &verdict.Span{From: from}
-			}
-			out.To = to
-		}
-		from += len(line)
+	if e.Detail != "" {
+		text += ": " + e.Detail
 	}
-	return out
+	return text
 }
-
-// findOffense finds the offending bytes of a frame: those that the pointer of the
-// deviation names, else the only place where Seen occurs, else the first syntax
-// error. It returns nil if the whole frame is offending.
-func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
-	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
-		if at := locatePointer(e.Raw, d.Pointer); at != nil {
-			return at
-		}
-	}
-	if quotesBeginning(d.Seen, e.Raw) {
-		return nil // the whole frame is offending
-	}
-	for _, text := range quotedIn(d.Seen) {
-		if from := bytes.Index(e.Raw, []byte(text)); from >= 0 && bytes.LastIndex(e.Raw, []byte(text)) == from {
-			return &verdict.Span{From: from, To: from + len(text)}
-		}
-	}
-	if e.Frame != nil && len(e.Frame.Problems) > 0 {
-		if from := int(e.Frame.Problems[0].Offset); from >= 0 && from < len(e.Raw) {
-			_, size := utf8.DecodeRune(e.Raw[from:])
-			return &verdict.Span{From: from, To: from + size}
-		}
-	}
-	return nil
-}
-
-// quotesBeginning reports whether Seen quotes the frame from its beginning,
-// perhaps shortened.
-func quotesBeginning(seen string, raw []byte) bool {
-	const enough = 24 // bytes that distinguish a whole frame from a part of another
-	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
-}
-
-// quotedIn returns the JSON texts that Seen quotes, longest first: all of it,
-// and the strings in it.
-func quotedIn(seen string) []string {
-	out := []string{seen}
-	for rest := seen; ; {
-		from := bytes.IndexByte([]byte(rest), '"')
-		if from < 0 {
-			break
-		}
-		to := from + 1
-		for to < len(rest) && rest[to] != '"' {
-			if rest[to] == '\\' {
-				to++
-			}
-			to++
-		}
-		if to >= len(rest) {
-			break
-		}
-		out = append(out, rest[from:to+1])
-		rest = rest[to+1:]
-	}
-	out = slices.DeleteFunc(out, func(s string) bool { return len(s) < minMarkedText })
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return out
-}
-
-// minMarkedText is the length of the shortest text that is searched for: a digit
-// or "" occurs everywhere.
-const minMarkedText = 3

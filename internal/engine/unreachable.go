@@ -131,3 +131,22 @@ func explainSilence(events []*transcript.Event, opening string, waited time.Dura
 			"check that the command starts an MCP server on stdio; one that starts slowly needs more time, like --start-timeout 2m"
 	}
 }
+
+// whyUnresponsive returns why a server serves no requests after the handshake,
+// or "". One request may get lost, so it sends a second one before it gives up.
+func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
+	var r *client.Reply
+	for range 2 {
+		if r = conv.Do(ctx, conv.HarmlessMethod(), nil); r.Err == nil || errors.Is(r.Err, client.ErrTooLong) {
+			return ""
+		}
+	}
+	if conv.Web() != nil {
+		return "after the handshake " + Refused(conv.Record.From(0), conv.Options().Timeout).Reason
+	}
+	hint := ""
+	if errors.Is(r.Err, client.ErrUnanswered) {
+		hint = " (does the server flush stdout after each message?)"
+	}
+	return "the first requests after the handshake got no responses: " + r.Err.Error() + hint
+}

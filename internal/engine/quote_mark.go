@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// headerIn returns the span of a header in the text of a request, from its
+// first line to the end of its last.
+func headerIn(head, name string) *verdict.Span {
+	if name == "" {
+		return nil
+	}
+	var out *verdict.Span
+	from := 0
+	for line := range strings.Lines(head) {
+		if got, _, is := strings.Cut(line, ":"); is && strings.EqualFold(got, name) {
+			to := from + len(strings.TrimRight(line, "\r\n"))
+			if out == nil {
+				out = &verdict.Span{From: from}
+			}
+			out.To = to
+		}
+		from += len(line)
+	}
+	return out
+}
+
+// findOffense finds the offending bytes of a frame: those that the pointer of the
+// deviation names, else the only place where Seen occurs, else the first syntax
+// error. It returns nil if the whole frame is offending.
+func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
+	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
+		if at := locatePointer(e.Raw, d.Pointer); at != nil {
+			return at
+		}
+	}
+	if quotesBeginning(d.Seen, e.Raw) {
+		return nil // the whole frame is offending
+	}
+	for _, text := range quotedIn(d.Seen) {
+		if from := bytes.Index(e.Raw, []byte(text)); from >= 0 && bytes.LastIndex(e.Raw, []byte(text)) == from {
+			return &verdict.Span{From: from, To: from + len(text)}
+		}
+	}
+	if e.Frame != nil && len(e.Frame.Problems) > 0 {
+		if from := int(e.Frame.Problems[0].Offset); from >= 0 && from < len(e.Raw) {
+			_, size := utf8.DecodeRune(e.Raw[from:])
+			return &verdict.Span{From: from, To: from + size}
+		}
+	}
+	return nil
+}
+
+// quotesBeginning reports whether Seen quotes the frame from its beginning,
+// perhaps shortened.
+func quotesBeginning(seen string, raw []byte) bool {
+	const enough = 24 // bytes that distinguish a whole frame from a part of another
+	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
+}
+
+// quotedIn returns the JSON texts that Seen quotes, longest first: all of it,
+// and the strings in it.
+func quotedIn(seen string) []string {
+	out := []string{seen}
+	for rest := seen; ; {
+		from := bytes.IndexByte([]byte(rest), '"')
+		if from < 0 {
+			break
+		}
+		to := from + 1
+		for to < len(rest) && rest[to] != '"' {
+			if rest[to] == '\\' {
+				to++
+			}
+			to++
+		}
+		if to >= len(rest) {
+			break
+		}
+		out = append(out, rest[from:to+1])
+		rest = rest[to+1:]
+	}
+	out = slices.DeleteFunc(out, func(s string) bool { return len(s) < minMarkedText })
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return out
+}
+
+// minMarkedText is the length of the shortest text that is searched for: a digit
+// or "" occurs everywhere.
+const minMarkedText = 3
