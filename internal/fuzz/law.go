@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -81,8 +82,10 @@ type Candidate struct {
 	Outcome verdict.Outcome
 }
 
-// A Key identifies a finding of a search: the mistake, and the method for which
-// it is made.
+// A Key identifies a finding of a search, and what a replay file expects. Unlike
+// verdict.Key it has no revision, transport or law, because a search reports a
+// mistake once, wherever it shows first. It has a method, because mistakes for
+// different methods usually have different causes.
 type Key struct {
 	verdict.Mistake
 	Method string
@@ -90,6 +93,11 @@ type Key struct {
 
 // Key returns the key of the finding that the candidate becomes.
 func (c *Candidate) Key() Key { return Key{c.Mistake(), c.Method} }
+
+// expectedKey returns the key of the finding that a replay file expects.
+func expectedKey(e script.Expected) Key {
+	return Key{verdict.Mistake{Requirement: e.Requirement, Summary: e.Summary}, e.Method}
+}
 
 func (k Key) compare(other Key) int {
 	return cmp.Or(k.Mistake.Compare(other.Mistake), strings.Compare(k.Method, other.Method))

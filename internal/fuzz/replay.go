@@ -81,7 +81,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 		out.Reason = why
 		return out, nil
 	}
-	wanted := Candidate{Breach: Breach{Deviation: verdict.Deviation{Requirement: r.Expect.Requirement, Summary: r.Expect.Summary}}, Method: r.Expect.Method}
+	expected := expectedKey(r.Expect)
 	s := newSearch(o)
 	s.pace, s.finalWait = limiter(o.Rate), FinalWait(r.Expect.Requirement)
 	inconclusive := ""
@@ -92,10 +92,10 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 			return out, nil
 		}
 		x := s.playFresh(ctx, server, r.Script, s.Timeout)
-		found := wanted.find(laws, x)
+		found := expected.find(laws, x)
 		if found == nil && x.WaitedBriefly() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
 			x = s.playPatiently(ctx, server, r)
-			found = wanted.find(laws, x)
+			found = expected.find(laws, x)
 		}
 		if ctx.Err() != nil && found == nil {
 			out.Reason = context.Cause(ctx).Error()
@@ -136,11 +136,11 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	return out, nil
 }
 
-// find returns the candidate of the same finding in an execution, or nil.
-func (c *Candidate) find(laws []Law, x *Execution) *Candidate {
-	for _, other := range Judge(laws, x) {
-		if other.Key() == c.Key() {
-			return &other
+// find returns the candidate with the key in an execution, or nil.
+func (k Key) find(laws []Law, x *Execution) *Candidate {
+	for _, c := range Judge(laws, x) {
+		if c.Key() == k {
+			return &c
 		}
 	}
 	return nil
