@@ -28,11 +28,19 @@ var notIDs = []string{"internal/config"}
 // what several ids begin with.
 var idForm = regexp.MustCompile(`^((?:` + strings.Join(spec.Areas(), "|") + `|rules)\.[a-z0-9.-]*)(?:/[a-z0-9-]*)?$`)
 
+// nestedCapabilities are those of servers and clients, in dotted form, which
+// could be mistaken for ids of requirements.
+var nestedCapabilities = vocabulary{
+	"resources.subscribe", "tasks.list", "tasks.cancel", "tasks.requests.tools.call",
+	"elicitation.form", "elicitation.url", "sampling.tools", "sampling.context",
+	"tasks.requests.elicitation.create",
+}
+
 // vocabulary holds all ids that code may name.
 type vocabulary []string
 
 func ids() vocabulary {
-	v := vocabulary(spec.CapabilityParts())
+	v := slices.Clone(nestedCapabilities)
 	for _, q := range spec.Requirements().All() {
 		v = append(v, q.ID)
 	}

@@ -35,7 +35,7 @@ func TestValuesAreJSON(t *testing.T) {
 
 func TestTextsAreUnicode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		if s := generate.Text().Draw(t, "text"); !utf8.ValidString(s) {
+		if s := generate.Text.Draw(t, "text"); !utf8.ValidString(s) {
 			t.Fatalf("%q is not UTF-8", s)
 		}
 	})
@@ -52,7 +52,7 @@ func TestEnvelopes(t *testing.T) {
 				t.Fatalf("id %s is not new", id.Raw())
 			}
 			seen[id.Key()] = true
-			m := script.Message{ID: id, Method: generate.Text().Draw(t, "method")}
+			m := script.Message{ID: id, Method: generate.Text.Draw(t, "method")}
 			if rapid.Bool().Draw(t, "params") {
 				m.Params = objects.Draw(t, "params")
 			}
@@ -347,7 +347,7 @@ func TestBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := script.Bytes(rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "bytes"))
 		if rapid.Bool().Draw(t, "text") {
-			want = script.Bytes(generate.Text().Draw(t, "text") + "x")
+			want = script.Bytes(generate.Text.Draw(t, "text") + "x")
 		}
 		text, err := json.Marshal(want)
 		if err != nil {

@@ -38,10 +38,8 @@ func chance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n }
 // generator that draws nothing.
 func always(t *rapid.T) { percent.Draw(t, "nothing") }
 
-// Text draws valid UTF-8 with characters of all of Unicode: strings that are
+// text draws valid UTF-8 with characters of all of Unicode: strings that are
 // short or odd, or whose length is at the limit of common buffers.
-func Text() *rapid.Generator[string] { return text }
-
 var text = rapid.Custom(func(t *rapid.T) string {
 	switch n := percent.Draw(t, "kind of text"); {
 	case n < 40:

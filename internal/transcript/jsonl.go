@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,10 +14,6 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// maxLine is the maximum length in bytes of a line that Read accepts. It leaves room for a frame of
-// 16 MiB in which every byte is escaped.
-const maxLine = 100 << 20
 
 // line is the JSON form of an event in a file. Empty members are left out.
 type line struct {
@@ -123,39 +118,10 @@ func decode(plain, coded *string) ([]byte, error) {
 // may be empty.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
-// Read reads the output of Write. It ignores unknown members. On an error, which names the line
-// number and the problem, it also returns the events of the lines before. A frame that was cut to
-// its head no longer has messages.
-func Read(r io.Reader) ([]*Event, error) {
-	return read(r, maxLine)
-}
-
-func read(r io.Reader, longest int) ([]*Event, error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, longest)
-	var events []*Event
-	for lines.Scan() {
-		e, err := parseLine(lines.Bytes(), len(events))
-		if err != nil {
-			return events, fmt.Errorf("line %d of the transcript: %w", len(events)+1, err)
-		}
-		events = append(events, e)
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return events, fmt.Errorf("line %d of the transcript is longer than %d bytes", len(events)+1, longest)
-	} else if err != nil {
-		return events, fmt.Errorf("reading line %d of the transcript: %w", len(events)+1, err)
-	}
-	return events, nil
-}
-
 // asEncodingJSON are the options with which a line is read as encoding/json reads it, but faster.
 var asEncodingJSON = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsonv2.MatchCaseInsensitiveNames(true))
 
 func parseLine(text []byte, seq int) (*Event, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, errors.New("the line is empty; each line must be an event")
-	}
 	var l line
 	if jsonv2.Unmarshal(text, &l, asEncodingJSON) != nil {
 		l = line{}

@@ -24,16 +24,6 @@ func Buried() []Fault {
 	return out
 }
 
-// LookupBuried returns the buried fault with the given id.
-func LookupBuried(id string) (Fault, bool) {
-	all := Buried()
-	i := slices.IndexFunc(all, func(f Fault) bool { return f.ID == id })
-	if i < 0 {
-		return Fault{}, false
-	}
-	return all[i], true
-}
-
 // editMatchingResults edits the results of the requests of a method that match.
 func editMatchingResults(method string, when func(c *refserver.Call) bool, do func(r map[string]any)) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -59,10 +59,7 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 	} {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
-			f, ok := faults.LookupBuried(id)
-			if !ok {
-				t.Fatal("there is no such fault")
-			}
+			f := lookUpFault(t, id)
 			found, report := search(t.Context(), t, f, 1, *limit, fuzz.Budget{Time: time.Second, Attempts: 50})
 			if found == nil {
 				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, describeFindings(report))
@@ -70,6 +67,16 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 			t.Logf("found after %v, %d requests; %d operations, %d bytes; %d tries to make it small, back %d of %d", found.After.Round(time.Millisecond), found.Requests, len(found.Script.Operations), found.Script.Size(), found.Shrinking, found.Retries.Reproduced, found.Retries.Attempts)
 		})
 	}
+}
+
+// lookUpFault returns the fault with the given id, buried or not.
+func lookUpFault(t *testing.T, id string) faults.Fault {
+	all := slices.Concat(faults.All(), faults.Buried())
+	i := slices.IndexFunc(all, func(f faults.Fault) bool { return f.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no fault %s", id)
+	}
+	return all[i]
 }
 
 // chosen reports whether a buried fault was selected.

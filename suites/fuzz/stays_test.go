@@ -12,7 +12,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
-	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
 // TestEndOfServerIsAttributed checks that an end is attributed only to a message that may have
@@ -38,13 +37,7 @@ func TestEndOfServerIsAttributed(t *testing.T) {
 		"a request before it":            {"base.request-answered/deep-meta", []script.Operation{deep, garbage}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, ok := faults.Lookup(c.fault)
-			if !ok {
-				f, ok = faults.LookupBuried(c.fault)
-			}
-			if !ok {
-				t.Fatal("there is no such fault")
-			}
+			f := lookUpFault(t, c.fault)
 			p := script.Player{Dialer: inprocess.Misbehaving(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
 			o := &fuzz.Execution{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script})}
 			var got []string

@@ -81,9 +81,9 @@ func TestChaosIsJudged(t *testing.T) {
 		if err := transcript.Write(&first, events); err != nil {
 			t.Fatal(err)
 		}
-		read, err := transcript.Read(bytes.NewReader(first.Bytes()))
+		read, err := transcript.ReadRecordings("t", bytes.NewReader(first.Bytes()))
 		if err == nil {
-			err = transcript.Write(&again, read)
+			err = transcript.Write(&again, read[0].Events)
 		}
 		if err == nil && !bytes.Equal(first.Bytes(), again.Bytes()) {
 			t.Fatal("it is written otherwise once it was read")

@@ -1,0 +1,4 @@
+package generate
+
+// Text is text, for tests of the package's interface.
+var Text = text
