@@ -17,7 +17,7 @@ type combinationKind struct {
 	// count returns the number of combinations of this kind. do adds the combination with a
 	// number.
 	count func(o *Offer) int
-	do    func(m *maker, on, number int)
+	do    func(m *maker, conversation, number int)
 }
 
 // combinationKinds are all kinds of combinations.
@@ -81,13 +81,13 @@ func (m *maker) enumerate(enumeration *Enumeration) {
 	}
 	m.enumeration = enumeration
 	for i := range uint64(d.each * max(1, enumeration.Scale)) { //nolint:gosec // small
-		d.do(m, m.on(), permuted(first+i, count, enumeration.Seed))
+		d.do(m, m.drawConversation(), permuted(first+i, count, enumeration.Seed))
 	}
-	m.fence(m.on())
+	m.fence(m.drawConversation())
 }
 
-// on draws one of the conversations.
-func (m *maker) on() int {
+// drawConversation draws the index of one of the conversations.
+func (m *maker) drawConversation() int {
 	if len(m.conversations) == 1 {
 		return 0
 	}

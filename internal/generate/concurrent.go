@@ -24,7 +24,7 @@ func (o *Offer) concurrentCombinations() int {
 
 // concurrentCombination sends several requests of one method, or alternating requests of
 // two methods, in one write.
-func (m *maker) concurrentCombination(on, number int) {
+func (m *maker) concurrentCombination(conversation, number int) {
 	n := len(m.requests)
 	var methods []string
 	if number < n*len(concurrencies) {
@@ -37,13 +37,13 @@ func (m *maker) concurrentCombination(on, number int) {
 			methods = append(methods, m.requests[number%n], m.requests[number/n%n])
 		}
 	}
-	m.fence(on)
+	m.fence(conversation)
 	for i, method := range methods {
-		m.sendRequest(on, method, m.offer.typed(m.t, method))
+		m.sendRequest(conversation, method, m.offer.typed(m.t, method))
 		last := &m.out[len(m.out)-1]
 		last.Await, last.Together = false, i < len(methods)-1
 	}
-	m.fence(on)
+	m.fence(conversation)
 }
 
 // repeats are the numbers of repetitions. Small numbers need no separate combination,
@@ -57,7 +57,7 @@ func (o *Offer) repeatables() int { return len(o.Requests()) + len(o.Lists()) + 
 func (o *Offer) repeatCombinations() int { return o.repeatables() * len(repeats) }
 
 // repeatCombination repeats one operation.
-func (m *maker) repeatCombination(on, number int) {
+func (m *maker) repeatCombination(conversation, number int) {
 	kinds := m.offer.repeatables()
 	what, times := number%kinds, repeats[number/kinds]
 	alike := chance(m.t, 50)
@@ -68,15 +68,15 @@ func (m *maker) repeatCombination(on, number int) {
 	for range times {
 		switch at := what - len(m.requests); {
 		case at < 0 && alike:
-			m.sendRequest(on, m.requests[what], append(members(nil), params...))
+			m.sendRequest(conversation, m.requests[what], append(members(nil), params...))
 		case at < 0:
-			m.sendRequest(on, m.requests[what], m.offer.typed(m.t, m.requests[what]))
+			m.sendRequest(conversation, m.requests[what], m.offer.typed(m.t, m.requests[what]))
 		case at < len(m.lists):
-			m.add(script.Operation{Do: script.Walk, On: on, Method: m.lists[at]})
+			m.add(script.Operation{Do: script.Walk, On: conversation, Method: m.lists[at]})
 		case at == len(m.lists):
-			m.sendRequest(on, "mcp-conform/unknown", nil)
+			m.sendRequest(conversation, "mcp-conform/unknown", nil)
 		default:
-			m.notify(on)
+			m.notify(conversation)
 		}
 	}
 }
@@ -110,42 +110,42 @@ func (o *Offer) changes() []change {
 func (o *Offer) changeCombinations() int { n := len(o.changes()); return n * n }
 
 // switchTo requests a change, and waits for the response.
-func (m *maker) switchTo(on int, c change) {
+func (m *maker) switchTo(conversation int, c change) {
 	if c.method == spec.MethodSetLevel {
-		m.sendRequest(on, c.method, members{{"level", wire.JSON(c.level)}})
+		m.sendRequest(conversation, c.method, members{{"level", wire.JSON(c.level)}})
 	} else {
 		if c.method == spec.MethodResourcesSubscribe {
-			m.conversations[on].subscribed = append(m.conversations[on].subscribed, c.uri)
+			m.conversations[conversation].subscribed = append(m.conversations[conversation].subscribed, c.uri)
 		}
-		m.sendRequest(on, c.method, members{{"uri", wire.Quote(c.uri)}})
+		m.sendRequest(conversation, c.method, members{{"uri", wire.Quote(c.uri)}})
 	}
 	m.awaited()
 }
 
 // changeCombination makes one change after another.
-func (m *maker) changeCombination(on, number int) {
+func (m *maker) changeCombination(conversation, number int) {
 	all := m.offer.changes()
-	m.switchTo(on, all[number%len(all)])
-	m.switchTo(on, all[number/len(all)])
-	m.showing(on)
+	m.switchTo(conversation, all[number%len(all)])
+	m.switchTo(conversation, all[number/len(all)])
+	m.showing(conversation)
 }
 
 func (o *Offer) invalidAfterChangeCombinations() int { return len(o.changes()) }
 
 // invalidAfterChangeCombination makes a change, then sends an invalid request of the same method.
 // The state must remain as it was.
-func (m *maker) invalidAfterChangeCombination(on, number int) {
+func (m *maker) invalidAfterChangeCombination(conversation, number int) {
 	c := m.offer.changes()[number]
-	m.switchTo(on, c)
-	m.invalidOf(on, c.method)
-	m.showing(on)
+	m.switchTo(conversation, c)
+	m.invalidOf(conversation, c.method)
+	m.showing(conversation)
 }
 
 // showing calls tools whose results or messages may depend on the state of the
 // session.
-func (m *maker) showing(on int) {
+func (m *maker) showing(conversation int) {
 	if len(m.offer.Tools) == 0 || !m.offer.Has("tools") {
-		m.request(on)
+		m.request(conversation)
 		return
 	}
 	for range 6 {
@@ -156,6 +156,6 @@ func (m *maker) showing(on int) {
 		} else {
 			p.add("arguments", jsontext.Value("{}"))
 		}
-		m.sendRequest(on, spec.MethodToolsCall, p)
+		m.sendRequest(conversation, spec.MethodToolsCall, p)
 	}
 }

@@ -78,22 +78,28 @@ func (o *Offer) triples() int    { return o.triple.runs() }
 func (o *Offer) pairs() int      { return o.pair.runs() }
 func (o *Offer) wrongPairs() int { return o.wrongPair.runs() }
 
-func (m *maker) tripleCombination(on, number int)    { m.inOrder(on, &m.offer.triple, number) }
-func (m *maker) pairCombination(on, number int)      { m.inOrder(on, &m.offer.pair, number) }
-func (m *maker) wrongPairCombination(on, number int) { m.inOrder(on, &m.offer.wrongPair, number) }
+func (m *maker) tripleCombination(conversation, number int) {
+	m.inOrder(conversation, &m.offer.triple, number)
+}
+func (m *maker) pairCombination(conversation, number int) {
+	m.inOrder(conversation, &m.offer.pair, number)
+}
+func (m *maker) wrongPairCombination(conversation, number int) {
+	m.inOrder(conversation, &m.offer.wrongPair, number)
+}
 
 // inOrder adds one combination with a part of an order. Each step waits for its
 // response, so that the server processes the steps in this order.
-func (m *maker) inOrder(on int, r *order, number int) {
+func (m *maker) inOrder(conversation int, r *order, number int) {
 	names := make([]int, len(r.letters)) // the seed determines which number stands for which letter
 	for i := range names {
 		names[i] = permuted(uint64(i), len(r.letters), m.enumeration.Seed) //nolint:gosec // small
 	}
-	m.ground(on)
+	m.ground(conversation)
 	for i := range orderSteps + r.length - 1 {
 		s := r.letters[names[r.cycle[(number*orderSteps+i)%len(r.cycle)]]]
 		before := len(m.out)
-		m.step(on, s)
+		m.step(conversation, s)
 		if before < len(m.out) {
 			last := &m.out[len(m.out)-1]
 			last.Together, last.Await = false, last.Do == script.Send && wire.Parse(last.Message).Messages[0].Kind == wire.Request
@@ -103,14 +109,14 @@ func (m *maker) inOrder(on int, r *order, number int) {
 
 // ground adds operations that later steps refer to: a task, and the first pages
 // of lists.
-func (m *maker) ground(on int) {
-	h := m.conversations[on]
+func (m *maker) ground(conversation int) {
+	h := m.conversations[conversation]
 	if m.offer.Has("tasks") && len(h.tasks) == 0 {
-		m.newTask(on)
+		m.newTask(conversation)
 	}
 	for _, method := range m.lists {
 		if m.offer.Paged[method] && len(h.first[method]) == 0 {
-			m.sendRequest(on, method, nil)
+			m.sendRequest(conversation, method, nil)
 			m.awaited()
 		}
 	}
@@ -122,27 +128,27 @@ func (m *maker) awaited() {
 	last.Await, last.Together = true, false
 }
 
-func (m *maker) step(on int, s step) {
-	h := m.conversations[on]
+func (m *maker) step(conversation int, s step) {
+	h := m.conversations[conversation]
 	switch {
 	case s.wrong:
-		m.invalidOf(on, s.method)
+		m.invalidOf(conversation, s.method)
 	case s.refused:
-		m.sendRequest(on, s.method, m.offer.strangers(m.t, s.method))
+		m.sendRequest(conversation, s.method, m.offer.strangers(m.t, s.method))
 	case s.method == "":
-		m.sendRequest(on, "mcp-conform/"+someNames.Draw(m.t, "method"), nil)
+		m.sendRequest(conversation, "mcp-conform/"+someNames.Draw(m.t, "method"), nil)
 	case s.method == spec.MethodRootsChanged:
-		m.notify(on)
+		m.notify(conversation)
 	case s.method == spec.MethodCancelled:
-		m.cancel(on)
+		m.cancel(conversation)
 	case len(h.tasks) > 0 && slices.Contains(ofTasks, s.method):
-		m.ofTask(on, s.method)
+		m.ofTask(conversation, s.method)
 	case s.method == spec.MethodResourcesUnsubscribe && len(h.subscribed) > 0 && chance(m.t, 70):
-		m.sendRequest(on, s.method, members{{"uri", wire.Quote(rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))}})
+		m.sendRequest(conversation, s.method, members{{"uri", wire.Quote(rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))}})
 	case len(h.first[s.method]) > 0 && chance(m.t, 50):
-		m.nextPage(on, s.method, h.first[s.method])
+		m.nextPage(conversation, s.method, h.first[s.method])
 	default:
-		m.sendRequest(on, s.method, m.offer.typed(m.t, s.method))
+		m.sendRequest(conversation, s.method, m.offer.typed(m.t, s.method))
 	}
 }
 

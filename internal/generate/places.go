@@ -19,7 +19,7 @@ import (
 type spot struct {
 	// values are the values to try there.
 	values []jsontext.Value
-	ask    func(m *maker, on int, v jsontext.Value)
+	ask    func(m *maker, conversation int, v jsontext.Value)
 }
 
 // These strings, numbers, ids and JSON values are tried in each position that
@@ -98,17 +98,19 @@ var depths = []int{16, 20, 32, 33, 64, 65, 100, 101, 127, 128, 129, 200, 255, 25
 func (o *Offer) placed() []spot {
 	out := []spot{
 		{placedIDs(), (*maker).askByID},
-		{placedTexts(), func(m *maker, on int, v jsontext.Value) { m.sendRequest(on, "mcp-conform/"+unquoted(v), nil) }},
-		{placedValues(), func(m *maker, on int, v jsontext.Value) {
-			m.askPlain(on, func(p *members) { p.add("_meta", jsontext.Value(`{"example.com/value":`+string(v)+`}`)) })
+		{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
+			m.sendRequest(conversation, "mcp-conform/"+unquoted(v), nil)
 		}},
-		{placedTexts(), func(m *maker, on int, v jsontext.Value) {
-			m.askPlain(on, func(p *members) {
+		{placedValues(), func(m *maker, conversation int, v jsontext.Value) {
+			m.askPlain(conversation, func(p *members) { p.add("_meta", jsontext.Value(`{"example.com/value":`+string(v)+`}`)) })
+		}},
+		{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
+			m.askPlain(conversation, func(p *members) {
 				p.add("_meta", jsontext.Value(`{"example.com/`+someNames.Draw(m.t, "key")+`0":{`+string(v)+`:0}}`))
 			})
 		}},
-		{placedValues(), func(m *maker, on int, v jsontext.Value) {
-			m.sendRequest(on, "mcp-conform/"+someNames.Draw(m.t, "method"), members{{"value", v}})
+		{placedValues(), func(m *maker, conversation int, v jsontext.Value) {
+			m.sendRequest(conversation, "mcp-conform/"+someNames.Draw(m.t, "method"), members{{"value", v}})
 		}},
 	}
 	for i := range o.Tools {
@@ -116,7 +118,7 @@ func (o *Offer) placed() []spot {
 	}
 	for _, p := range o.Prompts {
 		for _, argument := range p.Arguments {
-			out = append(out, spot{placedTexts(), func(m *maker, on int, v jsontext.Value) { m.askPrompt(on, p, argument, v) }})
+			out = append(out, spot{placedTexts(), func(m *maker, conversation int, v jsontext.Value) { m.askPrompt(conversation, p, argument, v) }})
 			if slices.Contains(o.Requests(), spec.MethodComplete) {
 				ref := jsontext.Value(`{"type":"ref/prompt","name":` + string(wire.Quote(p.Name)) + `}`)
 				out = append(out, completionPlace(ref, argument))
@@ -125,7 +127,9 @@ func (o *Offer) placed() []spot {
 	}
 	for _, template := range o.Templates {
 		for _, variable := range uri.Parse(template).Variables {
-			out = append(out, spot{placedTexts(), func(m *maker, on int, v jsontext.Value) { m.askTemplate(on, template, variable, unquoted(v)) }})
+			out = append(out, spot{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
+				m.askTemplate(conversation, template, variable, unquoted(v))
+			}})
 			if slices.Contains(o.Requests(), spec.MethodComplete) {
 				ref := jsontext.Value(`{"type":"ref/resource","uri":` + string(wire.Quote(template)) + `}`)
 				out = append(out, completionPlace(ref, variable))
@@ -136,8 +140,8 @@ func (o *Offer) placed() []spot {
 }
 
 func completionPlace(ref jsontext.Value, name string) spot {
-	return spot{placedTexts(), func(m *maker, on int, v jsontext.Value) {
-		m.sendRequest(on, spec.MethodComplete, members{{"ref", ref}, {"argument", jsontext.Value(`{"name":` + string(wire.Quote(name)) + `,"value":` + string(v) + `}`)}})
+	return spot{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
+		m.sendRequest(conversation, spec.MethodComplete, members{{"ref", ref}, {"argument", jsontext.Value(`{"name":` + string(wire.Quote(name)) + `,"value":` + string(v) + `}`)}})
 	}}
 }
 
@@ -165,14 +169,14 @@ func (o *Offer) toolPlaces(tool *Tool) []spot {
 		case slices.Equal(types, []string{"boolean"}), slices.Equal(types, []string{"null"}):
 			continue
 		}
-		out = append(out, spot{values, func(m *maker, on int, v jsontext.Value) { m.askTool(on, tool, name, v) }})
+		out = append(out, spot{values, func(m *maker, conversation int, v jsontext.Value) { m.askTool(conversation, tool, name, v) }})
 	}
 	return out
 }
 
 // askTool calls a tool with a value as an argument or, if that is invalid,
 // inside the argument.
-func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
+func (m *maker) askTool(conversation int, tool *Tool, name string, v jsontext.Value) {
 	s := m.offer.schemas["tool "+tool.Name]
 	arguments, ok := s.valid(m.t)
 	whole, isObject := arguments.(map[string]any)
@@ -194,7 +198,7 @@ func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
 	if isObject {
 		p.add("arguments", wire.JSON(whole))
 	}
-	m.sendRequest(on, spec.MethodToolsCall, p)
+	m.sendRequest(conversation, spec.MethodToolsCall, p)
 }
 
 // replaceInside replaces a part of a value that has the type of the
@@ -222,7 +226,7 @@ func replaceInside(t *rapid.T, v, replacement any, set func(any)) {
 	}
 }
 
-func (m *maker) askPrompt(on int, p Prompt, argument string, v jsontext.Value) {
+func (m *maker) askPrompt(conversation int, p Prompt, argument string, v jsontext.Value) {
 	var arguments members
 	for _, name := range p.Arguments {
 		switch {
@@ -232,10 +236,10 @@ func (m *maker) askPrompt(on int, p Prompt, argument string, v jsontext.Value) {
 			arguments.text(name, someNames.Draw(m.t, name))
 		}
 	}
-	m.sendRequest(on, spec.MethodPromptsGet, members{{"name", wire.Quote(p.Name)}, {"arguments", arguments.bytes()}})
+	m.sendRequest(conversation, spec.MethodPromptsGet, members{{"name", wire.Quote(p.Name)}, {"arguments", arguments.bytes()}})
 }
 
-func (m *maker) askTemplate(on int, template, variable, value string) {
+func (m *maker) askTemplate(conversation int, template, variable, value string) {
 	parsed := uri.Parse(template)
 	values := map[string]string{variable: value}
 	for _, name := range parsed.Variables {
@@ -244,24 +248,24 @@ func (m *maker) askTemplate(on int, template, variable, value string) {
 		}
 	}
 	if out, ok := parsed.Expand(values); ok {
-		m.sendRequest(on, spec.MethodResourcesRead, members{{"uri", wire.Quote(out)}})
+		m.sendRequest(conversation, spec.MethodResourcesRead, members{{"uri", wire.Quote(out)}})
 		return
 	}
-	m.request(on)
+	m.request(conversation)
 }
 
 // askPlain adds a request with valid params, to which more adds members.
-func (m *maker) askPlain(on int, more func(p *members)) {
+func (m *maker) askPlain(conversation int, more func(p *members)) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	p := m.offer.typed(m.t, method)
 	more(&p)
-	m.sendRequest(on, method, p)
+	m.sendRequest(conversation, method, p)
 }
 
 // askByID adds a request with an id. If the id was already used, it is changed
 // until it is new.
-func (m *maker) askByID(on int, v jsontext.Value) {
-	h := m.conversations[on]
+func (m *maker) askByID(conversation int, v jsontext.Value) {
+	h := m.conversations[conversation]
 	id := wire.RawID(string(v))
 	for i := 0; !h.ids.take(id); i++ {
 		if s, ok := wire.Text(v); ok && i < 3 {
@@ -273,8 +277,8 @@ func (m *maker) askByID(on int, v jsontext.Value) {
 		break
 	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.fence(on) // a fence shows which request a response with a wrong id belongs to
-	m.sendRequestAs(on, id, method, m.offer.typed(m.t, method))
+	m.fence(conversation) // a fence shows which request a response with a wrong id belongs to
+	m.sendRequestAs(conversation, id, method, m.offer.typed(m.t, method))
 	m.awaited()
 }
 
@@ -292,9 +296,9 @@ func (o *Offer) texts() []*spot {
 func (o *Offer) mixtureCombinations() int { return len(o.texts()) * len(placedMixtures()) }
 
 // mixtureCombination sends a combined string in one position.
-func (m *maker) mixtureCombination(on, number int) {
+func (m *maker) mixtureCombination(conversation, number int) {
 	texts := m.offer.texts()
-	texts[number%len(texts)].ask(m, on, placedMixtures()[number/len(texts)])
+	texts[number%len(texts)].ask(m, conversation, placedMixtures()[number/len(texts)])
 }
 
 func (o *Offer) valueCombinations() int {
@@ -306,11 +310,11 @@ func (o *Offer) valueCombinations() int {
 }
 
 // valueCombination sends one value in one position.
-func (m *maker) valueCombination(on, number int) {
+func (m *maker) valueCombination(conversation, number int) {
 	for i := range m.offer.places {
 		p := &m.offer.places[i]
 		if number < len(p.values) {
-			p.ask(m, on, p.values[number])
+			p.ask(m, conversation, p.values[number])
 			return
 		}
 		number -= len(p.values)
@@ -318,7 +322,7 @@ func (m *maker) valueCombination(on, number int) {
 }
 
 // askPlainly adds a request with an empty _meta.
-func (m *maker) askPlainly(on int, method string) {
-	h := m.conversations[on]
-	m.sendRequestAs(on, h.ids.Next(m.t), method, append(m.offer.typed(m.t, method), member{"_meta", jsontext.Value("{}")}))
+func (m *maker) askPlainly(conversation int, method string) {
+	h := m.conversations[conversation]
+	m.sendRequestAs(conversation, h.ids.Next(m.t), method, append(m.offer.typed(m.t, method), member{"_meta", jsontext.Value("{}")}))
 }

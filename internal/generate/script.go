@@ -94,7 +94,7 @@ func newConversation() *conversation {
 // operationKinds are the kinds of operations, with their probabilities in percent.
 var operationKinds = []struct {
 	often int
-	do    func(m *maker, on int)
+	do    func(m *maker, conversation int)
 }{
 	{50, (*maker).request},
 	{8, (*maker).task},
@@ -112,22 +112,22 @@ var operationKinds = []struct {
 
 // next adds one operation, or several that belong together.
 func (m *maker) next() {
-	on := m.on()
+	conversation := m.drawConversation()
 	switch {
 	case len(m.seeds) > 0 && chance(m.t, 35):
-		m.varied(on)
+		m.varied(conversation)
 		return
 	case m.validity == InvalidParams && chance(m.t, 40):
-		m.invalid(on)
+		m.invalid(conversation)
 		return
 	case m.validity == Malformed && chance(m.t, 40):
-		m.damaged(on)
+		m.damaged(conversation)
 		return
 	}
 	n := percent.Draw(m.t, "operation")
 	for _, d := range operationKinds {
 		if n -= d.often; n < 0 {
-			d.do(m, on)
+			d.do(m, conversation)
 			return
 		}
 	}
@@ -136,21 +136,21 @@ func (m *maker) next() {
 func (m *maker) add(o script.Operation) { m.out = append(m.out, o) }
 
 // sendRequest adds a request and returns its id.
-func (m *maker) sendRequest(on int, method string, params members) wire.ID {
-	id := m.conversations[on].ids.Next(m.t)
-	m.sendRequestAs(on, id, method, params)
+func (m *maker) sendRequest(conversation int, method string, params members) wire.ID {
+	id := m.conversations[conversation].ids.Next(m.t)
+	m.sendRequestAs(conversation, id, method, params)
 	return id
 }
 
 // sendRequestAs adds a request with an id.
-func (m *maker) sendRequestAs(on int, id wire.ID, method string, params members) {
-	h := m.conversations[on]
+func (m *maker) sendRequestAs(conversation int, id wire.ID, method string, params members) {
+	h := m.conversations[conversation]
 	if !params.has("_meta") && chance(m.t, 20) {
 		m.tokens++
 		params.add("_meta", meta(m.t, m.tokens))
 	}
 	o := script.Operation{
-		Do: script.Send, On: on, Method: method, Message: Spelled(script.Message{ID: id, Method: method, Params: params.bytes()}).Draw(m.t, "message"),
+		Do: script.Send, On: conversation, Method: method, Message: Spelled(script.Message{ID: id, Method: method, Params: params.bytes()}).Draw(m.t, "message"),
 	}
 	switch n := percent.Draw(m.t, "wait"); {
 	case n < 30:
@@ -168,33 +168,33 @@ func (m *maker) sendRequestAs(on int, id wire.ID, method string, params members)
 	m.add(o)
 }
 
-func (m *maker) request(on int) {
+func (m *maker) request(conversation int) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.sendRequest(on, method, m.offer.typed(m.t, method))
+	m.sendRequest(conversation, method, m.offer.typed(m.t, method))
 }
 
 // task calls a tool as a task, and then sends requests for the task in some
 // order.
-func (m *maker) task(on int) {
-	h := m.conversations[on]
+func (m *maker) task(conversation int) {
+	h := m.conversations[conversation]
 	if !m.offer.Has("tasks") || !slices.ContainsFunc(m.offer.Tools, func(tool Tool) bool { return tool.Tasks }) {
-		m.request(on)
+		m.request(conversation)
 		return
 	}
 	if len(h.tasks) == 0 || chance(m.t, 40) {
-		m.newTask(on)
+		m.newTask(conversation)
 		return
 	}
 	method := rapid.SampledFrom(ofTasks).Draw(m.t, "method")
 	if method == spec.MethodTasksCancel && !m.offer.Has("tasks.cancel") {
 		method = spec.MethodTasksGet
 	}
-	m.ofTask(on, method)
+	m.ofTask(conversation, method)
 }
 
 // newTask calls a tool as a task, if a tool supports that.
-func (m *maker) newTask(on int) {
-	h := m.conversations[on]
+func (m *maker) newTask(conversation int) {
+	h := m.conversations[conversation]
 	able := slices.DeleteFunc(slices.Clone(m.offer.Tools), func(tool Tool) bool { return !tool.Tasks })
 	if len(able) == 0 {
 		return
@@ -206,16 +206,16 @@ func (m *maker) newTask(on int) {
 		p.add("arguments", i.Value)
 	}
 	p.add("task", rapid.SampledFrom(tasks).Draw(m.t, "task"))
-	id := m.sendRequest(on, spec.MethodToolsCall, p)
+	id := m.sendRequest(conversation, spec.MethodToolsCall, p)
 	m.awaited()
 	h.sent = h.sent[:len(h.sent)-1] // tools/call as a task is cancelled with tasks/cancel
 	h.tasks = append(h.tasks, id)
 }
 
 // ofTask adds a request for one of the tasks.
-func (m *maker) ofTask(on int, method string) {
-	from := rapid.SampledFrom(m.conversations[on].tasks).Draw(m.t, "task")
-	m.sendRequest(on, method, members{{"taskId", jsontext.Value(`""`)}})
+func (m *maker) ofTask(conversation int, method string) {
+	from := rapid.SampledFrom(m.conversations[conversation].tasks).Draw(m.t, "task")
+	m.sendRequest(conversation, method, members{{"taskId", jsontext.Value(`""`)}})
 	m.take(from, "/result/task/taskId", "taskId")
 }
 
@@ -226,28 +226,28 @@ func (m *maker) take(id wire.ID, from, into string) {
 }
 
 // subscription subscribes to a resource or cancels a subscription.
-func (m *maker) subscription(on int) {
+func (m *maker) subscription(conversation int) {
 	if !m.offer.Has("resources.subscribe") || len(m.offer.Resources) == 0 || m.offer.isStateless() {
-		m.request(on)
+		m.request(conversation)
 		return
 	}
-	h := m.conversations[on]
+	h := m.conversations[conversation]
 	var p members
 	if len(h.subscribed) > 0 && chance(m.t, 40) {
 		p.text("uri", rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))
-		m.sendRequest(on, spec.MethodResourcesUnsubscribe, p)
+		m.sendRequest(conversation, spec.MethodResourcesUnsubscribe, p)
 		return
 	}
 	resource := rapid.SampledFrom(m.offer.Resources).Draw(m.t, "URI")
 	h.subscribed = append(h.subscribed, resource)
 	p.text("uri", resource)
-	m.sendRequest(on, spec.MethodResourcesSubscribe, p)
+	m.sendRequest(conversation, spec.MethodResourcesSubscribe, p)
 }
 
-func (m *maker) cancel(on int) {
-	h := m.conversations[on]
+func (m *maker) cancel(conversation int) {
+	h := m.conversations[conversation]
 	if len(h.sent) == 0 || !m.offer.notifies() {
-		m.request(on)
+		m.request(conversation)
 		return
 	}
 	at := len(h.sent) - 1
@@ -258,91 +258,91 @@ func (m *maker) cancel(on int) {
 	if chance(m.t, 50) {
 		p.text("reason", text.Draw(m.t, "reason"))
 	}
-	m.sendNotification(on, spec.MethodCancelled, p)
+	m.sendNotification(conversation, spec.MethodCancelled, p)
 }
 
 // sendNotification adds a notification.
-func (m *maker) sendNotification(on int, method string, p members) {
+func (m *maker) sendNotification(conversation int, method string, p members) {
 	m.add(script.Operation{
-		Do: script.Send, On: on, Method: method, Message: Spelled(script.Message{Method: method, Params: p.bytes()}).Draw(m.t, "message"),
+		Do: script.Send, On: conversation, Method: method, Message: Spelled(script.Message{Method: method, Params: p.bytes()}).Draw(m.t, "message"),
 		Together: chance(m.t, 20),
 	})
 }
 
 // unknown uses names that no server has.
-func (m *maker) unknown(on int) {
+func (m *maker) unknown(conversation int) {
 	name := "mcp-conform/" + text.Draw(m.t, "method")
 	if m.offer.notifies() && chance(m.t, 30) {
-		m.sendNotification(on, "notifications/"+name, nil)
+		m.sendNotification(conversation, "notifications/"+name, nil)
 		return
 	}
 	var p members
 	if chance(m.t, 50) {
 		p.add("value", Values{Depth: 4}.Value().Draw(m.t, "value"))
 	}
-	m.sendRequest(on, name, p)
+	m.sendRequest(conversation, name, p)
 }
 
-func (m *maker) notify(on int) {
+func (m *maker) notify(conversation int) {
 	if m.offer.isStateless() {
-		m.request(on)
+		m.request(conversation)
 		return
 	}
-	m.sendNotification(on, spec.MethodRootsChanged, nil)
+	m.sendNotification(conversation, spec.MethodRootsChanged, nil)
 }
 
-func (m *maker) walk(on int) {
+func (m *maker) walk(conversation int) {
 	if len(m.lists) == 0 {
-		m.fence(on)
+		m.fence(conversation)
 		return
 	}
-	m.add(script.Operation{Do: script.Walk, On: on, Method: rapid.SampledFrom(m.lists).Draw(m.t, "list")})
+	m.add(script.Operation{Do: script.Walk, On: conversation, Method: rapid.SampledFrom(m.lists).Draw(m.t, "list")})
 }
 
 // page requests one page of a list, with a cursor from an earlier response or
 // without one.
-func (m *maker) page(on int) {
+func (m *maker) page(conversation int) {
 	if len(m.lists) == 0 {
-		m.fence(on)
+		m.fence(conversation)
 		return
 	}
 	method := rapid.SampledFrom(m.lists).Draw(m.t, "list")
-	before := m.conversations[on].lists[method]
+	before := m.conversations[conversation].lists[method]
 	if len(before) == 0 || chance(m.t, 40) {
-		m.sendRequest(on, method, nil)
+		m.sendRequest(conversation, method, nil)
 		m.awaited()
 		return
 	}
-	m.nextPage(on, method, before)
+	m.nextPage(conversation, method, before)
 }
 
 // nextPage requests the page after one that was requested before.
-func (m *maker) nextPage(on int, method string, before []wire.ID) {
+func (m *maker) nextPage(conversation int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
-	m.sendRequest(on, method, members{{"cursor", jsontext.Value(`""`)}})
+	m.sendRequest(conversation, method, members{{"cursor", jsontext.Value(`""`)}})
 	m.take(from, "/result/nextCursor", "cursor")
 }
 
-func (m *maker) fence(on int) { m.add(script.Operation{Do: script.Fence, On: on}) }
+func (m *maker) fence(conversation int) { m.add(script.Operation{Do: script.Fence, On: conversation}) }
 
 // burst sends several requests in one write.
-func (m *maker) burst(on int) {
+func (m *maker) burst(conversation int) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	n := rapid.IntRange(2, 6).Draw(m.t, "requests")
 	for i := range n {
-		m.sendRequest(on, method, m.offer.typed(m.t, method))
+		m.sendRequest(conversation, method, m.offer.typed(m.t, method))
 		last := &m.out[len(m.out)-1]
 		last.Await, last.Together = false, i < n-1
 	}
 }
 
 // answers changes how the client responds to the server's requests.
-func (m *maker) answers(on int) {
+func (m *maker) answers(conversation int) {
 	if m.offer.isStateless() {
-		m.request(on)
+		m.request(conversation)
 		return
 	}
-	o := script.Operation{Do: script.Answer, On: on, Method: rapid.SampledFrom([]string{
+	o := script.Operation{Do: script.Answer, On: conversation, Method: rapid.SampledFrom([]string{
 		spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit,
 	}).Draw(m.t, "method")}
 	o.Reply = replyTo(m.t, o.Method)
@@ -370,51 +370,51 @@ func replyTo(t *rapid.T, method string) *script.Reply {
 
 func uriPath(t *rapid.T) string { return someNames.Draw(t, "path") }
 
-func (m *maker) close(on int) {
-	m.add(script.Operation{Do: script.Close, On: on})
+func (m *maker) close(conversation int) {
+	m.add(script.Operation{Do: script.Close, On: conversation})
 	h := newConversation()
-	h.ids = m.conversations[on].ids
-	m.conversations[on] = h
+	h.ids = m.conversations[conversation].ids
+	m.conversations[conversation] = h
 }
 
 // invalid adds a request whose params are provably invalid for the method.
-func (m *maker) invalid(on int) {
-	m.invalidOf(on, rapid.SampledFrom(m.requests).Draw(m.t, "method"))
+func (m *maker) invalid(conversation int) {
+	m.invalidOf(conversation, rapid.SampledFrom(m.requests).Draw(m.t, "method"))
 }
 
-func (m *maker) invalidOf(on int, method string) {
+func (m *maker) invalidOf(conversation int, method string) {
 	i := m.offer.schemas[method].Invalid().Draw(m.t, "params")
 	if !i.OK || method == spec.MethodPing || method == spec.MethodDiscover {
-		m.request(on)
+		m.request(conversation)
 		return
 	}
-	id := m.conversations[on].ids.Next(m.t)
+	id := m.conversations[conversation].ids.Next(m.t)
 	m.add(script.Operation{
-		Do: script.Send, On: on, Method: method, Message: script.Message{ID: id, Method: method, Params: i.Value}.Bytes(), Violates: i.Violates, At: i.At, Await: true,
+		Do: script.Send, On: conversation, Method: method, Message: script.Message{ID: id, Method: method, Params: i.Value}.Bytes(), Violates: i.Violates, At: i.At, Await: true,
 	})
 }
 
 // damaged adds bytes that are not a valid message, or not on one line.
-func (m *maker) damaged(on int) {
-	id := m.conversations[on].ids.Next(m.t)
+func (m *maker) damaged(conversation int) {
+	id := m.conversations[conversation].ids.Next(m.t)
 	if m.offer.Transport != spec.Stdio && chance(m.t, 40) {
-		m.add(script.Operation{Do: script.HTTP, On: on, Exchange: exchanges(m.offer.harmless(id)).Draw(m.t, "exchange")})
+		m.add(script.Operation{Do: script.HTTP, On: conversation, Exchange: exchanges(m.offer.harmless(id)).Draw(m.t, "exchange")})
 		return
 	}
 	if chance(m.t, 40) {
 		w := WrongEnvelope(id).Draw(m.t, "envelope")
-		m.add(script.Operation{Do: script.Send, On: on, Message: w.Bytes, Violates: w.Why})
-		m.fence(on)
+		m.add(script.Operation{Do: script.Send, On: conversation, Message: w.Bytes, Violates: w.Why})
+		m.fence(conversation)
 		return
 	}
 	line := m.offer.harmless(id)
 	d := Damages(line).Draw(m.t, "damage")
-	o := script.Operation{Do: script.Raw, On: on, Message: d.Bytes, Splits: d.Splits}
+	o := script.Operation{Do: script.Raw, On: conversation, Message: d.Bytes, Splits: d.Splits}
 	if d.Whole {
 		o.Method = wire.Parse(line).Messages[0].Method
 	} else {
 		o.Violates = d.Name
 	}
 	m.add(o)
-	m.fence(on)
+	m.fence(conversation)
 }

@@ -26,9 +26,9 @@ const (
 func (o *Offer) sizeCombinations() int { return len(frames) * fillings * len(o.Requests()) }
 
 // sizeCombination adds a request with a given line length.
-func (m *maker) sizeCombination(on, number int) {
+func (m *maker) sizeCombination(conversation, number int) {
 	size, filling, method := frames[number%len(frames)], number/len(frames)%fillings, m.requests[number/len(frames)/fillings]
-	m.askPlainly(on, method)
+	m.askPlainly(conversation, method)
 	last := &m.out[len(m.out)-1]
 	one := &wire.Parse(last.Message).Messages[0]
 	message := script.Message{ID: one.ID, Method: one.Method, Params: one.Params()}

@@ -16,7 +16,7 @@ import (
 
 // varied adds a sequence of operations that caused new behaviour before,
 // changed in a few positions.
-func (m *maker) varied(on int) {
+func (m *maker) varied(conversation int) {
 	group := rapid.SampledFrom(m.seeds).Draw(m.t, "group")
 	seed := slices.Clone(rapid.SampledFrom(group).Draw(m.t, "seed"))
 	for range rapid.IntRange(0, 3).Draw(m.t, "changes") {
@@ -24,7 +24,7 @@ func (m *maker) varied(on int) {
 			seed = m.change(seed)
 		}
 	}
-	m.adopt(on, seed)
+	m.adopt(conversation, seed)
 }
 
 // change changes a sequence in one position.
@@ -109,15 +109,15 @@ func (m *maker) places(v any, set func(any), depth int) []func() {
 }
 
 // adopt adds operations from another script, with new ids.
-func (m *maker) adopt(on int, seed []script.Operation) {
-	h := m.conversations[on]
+func (m *maker) adopt(conversation int, seed []script.Operation) {
+	h := m.conversations[conversation]
 	renamed := map[string]wire.ID{}
 	for _, o := range seed {
-		o.On = on
+		o.On = conversation
 		switch {
 		case o.Do == script.Raw || o.Do == script.HTTP || o.Do == script.Send && o.Violates != "" && o.Method == "":
 			if m.validity == Malformed {
-				m.damaged(on) // the ids in damaged bytes can't be replaced reliably
+				m.damaged(conversation) // the ids in damaged bytes can't be replaced reliably
 			}
 			continue
 		case o.Do == script.Send && o.Violates != "":
