@@ -337,7 +337,7 @@ func (c *Console) progress() []string {
 	if over {
 		out = append(out, "trying them again")
 	}
-	return append(out, c.outlook.parts()...)
+	return append(out, c.outlook.timeTexts()...)
 }
 
 // showStatus rewrites the status line with the areas in progress, or with what

@@ -212,7 +212,7 @@ func (c *Console) entryLines(e *entry) []string {
 func (c *Console) where(e *entry) string {
 	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
 	if doubtful(e.Outcome) {
-		where += " · " + tries(&e.Finding)
+		where += " · " + describeRetries(&e.Finding)
 	}
 	if n := len(e.others); n > 0 {
 		where = fmt.Sprintf("and %d more · %s", n, where)
@@ -271,7 +271,7 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	for i := range shown {
 		e := &shown[i]
 		v := viewOf(e, c.o.Width-4)
-		lead := mark(e) + " " + arrow(e) + " "
+		lead := offendingMark(e) + " " + directionSymbol(e) + " "
 		switch {
 		case v.offends != "":
 			out = append(out, c.paint(red, lead)+v.before+c.paint(red, v.offends)+v.after,
@@ -288,8 +288,8 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	return out
 }
 
-// arrow returns a symbol for the direction of an event.
-func arrow(e *verdict.Evidence) string {
+// directionSymbol returns a symbol for the direction of an event.
+func directionSymbol(e *verdict.Evidence) string {
 	switch e.Direction {
 	case ">":
 		return "→"
@@ -299,8 +299,8 @@ func arrow(e *verdict.Evidence) string {
 	return "!"
 }
 
-// mark returns a marker for the offending event.
-func mark(e *verdict.Evidence) string {
+// offendingMark returns a marker for the offending event.
+func offendingMark(e *verdict.Evidence) string {
 	if e.Offending {
 		return "»"
 	}
@@ -333,8 +333,8 @@ func replayCommand(f *verdict.Finding) string {
 	return Visible(line)
 }
 
-// tries returns how often a finding was retried, and the result.
-func tries(f *verdict.Finding) string {
+// describeRetries returns how often a finding was retried, and the result.
+func describeRetries(f *verdict.Finding) string {
 	void := ""
 	if f.Void > 0 {
 		void = "no fresh server started in " + count(f.Void, "attempt")

@@ -47,7 +47,7 @@ func GitHub(w io.Writer, r *verdict.Report) error {
 	}
 	for _, kind := range []string{"error", "warning"} {
 		if left := counts[kind] - shownByGitHub; left > 0 {
-			lines = append(lines, fmt.Sprintf("GitHub shows %d annotations of a kind: %s not shown; the job summary and the reports have all.", shownByGitHub, more(left, kind)))
+			lines = append(lines, fmt.Sprintf("GitHub shows %d annotations of a kind: %s not shown; the job summary and the reports have all.", shownByGitHub, moreText(left, kind)))
 		}
 	}
 	if s := securityOf(r); s != nil {
@@ -58,7 +58,7 @@ func GitHub(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-func more(n int, what string) string {
+func moreText(n int, what string) string {
 	if n == 1 {
 		return "1 more " + what + " is"
 	}
@@ -76,7 +76,7 @@ func annotation(e *entry) []string {
 	add("", knownInSDK(&e.Finding))
 	add("", e.consequence())
 	if doubtful(e.Outcome) {
-		add("", tries(&e.Finding))
+		add("", describeRetries(&e.Finding))
 	}
 	add("permitted: ", e.Permitted)
 	add("seen: ", e.Seen)

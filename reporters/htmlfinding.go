@@ -158,7 +158,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 		Revisions: visibleAll(e.revisions), Known: clip(e.Known, pageTextMany), Statement: clip(statement(e.Requirement), pageTextMany),
 		Consequence: e.consequence(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
 		Page: pageAddress(e.Page), Basis: level(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
-		Tries: tries(&e.Finding), Script: clipped(e.Script), ids: e.ids,
+		Tries: describeRetries(&e.Finding), Script: clipped(e.Script), ids: e.ids,
 		Replay: again(&e.Finding), Play: replayCommand(&e.Finding),
 	}
 	if e.CWE > 0 {

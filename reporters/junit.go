@@ -243,7 +243,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 		line("fix: ", fix(f))
 		for j := range f.Evidence[:min(len(f.Evidence), junitEvents)] {
 			e := &f.Evidence[j]
-			fmt.Fprintf(&b, "%s %s %s\n", mark(e), arrow(e), viewOf(e, junitText))
+			fmt.Fprintf(&b, "%s %s %s\n", offendingMark(e), directionSymbol(e), viewOf(e, junitText))
 		}
 		if more := len(f.Evidence) - junitEvents; more > 0 {
 			line("", fmt.Sprintf("and %s, see the JSON report", count(more, "more event")))
@@ -253,7 +253,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 		}
 		line("page: ", f.Page)
 		line("again: ", again(f))
-		line("", "judged by "+f.Judge+", "+tries(f))
+		line("", "judged by "+f.Judge+", "+describeRetries(f))
 	}
 	return b.String()
 }

@@ -159,7 +159,7 @@ func markdownEntry(f *family) string {
 	if e.SDK != nil {
 		fmt.Fprintf(&b, "%s\n\n", prose(knownInSDK(&e.Finding), markdownText))
 	}
-	fmt.Fprintf(&b, "%s · %s · %s · %s\n\n", prose(level(&e.Finding), 120), prose(joinRevisions(e.revisions), 200), prose(string(e.Transport), 40), prose(tries(&e.Finding), 120))
+	fmt.Fprintf(&b, "%s · %s · %s · %s\n\n", prose(level(&e.Finding), 120), prose(joinRevisions(e.revisions), 200), prose(string(e.Transport), 40), prose(describeRetries(&e.Finding), 120))
 	for _, text := range []string{statement(e.Requirement), e.consequence()} {
 		if text != "" {
 			fmt.Fprintf(&b, "%s\n\n", prose(text, markdownText))

@@ -50,8 +50,8 @@ func (c *Console) Remaining(left time.Duration, why, faster string) {
 	c.showStatus()
 }
 
-// parts returns what the status line says about the time.
-func (o *outlook) parts() []string {
+// timeTexts returns what the status line says about the time.
+func (o *outlook) timeTexts() []string {
 	var out []string
 	if o.left > 0 {
 		out = append(out, roughly(o.left)+" left")

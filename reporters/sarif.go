@@ -255,9 +255,9 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 	add("Fix: ", fix(&e.Finding))
 	switch e.Outcome {
 	case verdict.Flaky:
-		add("Flaky: ", tries(&e.Finding))
+		add("Flaky: ", describeRetries(&e.Finding))
 	case verdict.Unconfirmed:
-		add("Unconfirmed: ", tries(&e.Finding))
+		add("Unconfirmed: ", describeRetries(&e.Finding))
 	default:
 	}
 	add("again: ", again(&e.Finding))

@@ -107,7 +107,7 @@ func (t *tap) verdict(r *verdict.Report, v *verdict.Verdict, findings map[string
 	case verdict.Flaky:
 		directive = "TODO flaky"
 		if len(fs) > 0 {
-			directive += ": " + tries(fs[0])
+			directive += ": " + describeRetries(fs[0])
 		}
 	}
 	if v.Known != "" {
@@ -131,7 +131,7 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 			out = append(out, tapField{"weakness", spec.WeaknessName(f.CWE)})
 		}
 		if v.Outcome == verdict.Unconfirmed {
-			out = append(out, tapField{"unconfirmed", tries(f)})
+			out = append(out, tapField{"unconfirmed", describeRetries(f)})
 		}
 		out = append(out, tapField{"permitted", f.Permitted}, tapField{"seen", f.Seen}, tapField{"page", f.Page})
 		for _, field := range []tapField{{"sdk", knownInSDK(f)}, {"fix", fix(f)}, {"again", again(f)}} {

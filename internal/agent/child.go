@@ -68,9 +68,9 @@ func (t *tools) child(ctx context.Context, line func(string), args ...string) (e
 	}
 }
 
-// alone waits until no other call judges a server. It returns a context that also ends with
+// acquireSlot waits until no other call judges a server. It returns a context that also ends with
 // the session, and a function that releases the slot for the next call.
-func (t *tools) alone(ctx context.Context) (context.Context, func(), error) {
+func (t *tools) acquireSlot(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case t.slot <- struct{}{}:
 	case <-ctx.Done():

@@ -86,14 +86,14 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, in runInput) (j
 
 // judge runs the program on a server, and offers its report.
 func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, flags ...string) (judgement, *verdict.Report, error) {
-	ctx, free, err := t.alone(ctx)
+	ctx, free, err := t.acquireSlot(ctx)
 	if err != nil {
 		return judgement{}, nil, err
 	}
 	defer free()
 	line, stop := progress(ctx, r, "judging "+s.Name)
 	defer stop()
-	id, path, err := t.fresh(s.Name, ".json")
+	id, path, err := t.newReportID(s.Name, ".json")
 	if err != nil {
 		return judgement{}, nil, err
 	}
@@ -145,7 +145,7 @@ func judgementOf(id string, r *verdict.Report, code int) judgement {
 func findingOf(f *verdict.Finding) finding {
 	out := finding{
 		ID: f.ID, Requirement: f.Requirement, Verdict: f.Outcome.String(), Level: string(f.Level), Revisions: []string{string(f.Revision)},
-		Transport: string(f.Transport), Summary: f.Summary, Permitted: f.Permitted, Seen: short(f.Seen), Evidence: []string{},
+		Transport: string(f.Transport), Summary: f.Summary, Permitted: f.Permitted, Seen: truncate(f.Seen), Evidence: []string{},
 		Page: f.Page, Replay: reporters.ShellQuote(f.Replay), Group: f.Group,
 	}
 	if f.SDK != nil {
@@ -156,13 +156,13 @@ func findingOf(f *verdict.Finding) finding {
 	}
 	evidence, _ := bounded(f.Evidence, maxEvidence)
 	for _, e := range evidence {
-		out.Evidence = append(out.Evidence, e.Direction+" "+short(e.Text))
+		out.Evidence = append(out.Evidence, e.Direction+" "+truncate(e.Text))
 	}
 	return out
 }
 
-// short returns the beginning of a long text.
-func short(text string) string {
+// truncate returns the beginning of a long text.
+func truncate(text string) string {
 	if len(text) <= maxText {
 		return strings.ToValidUTF8(text, "\ufffd")
 	}
@@ -272,14 +272,14 @@ func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) 
 	if in.Seconds < 1 || in.Seconds > maxSeconds {
 		return fuzzed{}, fmt.Errorf("seconds is %d; give 1 to %d", in.Seconds, maxSeconds)
 	}
-	ctx, free, err := t.alone(ctx)
+	ctx, free, err := t.acquireSlot(ctx)
 	if err != nil {
 		return fuzzed{}, err
 	}
 	defer free()
 	line, stop := progress(ctx, r, "searching "+s.Name)
 	defer stop()
-	_, folder, err := t.fresh("fuzz-"+s.Name, "")
+	_, folder, err := t.newReportID("fuzz-"+s.Name, "")
 	if err != nil {
 		return fuzzed{}, err
 	}

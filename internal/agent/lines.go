@@ -153,8 +153,8 @@ func (c *lineConn) cancel(id jsonrpc.ID) {
 	}
 }
 
-// drops reports whether a response is to a request that was cancelled.
-func (c *lineConn) drops(id jsonrpc.ID) bool {
+// takeCancelled reports whether a response is to a request that was cancelled.
+func (c *lineConn) takeCancelled(id jsonrpc.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer delete(c.cancelled, id)
@@ -227,7 +227,7 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 		return err
 	}
 	if r, ok := m.(*jsonrpc.Response); ok {
-		if c.drops(r.ID) {
+		if c.takeCancelled(r.ID) {
 			return nil
 		}
 		defer c.answered(r.ID)

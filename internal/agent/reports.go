@@ -26,9 +26,9 @@ func uri(id string) string { return scheme + id }
 // serverOf returns the name of the server that a report is about.
 func serverOf(id string) string { return id[:max(0, strings.LastIndex(id, "-"))] }
 
-// fresh returns a new id that begins with a name, and the path of that id and the extension
+// newReportID returns a new id that begins with a name, and the path of that id and the extension
 // in the folder for reports.
-func (t *tools) fresh(name, ext string) (id, path string, err error) {
+func (t *tools) newReportID(name, ext string) (id, path string, err error) {
 	if err := os.MkdirAll(t.Folder, 0o700); err != nil {
 		return "", "", errors.New("the folder for reports can't be created")
 	}

@@ -65,7 +65,7 @@ func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 		switch v.Outcome {
 		case verdict.Broken, verdict.Unconfirmed, verdict.Flaky, verdict.Warning:
 			occurs = true
-			e.mark(r, v)
+			e.markKnown(r, v)
 		case verdict.Kept, verdict.Note:
 			kept = true
 		case verdict.NotObserved, verdict.Blocked, verdict.HarnessError:
@@ -98,8 +98,8 @@ func (e *Entry) unmatched(r *verdict.Report) string {
 	return "it matches nothing: the server does not speak " + string(e.Revision)
 }
 
-// mark records on a verdict and its findings why they are known.
-func (e *Entry) mark(r *verdict.Report, v *verdict.Verdict) {
+// markKnown records on a verdict and its findings why they are known.
+func (e *Entry) markKnown(r *verdict.Report, v *verdict.Verdict) {
 	v.Known = e.Reason
 	for i := range r.Findings {
 		f := &r.Findings[i]

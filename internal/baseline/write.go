@@ -31,7 +31,7 @@ type Accept struct {
 	Warnings     bool     // also accept warnings, flaky and unconfirmed findings, not only broken ones
 }
 
-func (a *Accept) wants(v *verdict.Verdict) bool {
+func (a *Accept) accepts(v *verdict.Verdict) bool {
 	return deviates(v) && (a.Warnings || v.Outcome == verdict.Broken) &&
 		(len(a.Requirements) == 0 || slices.Contains(a.Requirements, v.Requirement))
 }
@@ -96,7 +96,7 @@ func unknown(r *verdict.Report, accept *Accept) []Entry {
 		if v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked {
 			judged[v.Requirement]++
 		}
-		if !accept.wants(v) || v.Known != "" {
+		if !accept.accepts(v) || v.Known != "" {
 			continue
 		}
 		if revisions[v.Requirement] == nil {

@@ -97,7 +97,7 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	switch {
 	case !errors.Is(r.Err, ErrUnanswered):
 	case c.opts.Thorough:
-		c.opts.Pace.miss()
+		c.opts.Pace.noteMissed()
 	case ctx.Err() != nil: // the wait was not shortened
 		c.opts.Pace.missFence()
 	}

@@ -103,7 +103,7 @@ func (p *Pace) missFence() {
 	p.hasMissedFence = true
 }
 
-func (p *Pace) miss() {
+func (p *Pace) noteMissed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.missed++

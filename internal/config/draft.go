@@ -70,8 +70,8 @@ func wordList(all []string) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// short reports whether a name is short enough to be listed.
-func short(s string) bool { return s != "" && len(s) <= maxText }
+// isShort reports whether a name is short enough to be listed.
+func isShort(s string) bool { return s != "" && len(s) <= maxText }
 
 // words parses the flags and arguments that name a server.
 func (d *Draft) words() (flags map[string][]string, command []string, url string) {
@@ -118,7 +118,7 @@ func (w *writer) target(words []string) {
 		case k.Kind == Scalars:
 			w.line("  %s:", k.Name)
 			for _, v := range values {
-				w.pair(k.Flag, v)
+				w.writePair(k.Flag, v)
 			}
 		case k.Kind == Switch:
 			w.line("  %s: true", k.Name)
@@ -128,8 +128,8 @@ func (w *writer) target(words []string) {
 	}
 }
 
-// pair writes a variable or a header. A variable without a value is inherited.
-func (w *writer) pair(flag, text string) {
+// writePair writes a variable or a header. A variable without a value is inherited.
+func (w *writer) writePair(flag, text string) {
 	separator := "="
 	if flag == "header" {
 		separator = ":"
@@ -146,7 +146,7 @@ func (w *writer) pair(flag, text string) {
 func (w *writer) tools(v *inventory.Inventory) {
 	called, not := []string{}, []string{}
 	for _, t := range v.Tools {
-		if !short(t.Name) || slices.Contains(called, t.Name) || slices.Contains(not, t.Name) { // a list may contain a tool twice
+		if !isShort(t.Name) || slices.Contains(called, t.Name) || slices.Contains(not, t.Name) { // a list may contain a tool twice
 			continue
 		}
 		if _, ok := v.Tool(t.Name); ok {
@@ -164,7 +164,7 @@ func (w *writer) tools(v *inventory.Inventory) {
 	w.names("not called", not)
 	w.line("  # never: [NAME]")
 	for _, t := range v.Callable() {
-		if _, err := t.Arguments(); err != nil && short(t.Name) {
+		if _, err := t.Arguments(); err != nil && isShort(t.Name) {
 			w.line("  # mcp-conform can't generate arguments for this one: %s.", err)
 			w.line("  # arguments: {%s: [{NAME: VALUE}]}", word(t.Name))
 			return
@@ -190,11 +190,11 @@ func (w *writer) prompts(v *inventory.Inventory) {
 	for _, p := range v.PromptEntries {
 		var values []string
 		for _, name := range p.Required() {
-			if short(name) {
+			if isShort(name) {
 				values = append(values, word(name)+": VALUE")
 			}
 		}
-		if short(p.Name) && len(values) > 0 && len(lines) < maxListed {
+		if isShort(p.Name) && len(values) > 0 && len(lines) < maxListed {
 			lines = append(lines, "#     "+word(p.Name)+": {"+strings.Join(values, ", ")+"}")
 		}
 	}
@@ -219,7 +219,7 @@ func (w *writer) templates(v *inventory.Inventory) {
 				values = append(values, value)
 			}
 		}
-		if short(t) && len(values) > 0 && len(lines) < maxListed {
+		if isShort(t) && len(values) > 0 && len(lines) < maxListed {
 			lines = append(lines, "#   "+word(t)+": {"+strings.Join(values, ", ")+"}")
 		}
 	}

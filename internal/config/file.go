@@ -102,7 +102,7 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 
 // identities reads the identities. Each has one kind of credentials.
 func (r *reader) identities(n *yaml.Node, f *File) (err error) {
-	each(n, func(name, one *yaml.Node) {
+	forEachKey(n, func(name, one *yaml.Node) {
 		i := Identity{BearerEnv: textOf(one, "bearer-env"), ClientID: textOf(one, "client-id"), ClientSecretEnv: textOf(one, "client-secret-env")}
 		if err == nil && ((i.BearerEnv == "") == (i.ClientID == "") || (i.ClientID == "") != (i.ClientSecretEnv == "")) {
 			err = usage(r.at(name), "the identity "+quote(name.Value)+" needs exactly one kind of credentials", "give it either bearer-env, or client-id with client-secret-env")
@@ -174,7 +174,7 @@ func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
 		c.Never = append(c.Never, e.Value)
 		r.mention(c, inventory.MentionsTool, e)
 	}
-	each(get(tools, "arguments"), func(name, value *yaml.Node) {
+	forEachKey(get(tools, "arguments"), func(name, value *yaml.Node) {
 		for _, e := range elements(value) {
 			if c.Arguments == nil {
 				c.Arguments = map[string][]map[string]any{}
@@ -183,20 +183,20 @@ func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
 		}
 		r.mention(c, inventory.MentionsTool, name)
 	})
-	each(get(get(root, "prompts"), "arguments"), func(name, value *yaml.Node) {
+	forEachKey(get(get(root, "prompts"), "arguments"), func(name, value *yaml.Node) {
 		if c.Prompts == nil {
 			c.Prompts = map[string]map[string]any{}
 		}
 		c.Prompts[name.Value] = map[string]any{}
-		each(value, func(argument, v *yaml.Node) { c.Prompts[name.Value][argument.Value] = v.Value })
+		forEachKey(value, func(argument, v *yaml.Node) { c.Prompts[name.Value][argument.Value] = v.Value })
 		r.mention(c, inventory.MentionsPrompt, name)
 	})
-	each(get(root, "templates"), func(name, value *yaml.Node) {
+	forEachKey(get(root, "templates"), func(name, value *yaml.Node) {
 		if c.Templates == nil {
 			c.Templates = map[string]map[string]string{}
 		}
 		c.Templates[name.Value] = map[string]string{}
-		each(value, func(variable, v *yaml.Node) { c.Templates[name.Value][variable.Value] = v.Value })
+		forEachKey(value, func(variable, v *yaml.Node) { c.Templates[name.Value][variable.Value] = v.Value })
 		r.mention(c, inventory.MentionsTemplate, name)
 	})
 	return r.fixtures(get(root, "fixtures"), c)
@@ -224,7 +224,7 @@ func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 // fixtures reads the fixtures. A tool that is named in a fixture may be called.
 func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 	var err error
-	each(n, func(role, value *yaml.Node) {
+	forEachKey(n, func(role, value *yaml.Node) {
 		for _, e := range elements(value) {
 			tool := get(e, "tool")
 			f := inventory.Fixture{
@@ -255,7 +255,7 @@ func (r *reader) mention(c *inventory.Config, kind inventory.MentionKind, n *yam
 // get returns the value of a key, or nil if the key or the mapping is missing.
 func get(n *yaml.Node, name string) *yaml.Node {
 	var out *yaml.Node
-	each(n, func(key, value *yaml.Node) {
+	forEachKey(n, func(key, value *yaml.Node) {
 		if key.Value == name {
 			out = value
 		}
@@ -271,7 +271,7 @@ func textOf(n *yaml.Node, name string) string {
 	return ""
 }
 
-func each(n *yaml.Node, f func(key, value *yaml.Node)) {
+func forEachKey(n *yaml.Node, f func(key, value *yaml.Node)) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return
 	}
@@ -302,7 +302,7 @@ func texts(n *yaml.Node) []string {
 
 func object(n *yaml.Node) map[string]any {
 	out := map[string]any{}
-	each(n, func(key, value *yaml.Node) { out[key.Value] = data(value) })
+	forEachKey(n, func(key, value *yaml.Node) { out[key.Value] = data(value) })
 	return out
 }
 

@@ -58,7 +58,7 @@ func Page() string {
 func (k *Key) describe(b *strings.Builder, path string) {
 	path = join(path, k.Name)
 	fmt.Fprintf(b, "\n### `%s`\n\n%s\n", path, k.About)
-	lines := []string{k.takes()}
+	lines := []string{k.describeValues()}
 	if k.Flag != "" {
 		lines = append(lines, "`--"+k.Flag+"`")
 	}
@@ -77,8 +77,8 @@ func (k *Key) describe(b *strings.Builder, path string) {
 	}
 }
 
-// takes describes the values that the key takes.
-func (k *Key) takes() string {
+// describeValues describes the values that the key takes.
+func (k *Key) describeValues() string {
 	switch k.Kind {
 	case Choice:
 		return "one of " + strings.Join(k.Values, ", ")
@@ -100,9 +100,9 @@ func (k *Key) takes() string {
 		}
 		return "a mapping"
 	case Named:
-		return "names, each with " + k.Of.takes()
+		return "names, each with " + k.Of.describeValues()
 	case Several:
-		return k.Of.takes() + ", or a list of such"
+		return k.Of.describeValues() + ", or a list of such"
 	default:
 		return "a text"
 	}

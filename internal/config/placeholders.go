@@ -24,7 +24,7 @@ func (r *reader) placeholders(root *yaml.Node) error {
 	for _, name := range []string{"call", "never"} {
 		for _, e := range elements(get(tools, name)) {
 			if e.Value == anyName {
-				return r.left(e, "tools."+name, "the name of a tool of the server")
+				return r.placeholderError(e, "tools."+name, "the name of a tool of the server")
 			}
 		}
 	}
@@ -37,20 +37,20 @@ func (r *reader) placeholders(root *yaml.Node) error {
 		{"templates", get(root, "templates")},
 	} {
 		if e := findPlaceholder(at.values); e != nil {
-			return r.left(e, at.path, "what the server takes")
+			return r.placeholderError(e, at.path, "what the server takes")
 		}
 	}
 	for _, role := range inventory.Roles() {
 		path := "fixtures." + string(role)
 		for _, e := range elements(get(get(root, "fixtures"), string(role))) {
 			if n := get(e, "tool"); n.Value == anyName || strings.Contains(n.Value, anything) {
-				return r.left(n, path+".tool", "the name of a tool of the server")
+				return r.placeholderError(n, path+".tool", "the name of a tool of the server")
 			}
 			if n := get(e, "resource"); n != nil && n.Value == anyURI {
-				return r.left(n, path+".resource", "the URI of the resource that the call changes")
+				return r.placeholderError(n, path+".resource", "the URI of the resource that the call changes")
 			}
 			if n := findPlaceholder(get(e, "arguments")); n != nil {
-				return r.left(n, path+".arguments", "the arguments of the call, or {} for none")
+				return r.placeholderError(n, path+".arguments", "the arguments of the call, or {} for none")
 			}
 		}
 	}
@@ -76,6 +76,6 @@ func findPlaceholder(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-func (r *reader) left(n *yaml.Node, path, meant string) error {
+func (r *reader) placeholderError(n *yaml.Node, path, meant string) error {
 	return usage(r.at(n), quote(path)+" still contains the placeholder "+n.Value, "replace it with "+meant+", or remove the line")
 }

@@ -89,7 +89,7 @@ func (r *Report) wrongCounts(x *spec.Profile, c *verdict.ProfileCount, ids []str
 	elsewhere := 0
 	for _, id := range ids {
 		for _, o := range outcomes {
-			if r.finds(x, id, o) {
+			if r.hasFinding(x, id, o) {
 				found[o]++
 				break
 			}
@@ -109,9 +109,9 @@ func (r *Report) wrongCounts(x *spec.Profile, c *verdict.ProfileCount, ids []str
 	return out
 }
 
-// finds reports whether a finding on the requirement has that outcome where the profile
+// hasFinding reports whether a finding on the requirement has that outcome where the profile
 // applies.
-func (r *Report) finds(x *spec.Profile, id string, o verdict.Outcome) bool {
+func (r *Report) hasFinding(x *spec.Profile, id string, o verdict.Outcome) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Requirement == id && f.Verdict == o.String() && slices.ContainsFunc(f.Revisions, func(rev spec.Revision) bool {
 			return slices.ContainsFunc(r.Transports, func(t spec.Transport) bool { return x.AppliesTo(rev, t) })

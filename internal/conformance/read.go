@@ -176,7 +176,7 @@ func problems(err error) []string {
 			look(cause)
 		}
 		if len(e.Causes) == 0 {
-			out = append(out, "at "+place(e.InstanceLocation)+": "+e.BasicOutput().Error.String())
+			out = append(out, "at "+pathText(e.InstanceLocation)+": "+e.BasicOutput().Error.String())
 		}
 	}
 	look(invalid)
@@ -187,8 +187,8 @@ func problems(err error) []string {
 	return out
 }
 
-// place returns a path as profiles[0].core.kept.
-func place(path []string) string {
+// pathText returns a path as profiles[0].core.kept.
+func pathText(path []string) string {
 	var b strings.Builder
 	for _, step := range path {
 		switch _, err := strconv.Atoi(step); {

@@ -146,7 +146,7 @@ func (o *Options) valueOf(ctx context.Context, p *probe, r *Route) (any, error) 
 	limit := longestProbe * v.Options().Timeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
-	if err := v.needs(p.capability); err != nil {
+	if err := v.requireCapability(p.capability); err != nil {
 		return nil, err
 	}
 	return p.value(ctx, v)

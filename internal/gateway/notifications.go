@@ -16,7 +16,7 @@ func listChanged(ctx context.Context, v *visit) (any, error) {
 		"resources": {spec.MethodResourcesList, "uri", spec.MethodResourcesChanged},
 	}
 	for list, l := range lists {
-		if v.needs(list) != nil {
+		if v.requireCapability(list) != nil {
 			out[list] = notOffered{}
 			continue
 		}

@@ -68,7 +68,7 @@ const extra = "extra"
 func toolNames(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	for list, method := range nameLists {
-		if v.needs(list) != nil {
+		if v.requireCapability(list) != nil {
 			out[list] = notOffered{}
 			continue
 		}
@@ -136,14 +136,14 @@ func results(ctx context.Context, v *visit) (any, error) {
 		note("prompt "+prompt, value, err)
 	}
 	for _, uri := range []string{"demo://text/hello", "demo://image/dot"} {
-		err := v.needs("resources")
+		err := v.requireCapability("resources")
 		var value any
 		if err == nil {
 			value, err = v.result(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri})
 		}
 		note(uri, value, err)
 	}
-	err := v.needs("completions")
+	err := v.requireCapability("completions")
 	var value any
 	if err == nil || v.Revision() == spec.V20241105 { // it has no capability for completion
 		value, err = v.prompted(ctx, "greeting", spec.MethodComplete, func(name string) map[string]any {
@@ -165,7 +165,7 @@ func errorCodes(ctx context.Context, v *visit) (any, error) {
 		"an unknown resource": {"resources", spec.MethodResourcesRead, map[string]any{"uri": "demo://no-such-resource"}},
 		"an unknown method":   {"", "example.com/no-such-method", nil},
 	} {
-		if v.needs(request.capability) != nil {
+		if v.requireCapability(request.capability) != nil {
 			out[name] = notOffered{}
 			continue
 		}

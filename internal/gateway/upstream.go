@@ -182,7 +182,7 @@ func (u *Upstream) notePost(r *http.Request) io.ReadCloser {
 
 // serveHeld reports progress, and responds after the call is released.
 func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Error) {
-	h := u.hold(mark)
+	h := u.holdFor(mark)
 	if token := wire.At(c.Params, "/_meta/progressToken"); token != nil {
 		c.Notify(spec.MethodProgress, map[string]any{"progressToken": token, "progress": h.number})
 	}
@@ -198,8 +198,8 @@ func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Er
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": mark}}}, nil
 }
 
-// hold returns the hold for the mark, and creates it if the call has not arrived yet.
-func (u *Upstream) hold(mark string) *hold {
+// holdFor returns the hold for the mark, and creates it if the call has not arrived yet.
+func (u *Upstream) holdFor(mark string) *hold {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	h := u.holds[mark]
@@ -223,8 +223,8 @@ func (h *hold) isCancelled() bool {
 // end releases the call.
 func (h *hold) end() { h.ending.Do(func() { close(h.release) }) }
 
-// found returns the kept messages for which match is true.
-func (u *Upstream) found(match func(*arrival) bool) []arrival {
+// arrivalsWhere returns the kept messages for which match is true.
+func (u *Upstream) arrivalsWhere(match func(*arrival) bool) []arrival {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var out []arrival
@@ -238,7 +238,7 @@ func (u *Upstream) found(match func(*arrival) bool) []arrival {
 
 // marked returns the request that carries the mark, or an error if it did not arrive.
 func (u *Upstream) marked(mark string) (arrival, error) {
-	found := u.found(func(a *arrival) bool {
+	found := u.arrivalsWhere(func(a *arrival) bool {
 		return a.message.Kind == wire.Request && strings.Contains(string(a.message.Params()), mark)
 	})
 	if len(found) == 0 {

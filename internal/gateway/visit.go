@@ -49,8 +49,8 @@ type notOfferedError struct{ what string }
 
 func (e *notOfferedError) Error() string { return e.what + " is not offered" }
 
-// needs returns an error if the server does not declare a capability, such as prompts.
-func (v *visit) needs(capability string) error {
+// requireCapability returns an error if the server does not declare a capability, such as prompts.
+func (v *visit) requireCapability(capability string) error {
 	if capability != "" && wire.At(v.Server().Result, "/capabilities/"+capability) == nil {
 		return &notOfferedError{"the capability " + capability}
 	}
@@ -134,7 +134,7 @@ var nameLists = map[string]string{"tools": spec.MethodToolsList, "prompts": spec
 // name returns the gateway's name for a tool or prompt of the upstream. It may have a prefix or a
 // suffix.
 func (v *visit) name(ctx context.Context, list, own string) (string, error) {
-	if err := v.needs(list); err != nil {
+	if err := v.requireCapability(list); err != nil {
 		return "", err
 	}
 	if v.offered[list] == nil {
@@ -204,7 +204,7 @@ func (v *visit) holdCall(ctx context.Context, mark, progressToken string) (*held
 	if err != nil {
 		return nil, err
 	}
-	c := &heldCall{hold: v.upstream.hold(mark), visit: v, id: v.NewID(), from: v.Record.Len(), sent: make(chan error, 1)}
+	c := &heldCall{hold: v.upstream.holdFor(mark), visit: v, id: v.NewID(), from: v.Record.Len(), sent: make(chan error, 1)}
 	go func() { c.sent <- v.Send(ctx, v.Request(c.id, spec.MethodToolsCall, params)) }()
 	limit := time.NewTimer(v.Options().Timeout)
 	defer limit.Stop()

@@ -47,7 +47,7 @@ func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, 
 		case e.Kind == transcript.Received && m.Kind == wire.Response && r != nil:
 			s.answer(r, e, m)
 		case e.Kind == transcript.Received && m.Kind != wire.Response:
-			s.hear(r, m)
+			s.recordFromServer(r, m)
 		}
 	}
 }
@@ -60,12 +60,12 @@ func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript
 	case spec.MethodToolsCall:
 		for _, one := range d {
 			name, _ := wire.Text(wire.At(m.Params(), "/name"))
-			if name != one.Tool || !fits(one.Arguments, wire.At(m.Params(), "/arguments")) {
+			if name != one.Tool || !matchesFixture(one.Arguments, wire.At(m.Params(), "/arguments")) {
 				continue
 			}
 			w := &fixtureCall{outcome: one, request: r, open: true}
 			token := wire.IDAt(m.Params(), "/_meta/progressToken").Present()
-			w.tells = s.tells(one.Role, rev, token)
+			w.tells = s.canShow(one.Role, rev, token)
 			one.asked = one.asked || token
 			w.before, w.known = s.held[one.changes()]
 			s.forget(one.changes()) // a second call may undo what this one does
@@ -82,9 +82,9 @@ func (s *callHistory) forget(what string) {
 	}
 }
 
-// tells reports whether a call at this point can show that its tool plays the
+// canShow reports whether a call at this point can show that its tool plays the
 // role.
-func (s *callHistory) tells(role Role, rev spec.Revision, token bool) bool {
+func (s *callHistory) canShow(role Role, rev spec.Revision, token bool) bool {
 	switch role {
 	case Slow:
 		return true
@@ -126,9 +126,9 @@ func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire
 		s.level, _ = wire.Text(wire.At(r.Message.Params(), "/level"))
 	case method == spec.MethodResourcesRead && !failed:
 		uri, _ := wire.Text(wire.At(r.Message.Params(), "/uri"))
-		s.holds(uri, m)
+		s.recordContent(uri, m)
 	case Changes(method) != "" && !failed:
-		s.holds(method, m)
+		s.recordContent(method, m)
 	}
 	for _, w := range s.calls {
 		if !w.open || w.request != r || m.IsOverloadError() {
@@ -161,10 +161,10 @@ func (o *fixtureOutcome) changes() string {
 	return ""
 }
 
-// holds records the current content of a list or a resource. If a call that
+// recordContent records the current content of a list or a resource. If a call that
 // should have changed it since the last read did not, the call does not play its
 // role, unless each call writes the same content.
-func (s *callHistory) holds(what string, m *wire.Message) {
+func (s *callHistory) recordContent(what string, m *wire.Message) {
 	now := string(m.Result())
 	for _, w := range s.calls {
 		if w.open || !w.known || w.outcome.changes() != what {
@@ -186,9 +186,9 @@ func (o *fixtureOutcome) counts() bool {
 	return err == nil && strings.Contains(string(text), "{count}")
 }
 
-// hear records a request or a notification of the server; request is the
+// recordFromServer records a request or a notification of the server; request is the
 // client's request that it belongs to.
-func (s *callHistory) hear(r *transcript.Request, m *wire.Message) {
+func (s *callHistory) recordFromServer(r *transcript.Request, m *wire.Message) {
 	uri, _ := wire.Text(wire.At(m.Params(), "/uri"))
 	for _, w := range s.calls {
 		role := w.outcome.Role

@@ -58,9 +58,9 @@ func failure(m *wire.Message) string {
 	return fmt.Sprintf("isError, and %q", wire.Excerpt(text, 80))
 }
 
-// fits reports whether the arguments of a call are those of a fixture, with any
+// matchesFixture reports whether the arguments of a call are those of a fixture, with any
 // values for its placeholders.
-func fits(want any, got jsontext.Value) bool {
+func matchesFixture(want any, got jsontext.Value) bool {
 	text, err := json.Marshal(want)
 	if err != nil {
 		return false

@@ -90,7 +90,7 @@ func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory
 			if name, ok := wire.Text(wire.At(item, "/name")); ok {
 				readOnly := string(wire.At(item, "/annotations/readOnlyHint")) == "true"
 				plain := sync.OnceValues(func() (map[string]any, error) { return generate.Arguments(wire.At(item, "/inputSchema")) })
-				v.Tools = append(v.Tools, Tool{name, readOnly, item, config.given(name, item), plain})
+				v.Tools = append(v.Tools, Tool{name, readOnly, item, config.knownGoodArguments(name, item), plain})
 			}
 		}))
 	}

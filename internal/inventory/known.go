@@ -230,24 +230,24 @@ func (w filling) text(s string) any {
 	return s
 }
 
-// Bare returns at most n calls, without arguments, of tools that may be called
+// CallsWithoutArguments returns at most n calls, without arguments, of tools that may be called
 // and whose input schema requires none.
-func (v *Inventory) Bare(n int) []KnownCall {
+func (v *Inventory) CallsWithoutArguments(n int) []KnownCall {
 	var out []KnownCall
 	for _, t := range v.Callable() {
 		if len(out) == n {
 			break
 		}
-		if t.bare() {
+		if t.needsNoArguments() {
 			out = append(out, KnownCall{Tool: t.Name, Arguments: map[string]any{}})
 		}
 	}
 	return out
 }
 
-// bare reports whether a call without arguments fits the tool's input schema,
+// needsNoArguments reports whether a call without arguments fits the tool's input schema,
 // judged by its outermost members.
-func (t Tool) bare() bool {
+func (t Tool) needsNoArguments() bool {
 	schema := wire.At(t.Raw, "/inputSchema")
 	for _, member := range []string{"/allOf", "/anyOf", "/oneOf", "/$ref", "/minProperties"} {
 		if wire.At(schema, member) != nil {

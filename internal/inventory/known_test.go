@@ -156,7 +156,7 @@ func TestBareTools(t *testing.T) {
 		tool("one more", `{}`),
 	)
 	var got []string
-	for _, k := range v.Bare(3) {
+	for _, k := range v.CallsWithoutArguments(3) {
 		got = append(got, k.Tool)
 	}
 	if diff := cmp.Diff([]string{"none", "optional", "empty"}, got); diff != "" {

@@ -45,9 +45,9 @@ type Learned struct {
 	takes  time.Duration  // how long the call took
 }
 
-// shows reports whether a call can show the role: the revision has, and the
+// canShowRole reports whether a call can show the role: the revision has, and the
 // server declares, what the role needs.
-func (v *Inventory) shows(role Role) bool {
+func (v *Inventory) canShowRole(role Role) bool {
 	switch role {
 	case Slow, Progress, AsksSampling, AsksRoots, ChangesTools:
 		return true
@@ -79,7 +79,7 @@ func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 // that is known to play it may not be called.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
-	if v.learned == nil || !v.shows(role) || !slices.ContainsFunc(v.unknown(), mayPlay) || len(v.Barred(role)) > 0 {
+	if v.learned == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknown(), mayPlay) || len(v.Barred(role)) > 0 {
 		return nil
 	}
 	var out []usableFixture
@@ -174,7 +174,7 @@ func (l *learner) call(ctx context.Context, t Tool) bool {
 	if err != nil {
 		return true
 	}
-	s := l.seen(ctx, t, arguments)
+	s := l.observeCall(ctx, t, arguments)
 	for _, role := range s.roles() {
 		l.found = append(l.found, Learned{Fixture{Role: role, Tool: t.Name, Arguments: arguments}, wire.At(t.Raw, "/inputSchema"), s.took})
 	}
@@ -201,7 +201,7 @@ func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 		f := Fixture{Role: ChangesResource, Tool: t.Name, Resource: uri}
 		for _, f.Arguments = range []map[string]any{counted(t, plain), plain} {
 			again := usableFixture{Fixture: f}.known(filling{duration: shortDuration, steps: 1, count: 2})
-			if s := l.seen(ctx, t, again.Arguments); slices.Contains(s.updated, uri) {
+			if s := l.observeCall(ctx, t, again.Arguments); slices.Contains(s.updated, uri) {
 				l.found = append(l.found, Learned{f, wire.At(t.Raw, "/inputSchema"), s.took})
 				break
 			}
@@ -238,7 +238,7 @@ type sight struct {
 	alive    bool     // the server responds to a later request
 }
 
-func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) sight {
+func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]any) sight {
 	from := l.c.Record.Len()
 	token := "mcp-conform-learn-" + wire.StringID(t.Name).Raw()
 	params := KnownCall{Tool: t.Name, Arguments: arguments}.WithToken(token)

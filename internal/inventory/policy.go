@@ -105,8 +105,8 @@ func (v *Inventory) offers(names []string) int {
 	return n
 }
 
-// given returns the known good arguments of a tool.
-func (c Config) given(name string, tool jsontext.Value) []map[string]any {
+// knownGoodArguments returns the known good arguments of a tool.
+func (c Config) knownGoodArguments(name string, tool jsontext.Value) []map[string]any {
 	if own, ok := c.Arguments[name]; ok {
 		return own
 	}
@@ -173,7 +173,7 @@ func (c Config) UnknownNames(all []*Inventory) []string {
 
 func (m Mention) absent(all []*Inventory) bool {
 	for _, v := range all {
-		list, have := v.of(m.Kind)
+		list, have := v.namesOfKind(m.Kind)
 		if v.Incomplete[list] != "" || slices.Contains(have, m.Name) {
 			return false
 		}
@@ -181,8 +181,8 @@ func (m Mention) absent(all []*Inventory) bool {
 	return len(all) > 0
 }
 
-// of returns the names of a kind, and the method that lists them.
-func (v *Inventory) of(kind MentionKind) (method string, names []string) {
+// namesOfKind returns the names of a kind, and the method that lists them.
+func (v *Inventory) namesOfKind(kind MentionKind) (method string, names []string) {
 	switch kind {
 	case MentionsPrompt:
 		return spec.MethodPromptsList, v.Prompts

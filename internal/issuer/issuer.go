@@ -79,9 +79,9 @@ func StartAt(ctx context.Context, address string) (*Issuer, error) {
 	i := &Issuer{URL: "http://" + l.Addr().String(), codes: map[string]grant{}, renewed: map[string]grant{}, revoked: map[string]bool{}}
 	mux := http.NewServeMux()
 	for _, path := range []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"} {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, i.metadata()) })
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, i.metadata()) })
 	}
-	mux.HandleFunc("GET /jwks", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, keySet()) })
+	mux.HandleFunc("GET /jwks", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, keySet()) })
 	mux.HandleFunc("GET /authorize", i.authorize)
 	mux.HandleFunc("POST /token", i.token)
 	mux.HandleFunc("POST /introspect", i.introspect)
@@ -95,7 +95,7 @@ func StartAt(ctx context.Context, address string) (*Issuer, error) {
 // Close stops the issuer.
 func (i *Issuer) Close() { _ = i.server.Close() }
 
-func reply(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
@@ -103,7 +103,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 }
 
 func refuse(w http.ResponseWriter, code string) {
-	reply(w, http.StatusBadRequest, map[string]any{"error": code})
+	writeJSON(w, http.StatusBadRequest, map[string]any{"error": code})
 }
 
 func (i *Issuer) metadata() map[string]any {
@@ -191,7 +191,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		i.mu.Unlock()
 		answer["refresh_token"] = again
 	}
-	reply(w, http.StatusOK, answer)
+	writeJSON(w, http.StatusOK, answer)
 }
 
 // revoke ends a token (RFC 7009).
@@ -215,17 +215,17 @@ func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	inactive := map[string]any{"active": false}
 	t, err := jwt.ParseSigned(r.PostFormValue("token"), []jose.SignatureAlgorithm{jose.RS256})
 	if err != nil {
-		reply(w, http.StatusOK, inactive)
+		writeJSON(w, http.StatusOK, inactive)
 		return
 	}
 	claims := map[string]any{}
 	var standard jwt.Claims
 	if i.isRevoked(r.PostFormValue("token")) || t.Claims(keys()[0].Public(), &claims, &standard) != nil || standard.ValidateWithLeeway(jwt.Expected{Issuer: i.URL, Time: time.Now()}, 0) != nil {
-		reply(w, http.StatusOK, inactive)
+		writeJSON(w, http.StatusOK, inactive)
 		return
 	}
 	claims["active"], claims["token_type"] = true, "Bearer"
-	reply(w, http.StatusOK, claims)
+	writeJSON(w, http.StatusOK, claims)
 }
 
 // register registers any client and returns its id.
@@ -236,7 +236,7 @@ func register(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	client["client_id"], client["client_id_issued_at"] = rand.Text(), time.Now().Unix()
-	reply(w, http.StatusCreated, client)
+	writeJSON(w, http.StatusCreated, client)
 }
 
 // A Kind says whether a token is valid, and if not, why.

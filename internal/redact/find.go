@@ -60,8 +60,8 @@ const window = 64 << 10
 // JSON string in HTML has three.
 const mostLevels = 4
 
-// spans returns the spans of the patterns in text, in order and without overlap.
-func (f *finder) spans(text []byte) []Span {
+// findSpans returns the spans of the patterns in text, in order and without overlap.
+func (f *finder) findSpans(text []byte) []Span {
 	if len(f.patterns) == 0 {
 		return nil
 	}

@@ -152,7 +152,7 @@ func (s *Secrets) Text(text string) string {
 	if f == nil {
 		return text
 	}
-	spans := f.all.spans([]byte(text))
+	spans := f.all.findSpans([]byte(text))
 	if len(spans) == 0 {
 		return text
 	}
@@ -162,7 +162,7 @@ func (s *Secrets) Text(text string) string {
 // Bytes is like Text for bytes. It returns text itself if it has no secret.
 func (s *Secrets) Bytes(text []byte) []byte {
 	if f := s.finders(); f != nil {
-		return replace(text, f.all.spans(text))
+		return replace(text, f.all.findSpans(text))
 	}
 	return text
 }
@@ -173,7 +173,7 @@ type Span struct{ From, To int }
 // Spans returns the spans of the secrets in a text, in order and without overlap.
 func (s *Secrets) Spans(text []byte) []Span {
 	if f := s.finders(); f != nil {
-		return f.all.spans(text)
+		return f.all.findSpans(text)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ type writer struct {
 func (w *writer) Write(p []byte) (int, error) {
 	clean := p
 	if f := w.secrets.finders(); f != nil {
-		clean = replace(p, f.distinct.spans(p))
+		clean = replace(p, f.distinct.findSpans(p))
 	}
 	n, err := w.to.Write(clean)
 	if err == nil && n < len(clean) {

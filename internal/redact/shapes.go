@@ -114,15 +114,15 @@ func Arg(arg string) string {
 		return arg[:len(arg)-len(strings.TrimLeft(value, " "))] + Mark
 	}
 	arg = userShape.ReplaceAllString(arg, "${1}"+Mark+"@")
-	arg = pairs(arg)
+	arg = redactPairs(arg)
 	arg = schemeShape.ReplaceAllString(arg, "$1 "+Mark)
 	arg = jwtShape.ReplaceAllString(arg, Mark)
 	return tokenShape.ReplaceAllStringFunc(arg, issuedMark)
 }
 
-// pairs replaces the values after names of secrets inside an argument: in query strings,
+// redactPairs replaces the values after names of secrets inside an argument: in query strings,
 // connection strings, headers and JSON.
-func pairs(arg string) string {
+func redactPairs(arg string) string {
 	var out strings.Builder
 	for i := 0; i < len(arg); i++ {
 		out.WriteByte(arg[i])

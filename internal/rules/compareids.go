@@ -43,7 +43,7 @@ func compareIDs(sent, got wire.ID) mismatch {
 		}
 		return unsolicited
 	}
-	a, b := bare(sent), bare(got)
+	a, b := unquotedID(sent), unquotedID(got)
 	switch {
 	case a == b, strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)):
 		return changedID // another type or spelling
@@ -74,8 +74,8 @@ func number(id wire.ID) (float64, bool) {
 	return f, err == nil
 }
 
-// bare returns the text of an id without the quotes of a string.
-func bare(id wire.ID) string {
+// unquotedID returns the text of an id without the quotes of a string.
+func unquotedID(id wire.ID) string {
 	if text, ok := wire.Text(jsontext.Value(id.Raw())); ok {
 		return text
 	}

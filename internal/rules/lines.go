@@ -40,7 +40,7 @@ type reading struct {
 	message [1]*wire.Message
 }
 
-func (r *reading) last() *transcript.Event { return r.events[len(r.events)-1] }
+func (r *reading) lastEvent() *transcript.Event { return r.events[len(r.events)-1] }
 
 // positions returns the positions of the lines in the transcript.
 func (r *reading) positions() []int {
@@ -75,7 +75,7 @@ func readLines(events []*transcript.Event, t spec.Transport) map[*transcript.Eve
 		case t == spec.Stdio:
 			r.line(e)
 		default:
-			r.keep(readLine(e))
+			r.store(readLine(e))
 		}
 	}
 	r.giveUp()
@@ -91,7 +91,7 @@ type lineReader struct {
 	text wire.MultilineJSON
 }
 
-func (r *lineReader) keep(got *reading) { r.readings[got.last()] = got }
+func (r *lineReader) store(got *reading) { r.readings[got.lastEvent()] = got }
 
 func (r *lineReader) line(e *transcript.Event) {
 	got := readLine(e)
@@ -103,16 +103,16 @@ func (r *lineReader) line(e *transcript.Event) {
 	switch {
 	case len(r.open) > 0 && (got.shape == plain && len(got.messages) > 0 || got.shape == unread):
 		r.giveUp() // what looked like the beginning of a message was not
-		r.keep(got)
+		r.store(got)
 	case len(r.open) > 0:
 		r.add(e)
 	case got.shape == foreign && wire.OpensMultilineJSON(e.Raw) && len(got.messages) == 0:
 		r.add(e)
 	case got.shape == blank && header:
 		got.shape = headed
-		r.keep(got)
+		r.store(got)
 	default:
-		r.keep(got)
+		r.store(got)
 	}
 }
 
@@ -133,10 +133,10 @@ func (r *lineReader) complete() {
 	messages := messagesIn(f, nil)
 	switch {
 	case len(messages) > 0:
-		r.keep(&reading{shape: spread, events: r.open, batch: f.Batch, messages: messages})
+		r.store(&reading{shape: spread, events: r.open, batch: f.Batch, messages: messages})
 		r.reset()
 	case f.Readable(): // JSON of another kind, such as a log record
-		r.keep(&reading{shape: foreign, events: r.open})
+		r.store(&reading{shape: foreign, events: r.open})
 		r.reset()
 	default:
 		r.giveUp()
@@ -150,7 +150,7 @@ func (r *lineReader) giveUp() {
 		if got.shape == foreign && e.Unterminated && i == len(r.open)-1 {
 			got.shape = truncated
 		}
-		r.keep(got)
+		r.store(got)
 	}
 	r.reset()
 }

@@ -31,7 +31,7 @@ func pingRules() []Rule {
 			Requirements: []string{pingNotTooMany},
 			Start: func() Fold {
 				run := &pingRun{}
-				return Fold{OnEvent: run.see}
+				return Fold{OnEvent: run.observe}
 			},
 		},
 	}
@@ -62,7 +62,7 @@ func pingAnswers(s *Session, out *Reporter) {
 			pingAnswer(s, req, out)
 		} else if isSilent(s, req) && lacks {
 			out.Deviates(verdict.Deviation{
-				Requirement: phase(req),
+				Requirement: pingRequirement(req),
 				Summary:     "The server does not answer a ping.",
 				Permitted:   "a result",
 				Seen:        "no answer to the ping with id " + excerpt(req.Message.ID.Raw()),
@@ -72,8 +72,8 @@ func pingAnswers(s *Session, out *Reporter) {
 	}
 }
 
-// phase returns the requirement that judges the response to the ping.
-func phase(req *Request) string {
+// pingRequirement returns the requirement that judges the response to the ping.
+func pingRequirement(req *Request) string {
 	if req.beforeInitialized {
 		return pingEarly
 	}
@@ -91,13 +91,13 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 	case m.IsError() && req.IsCancelled():
 		return // the cancellation may be the reason
 	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, req):
-		out.ReportedElsewhere(phase(req)) // it may be an overload error with an unknown text
+		out.ReportedElsewhere(pingRequirement(req)) // it may be an overload error with an unknown text
 		return
 	case m.IsError():
-		deviates(phase(req), "The server answers a ping with an error.", "a result")
+		deviates(pingRequirement(req), "The server answers a ping with an error.", "a result")
 		return
 	}
-	out.Observed(phase(req))
+	out.Observed(pingRequirement(req))
 	if m.Result().Kind() != '{' {
 		return
 	}
@@ -120,7 +120,7 @@ func speaksOfRequest(m *wire.Message) bool {
 // anotherServed reports whether an equal ping got a result at another time.
 func anotherServed(s *Session, req *Request) bool {
 	for _, o := range s.ClientRequests() {
-		if isPing(o) && o.Succeeded() && phase(o) == phase(req) && o.Message.ID.IsString() == req.Message.ID.IsString() && string(o.Message.Params()) == string(req.Message.Params()) {
+		if isPing(o) && o.Succeeded() && pingRequirement(o) == pingRequirement(req) && o.Message.ID.IsString() == req.Message.ID.IsString() && string(o.Message.Params()) == string(req.Message.Params()) {
 			return true
 		}
 	}
@@ -137,7 +137,7 @@ const (
 // pingRun tracks the pings that come while the conversation is idle.
 type pingRun struct{ pings []*transcript.Event }
 
-func (r *pingRun) see(s *Session, e *transcript.Event, out *Reporter) {
+func (r *pingRun) observe(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent {
 		for i := range e.Messages() {
 			if e.Messages()[i].Kind != wire.Response {

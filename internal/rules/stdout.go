@@ -71,7 +71,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 		if s.InputClosed || s.Signalled {
 			return // the harness cut it off
 		}
-		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.last().Raw)
+		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.lastEvent().Raw)
 		out.Deviates(d)
 	case blank:
 		d.Summary, d.Seen, d.Weight = "The server writes blank lines to stdout.", "a line without a message", verdict.AtMostWarning

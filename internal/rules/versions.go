@@ -24,7 +24,7 @@ func versionRules() []Rule {
 			ID:           "rule.known-version",
 			Title:        "the version in the result of initialize is a revision",
 			Requirements: []string{knownVersion},
-			Start:        WithoutState(Fold{AtEnd: known}),
+			Start:        WithoutState(Fold{AtEnd: judgeKnownVersion}),
 		},
 		{
 			ID:           "rule.negotiated-version-respected",
@@ -35,9 +35,9 @@ func versionRules() []Rule {
 	}
 }
 
-// known skips a version that the client requested, which versioning.initialize-other-version
+// judgeKnownVersion skips a version that the client requested, which versioning.initialize-other-version
 // judges, and drafts, which have names of their own.
-func known(s *Session, out *Reporter) {
+func judgeKnownVersion(s *Session, out *Reporter) {
 	req := s.Initialize
 	if req == nil || !req.Succeeded() {
 		return
@@ -116,8 +116,8 @@ type construct struct {
 // newInKey is the memo key of the newest construct in a result.
 type newInKey struct{ method string }
 
-// newer returns the construct of the later revision.
-func newer(a, b *construct) *construct {
+// laterOf returns the construct of the later revision.
+func laterOf(a, b *construct) *construct {
 	if a == nil || b != nil && b.since > a.since {
 		return b
 	}
@@ -137,7 +137,7 @@ func newInMessage(m *wire.Message) *construct {
 	case spec.MethodSampling:
 		c := &construct{name: m.Method, since: spec.V20241105}
 		for _, message := range wire.Elements(m.ParamAt("/messages")) {
-			c = newer(c, newInContent(wire.At(message, "/content")))
+			c = laterOf(c, newInContent(wire.At(message, "/content")))
 		}
 		return c
 	case spec.MethodRootsList:
@@ -162,11 +162,11 @@ func newInResult(method string, result jsontext.Value) *construct {
 			return &construct{name: "a task instead of a result", since: spec.V20251125}
 		}
 		for _, block := range wire.Elements(content) {
-			c = newer(c, newInContent(block))
+			c = laterOf(c, newInContent(block))
 		}
 	case spec.MethodPromptsGet:
 		for _, message := range wire.Elements(wire.At(result, "/messages")) {
-			c = newer(c, newInContent(wire.At(message, "/content")))
+			c = laterOf(c, newInContent(wire.At(message, "/content")))
 		}
 	}
 	return c

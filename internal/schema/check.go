@@ -52,8 +52,8 @@ func (c *checker) pointer() string {
 	return string(b)
 }
 
-// place returns the path of the current value from the innermost named type.
-func (c *checker) place() string {
+// placeName returns the path of the current value from the innermost named type.
+func (c *checker) placeName() string {
 	b := []byte(c.typeName)
 	for _, s := range c.path[c.typeDepth:] {
 		if len(b) > 0 {
@@ -72,7 +72,7 @@ func (c *checker) place() string {
 func (c *checker) addViolation(k Kind, basis Basis, permitted, seen string) {
 	if !c.isFull() {
 		c.out = append(c.out, Violation{
-			Pointer: c.pointer(), Kind: k, Basis: basis, Type: c.typeName, Place: c.place(), Permitted: permitted, Seen: seen,
+			Pointer: c.pointer(), Kind: k, Basis: basis, Type: c.typeName, Place: c.placeName(), Permitted: permitted, Seen: seen,
 		})
 	}
 }

@@ -144,11 +144,11 @@ func (f *Finding) matches(seen *verdict.Finding, version string) bool {
 		(len(f.Revisions) == 0 || slices.Contains(f.Revisions, seen.Revision)) &&
 		(len(f.Transports) == 0 || slices.Contains(f.Transports, seen.Transport)) &&
 		compare(f.Since, version) <= 0 && compare(version, f.Until) <= 0 &&
-		f.Shape.MatchString(shown(seen))
+		f.Shape.MatchString(searchText(seen))
 }
 
-// shown returns the text that a Shape is matched against.
-func shown(f *verdict.Finding) string {
+// searchText returns the text that a Shape is matched against.
+func searchText(f *verdict.Finding) string {
 	lines := []string{f.Seen}
 	for i := range f.Evidence {
 		lines = append(lines, f.Evidence[i].Direction+" "+f.Evidence[i].Text)

@@ -130,7 +130,7 @@ func Expected(o Options) *Matrix {
 	m := &Matrix{Full: o.Full}
 	for _, j := range o.jobs() {
 		r := j.row()
-		switch reason := j.waits(); {
+		switch reason := j.whyNotJudged(); {
 		case reason != "":
 			r.Outcome, r.By = NotYet, []string{reason}
 		case r.Legal:

@@ -177,7 +177,7 @@ func (o *Options) runAll(ctx context.Context, jobs []job, m *Matrix) {
 		}
 		wg.Go(func() {
 			defer slots.Release(taken)
-			r := o.try(ctx, j)
+			r := o.runRow(ctx, j)
 			if ctx.Err() != nil {
 				return
 			}
@@ -217,7 +217,7 @@ func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {
 				o.Again(n+1, len(bad))
 			}
 			first := m.Rows[i]
-			if second := o.try(ctx, jobs[i]); second.Outcome.Good() && ctx.Err() == nil {
+			if second := o.runRow(ctx, jobs[i]); second.Outcome.Good() && ctx.Err() == nil {
 				second.First = &Try{first.Outcome, first.By}
 				m.Rows[i] = second
 			}
@@ -262,20 +262,20 @@ func (j *job) row() Result {
 	return Result{Fault: f.ID, Requirement: f.Requirement, Area: f.Area, Legal: f.Legal, Title: f.Title, Place: j.at}
 }
 
-// waits returns the reason why no check can kill the fault yet, or "".
-func (j *job) waits() string {
+// whyNotJudged returns the reason why no check can kill the fault yet, or "".
+func (j *job) whyNotJudged() string {
 	if q := spec.Requirements().Lookup(j.fault.Requirement); q != nil {
 		return q.NotJudged
 	}
 	return ""
 }
 
-// try runs one row.
-func (o *Options) try(ctx context.Context, j job) (res Result) {
+// runRow runs one row.
+func (o *Options) runRow(ctx context.Context, j job) (res Result) {
 	started := time.Now()
 	res = j.row()
 	defer func() { res.Took = time.Since(started) }()
-	if reason := j.waits(); reason != "" {
+	if reason := j.whyNotJudged(); reason != "" {
 		res.Outcome, res.By = NotYet, []string{reason}
 		return res
 	}

@@ -196,7 +196,7 @@ func (c *ConcurrentClients) findLoggingCall(ctx context.Context) (inventory.Know
 	if !setLevel(ctx, c.First(), "debug") {
 		return inventory.KnownCall{}, false
 	}
-	for _, k := range c.t.Inventory.Bare(maxLoggerTries) {
+	for _, k := range c.t.Inventory.CallsWithoutArguments(maxLoggerTries) {
 		from := c.First().Record.Len()
 		if !c.First().Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(loggerTimeout)).Succeeded() || c.First().Fence(ctx) != nil {
 			continue

@@ -50,7 +50,7 @@ func Formats() []string {
 
 // judge judges one server. It returns nil if the context ended before.
 func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
-	work, err := os.MkdirTemp(s.work(), "")
+	work, err := os.MkdirTemp(s.workFolder(), "")
 	if err != nil {
 		return nil, err
 	}

@@ -210,7 +210,7 @@ func (l *list) entry(item *yaml.Node) (*Entry, error) {
 		server = item
 	}
 	if server == nil {
-		return l.own(item)
+		return l.readEntry(item)
 	}
 	official := member(member(item, "_meta"), "io.modelcontextprotocol.registry/official")
 	if latest := member(official, "isLatest"); latest != nil && latest.Value == "false" {
@@ -259,8 +259,8 @@ type item struct {
 // itemKeys are the keys of an item.
 var itemKeys = []string{"name", "command", "url", "start", "transport", "cwd", "revision", "profile", "env", "max-time"}
 
-// own reads an entry of our own format.
-func (l *list) own(n *yaml.Node) (*Entry, error) {
+// readEntry reads an entry of our own format.
+func (l *list) readEntry(n *yaml.Node) (*Entry, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, l.wrong(n, "", "an entry of the list is not a mapping", listAdvice)
 	}

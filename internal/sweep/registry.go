@@ -46,9 +46,9 @@ type variable struct {
 	IsRequired bool   `yaml:"isRequired"`
 }
 
-// given returns the value that needs no user. It returns false if there is none, or if
+// fixedValue returns the value that needs no user. It returns false if there is none, or if
 // a user has to complete it.
-func (v *variable) given() (string, bool) {
+func (v *variable) fixedValue() (string, bool) {
 	value := v.Value
 	if value == "" {
 		value = v.Default
@@ -85,7 +85,7 @@ func (l *list) registered(n *yaml.Node) (*Entry, error) {
 		transport, known := map[string]string{"streamable-http": "http", "streamable": "http", "sse": "sse"}[kind]
 		var missing []string
 		for j := range r.Headers {
-			if _, ok := r.Headers[j].given(); !ok && r.Headers[j].IsRequired {
+			if _, ok := r.Headers[j].fixedValue(); !ok && r.Headers[j].IsRequired {
 				missing = append(missing, r.Headers[j].Name)
 			}
 		}
@@ -99,7 +99,7 @@ func (l *list) registered(n *yaml.Node) (*Entry, error) {
 		default:
 			e.URL, e.Args, e.Flags = r.URL, []string{r.URL}, []string{"--transport", transport}
 			for j := range r.Headers {
-				if value, ok := r.Headers[j].given(); ok {
+				if value, ok := r.Headers[j].fixedValue(); ok {
 					e.Flags = append(e.Flags, "--header", r.Headers[j].Name+": "+value)
 				}
 			}
@@ -151,7 +151,7 @@ func (p *pack) command() (argv, env []string, reason string) {
 		}
 		argv = []string{"docker", "run", "-i", "--rm"}
 		for i := range p.Environment {
-			if _, ok := p.Environment[i].given(); ok {
+			if _, ok := p.Environment[i].fixedValue(); ok {
 				argv = append(argv, "-e", p.Environment[i].Name)
 			}
 		}
@@ -161,7 +161,7 @@ func (p *pack) command() (argv, env []string, reason string) {
 	}
 	for i := range p.PackageArguments {
 		a := &p.PackageArguments[i]
-		value, ok := a.given()
+		value, ok := a.fixedValue()
 		switch {
 		case !ok && a.IsRequired:
 			return nil, nil, "needs a value for the argument " + firstOf(a.Name, a.ValueHint)
@@ -173,7 +173,7 @@ func (p *pack) command() (argv, env []string, reason string) {
 	}
 	for i := range p.Environment {
 		v := &p.Environment[i]
-		value, ok := v.given()
+		value, ok := v.fixedValue()
 		switch {
 		case ok:
 			env = append(env, v.Name+"="+value)

@@ -137,8 +137,8 @@ func (r *Result) read(path string) error {
 	return nil
 }
 
-// asked returns the identity of what is asked about an entry.
-func asked(e *Entry, flags []string, version string) string {
+// entryDigest returns the identity of what is asked about an entry.
+func entryDigest(e *Entry, flags []string, version string) string {
 	h := sha256.New()
 	text, _ := json.Marshal([]any{e.Name, string(e.text), flags, version}) // strings alone never fail
 	_, _ = h.Write(text)

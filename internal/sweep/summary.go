@@ -74,7 +74,7 @@ func listID(s *supervisor) string {
 		all.text = append(append(all.text, whole[i].Name...), 0)
 		all.text = append(append(all.text, whole[i].text...), 0)
 	}
-	return asked(&all, slices.Concat(s.Flags, s.Env, s.Files), s.Version)
+	return entryDigest(&all, slices.Concat(s.Flags, s.Env, s.Files), s.Version)
 }
 
 // summarise sorts the results, and counts them.

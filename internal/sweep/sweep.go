@@ -104,8 +104,8 @@ func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
 	return s.sweep(), err
 }
 
-// work returns the folder for the folders in which servers run.
-func (s *supervisor) work() string { return filepath.Join(s.Out, "work") }
+// workFolder returns the folder for the folders in which servers run.
+func (s *supervisor) workFolder() string { return filepath.Join(s.Out, "work") }
 
 func (s *supervisor) folder(e *Entry) string { return filepath.Join(s.Out, "servers", e.Folder) }
 
@@ -126,7 +126,7 @@ const partialPrefix = ".partial-"
 // prepare makes the folders.
 func (s *supervisor) prepare() error {
 	s.clean()
-	for _, folder := range []string{filepath.Join(s.Out, "servers"), s.work()} {
+	for _, folder := range []string{filepath.Join(s.Out, "servers"), s.workFolder()} {
 		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
 			return usagef("name a folder that can be written", "--out %s: %v", s.Out, err)
 		}
@@ -139,7 +139,7 @@ func (s *supervisor) prepare() error {
 func (s *supervisor) clean() {
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is right
 	writing, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), writingPrefix+"*"))
-	for _, folder := range slices.Concat(left, writing, []string{s.work()}) {
+	for _, folder := range slices.Concat(left, writing, []string{s.workFolder()}) {
 		_ = removeAll(folder)
 	}
 }
@@ -173,7 +173,7 @@ func removeAll(folder string) error {
 func (s *supervisor) earlier() (pending []*Entry, err error) {
 	for i := range s.entries {
 		e := &s.entries[i]
-		e.asked = asked(e, slices.Concat(s.Flags, e.Flags, s.Env, e.Env, s.Files, []string{s.maxTime(e).String()}), s.Version)
+		e.asked = entryDigest(e, slices.Concat(s.Flags, e.Flags, s.Env, e.Env, s.Files, []string{s.maxTime(e).String()}), s.Version)
 		fresh := &Result{Name: e.Name, Folder: e.Folder, Outcome: Pending, Asked: e.asked, Package: e.Package, Published: e.Version}
 		s.results[e.Name] = fresh
 		if rule := s.OptOut.matches(e); rule != "" {
@@ -182,7 +182,7 @@ func (s *supervisor) earlier() (pending []*Entry, err error) {
 			fresh.Outcome, fresh.Problem = Unusable, shorten(e.Unusable, maxProblem)
 		}
 		if fresh.Outcome != Pending {
-			if err := s.keep(e, fresh, ""); err != nil {
+			if err := s.saveResult(e, fresh, ""); err != nil {
 				return nil, err
 			}
 			continue
@@ -252,7 +252,7 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 		running--
 		delete(busy, end.entry.host())
 		if end.err == nil && end.result != nil {
-			end.err = s.keep(end.entry, end.result, end.result.partial)
+			end.err = s.saveResult(end.entry, end.result, end.result.partial)
 		}
 		switch {
 		case end.err != nil && failure == nil:
@@ -261,14 +261,14 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 		case end.err == nil && end.result != nil:
 			s.results[end.entry.Name] = end.result
 			s.judged++
-			s.tell(end.result, running+len(pending))
+			s.reportProgress(end.result, running+len(pending))
 		}
 	}
 }
 
-// tell reports that a server was judged. It estimates that the remaining servers take as long as
+// reportProgress reports that a server was judged. It estimates that the remaining servers take as long as
 // the earlier ones.
-func (s *supervisor) tell(r *Result, rest int) {
+func (s *supervisor) reportProgress(r *Result, rest int) {
 	if s.Done == nil {
 		return
 	}
@@ -276,9 +276,9 @@ func (s *supervisor) tell(r *Result, rest int) {
 	s.Done(r, Progress{Done: len(s.entries) - rest, All: len(s.entries), Left: left})
 }
 
-// keep writes a result into the folder with its reports, or a new one if that is "". The
+// saveResult writes a result into the folder with its reports, or a new one if that is "". The
 // folder of the server appears with all its files, or not at all.
-func (s *supervisor) keep(e *Entry, r *Result, partial string) (err error) {
+func (s *supervisor) saveResult(e *Entry, r *Result, partial string) (err error) {
 	if partial == "" {
 		if partial, err = s.newPartial(e); err != nil {
 			return err

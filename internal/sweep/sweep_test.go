@@ -144,7 +144,7 @@ func TestASweepGoesOn(t *testing.T) {
 		"another flag":    {func(o *Options) { o.Flags = []string{"--quick"} }, map[string]int{"a": 1, "b": 1, "fails": 1}},
 		"another version": {func(o *Options) { o.Version = "1.0.1" }, map[string]int{"a": 1, "b": 1, "fails": 1}},
 		"no longer opted out": {func(o *Options) {
-			r := &Result{Name: "a", Folder: "a", Outcome: OptedOut, Asked: asked(&o.Whole[0], nil, "")}
+			r := &Result{Name: "a", Folder: "a", Outcome: OptedOut, Asked: entryDigest(&o.Whole[0], nil, "")}
 			if err := writeJSON(filepath.Join(o.Out, "servers", "a", resultFile), r); err != nil {
 				t.Fatal(err)
 			}

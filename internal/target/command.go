@@ -20,7 +20,7 @@ func (r *resolver) fromArgs() (Target, error) {
 			"put the whole command of the server after it:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
-	if len(args) == 0 || blank(args[0]) {
+	if len(args) == 0 || isBlank(args[0]) {
 		return Target{}, r.noCommand()
 	}
 	switch {
@@ -47,7 +47,7 @@ func (r *resolver) noCommand() *UsageError {
 		return usage("", "--start starts a server, but no URL says where it listens", "add the URL:", startExample)
 	}
 	for _, arg := range r.Args {
-		if !blank(arg) {
+		if !isBlank(arg) {
 			return usage("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.Args(r.Args)),
 				"check whether the variable that should hold the command is empty; for example:",
 				"  mcp-conform run -- npx -y some-server --flag")

@@ -26,7 +26,7 @@ func (r *resolver) fromConfig() (Target, error) {
 	if r.ConfigFile == "" {
 		return r.fromWellKnown()
 	}
-	if blank(r.ConfigFile) {
+	if isBlank(r.ConfigFile) {
 		return Target{}, usage("", "--config names no file: its value is only spaces",
 			"check whether the variable that should hold the path is empty")
 	}
@@ -39,7 +39,7 @@ func (r *resolver) fromConfig() (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	e, err := pick(entries, r.ServerName, shown)
+	e, err := selectEntry(entries, r.ServerName, shown)
 	if err != nil {
 		return Target{}, err
 	}
@@ -70,7 +70,7 @@ func (r *resolver) fromWellKnown() (Target, error) {
 			"looked for "+strings.Join(wellKnown, ", ")+" in "+r.here+";",
 			"name the file: mcp-conform run --config FILE --server "+quoteAll([]string{r.ServerName}))
 	}
-	e, err := pick(all, r.ServerName, strings.Join(files, ", "))
+	e, err := selectEntry(all, r.ServerName, strings.Join(files, ", "))
 	if err != nil {
 		return Target{}, err
 	}
@@ -146,9 +146,9 @@ func (d *document) noServers() error {
 // has is like get, but n need not be an object.
 func (n *node) has(name string) bool { return n.object() && n.get(name) != nil }
 
-// pick returns the server with that name, or the only server if name is "". If two servers
+// selectEntry returns the server with that name, or the only server if name is "". If two servers
 // have the same name, it returns the first.
-func pick(entries []entry, name, files string) (entry, error) {
+func selectEntry(entries []entry, name, files string) (entry, error) {
 	if len(entries) == 0 {
 		return entry{}, usage(files, "the file configures no servers: the list is empty",
 			`add one: {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)

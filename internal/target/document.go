@@ -59,7 +59,7 @@ func parseDocument(text []byte, shown string) (*document, error) {
 		return nil, usage(shown, "the file is in UTF-16, but JSON must be UTF-8", "save it as UTF-8")
 	}
 	plain := plainJSON(text)
-	if blank(string(plain)) {
+	if isBlank(string(plain)) {
 		return nil, usage(shown, "the file is empty", `it should look like {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
 	}
 	var all json.RawMessage

@@ -63,13 +63,13 @@ func (x *expander) variable(n *node, name string) (string, bool) {
 		if home := x.home(); home != "" {
 			return home, true
 		}
-		return x.miss(n, name, "${userHome} is unknown: neither HOME nor USERPROFILE is set")
+		return x.recordMissing(n, name, "${userHome} is unknown: neither HOME nor USERPROFILE is set")
 	case hasPrefix && prefix == "env":
 		return x.environment(n, rest)
 	case hasPrefix && prefix == "input":
 		return x.input(n, rest)
 	case hasPrefix && slices.Contains([]string{"command", "config", "workspaceFolder", "extensionInstallFolder"}, prefix):
-		return x.miss(n, name, "only the editor knows ${"+name+"}: write its value there")
+		return x.recordMissing(n, name, "only the editor knows ${"+name+"}: write its value there")
 	case x.entry.editor:
 		return "", false
 	}
@@ -79,7 +79,7 @@ func (x *expander) variable(n *node, name string) (string, bool) {
 	}
 	if hasFallback {
 		if v, ok := x.lookup(bare); ok {
-			return x.seen(bare, v), true
+			return x.recordSecret(bare, v), true
 		}
 		return fallback, true
 	}
@@ -88,9 +88,9 @@ func (x *expander) variable(n *node, name string) (string, bool) {
 
 func (x *expander) environment(n *node, name string) (string, bool) {
 	if v, ok := x.lookup(name); ok {
-		return x.seen(name, v), true
+		return x.recordSecret(name, v), true
 	}
-	return x.miss(n, "env:"+name, "the variable "+name+" is not set: set it, or add --env "+name+"=value")
+	return x.recordMissing(n, "env:"+name, "the variable "+name+" is not set: set it, or add --env "+name+"=value")
 }
 
 // lookup returns a variable from the --env flags, else from our own environment.
@@ -103,8 +103,8 @@ func (x *expander) lookup(name string) (string, bool) {
 	return x.outer.get(name)
 }
 
-// seen records a value as a secret if its name or its form indicates one, and returns it.
-func (x *expander) seen(name, value string) string {
+// recordSecret records a value as a secret if its name or its form indicates one, and returns it.
+func (x *expander) recordSecret(name, value string) string {
 	x.secrets.AddNamed(name, value)
 	return value
 }
@@ -129,7 +129,7 @@ func (x *expander) input(n *node, id string) (string, bool) {
 	}
 	switch {
 	case ok && len(in.options) > 0 && !slices.Contains(in.options, value):
-		return x.miss(n, "input:"+id, label+" has an invalid value: it must be one of "+strings.Join(in.options, ", "))
+		return x.recordMissing(n, "input:"+id, label+" has an invalid value: it must be one of "+strings.Join(in.options, ", "))
 	case ok:
 		if in.password || in.id == "" {
 			x.secrets.Add(value)
@@ -139,11 +139,11 @@ func (x *expander) input(n *node, id string) (string, bool) {
 	case in.hasFallback:
 		return in.fallback, true
 	}
-	return x.miss(n, "input:"+id, label+" is not given: add --input "+shellQuote(id)+"=value, or set "+inputVariable(id))
+	return x.recordMissing(n, "input:"+id, label+" is not given: add --input "+shellQuote(id)+"=value, or set "+inputVariable(id))
 }
 
-// miss records a missing value, once.
-func (x *expander) miss(n *node, what, sentence string) (string, bool) {
+// recordMissing records a missing value, once.
+func (x *expander) recordMissing(n *node, what, sentence string) (string, bool) {
 	if !slices.Contains(x.known, what) {
 		x.known = append(x.known, what)
 		x.missing = append(x.missing, "  "+x.entry.doc.at(n.offset)+": "+sentence)

@@ -80,7 +80,7 @@ func (r *resolver) parseInputs() (inputFlags, error) {
 	given := inputFlags{values: map[string]string{}}
 	for _, flag := range r.Inputs {
 		id, value, hasValue := strings.Cut(flag, "=")
-		if blank(id) {
+		if isBlank(id) {
 			return given, usage("", "--input begins with =, so it names no input", "write --input ID=value, with an id from the file's inputs")
 		}
 		if !hasValue {

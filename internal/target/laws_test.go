@@ -191,7 +191,7 @@ func TestDamagedFiles(t *testing.T) {
 		}
 		var e entry
 		if err == nil {
-			e, err = pick(entries, "s", "f.json")
+			e, err = selectEntry(entries, "s", "f.json")
 		}
 		if err == nil {
 			r := &resolver{here: "/", outer: newEnviron([]string{"A=1", "HOME=/h"}, "linux"), secrets: &redact.Secrets{}, Options: Options{goos: "linux"}}

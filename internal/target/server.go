@@ -196,7 +196,7 @@ func (x *expander) startFolder(cwd string) (string, error) {
 
 func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 	command := argv[0]
-	if blank(command) {
+	if isBlank(command) {
 		return usage(x.at("command"), "the command of server "+quote(x.entry.name)+" is empty", `write what starts it, like "command": "npx"`)
 	}
 	if p := x.inspect(command, dir, env); p != nil {

@@ -80,7 +80,7 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 		set = append(set, setting{name: name, value: value})
 		words = words[1:]
 	}
-	if len(words) == 0 || blank(words[0].text) {
+	if len(words) == 0 || isBlank(words[0].text) {
 		return nil, usage("", "--start names no command", "give the command that starts the server, and the URL at which it listens then:", startExample)
 	}
 	for _, w := range words {

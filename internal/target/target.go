@@ -166,7 +166,7 @@ func (r *resolver) resolve() (Target, error) {
 	}
 	r.here = here
 	r.outer = newEnviron(r.Environ, r.goos)
-	r.learn()
+	r.recordSecrets()
 	if r.given, err = parseEnvFlags(r.Env, r.outer); err != nil {
 		return Target{}, err
 	}
@@ -252,9 +252,9 @@ func (r *resolver) child(more ...setting) environ {
 	return base
 }
 
-// learn records the secrets of the command line before any of it can appear in an
+// recordSecrets records the secrets of the command line before any of it can appear in an
 // error.
-func (r *resolver) learn() {
+func (r *resolver) recordSecrets() {
 	for _, flag := range r.Env {
 		name, value, ok := strings.Cut(flag, "=")
 		if !ok {
@@ -272,4 +272,4 @@ func (r *resolver) learn() {
 	r.secrets.AddArgs(r.Args...)
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -89,13 +89,13 @@ func (s *splitter) begin() *word {
 func (s *splitter) add(c byte, quoted bool) {
 	w := s.begin()
 	if quoted {
-		s.mark()
+		s.markQuoted()
 	}
 	w.text += string([]byte{c})
 }
 
-// mark notes that a quoted part, which may be empty, begins here.
-func (s *splitter) mark() {
+// markQuoted notes that a quoted part, which may be empty, begins here.
+func (s *splitter) markQuoted() {
 	if w := s.begin(); w.quoted < 0 {
 		w.quoted = len(w.text)
 	}
@@ -121,7 +121,7 @@ func (s *splitter) escaped() {
 }
 
 func (s *splitter) single() error {
-	s.mark()
+	s.markQuoted()
 	length := strings.IndexByte(s.text[s.at:], '\'')
 	if length < 0 {
 		return s.unclosed("'")
@@ -132,7 +132,7 @@ func (s *splitter) single() error {
 }
 
 func (s *splitter) double() error {
-	s.mark()
+	s.markQuoted()
 	for s.at < len(s.text) {
 		c := s.text[s.at]
 		s.at++

@@ -23,7 +23,7 @@ func (r *Redactor) head(raw []byte) []byte {
 		case i == 0:
 			text = r.text(text)
 		case len(text) > 0 && (text[0] == ' ' || text[0] == '\t'): // obsolete line folding
-			text = slices.Concat(text[:1], r.field(name, text[1:]))
+			text = slices.Concat(text[:1], r.redactField(name, text[1:]))
 		default:
 			head, value, ok := bytes.Cut(text, []byte(":"))
 			if !ok {
@@ -32,15 +32,15 @@ func (r *Redactor) head(raw []byte) []byte {
 			}
 			name = strings.TrimSpace(string(head))
 			blank := value[:len(value)-len(bytes.TrimLeft(value, " \t"))]
-			text = slices.Concat(r.known.Bytes(head), []byte(":"), blank, r.field(name, value[len(blank):]))
+			text = slices.Concat(r.known.Bytes(head), []byte(":"), blank, r.redactField(name, value[len(blank):]))
 		}
 		out = append(append(out, text...), end...)
 	}
 	return out
 }
 
-// field removes secrets from the value of a header.
-func (r *Redactor) field(name string, value []byte) []byte {
+// redactField removes secrets from the value of a header.
+func (r *Redactor) redactField(name string, value []byte) []byte {
 	name = strings.ToLower(name)
 	switch {
 	case len(value) == 0:

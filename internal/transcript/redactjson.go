@@ -76,8 +76,8 @@ func (w *jsonRedactor) token() (tok jsontext.Token, from, to int, ok bool) {
 	return tok, from, to, true
 }
 
-// pass copies raw up to from, appends replaced instead of the bytes up to to, and continues there.
-func (w *jsonRedactor) pass(from, to int, replaced []byte) {
+// replaceUpTo copies raw up to from, appends replaced instead of the bytes up to to, and continues there.
+func (w *jsonRedactor) replaceUpTo(from, to int, replaced []byte) {
 	w.out = append(append(w.out, w.raw[w.done:from]...), replaced...)
 	w.done = to
 }
@@ -109,9 +109,9 @@ func (w *jsonRedactor) value(at place) bool {
 	}
 	switch tok.Kind() {
 	case '"':
-		w.pass(from, to, w.r.literal(w.raw[from:to], tok.String(), at))
+		w.replaceUpTo(from, to, w.r.literal(w.raw[from:to], tok.String(), at))
 	case '0':
-		w.pass(from, to, w.r.numeral(w.raw[from:to], at))
+		w.replaceUpTo(from, to, w.r.numeral(w.raw[from:to], at))
 	}
 	w.skip()
 	return true
@@ -121,7 +121,7 @@ func (w *jsonRedactor) value(at place) bool {
 func (w *jsonRedactor) skip() {
 	to := int(w.base + w.dec.InputOffset())
 	if to > w.done {
-		w.pass(to, to, nil)
+		w.replaceUpTo(to, to, nil)
 	}
 }
 
@@ -138,7 +138,7 @@ func (w *jsonRedactor) object(at place) bool {
 			return false
 		}
 		name := tok.String()
-		w.pass(from, to, w.r.literal(w.raw[from:to], name, place{}))
+		w.replaceUpTo(from, to, w.r.literal(w.raw[from:to], name, place{}))
 		inner := at.member(name)
 		inner.secret = inner.secret || announced && name == "value"
 		if name == "name" || name == "key" || name == "header" {
@@ -149,7 +149,7 @@ func (w *jsonRedactor) object(at place) bool {
 					return false
 				}
 				announced = announced || redact.Member(value.String())
-				w.pass(from, to, w.r.literal(w.raw[from:to], value.String(), inner))
+				w.replaceUpTo(from, to, w.r.literal(w.raw[from:to], value.String(), inner))
 				continue
 			}
 		}

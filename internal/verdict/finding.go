@@ -100,7 +100,7 @@ func (p *Report) add(findings []Finding) {
 	for _, f := range findings {
 		f.ID = fmt.Sprintf("%s %d", added, len(p.Findings))
 		p.Findings = append(p.Findings, f)
-		p.raise(&f)
+		p.raiseVerdict(&f)
 	}
 	slices.SortStableFunc(p.Findings, compareFindings)
 	ids := map[string]string{"": ""}
@@ -125,8 +125,8 @@ func (p *Report) add(findings []Finding) {
 	}
 }
 
-// raise raises the verdict of the finding's place to its outcome.
-func (p *Report) raise(f *Finding) {
+// raiseVerdict raises the verdict of the finding's place to its outcome.
+func (p *Report) raiseVerdict(f *Finding) {
 	place := f.Place()
 	i := slices.IndexFunc(p.Verdicts, func(v Verdict) bool { return v.Place() == place })
 	if i < 0 {

@@ -60,7 +60,7 @@ func (g *Gateway) redact(text func(string) string) {
 	}
 	g.Upstream = text(g.Upstream)
 	for i := range g.Changes {
-		each(g.Changes[i].Details, text)
+		replaceEach(g.Changes[i].Details, text)
 	}
 	for i := range g.NotCompared {
 		g.NotCompared[i].Reason = text(g.NotCompared[i].Reason)

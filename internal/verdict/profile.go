@@ -112,7 +112,7 @@ func (p *Report) ProfileOf(x *spec.Profile) ProfileResult {
 			if (!judged || p.Narrowed) && p.appliesElsewhere(id, x, judgedIn[id]) {
 				state = max(state, without)
 			}
-			*c.of(state)++
+			*c.counterOf(state)++
 		}
 		return c
 	}
@@ -179,8 +179,8 @@ func stateOf(v *Verdict) profileState {
 	}
 }
 
-// of returns the counter of a state.
-func (c *ProfileCount) of(s profileState) *int {
+// counterOf returns the counter of a state.
+func (c *ProfileCount) counterOf(s profileState) *int {
 	return [...]*int{
 		&c.NotApplicable, &c.Kept, &c.NotObserved, &c.Skipped, &c.NotJudged, &c.Warned, &c.Flaky, &c.Unconfirmed, &c.Broken,
 	}[s]

@@ -11,9 +11,9 @@ func (p *Report) Redact(text func(string) string) {
 	for _, s := range []*string{&i.Organization, &i.Project, &i.URL, &i.Version} {
 		*s = text(*s)
 	}
-	each(i.Contact, text)
-	each(p.Command, text)
-	each(p.Notices, text)
+	replaceEach(i.Contact, text)
+	replaceEach(p.Command, text)
+	replaceEach(p.Notices, text)
 	p.Gateway.redact(text)
 	for i := range p.NotSpoken {
 		p.NotSpoken[i].Reason = text(p.NotSpoken[i].Reason)
@@ -35,9 +35,9 @@ func (p *Report) Redact(text func(string) string) {
 // does.
 func (f *Finding) Redact(text func(string) string) {
 	f.Permitted, f.Seen, f.Known = text(f.Permitted), text(f.Seen), text(f.Known)
-	each(f.Replay, text)
-	each(f.Play, text)
-	each(f.Script, text)
+	replaceEach(f.Replay, text)
+	replaceEach(f.Play, text)
+	replaceEach(f.Script, text)
 	for _, events := range [][]Evidence{f.Evidence, f.Context} {
 		for i := range events {
 			events[i].redact(text)
@@ -69,7 +69,7 @@ func redactedMark(e *Evidence, text func(string) string, clean string) *Span {
 	return &Span{From: len(before), To: len(before) + len(marked)}
 }
 
-func each(all []string, text func(string) string) {
+func replaceEach(all []string, text func(string) string) {
 	for i := range all {
 		all[i] = text(all[i])
 	}

@@ -117,7 +117,7 @@ func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideRespons
 	}
 	v := verdict.Deviation{
 		Summary: "The server has no metadata document.", Permitted: "a document at the URL in the challenge, or at a well-known path",
-		Seen: "none at " + wire.Excerpt(strings.Join(urls(tried), ", "), 400),
+		Seen: "none at " + wire.Excerpt(strings.Join(urlsOf(tried), ", "), 400),
 	}
 	for _, v.Requirement = range []string{served, discoverable} {
 		p.deviates(ctx, v, tried...)
@@ -125,7 +125,7 @@ func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideRespons
 	}
 }
 
-func urls(all []*suite.OutsideResponse) []string {
+func urlsOf(all []*suite.OutsideResponse) []string {
 	out := make([]string, len(all))
 	for i, a := range all {
 		out[i] = a.URL
@@ -279,7 +279,7 @@ func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL)
 	}
 	v := verdict.Deviation{
 		Summary: "The authorization server has no metadata document.", Permitted: "a document at a well-known path of the issuer",
-		Seen: "none at " + wire.Excerpt(strings.Join(urls(tried), ", "), 400), Weight: verdict.AtMostWarning,
+		Seen: "none at " + wire.Excerpt(strings.Join(urlsOf(tried), ", "), 400), Weight: verdict.AtMostWarning,
 	}
 	for _, v.Requirement = range []string{serverMetadata06, serverMetadata11} {
 		p.deviates(ctx, v, tried...)

@@ -87,7 +87,7 @@ func aloneRequests(t *suite.T, c *client.Conversation) []knownRequest {
 	if bare := t.Inventory.BarePrompts; len(bare) > 0 {
 		all = append(all, knownRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
 	}
-	bare := t.Inventory.Bare(maxTools)
+	bare := t.Inventory.CallsWithoutArguments(maxTools)
 	for _, tool := range bare {
 		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
 	}

@@ -39,7 +39,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 		return
 	}
 	var all []knownRequest
-	for _, tool := range t.Inventory.Bare(maxTools) {
+	for _, tool := range t.Inventory.CallsWithoutArguments(maxTools) {
 		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
 	}
 	if len(all) == 0 && !echoes {

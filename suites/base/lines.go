@@ -161,9 +161,9 @@ func linesFor(r spec.Revision, t spec.Transport) []line {
 	return out
 }
 
-// fill returns the frame for a conversation, the id that the response may have (absent if it
+// makeFrame returns the frame for a conversation, the id that the response may have (absent if it
 // can't be read), and the fresh number in that id.
-func (l *line) fill(c *client.Conversation) (frame []byte, id, stem wire.ID) {
+func (l *line) makeFrame(c *client.Conversation) (frame []byte, id, stem wire.ID) {
 	stem = c.NewID()
 	text := strings.ReplaceAll(l.frame, "ID", stem.Raw())
 	method := `"` + c.HarmlessMethod() + `"`

@@ -83,7 +83,7 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 	for i, l := range lines {
 		p := &sentLine{line: l, sent: w.c.Record.Len()}
 		var frame []byte
-		frame, p.id, p.stem = l.fill(w.c)
+		frame, p.id, p.stem = l.makeFrame(w.c)
 		w.probes = append(w.probes, p)
 		p.frame = frame
 		_ = w.c.Send(ctx, frame) // if it can't be sent, the fence fails

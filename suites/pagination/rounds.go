@@ -31,7 +31,7 @@ func inRounds(ctx context.Context, c *client.Conversation, all []*listing, f fun
 	for _, l := range all {
 		l.rounds = r
 		running.Go(func() {
-			defer r.leave(ctx, l)
+			defer r.endPart(ctx, l)
 			f(ctx, l)
 		})
 	}
@@ -48,8 +48,8 @@ func (r *rounds) send(ctx context.Context, l *listing, requests [][]byte) []*cli
 	return <-t.replies
 }
 
-// leave ends the part of a list.
-func (r *rounds) leave(ctx context.Context, l *listing) {
+// endPart ends the part of a list.
+func (r *rounds) endPart(ctx context.Context, l *listing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over[l] = true

@@ -55,7 +55,7 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 		}
 		call(slow.Params())
 	} else {
-		for _, tool := range t.Inventory.Bare(maxTools) {
+		for _, tool := range t.Inventory.CallsWithoutArguments(maxTools) {
 			call(tool.Params()) // the tools suite calls all of them with tokens
 		}
 	}

@@ -58,7 +58,7 @@ func callTools(ctx context.Context, t *suite.T) {
 	}
 	var links []string
 	for i, r := range tools {
-		reply, more := k.reply(ctx, map[string]any{
+		reply, more := k.callTool(ctx, map[string]any{
 			"name": r.Name, "arguments": r.arguments,
 			"_meta": map[string]any{"progressToken": "mcp-conform-call-" + strconv.Itoa(i)},
 		})
@@ -90,7 +90,7 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 			more = append(more, r.Edges()...) // servers often mistake empty or zero results for none
 		}
 		for _, arguments := range more {
-			reply, more := k.reply(ctx, map[string]any{"name": r.Name, "arguments": arguments})
+			reply, more := k.callTool(ctx, map[string]any{"name": r.Name, "arguments": arguments})
 			if !more {
 				return
 			}

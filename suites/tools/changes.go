@@ -81,7 +81,7 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 	var at []int
 	for n := range maxAttempts {
 		known := p.call(n + 1)
-		r, more := k.reply(ctx, known.Params())
+		r, more := k.callTool(ctx, known.Params())
 		if !r.Succeeded() || inventory.Fails.ShownBy(r.Message) || !more {
 			return more // the call itself may have failed
 		}

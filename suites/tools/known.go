@@ -112,7 +112,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		token = ""
 	}
 	from := k.c.Record.Len()
-	r, more := k.reply(ctx, params)
+	r, more := k.callTool(ctx, params)
 	switch {
 	case r.Busy():
 		return more

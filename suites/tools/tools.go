@@ -176,13 +176,13 @@ func (k caller) mayContinue(ctx context.Context) bool {
 
 // call calls a tool and reports whether more calls may follow.
 func (k caller) call(ctx context.Context, params map[string]any) bool {
-	_, more := k.reply(ctx, params)
+	_, more := k.callTool(ctx, params)
 	return more
 }
 
-// reply calls a tool. If the server announces a changed list of tools, it lists them again, as a
+// callTool calls a tool. If the server announces a changed list of tools, it lists them again, as a
 // client does: the old list says nothing about later calls.
-func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
+func (k caller) callTool(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
 	from := k.c.Record.Len()
 	r = k.c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime))
 	if slices.ContainsFunc(receivedMessages(k.c.Record.From(from)), func(m *wire.Message) bool { return m.Method == spec.MethodToolsChanged }) {

@@ -65,7 +65,7 @@ func printTable(w io.Writer, contestants []*contestant, runs int) {
 	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- |")
 	for _, c := range contestants {
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %d | %d | %s |\n",
-			c.name, spread(c.wall), spread(c.cpu), spread(c.served), c.requests, len(c.found), tally(c.found))
+			c.name, spread(c.wall), spread(c.cpu), spread(c.served), c.requests, len(c.found), countOutcomes(c.found))
 	}
 }
 
@@ -88,7 +88,7 @@ func spread(times []time.Duration) string {
 	return fmt.Sprintf("%.2f s (%.2f–%.2f)", sorted[len(sorted)/2].Seconds(), sorted[0].Seconds(), sorted[len(sorted)-1].Seconds())
 }
 
-func tally(found []judged) string {
+func countOutcomes(found []judged) string {
 	count := map[string]int{}
 	var order []string
 	for _, j := range found {

@@ -155,7 +155,7 @@ func completionRefused() rules.Fold {
 			}.judge(obs, b.validCompletion(), out)
 		case q.unknownType:
 			judgeUnknownReferenceType(obs, out)
-		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.target, obs.Request, !obs.Message.IsError()):
+		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.isKnownAbsent(s, q.target, obs.Request, !obs.Message.IsError()):
 			invalidParamsCheck{
 				completionUnknown, "The server completes arguments of a prompt that is not listed.",
 				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full,

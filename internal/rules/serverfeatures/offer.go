@@ -116,10 +116,10 @@ func isReadOnly(tool jsontext.Value) bool {
 // isFailedResult reports whether a tool result has isError set.
 func isFailedResult(m *wire.Message) bool { return string(m.ResultAt("/isError")) == "true" }
 
-// lacks reports whether the item was known not to be in the list when the request was sent, is
+// isKnownAbsent reports whether the item was known not to be in the list when the request was sent, is
 // still not in it, and never was. An unlisted item that was served may have appeared since. So in
 // that case the list must be known to be stable: changes are announced, or two walks were equal.
-func (o *listState) lacks(s *rules.Session, name string, req *rules.Request, served bool) bool {
+func (o *listState) isKnownAbsent(s *rules.Session, name string, req *rules.Request, served bool) bool {
 	if !o.isKnown() || max(o.changes, o.touched) >= req.Event.Seq || o.ever[name] {
 		return false
 	}

@@ -219,7 +219,7 @@ func equalPage(p *page) *page {
 	if key != "" && p.first.isIndexed && p.index[key].on == p {
 		return nil // no earlier page has the first item, so that a long walk need not be searched
 	}
-	for _, q := range p.chain() {
+	for _, q := range p.pagesFromFirst() {
 		if q != p && sameItems(p, q) {
 			return q
 		}

@@ -100,9 +100,9 @@ func (p *page) link() {
 	}
 }
 
-// chain returns the pages from the first of the walk to this one; nil if they are not known, or
+// pagesFromFirst returns the pages from the first of the walk to this one; nil if they are not known, or
 // if the list can have changed in between.
-func (p *page) chain() []*page {
+func (p *page) pagesFromFirst() []*page {
 	if p.first == nil {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation
 	}
 	p.items = itemsOf(s, obs.Message, list.member, list.key)
 	p.next, p.hasNext = nextOf(s, obs.Message)
-	l.keep(p, s.Began())
+	l.storePage(p, s.Began())
 	return p
 }
 
@@ -274,8 +274,8 @@ func nextOf(s *rules.Session, m *wire.Message) (string, bool) {
 	return n.text, n.ok
 }
 
-// keep stores what follows from a page.
-func (l *ledger) keep(p *page, began bool) {
+// storePage stores what follows from a page.
+func (l *ledger) storePage(p *page, began bool) {
 	switch {
 	case p.isFirst():
 		p.index = map[string]place{}
@@ -292,7 +292,7 @@ func (l *ledger) keep(p *page, began bool) {
 		}
 		l.returned[p.method][p.next] = p
 	} else if p.first != nil {
-		l.whole[p.method] = p.chain()
+		l.whole[p.method] = p.pagesFromFirst()
 	}
 	if p.method == spec.MethodResourcesList && p.undisturbed {
 		for _, i := range p.items {

@@ -29,7 +29,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.refused || p.hasNext || !s.Began() {
 		return
 	}
-	chain := p.chain()
+	chain := p.pagesFromFirst()
 	if chain == nil {
 		return
 	}

@@ -92,7 +92,7 @@ func promptsFound() rules.Fold {
 		case b.prompts.seen[name] != nil:
 			judgeListedGet(b.prompts.seen[name], name, obs, out)
 		case obs.Message.IsError() && !hasValidArguments(obs.Request): // the arguments may be the reason
-		case b.prompts.lacks(s, name, obs.Request, !obs.Message.IsError()):
+		case b.prompts.isKnownAbsent(s, name, obs.Request, !obs.Message.IsError()):
 			invalidParamsCheck{
 				promptUnknown, "The server serves a prompt that is not listed.",
 				"The server refuses an unknown prompt, but not with -32602.", verdict.Full,

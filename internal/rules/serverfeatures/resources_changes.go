@@ -90,7 +90,7 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || p.hasNext || !s.ServerDeclared("resources.listChanged") {
 		return
 	}
-	chain := p.chain()
+	chain := p.pagesFromFirst()
 	uris, ok := ledgers.Of(s).keys(spec.MethodResourcesList)
 	if chain == nil || !ok {
 		return
@@ -102,7 +102,7 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if before == nil || slices.Equal(before.uris, now.uris) {
 		return
 	}
-	if slices.ContainsFunc(c.announced, func(at int) bool { return at > before.begun() }) {
+	if slices.ContainsFunc(c.announced, func(at int) bool { return at > before.startPosition() }) {
 		out.Observed(resourcesChangeSent)
 		out.Observed(resourcesListenAnnounced)
 	} else {
@@ -110,19 +110,19 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-func (w *completeWalk) begun() int               { return w.pages[0].request.Event.Seq }
-func (w *completeWalk) ended() *transcript.Event { return w.pages[len(w.pages)-1].event }
+func (w *completeWalk) startPosition() int           { return w.pages[0].request.Event.Seq }
+func (w *completeWalk) lastEvent() *transcript.Event { return w.pages[len(w.pages)-1].event }
 
 // end judges the changes that were not announced in time. A notification may come late, so the
 // conversation must have continued for a while.
 func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 	for _, x := range c.unannounced {
 		switch {
-		case slices.ContainsFunc(c.announced, func(at int) bool { return at > x.from.begun() }):
+		case slices.ContainsFunc(c.announced, func(at int) bool { return at > x.from.startPosition() }):
 			out.Observed(resourcesChangeSent)
 			out.Observed(resourcesListenAnnounced)
 		case s.Era() == spec.Handshake && isGetRefused(s), s.Era() == spec.Stateless && !c.isSubscribed(x):
-		case isAnsweredLater(s, x.to.ended()):
+		case isAnsweredLater(s, x.to.lastEvent()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			requirement := resourcesChangeSent
 			if s.Era() == spec.Stateless {
@@ -141,7 +141,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 
 // isSubscribed reports whether a subscription to the list was open while it changed.
 func (c *changedLists) isSubscribed(x unannouncedChange) bool {
-	_, ok := c.listens.during("resourcesListChanged", "", x.from.begun(), x.to.ended().Seq)
+	_, ok := c.listens.during("resourcesListChanged", "", x.from.startPosition(), x.to.lastEvent().Seq)
 	return ok
 }
 

@@ -38,7 +38,7 @@ func toolsFound() rules.Fold {
 		case obs.Request.Message.ParamAt("/task") != nil: // tasks have rules of their own
 		case b.tools.seen[name] != nil:
 			judgeListedCall(name, obs, out)
-		case b.tools.lacks(s, name, obs.Request, !obs.Message.IsError() && !isFailedResult(obs.Message)):
+		case b.tools.isKnownAbsent(s, name, obs.Request, !obs.Message.IsError() && !isFailedResult(obs.Message)):
 			judgeUnlistedCall(b, name, s, obs, out)
 		}
 	}

@@ -32,7 +32,7 @@ func (o *orders) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodToolsList || p.refused || p.hasNext || s.Era() != spec.Stateless {
 		return
 	}
-	chain := p.chain()
+	chain := p.pagesFromFirst()
 	if chain == nil {
 		return
 	}

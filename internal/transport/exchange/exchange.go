@@ -352,13 +352,13 @@ func write(ctx context.Context, conn net.Conn, head []byte, r Request) error {
 		return err
 	}
 	if r.Chunks == nil {
-		return parts(r.Pieces, r.Body, func(b []byte) error {
+		return sendParts(r.Pieces, r.Body, func(b []byte) error {
 			pause(ctx, r.Pause)
 			_, err := conn.Write(b)
 			return err
 		})
 	}
-	err := parts(r.Chunks, r.Body, func(b []byte) error {
+	err := sendParts(r.Chunks, r.Body, func(b []byte) error {
 		_, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", len(b), b)
 		return err
 	})
@@ -369,8 +369,8 @@ func write(ctx context.Context, conn net.Conn, head []byte, r Request) error {
 	return err
 }
 
-// parts splits the body at the offsets in ends, and calls send with each part.
-func parts(ends []int, body []byte, send func([]byte) error) error {
+// sendParts splits the body at the offsets in ends, and calls send with each part.
+func sendParts(ends []int, body []byte, send func([]byte) error) error {
 	from := 0
 	for _, to := range append(slices.Clone(ends), len(body)) {
 		if to <= from {

@@ -113,7 +113,7 @@ func (i *idle) close() {
 // connect returns a connection for one exchange.
 func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connection, error) {
 	if r.Keep {
-		if conn := c.idle.take(place(r.URL)); conn != nil {
+		if conn := c.idle.take(origin(r.URL)); conn != nil {
 			return conn, nil
 		}
 	}
@@ -128,12 +128,12 @@ func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
 	ctx, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
 	p.setQuit(func() { quit(errDropped) })
-	p.passed, err = c.Reach.Pacer.pass(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
+	p.passed, err = c.Reach.Pacer.waitTurn(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
 	return within(ctx, "", "while the server's rate limit delayed it", err)
 }
 
-// place returns the scheme and host of a URL.
-func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
+// origin returns the scheme and host of a URL.
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // open returns a fresh connection.
 func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection, error) {
@@ -144,7 +144,7 @@ func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection,
 	if err != nil {
 		return nil, err
 	}
-	return newConnection(conn, place(u)), nil
+	return newConnection(conn, origin(u)), nil
 }
 
 // release puts the connection into the idle pool after its exchange, or closes it. undisturbed

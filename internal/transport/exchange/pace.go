@@ -127,10 +127,10 @@ func (p *pace) refuse(sent time.Time) {
 	}
 }
 
-// learn determines the rate after a wait that began and ended at the given times. The estimate of
+// learnRate determines the rate after a wait that began and ended at the given times. The estimate of
 // the limit is what was served since the end of the wait before. At the first wait that may be too
 // low, because other requests may have used up the limit before the run.
-func (p *pace) learn(began, end, now time.Time) {
+func (p *pace) learnRate(began, end, now time.Time) {
 	p.waited = max(firstPause, end.Sub(began))
 	limit := margin * float64(max(1, p.sent-p.refused)) / max(end.Sub(p.since), firstPause).Seconds()
 	switch {

@@ -20,7 +20,7 @@ func (t *paced) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	from := &sender{}
 	for attempts := 1; ; attempts++ {
-		passed, err := t.pacer.pass(q.Context(), transcript.ClockOf(q.Context()), from, attempts > 1)
+		passed, err := t.pacer.waitTurn(q.Context(), transcript.ClockOf(q.Context()), from, attempts > 1)
 		if err != nil {
 			if q.Body != nil {
 				_ = q.Body.Close()

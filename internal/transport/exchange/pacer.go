@@ -51,10 +51,10 @@ type queue []waiter
 // NewPacer returns a pacer.
 func NewPacer() *Pacer { return &Pacer{isOpen: true} }
 
-// pass waits until a request may be sent, and returns the time at which it was released. The clock
+// waitTurn waits until a request may be sent, and returns the time at which it was released. The clock
 // is stopped during the wait. repeated reports whether the request was refused before. The error is
 // the cause of the context's end.
-func (p *Pacer) pass(ctx context.Context, clock *transcript.Clock, from *sender, repeated bool) (time.Time, error) {
+func (p *Pacer) waitTurn(ctx context.Context, clock *transcript.Clock, from *sender, repeated bool) (time.Time, error) {
 	if p == nil {
 		return time.Time{}, nil
 	}
@@ -70,7 +70,7 @@ func (p *Pacer) pass(ctx context.Context, clock *transcript.Clock, from *sender,
 		into = &p.again
 	}
 	*into = append(*into, mine)
-	p.arm(now)
+	p.startTimer(now)
 	p.mu.Unlock()
 	defer clock.Hold()()
 	select {
@@ -108,8 +108,8 @@ func (p *Pacer) noteReleased(now time.Time, from *sender) {
 	p.ready = now.Add(p.pace.noteSent(now))
 }
 
-// arm starts the timer that releases the waiting requests, if it is not running.
-func (p *Pacer) arm(now time.Time) {
+// startTimer starts the timer that releases the waiting requests, if it is not running.
+func (p *Pacer) startTimer(now time.Time) {
 	if p.timer == nil && len(p.again)+len(p.fresh) > 0 {
 		p.timer = time.AfterFunc(p.ready.Sub(now), p.release)
 	}
@@ -130,7 +130,7 @@ func (p *Pacer) release() {
 		close(next.pass)
 		p.noteReleased(now, next.from)
 	}
-	p.arm(now)
+	p.startTimer(now)
 }
 
 // responded notes the response to a request that was released at the time passed. If the response is
@@ -188,7 +188,7 @@ const longWait = 3 * time.Second
 func (p *Pacer) reopen(now time.Time) {
 	p.isOpen = true
 	p.tally.waited += now.Sub(p.closed)
-	p.pace.learn(p.closed, p.ready, now)
+	p.pace.learnRate(p.closed, p.ready, now)
 	if p.hasSaid {
 		p.Say("")
 		p.hasSaid = false

@@ -48,7 +48,7 @@ func window(n int, each time.Duration) limit {
 // send sends a request, again if the pacer says so, and reports whether it was served.
 func send(ctx context.Context, p *Pacer, from *sender, l limit) (served bool, refusals int) {
 	for {
-		passed, err := p.pass(ctx, &transcript.Clock{}, from, refusals > 0)
+		passed, err := p.waitTurn(ctx, &transcript.Clock{}, from, refusals > 0)
 		if err != nil {
 			return false, refusals
 		}
@@ -211,7 +211,7 @@ func TestPacerOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer()
 		old, fresh, other := &sender{}, &sender{}, &sender{}
-		passed, _ := p.pass(t.Context(), &transcript.Clock{}, old, false)
+		passed, _ := p.waitTurn(t.Context(), &transcript.Clock{}, old, false)
 		time.Sleep(time.Millisecond)
 		if !p.refused(refusal{status: 429, wait: 2 * time.Second}, passed, 1) {
 			t.Fatal("it is not sent again")
@@ -225,7 +225,7 @@ func TestPacerOrder(t *testing.T) {
 		enter := func(name string, from *sender, again bool) {
 			all.Go(func() {
 				var clock transcript.Clock
-				if _, err := p.pass(t.Context(), &clock, from, again); err != nil || clock.Held() < time.Second {
+				if _, err := p.waitTurn(t.Context(), &clock, from, again); err != nil || clock.Held() < time.Second {
 					t.Errorf("%s: %v, held for %v", name, err, clock.Held())
 				}
 				mu.Lock()
@@ -240,7 +240,7 @@ func TestPacerOrder(t *testing.T) {
 		enter("again", other, true)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
 		defer cancel()
-		if _, err := p.pass(ctx, &transcript.Clock{}, &sender{}, false); err == nil || err.Error() != "enough" {
+		if _, err := p.waitTurn(ctx, &transcript.Clock{}, &sender{}, false); err == nil || err.Error() != "enough" {
 			t.Error(err)
 		}
 		all.Wait()

@@ -64,12 +64,12 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 	return transport.Access{URL: u, Fields: r.configured(), Client: &http.Client{
 		Transport: &paced{r.Pacer, u.Host, &http.Transport{
 			TLSClientConfig: r.TLS, TLSHandshakeTimeout: defaultConnect, DisableKeepAlives: true, DisableCompression: true,
-			Proxy: func(q *http.Request) (*url.URL, error) { return r.proxy(q.URL) },
+			Proxy: func(q *http.Request) (*url.URL, error) { return r.proxyFor(q.URL) },
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 				if r.Dial != nil {
 					return r.Dial(ctx, network, address)
 				}
-				if proxy, err := r.proxy(u); err == nil && proxy == nil {
+				if proxy, err := r.proxyFor(u); err == nil && proxy == nil {
 					return inside.DialContext(ctx, network, address)
 				}
 				return dialer.DialContext(ctx, network, address)
@@ -101,7 +101,7 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	limit := cmp.Or(r.Connect, defaultConnect)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("there was no connection within %s", limit))
 	defer cancel()
-	proxy, err := r.proxy(u)
+	proxy, err := r.proxyFor(u)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (e *proxyError) Error() string { return "the proxy " + e.at + ": " + e.err.
 
 func (e *proxyError) Unwrap() error { return e.err }
 
-func (r *Reach) proxy(u *url.URL) (*url.URL, error) {
+func (r *Reach) proxyFor(u *url.URL) (*url.URL, error) {
 	if r.Proxy == nil {
 		return nil, nil
 	}
@@ -258,7 +258,7 @@ func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
 	const ours = 5 // maximum number of headers that are added here, including those for a proxy and a token
 	fields = make([]transcript.Field, 0, len(q.Fields)+len(r.Fields)+ours)
 	target := q.URL.RequestURI()
-	if proxy, _ := r.proxy(q.URL); proxy != nil && q.URL.Scheme == "http" {
+	if proxy, _ := r.proxyFor(q.URL); proxy != nil && q.URL.Scheme == "http" {
 		target = q.URL.Scheme + "://" + q.URL.Host + target
 		if field := proxyField(proxy); field != "" {
 			name, value, _ := strings.Cut(strings.TrimSpace(field), ": ")

@@ -67,8 +67,8 @@ const (
 // clients read concurrently, so that a flood on every connection cannot fill the memory.
 var longBodies = make(chan struct{}, 2)
 
-// grown acquires a slot of longBodies once size exceeds longBody, unless the client ends the exchange.
-func (o *output) grown(size int) {
+// limitLongBody acquires a slot of longBodies once size exceeds longBody, unless the client ends the exchange.
+func (o *output) limitLongBody(size int) {
 	if o.long || size <= longBody {
 		return
 	}
@@ -109,7 +109,7 @@ func (w *whole) Write(data []byte) (int, error) {
 		left = left[n:]
 	}
 	w.size += len(data)
-	w.grown(w.size)
+	w.limitLongBody(w.size)
 	if limit := w.rec.Limits().Frame; w.size > limit {
 		begin := w.parts[0]
 		w.drop()
@@ -133,7 +133,7 @@ func (w *whole) End(broken bool) error {
 		e.Raw = bytes.Join(w.parts, nil)
 	}
 	w.parts = nil
-	if err := w.admit(e.Raw); err != nil {
+	if err := w.countBytes(e.Raw); err != nil {
 		return err
 	}
 	w.rec.Add(e)
@@ -148,7 +148,7 @@ type pieces struct {
 
 func (s *pieces) Write(data []byte) (int, error) {
 	for _, piece := range s.split.Feed(data) {
-		if err := s.admit(piece); err != nil {
+		if err := s.countBytes(piece); err != nil {
 			return 0, err
 		}
 		s.record(piece)
@@ -157,7 +157,7 @@ func (s *pieces) Write(data []byte) (int, error) {
 	if pending <= longBody {
 		s.release()
 	}
-	s.grown(pending)
+	s.limitLongBody(pending)
 	if limit := s.rec.Limits().Frame; pending > limit {
 		defer s.release()
 		begin := s.split.End()
@@ -200,15 +200,15 @@ func (s *pieces) End(bool) error {
 	if len(rest) > longPart {
 		rest = bytes.Clone(rest[:headKept])
 	}
-	if err := s.admit(rest); err != nil {
+	if err := s.countBytes(rest); err != nil {
 		return err
 	}
 	s.record(rest)
 	return nil
 }
 
-// admit returns an error if an event with these bytes would exceed the limits.
-func (o output) admit(data []byte) error {
+// countBytes returns an error if an event with these bytes would exceed the limits.
+func (o output) countBytes(data []byte) error {
 	if flood := o.rec.Admit(len(data)); flood != "" {
 		return o.flood(flood, data, len(data))
 	}

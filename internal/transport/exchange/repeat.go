@@ -18,16 +18,16 @@ func (c *Client) canRepeat(p *Pending, r Request, head *transcript.Head) (refuse
 	if why, ok := c.Reach.Pacer.responded(head.Status(), head.Get, p.passed, p.attempts); ok {
 		return why, true
 	}
-	if scope, lacks := head.LacksScope(); lacks && p.widened < maxWidened && c.widen(scope, r) {
+	if scope, lacks := head.LacksScope(); lacks && p.widened < maxWidened && c.requestScopes(scope, r) {
 		p.widened++
 		return "403, because the token lacks the scope " + wire.Excerpt(scope, 80), true
 	}
 	return "", false
 }
 
-// widen requests a token with further scopes, unless the caller has chosen the token. The clock is
+// requestScopes requests a token with further scopes, unless the caller has chosen the token. The clock is
 // stopped meanwhile, because the server is not responsible for the time that this takes.
-func (c *Client) widen(scope string, r Request) bool {
+func (c *Client) requestScopes(scope string, r Request) bool {
 	own := slices.ContainsFunc(r.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") })
 	if c.Reach.Widen == nil || own {
 		return false

@@ -144,7 +144,7 @@ func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Re
 	decoded, err := decoding(head, body)
 	if err == nil {
 		sink := c.sink(p, head)
-		if err = pass(sink, decoded); !errors.Is(err, errFlood) {
+		if err = copyBody(sink, decoded); !errors.Is(err, errFlood) {
 			err = cmp.Or(sink.End(err != nil), err)
 		}
 	}
@@ -164,8 +164,8 @@ func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Re
 // buffers pools the buffers for bodies.
 var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
-// pass copies the body to the sink.
-func pass(to Sink, body io.Reader) error {
+// copyBody copies the body to the sink.
+func copyBody(to Sink, body io.Reader) error {
 	buffer, _ := buffers.Get().(*[readSize]byte)
 	defer buffers.Put(buffer)
 	_, err := io.CopyBuffer(to, body, buffer[:])

@@ -141,7 +141,7 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 		}
 	}
 	for _, p := range posts {
-		if err := taken(ctx, p); err != nil {
+		if err := awaitResponse(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	if err != nil {
 		return err
 	}
-	return taken(ctx, p)
+	return awaitResponse(ctx, p)
 }
 
 // Headers implements transport.Web.
@@ -213,9 +213,11 @@ func (l *Link) post(ctx context.Context, r transport.Request) (*exchange.Pending
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: endpoint}), nil
 }
 
-// taken waits for the HTTP response to a POST. It returns an error if the server
+// awaitResponse waits for the HTTP response to a POST. It returns an error if the server
 // can't be reached.
-func taken(ctx context.Context, p *exchange.Pending) error { return await(ctx, p, p.Responded()) }
+func awaitResponse(ctx context.Context, p *exchange.Pending) error {
+	return await(ctx, p, p.Responded())
+}
 
 func await(ctx context.Context, p *exchange.Pending, done <-chan struct{}) error {
 	select {

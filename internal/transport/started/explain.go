@@ -36,9 +36,9 @@ func occupied(ctx context.Context, u *url.URL) error {
 	}
 }
 
-// ours returns the service's processes that listen at u, or nil if they are not known. It
+// ownListeners returns the service's processes that listen at u, or nil if they are not known. It
 // returns an error if only processes of others listen there.
-func ours(service *stdio.Service, u *url.URL) ([]int, error) {
+func ownListeners(service *stdio.Service, u *url.URL) ([]int, error) {
 	members := service.Members()
 	if len(members) == 0 {
 		return nil, nil
@@ -63,8 +63,8 @@ func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 	}
 }
 
-// ended returns the error for a service that exited before it listened.
-func ended(ctx context.Context, service *stdio.Service, u *url.URL) error {
+// exitedEarlyError returns the error for a service that exited before it listened.
+func exitedEarlyError(ctx context.Context, service *stdio.Service, u *url.URL) error {
 	detail, code := service.Ending()
 	e := &Error{
 		Reason: fmt.Sprintf("the server ended before it listened at %s: %s", address(u), detail),

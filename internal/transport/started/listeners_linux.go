@@ -16,7 +16,7 @@ import (
 // listeners returns the sockets that accept TCP connections and that one of the
 // processes holds.
 func listeners(among []int) []listener {
-	return slices.DeleteFunc(held(sockets(), among), func(l listener) bool { return len(l.pids) == 0 })
+	return slices.DeleteFunc(holdersOf(sockets(), among), func(l listener) bool { return len(l.pids) == 0 })
 }
 
 // listenersAt returns the sockets that a connection to u reaches: those bound to
@@ -46,9 +46,9 @@ func listenersAt(u *url.URL, among []int) []listener {
 		}
 	}
 	if len(exact) > 0 {
-		return held(exact, among)
+		return holdersOf(exact, among)
 	}
-	return held(wide, among)
+	return holdersOf(wide, among)
 }
 
 type socket struct {
@@ -104,9 +104,9 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), ok
 }
 
-// held looks up which of the processes hold the sockets; it looks at all
+// holdersOf looks up which of the processes hold the sockets; it looks at all
 // processes if among is nil.
-func held(sockets []socket, among []int) []listener {
+func holdersOf(sockets []socket, among []int) []listener {
 	holders := map[string][]int{}
 	for _, s := range sockets {
 		holders["socket:["+s.inode+"]"] = nil

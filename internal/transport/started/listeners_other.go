@@ -9,4 +9,4 @@ func listeners([]int) []listener { return nil }
 
 func listenersAt(*url.URL, []int) []listener { return nil }
 
-func gone([]int) (<-chan struct{}, func()) { return nil, func() {} }
+func watchExits([]int) (<-chan struct{}, func()) { return nil, func() {} }

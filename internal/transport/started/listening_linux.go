@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gone returns a channel that is closed when all processes that listened when
+// watchExits returns a channel that is closed when all processes that listened when
 // the server became ready have exited: the command that was started may outlive
 // them, as npm and file watchers do. The channel is nil if the processes can't
 // be watched. Calling stop ends the watch.
-func gone(pids []int) (ended <-chan struct{}, stop func()) {
+func watchExits(pids []int) (ended <-chan struct{}, stop func()) {
 	var watched []*os.File
 	stop = func() {
 		for _, f := range watched {

@@ -36,7 +36,7 @@ type Server struct {
 
 func newServer(service *stdio.Service, u *url.URL, listening []int) *Server {
 	s := &Server{service: service, url: u, ended: make(chan struct{}), notified: make(chan struct{}), links: map[*link]bool{}}
-	silent, stop := gone(listening)
+	silent, stop := watchExits(listening)
 	go s.watch(silent, stop)
 	return s
 }
@@ -136,7 +136,7 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 		s.cutShort = append(s.cutShort, l.record)
 	}
 	s.mu.Unlock()
-	each(links, (*link).hangUp)
+	forEachLink(links, (*link).hangUp)
 	for l := range links {
 		s.cut = s.cut || cut(l.record)
 	}
@@ -147,7 +147,7 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 		s.detail, s.code = "the process that listened exited, but the command that started it did not", -1
 		s.service.Stop(patience)
 	}
-	each(links, (*link).exited)
+	forEachLink(links, (*link).exited)
 }
 
 // ending waits until the server has ended, and returns how; it reports whether
@@ -159,7 +159,7 @@ func (s *Server) ending() (transport.Ending, bool) {
 	return transport.Ending{Detail: s.detail, Output: s.Output(), Cut: s.cut, Records: slices.Clone(s.cutShort)}, s.itself
 }
 
-func each(links map[*link]bool, do func(*link)) {
+func forEachLink(links map[*link]bool, do func(*link)) {
 	var all sync.WaitGroup
 	for l := range links {
 		all.Go(func() { do(l) })
@@ -193,9 +193,9 @@ func (s *Server) attach(l *link) {
 	}
 }
 
-// leave removes a link from those that are notified of the server's end; if the
+// removeLink removes a link from those that are notified of the server's end; if the
 // notification is under way, it waits for that.
-func (s *Server) leave(l *link) {
+func (s *Server) removeLink(l *link) {
 	s.mu.Lock()
 	if s.links[l] {
 		delete(s.links, l)
@@ -225,10 +225,10 @@ func (l *link) CloseResponse(id wire.ID) bool {
 // Shutdown implements transport.Link. A broken connection may be the first sign
 // that the server has ended, so Shutdown then waits for the notification.
 func (l *link) Shutdown(p transport.Patience) {
-	if broke(l.record) {
+	if lastPostBroke(l.record) {
 		l.server.Ended()
 	}
-	l.server.leave(l)
+	l.server.removeLink(l)
 	l.Mortal.Shutdown(p)
 }
 
@@ -262,9 +262,9 @@ func cut(record *transcript.Transcript) bool {
 	})
 }
 
-// broke reports whether the connection of the last finished POST broke or could
+// lastPostBroke reports whether the connection of the last finished POST broke or could
 // not be made.
-func broke(record *transcript.Transcript) bool {
+func lastPostBroke(record *transcript.Transcript) bool {
 	all := transcript.ExchangesOf(record.From(0)).All()
 	for _, x := range slices.Backward(all) {
 		if x.Method() == http.MethodPost && x.End != nil {

@@ -128,11 +128,11 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 	pause := firstPause
 	for {
 		if answers(ctx, address(u)) {
-			return ours(service, u)
+			return ownListeners(service, u)
 		}
 		select {
 		case <-service.Exited():
-			return nil, ended(ctx, service, u)
+			return nil, exitedEarlyError(ctx, service, u)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-timeout.C:

@@ -87,12 +87,12 @@ func open(rec *transcript.Transcript, pipes func() (nearEnds, farEnds, error), s
 	go l.readOutput()
 	go l.readStderr()
 	l.goroutine.Go(l.write)
-	go l.live()
+	go l.run()
 	return l, nil
 }
 
-// live waits for the server to exit and cleans up.
-func (l *link) live() {
+// run waits for the server to exit and cleans up.
+func (l *link) run() {
 	defer close(l.done)
 	defer alive.remove(l.peer)
 	l.peer.awaitExit()

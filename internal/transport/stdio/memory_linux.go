@@ -28,17 +28,17 @@ func usageOf(pid int) (memory int64, processes int, known bool) {
 		return 0, 0, false
 	}
 	for one := range f {
-		if n, ok := own(one); ok {
+		if n, ok := privateMemory(one); ok {
 			memory, known = memory+n, true
 		}
 	}
 	return memory, len(f), known
 }
 
-// own returns the private memory of one process. It reads /proc/PID/statm: the
+// privateMemory returns the private memory of one process. It reads /proc/PID/statm: the
 // second field is the number of resident pages, the third how many of these
 // are file-backed or shared.
-func own(pid int) (int64, bool) {
+func privateMemory(pid int) (int64, bool) {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
 		return 0, false

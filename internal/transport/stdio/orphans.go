@@ -194,7 +194,7 @@ func (r *registry) endOrphans() {
 	deadline := time.Now().Add(orphansWithin)
 	killed := processSet{}
 	for pass, pause := 0, orphanPause; ; pass++ {
-		left, fresh := r.pass(killed, pass == 0, time.Now().After(deadline))
+		left, fresh := r.killOrphans(killed, pass == 0, time.Now().After(deadline))
 		switch {
 		case left == 0:
 			return
@@ -207,17 +207,17 @@ func (r *registry) endOrphans() {
 	}
 }
 
-// pass kills each orphan of exited servers, and adds it to killed. It returns how many of
+// killOrphans kills each orphan of exited servers, and adds it to killed. It returns how many of
 // them are still alive, and whether it killed one that was not in killed before. The last
-// pass gives up on those that are still alive.
-func (r *registry) pass(killed processSet, first, last bool) (left int, fresh bool) {
+// killOrphans gives up on those that are still alive.
+func (r *registry) killOrphans(killed processSet, first, last bool) (left int, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.token == "" {
 		return 0, false
 	}
 	if r.closed && !last {
-		left = r.dying() // before listing the orphans: a server that exits in between leaves new ones
+		left = r.countRunning() // before listing the orphans: a server that exits in between leaves new ones
 	}
 	var doomed []processInfo
 	for _, one := range r.orphans() {
@@ -254,9 +254,9 @@ func (r *registry) pass(killed processSet, first, last bool) (left int, fresh bo
 	return left, fresh
 }
 
-// dying returns how many servers have not exited yet: the processes that they
+// countRunning returns how many servers have not exited yet: the processes that they
 // started become orphans when they do. The caller holds the lock.
-func (r *registry) dying() (n int) {
+func (r *registry) countRunning() (n int) {
 	for p := range r.peers {
 		if p, ok := p.(*process); ok {
 			if one, ok := r.table.look(p.cmd.Process.Pid); ok && !one.zombie {

@@ -60,9 +60,9 @@ func (p *process) kill() {
 	p.group.kill()
 }
 
-// keep records processes that must end with the server, together with all their
+// track records processes that must end with the server, together with all their
 // descendants, even if they move to another group or session.
-func (p *process) keep(pids ...int) {
+func (p *process) track(pids ...int) {
 	if p.owner == "" {
 		return
 	}

@@ -49,7 +49,7 @@ func StartService(c Command) (*Service, error) {
 	s := &Service{process: p.(*process), in: near.in, out: near.out, exited: make(chan struct{}), done: make(chan struct{})}
 	heard := make(chan struct{})
 	go s.listen(heard)
-	go s.live(heard)
+	go s.run(heard)
 	return s, nil
 }
 
@@ -70,8 +70,8 @@ func (s *Service) listen(heard chan struct{}) {
 	}
 }
 
-// live waits for the process to exit and cleans up.
-func (s *Service) live(heard chan struct{}) {
+// run waits for the process to exit and cleans up.
+func (s *Service) run(heard chan struct{}) {
 	defer close(s.done)
 	defer alive.remove(s.process)
 	s.process.awaitExit()
@@ -158,4 +158,4 @@ func (s *Service) Usage() (memory int64, processes int, known bool) {
 
 // Keep records members that must end with the service, even if they move to another group
 // or session.
-func (s *Service) Keep(pids ...int) { s.process.keep(pids...) }
+func (s *Service) Keep(pids ...int) { s.process.track(pids...) }
