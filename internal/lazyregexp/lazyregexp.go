@@ -12,7 +12,8 @@ import (
 
 // A Regexp is a regexp.Regexp with fewer methods, which do the same.
 type Regexp struct {
-	get func() *regexp.Regexp
+	expression string
+	get        func() *regexp.Regexp
 }
 
 // inTest reports whether this is a test, which compiles all expressions at its start
@@ -21,12 +22,15 @@ var inTest = strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 
 // New returns an expression, which must be valid.
 func New(expression string) *Regexp {
-	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
+	r := &Regexp{expression, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
 	if inTest {
 		r.get()
 	}
 	return r
 }
+
+// String returns the expression.
+func (r *Regexp) String() string { return r.expression }
 
 // Match is regexp.Regexp.Match.
 func (r *Regexp) Match(b []byte) bool { return r.get().Match(b) }

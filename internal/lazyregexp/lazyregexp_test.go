@@ -19,6 +19,7 @@ func TestSameAsRegexp(t *testing.T) {
 		name      string
 		got, want any
 	}{
+		{"String", lazy.String(), eager.String()},
 		{"Match", lazy.Match([]byte(text)), eager.Match([]byte(text))},
 		{"MatchString", lazy.MatchString("-"), eager.MatchString("-")},
 		{"FindString", lazy.FindString(text), eager.FindString(text)},
