@@ -43,7 +43,7 @@ func (c *ProfileCount) Observed() int {
 	return c.Kept + c.Broken + c.Warned + c.Flaky + c.Unconfirmed
 }
 
-// Apply returns how many requirements apply to the server, judged or not.
+// Applicable returns how many requirements apply to the server, judged or not.
 func (c *ProfileCount) Applicable() int {
 	return c.Observed() + c.NotObserved + c.NotJudged + c.Skipped
 }

@@ -34,12 +34,11 @@ const (
 // is queried again when it would have ended: an equal call without a task shows when that is.
 func runSlowTask(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
-	call, ok := findSlowTask(t)
-	if !ok {
+	if _, ok := findSlowTask(t); !ok {
 		t.Skip("the slow tool can't be called both as a task and without one")
 	}
 	r := start(ctx, t)
-	call, _ = t.Inventory.Slow(duration+beforeResult*r.c.FastestResponse(), steps)
+	call, _ := t.Inventory.Slow(duration+beforeResult*r.c.FastestResponse(), steps)
 	plain, from := r.c.NewID(), r.c.Record.Len()
 	if err := r.c.Send(ctx, r.c.Request(plain, spec.MethodToolsCall, call.Params())); err != nil {
 		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
