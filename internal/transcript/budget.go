@@ -175,8 +175,7 @@ var leftOutEvent = &Event{Kind: Remark, Detail: "left out because the server sen
 // and from the end. It keeps the events that show how the connection and its exchanges began and
 // ended.
 func (t *Transcript) Thin(keep ...int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.lockToChange()()
 	near := make([]bool, len(t.events))
 	for _, at := range append([]int{0, len(near)}, keep...) {
 		for i := max(0, at-keptAround); i < min(len(near), at+keptAround); i++ {
@@ -202,8 +201,7 @@ func (t *Transcript) Thin(keep ...int) {
 
 // Release drops all events, to be called when the transcript is no longer read.
 func (t *Transcript) Release() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.lockToChange()()
 	t.events = nil
 	t.budget.addHeld(-t.held)
 	t.held = 0

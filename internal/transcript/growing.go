@@ -8,10 +8,9 @@ import (
 // A growingDialogue is the dialogue of a transcript that still grows. It pairs each message once,
 // however often it is read.
 type growingDialogue struct {
-	mu        sync.Mutex
-	dialogue  *Dialogue
-	noted     int // the number of events in the dialogue
-	retracted int // Transcript.retracted when the dialogue began
+	mu       sync.Mutex // locked before Transcript.mu
+	dialogue *Dialogue
+	noted    int // the number of events in the dialogue
 }
 
 // Dialogue returns the dialogue of the events so far, for callers that keep it. For a look at it,
@@ -24,17 +23,28 @@ func (t *Transcript) ReadDialogue(read func(*Dialogue)) {
 	g := &t.dialogue
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t.mu.Lock()
-	if g.dialogue == nil || g.retracted != t.retracted {
-		g.dialogue, g.noted, g.retracted = &Dialogue{}, 0, t.retracted
+	if g.dialogue == nil {
+		g.dialogue = &Dialogue{}
 	}
-	events := t.from(g.noted)
-	t.mu.Unlock()
+	events := t.From(g.noted)
 	for _, e := range events {
 		g.dialogue.Note(e)
 	}
 	g.noted += len(events)
 	read(g.dialogue)
+}
+
+// lockToChange locks the transcript for a change of earlier events. It drops the dialogue, which
+// refers to them and is built again when it is read.
+func (t *Transcript) lockToChange() (unlock func()) {
+	g := &t.dialogue
+	g.mu.Lock()
+	g.dialogue, g.noted = nil, 0
+	t.mu.Lock()
+	return func() {
+		t.mu.Unlock()
+		g.mu.Unlock()
+	}
 }
 
 // HasRequest reports whether the client sent a request for which matches returns true.

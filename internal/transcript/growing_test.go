@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -45,6 +46,34 @@ func TestHasRequest(t *testing.T) {
 	}
 	if record.HasRequest(func(r *Request) bool { return r.Response() != nil }) {
 		t.Error("the ping has a response")
+	}
+}
+
+// A dialogue refers to the events, so it must not outlive those that were dropped to free memory.
+func TestDroppedEventsLeaveTheDialogue(t *testing.T) {
+	events := eventsOf(t, "transport: stdio\n\n"+strings.Repeat(`> {"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 4*keptAround))
+	for name, c := range map[string]struct {
+		drop func(*Transcript)
+		want int
+	}{
+		"thinned":  {func(r *Transcript) { r.Thin() }, 2 * keptAround},
+		"released": {(*Transcript).Release, 0},
+	} {
+		record, count := New(), 0
+		for _, e := range events {
+			if e.Kind == Sent {
+				record.Add(*e)
+			}
+		}
+		record.ReadDialogue(func(*Dialogue) {})
+		c.drop(record)
+		if record.dialogue.dialogue != nil {
+			t.Errorf("%s: the dialogue is kept", name)
+		}
+		record.ReadDialogue(func(d *Dialogue) { count = len(d.Requests()) })
+		if count != c.want {
+			t.Errorf("%s: %d requests, want %d", name, count, c.want)
+		}
 	}
 }
 

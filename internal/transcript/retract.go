@@ -4,8 +4,7 @@ package transcript
 // request that the server's rate limit refused, and that is sent again: it had no effect on the
 // session.
 func (t *Transcript) Retract(exchange int, text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.lockToChange()()
 	var freed int64
 	for i, e := range t.events {
 		if e.Exchange != exchange {
