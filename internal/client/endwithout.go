@@ -32,19 +32,18 @@ func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame 
 // isErrorStatus reports whether e is the status line of an HTTP exchange that carried the frame, sent
 // at position from or later, and says that the server does not serve it.
 func (c *Conversation) isErrorStatus(e *transcript.Event, from int, frame []byte) bool {
-	if e.Kind != transcript.Responded {
-		return false
-	}
-	x := transcript.ExchangesOf(c.Record.From(from)).Of(e)
-	return x != nil && x.Status() >= 400 && carriesFrame(x, frame)
+	return e.Kind == transcript.Responded && e.Head.Status() >= 400 && c.isOfExchange(e, from, frame)
 }
 
 // exceedsLimits reports whether e says that the response in the HTTP exchange that carried the
 // frame, sent at position from or later, is longer than the client reads.
 func (c *Conversation) exceedsLimits(e *transcript.Event, from int, frame []byte) bool {
-	if e.Kind != transcript.Flooded || e.Exchange == 0 {
-		return false
-	}
+	return e.Kind == transcript.Flooded && e.Exchange != 0 && c.isOfExchange(e, from, frame)
+}
+
+// isOfExchange reports whether e belongs to an HTTP exchange that carried the frame, sent at position
+// from or later.
+func (c *Conversation) isOfExchange(e *transcript.Event, from int, frame []byte) bool {
 	x := transcript.ExchangesOf(c.Record.From(from)).Of(e)
 	return x != nil && carriesFrame(x, frame)
 }
