@@ -26,16 +26,16 @@ const (
 
 // laneCount returns how many conversations the cases of a revision share.
 func (p *planner) laneCount(cases int) int {
-	most := maxLanes
+	most, each := maxLanes, minCases
 	switch over := p.o.Dialer.Transport(); {
 	case p.slots == 1, over == spec.Stdio && !p.offer.isSlow:
-		return 1
+		most = 1
 	case over == spec.Stdio:
 		most = min(maxLanesStdio, p.slots/len(p.offer.revisions))
 	case p.offer.isSlow:
-		return max(1, min(maxLanesSlow, cases/minCasesSlow))
+		most, each = maxLanesSlow, minCasesSlow
 	}
-	return max(1, min(most, cases/minCases))
+	return max(1, min(most, cases/each))
 }
 
 // lanes divides the cases that share a conversation among several
