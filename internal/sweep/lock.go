@@ -16,9 +16,8 @@ const lockFile = ".lock"
 // lockFolder makes the folder of a sweep and locks it, because a second sweep would remove what the
 // first is writing. The lock ends with the process. On a file system without locks there is none.
 func lockFolder(folder string) (unlock func(), err error) {
-	unusable := func(err error) error { return usagef("name a folder that can be written", "--out %s: %v", folder, err) }
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
-		return nil, unusable(err)
+		return nil, unwritable(folder, err)
 	}
 	path := filepath.Join(folder, lockFile)
 	lock := flock.New(path, flock.SetPermissions(0o644))
@@ -27,7 +26,7 @@ func lockFolder(folder string) (unlock func(), err error) {
 	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
 		return func() {}, nil
 	case err != nil:
-		return nil, unusable(err)
+		return nil, unwritable(folder, err)
 	case !locked || !isLockedFile(lock, path):
 		_ = lock.Close()
 		return nil, usagef("wait for it, or name another folder", "--out %s: another sweep is writing to this folder", folder)

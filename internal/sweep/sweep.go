@@ -128,10 +128,15 @@ func (s *supervisor) prepare() error {
 	s.clean()
 	for _, folder := range []string{filepath.Join(s.Out, "servers"), s.workFolder()} {
 		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
-			return usagef("name a folder that can be written", "--out %s: %v", s.Out, err)
+			return unwritable(s.Out, err)
 		}
 	}
 	return nil
+}
+
+// unwritable returns an error that says why the folder of --out can't be written.
+func unwritable(out string, err error) error {
+	return usagef("name a folder that can be written", "--out %s: %v", out, err)
 }
 
 // clean removes what servers and a killed sweep left behind. Files that are still being written
