@@ -155,10 +155,15 @@ func hasAllResponses(x *transcript.Exchange, ids []wire.ID) bool {
 	return !slices.ContainsFunc(ids, func(id wire.ID) bool { return x.ResponseTo(id) == nil })
 }
 
+// Harmless returns a request that every server serves.
+func (w *Web) Harmless(h ...Header) WebRequest {
+	return WebRequest{Body: w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil), Headers: h}
+}
+
 // SendHarmless sends a request that every server serves, and returns the
 // exchange.
 func (w *Web) SendHarmless(ctx context.Context, h ...Header) *transcript.Exchange {
-	return w.RoundTrip(ctx, WebRequest{Body: w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil), Headers: h})
+	return w.RoundTrip(ctx, w.Harmless(h...))
 }
 
 // SendNotification sends a notification that changes nothing, and returns the

@@ -123,7 +123,9 @@ func contentTypeCase() suite.Case {
 func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	keep := true
 	send := func(h ...suite.Header) *transcript.Exchange {
-		x := w.RoundTrip(ctx, suite.WebRequest{Body: w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil), Headers: h, Keep: keep})
+		request := w.Harmless(h...)
+		request.Keep = keep
+		x := w.RoundTrip(ctx, request)
 		keep = isServed(x) // a server that refuses may leave the body unread, which would spoil the connection
 		return x
 	}
