@@ -51,30 +51,18 @@ func officialToolFaults() []*Fault {
 
 // addFixedTools adds tools with fixed results.
 func addFixedTools(results map[string]string) *refserver.Seams {
-	return combine(
-		WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			result, err := next(c)
-			if err != nil || wire.At(c.Params, "/cursor") != nil {
-				return result, err
-			}
-			page := decodeObject(result)
-			tools, _ := page["tools"].([]any)
-			for _, name := range slices.Sorted(maps.Keys(results)) {
-				schema := map[string]any{"type": "object"}
-				if name == "test_sampling" {
-					schema["properties"] = map[string]any{"prompt": map[string]any{"type": "string"}}
-				}
-				tools = append(tools, map[string]any{"name": name, "inputSchema": schema})
-			}
-			page["tools"] = tools
-			return page, nil
-		}),
-		WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			name, _ := wire.Text(wire.At(c.Params, "/name"))
-			if result, ok := results[name]; ok {
-				return jsontext.Value(result), nil
-			}
-			return next(c)
-		}),
-	)
+	var tools []addedTool
+	for _, name := range slices.Sorted(maps.Keys(results)) {
+		schema := `{"type":"object"}`
+		if name == "test_sampling" {
+			schema = `{"type":"object","properties":{"prompt":{"type":"string"}}}`
+		}
+		tools = append(tools, addedTool{
+			entry: `{"name":"` + name + `","inputSchema":` + schema + `}`,
+			call: func(*refserver.Call, jsontext.Value) (any, *refserver.Error) {
+				return jsontext.Value(results[name]), nil
+			},
+		})
+	}
+	return addTools(tools...)
 }
