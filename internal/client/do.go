@@ -115,7 +115,11 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	case w.mayIgnore:
 		return c.probe(ctx, w.id, frame)
 	case w.isLimited:
+		from := c.Record.Len()
 		r := c.exchange(ctx, w.limitFor(c), w.id, frame)
+		if errors.Is(r.Err, ErrUnanswered) {
+			r = c.awaitSlow(ctx, from, w.id, r)
+		}
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, w.id, transcript.OverdueReason)
 		}
@@ -129,6 +133,15 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	if started { // else the time includes that of the start
 		c.measureResponse(r)
 	}
+	return r
+}
+
+// awaitSlow waits on for the response to a limited request that has none yet: until the server has
+// responded to a fence, and for the grace after that. A server that is slow in all its responses
+// has the time that it needs.
+func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, unanswered *Reply) *Reply {
+	r := c.AwaitResponse(ctx, from, id, MayIgnore)
+	r.Sent = unanswered.Sent
 	return r
 }
 

@@ -179,6 +179,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		s.notices.add(text)
 	}
 	planned := newPlanner(s, offered).plan(ctx)
+	s.gate.setMaxAlive(maxAlive(o.Jobs, s.transport(), offered.isSlow)) // the planner may have found that the server is not slow
 	if planned.isEmpty() {
 		open.end(s.ender)
 		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offered.revisions, ", "), s.transport())}

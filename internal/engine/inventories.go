@@ -53,7 +53,8 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 	pass.finishWork()
 	pass.markLongRunning()
 	r.open.pass = pass
-	r.offer.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
+	spoken := slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return !p.isSpoken() })
+	r.offer.isSlow = len(spoken) > 0 && !slices.ContainsFunc(spoken, func(p *probed) bool { return !p.conv.IsSlow() })
 	r.s.gate.setMaxAlive(maxAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
 	r.learnRoles()
 	return r.open

@@ -47,7 +47,7 @@ func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 		opening.Go(func() { opened[i] = p.openLane(ctx, shared.revision) })
 	}
 	opening.Wait()
-	conversations := slices.DeleteFunc(opened, func(s *sharedConversation) bool { return s == nil })
+	conversations := p.withoutNeedless(shared, slices.DeleteFunc(opened, func(s *sharedConversation) bool { return s == nil }))
 	rates := p.rates()[shared.revision]
 	parts := divideCases(shared.cases, 1+len(conversations), func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
 	out := []*unit{shared.withCases(parts[0])}
@@ -55,6 +55,19 @@ func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 		out = append(out, &unit{revision: shared.revision, cases: parts[1+i], sharesConversation: true, conversation: s})
 	}
 	return out
+}
+
+// withoutNeedless returns the conversations, and ends those that are only needed with a slow server if
+// a response in one of them shows that the server is not slow. On a busy machine the probe may not
+// have met such a response, and more conversations would keep the machine busier still.
+func (p *planner) withoutNeedless(shared *unit, opened []*sharedConversation) []*sharedConversation {
+	if !p.offer.isSlow || !slices.ContainsFunc(opened, func(s *sharedConversation) bool { return s.conv != nil && !s.conv.IsSlow() }) {
+		return opened
+	}
+	p.offer.isSlow = false
+	needed := min(len(opened), p.laneCount(len(shared.cases))-1)
+	p.endShared(opened[needed:]...)
+	return opened[:needed]
 }
 
 // divideCases distributes the cases among n parts, what takes longest first to the part that has the

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -88,6 +90,54 @@ func TestCasesShareSeveralSessions(t *testing.T) {
 			}
 			if p.Stats.Cases != 16 {
 				t.Errorf("%d cases ran", p.Stats.Cases)
+			}
+		})
+	}
+}
+
+// TestBusyServerGetsFewLanes checks that a server whose responses are slow only at first gets as many
+// shared conversations as one that is never slow.
+func TestBusyServerGetsFewLanes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		isSlow func(session string) bool
+		lanes  int
+	}{
+		{"slow in the first session", func(session string) bool { return session == "" || session == "session-1" }, 2},
+		{"always slow", func(string) bool { return true }, 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := &spoilable{toy: toy{speaks: []spec.Revision{spec.V20251125}}, spoilt: map[string]bool{}}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if c.isSlow(r.Header.Get("Mcp-Session-Id")) {
+					<-time.After(client.SlowResponse + 10*time.Millisecond)
+				}
+				s.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			u, err := url.Parse(server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mu sync.Mutex
+			lanes := 0
+			_, err = engine.Run(t.Context(), engine.Options{
+				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: asking(false),
+				Revisions: []spec.Revision{spec.V20251125},
+				Record: func(r engine.Recorded) {
+					mu.Lock()
+					defer mu.Unlock()
+					if r.Occasion == "shared" {
+						lanes++
+					}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lanes != c.lanes {
+				t.Errorf("%d conversations were shared, want %d", lanes, c.lanes)
 			}
 		})
 	}

@@ -50,11 +50,13 @@ type planner struct {
 	rates func() map[spec.Revision]rates
 	// openLane opens one more conversation to share; it returns nil if the server does not serve it.
 	openLane func(context.Context, spec.Revision) *sharedConversation
+	// endShared ends conversations that openLane has opened.
+	endShared func(...*sharedConversation)
 }
 
 // newPlanner returns a planner of the run.
 func newPlanner(s *session, offered *offer) *planner {
-	return &planner{o: &s.o, offer: offered, slots: s.gate.slots(), singleProcess: s.hasSingleProcess(), rates: s.timing.allRates, openLane: s.openLane}
+	return &planner{o: &s.o, offer: offered, slots: s.gate.slots(), singleProcess: s.hasSingleProcess(), rates: s.timing.allRates, openLane: s.openLane, endShared: s.endShared}
 }
 
 // plan groups the selected cases that apply into units, and orders the units. The deadline of ctx

@@ -119,7 +119,8 @@ func (w *Web) Begin(r WebRequest) *Stream {
 
 // RoundTrip sends a request and returns the exchange. It closes the connection
 // when the responses to the requests in the body have come, when a GET has its
-// head, or when the time is over.
+// head, or when the time is over. The time is not over until the server has
+// responded to a later request.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	s := w.Begin(r)
 	var ids []wire.ID
@@ -128,7 +129,7 @@ func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange 
 			ids = append(ids, m.ID)
 		}
 	}
-	x := s.Until(ctx, w.limit(), func(x *transcript.Exchange) bool {
+	x := s.untilFence(ctx, func(x *transcript.Exchange) bool {
 		return x.Succeeded() && x.IsStream() && hasAllResponses(x, ids)
 	})
 	switch {
@@ -243,9 +244,19 @@ func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *tr
 	}
 }
 
+// untilFence is like Until with the usual limit. If no response has come by then, the server may only
+// be slow. So it waits on until the server has responded to a fence, and for the grace after that.
+func (s *Stream) untilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
+	x := s.Until(ctx, s.w.limit(), done)
+	if ctx.Err() != nil || x != nil && x.Response != nil || s.w.C.Fence(ctx) != nil {
+		return x
+	}
+	return s.Until(ctx, s.w.C.Grace(), done)
+}
+
 // Opened waits for the head of the response, and reports whether a stream opened.
 func (s *Stream) Opened(ctx context.Context) bool {
-	x := s.Until(ctx, s.w.limit(), func(x *transcript.Exchange) bool { return x.Response != nil })
+	x := s.untilFence(ctx, func(x *transcript.Exchange) bool { return x.Response != nil })
 	return x != nil && x.Succeeded() && x.IsStream()
 }
 

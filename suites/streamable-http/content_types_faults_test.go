@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
@@ -26,6 +27,11 @@ func TestContentTypes(t *testing.T) {
 			Name: "the first line alone counts", Case: "content-types.accept",
 			Seams: refuses(func(r *http.Request) bool { return len(r.Header.Values("Accept")) > 1 }),
 			Want:  []string{"streamable-http.accept-both: The server refuses an Accept in two header lines. (warning)"},
+		},
+		{
+			Name: "the server stalls, then refuses */*", Case: "content-types.accept",
+			Seams: stalls(3500*time.Millisecond, func(r *http.Request) bool { return r.Header.Get("Accept") == "*/*" }),
+			Want:  []string{"streamable-http.accept-both: The server refuses Accept: */*. (note)"},
 		},
 		{Name: "the session ends in between", Case: "content-types.accept", Seams: expires(3)},
 		{
@@ -61,6 +67,32 @@ func expires(after int) func() refserver.Seams {
 			mu.Unlock()
 			if over {
 				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}}
+	}
+}
+
+// stalls responds to nothing for a time once a POST comes for which when is true, as on a busy machine,
+// and then refuses that POST.
+func stalls(long time.Duration, when func(r *http.Request) bool) func() refserver.Seams {
+	return func() refserver.Seams {
+		var mu sync.Mutex
+		var until time.Time
+		return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			refused := r.Method == http.MethodPost && when(r)
+			mu.Lock()
+			if refused && until.IsZero() {
+				until = time.Now().Add(long)
+			}
+			left := time.Until(until)
+			mu.Unlock()
+			if left > 0 {
+				<-time.After(left)
+			}
+			if refused {
+				w.WriteHeader(http.StatusBadRequest)
 				return
 			}
 			next.ServeHTTP(w, r)

@@ -303,10 +303,12 @@ func judgeBroadcasts(v *view, out *rules.Reporter) {
 	}
 }
 
-// areOthersOpen reports whether another stream of the session was open.
+// areOthersOpen reports whether another stream of the session was open. The later of the two must have
+// been requested when the earlier one was open: whether the responses to a burst of requests overlap
+// is chance.
 func (v *view) areOthersOpen(x *exchange, at int) bool {
 	for _, y := range v.all {
-		if y != x && y.session == x.session && y.isOpenAt(at) {
+		if y != x && y.session == x.session && y.isOpenAt(at) && (x.isOpenAt(y.Request.Seq) || y.isOpenAt(x.Request.Seq)) {
 			return true
 		}
 	}
