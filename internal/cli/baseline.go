@@ -203,7 +203,7 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	}
 	b, change := baseline.Update(old, r, accept, time.Now())
 	if len(change.Added) > 0 && accept.Reason == "" {
-		return usagef("give one with --reason; you can edit it in the file later", "%s new, and no reason is given to accept them", amount(len(change.Added), "finding is", "findings are"))
+		return usagef("give one with --reason; you can edit it in the file later", "%s new, and no reason is given to accept them", countWithNoun(len(change.Added), "finding is", "findings are"))
 	}
 	if unrelated := baseline.Unrelated(r, change.Added); len(unrelated) > 1 && len(accept.Requirements) == 0 {
 		return usagef("name those that the reason covers: --requirement "+unrelated[0], "the findings have %d causes, and one reason can cover only one: %s", len(unrelated), strings.Join(unrelated, ", "))
@@ -211,15 +211,15 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	if err := a.writeFile(path, b.Write); err != nil {
 		return usagef("", "%v", err)
 	}
-	fmt.Fprintf(a.Out, "%s: %s (%d new, %d kept, %d removed), from %s\n", path, amount(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped), from)
+	fmt.Fprintf(a.Out, "%s: %s (%d new, %d kept, %d removed), from %s\n", path, countWithNoun(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped), from)
 	for _, e := range change.Dropped {
 		fmt.Fprintf(a.Out, "  removed: %s (%s)\n", e.Requirement, reporters.Visible(e.Reason))
 	}
 	return nil
 }
 
-// amount returns a count with its noun, in the singular or the plural.
-func amount(n int, one, more string) string {
+// countWithNoun returns a count with its noun, in the singular or the plural.
+func countWithNoun(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}

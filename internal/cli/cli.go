@@ -328,7 +328,7 @@ func (e harnessError) Unwrap() error { return e.error }
 // That stays ExitBroken if the run found a broken requirement, because a failure
 // to write a file does not make the server conform.
 func (a *app) failures(err error) int {
-	for _, one := range each(err) {
+	for _, one := range errorsOf(err) {
 		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one.Error()))
 	}
 	if a.code == ExitBroken {
@@ -337,8 +337,8 @@ func (a *app) failures(err error) int {
 	return ExitNotJudged
 }
 
-// each returns the errors that were joined into err.
-func each(err error) []error {
+// errorsOf returns the errors that were joined into err.
+func errorsOf(err error) []error {
 	if harness, ok := err.(harnessError); ok { //nolint:errorlint // a harnessError deeper in the chain is part of the message
 		err = harness.error
 	}
@@ -348,7 +348,7 @@ func each(err error) []error {
 	}
 	var out []error
 	for _, one := range joined.Unwrap() {
-		out = append(out, each(one)...)
+		out = append(out, errorsOf(one)...)
 	}
 	return out
 }

@@ -110,7 +110,7 @@ func targetFlags() []string {
 // fromEnvironment sets flags from their environment variables.
 func (a *app) fromEnvironment(fs *pflag.FlagSet, k *configured) error {
 	for _, key := range config.KeysWithVariables() {
-		value := variable(a.Environ, key.Variable)
+		value := environmentValue(a.Environ, key.Variable)
 		if value == "" || fs.Lookup(key.Flag) == nil || fs.Changed(key.Flag) {
 			continue
 		}
@@ -122,9 +122,9 @@ func (a *app) fromEnvironment(fs *pflag.FlagSet, k *configured) error {
 	return nil
 }
 
-// variable returns the value of an environment variable. If it is set twice,
+// environmentValue returns the value of an environment variable. If it is set twice,
 // the last value counts.
-func variable(environ []string, name string) string {
+func environmentValue(environ []string, name string) string {
 	value := ""
 	for _, kv := range environ {
 		if n, v, _ := strings.Cut(kv, "="); n == name {

@@ -141,7 +141,7 @@ func (p *coveragePage) table(area string) {
 	p.line("|---|---|---|---|---|")
 	for _, s := range p.all {
 		if s.q.Area == area {
-			p.line("| `%s` | %s | %s | %s | %s |", s.q.ID, s.q.Level, span(s.q.Revisions), s.judgedCell(), s.provenCell())
+			p.line("| `%s` | %s | %s | %s | %s |", s.q.ID, s.q.Level, revisionRange(s.q.Revisions), s.judgedCell(), s.provenCell())
 		}
 	}
 	p.line("")
@@ -150,7 +150,7 @@ func (p *coveragePage) table(area string) {
 func (s *requirementCoverage) judgedCell() string {
 	switch s.state {
 	case judged:
-		return codes(s.judges)
+		return asCode(s.judges)
 	case open:
 		return "(permission)"
 	case notYet:
@@ -167,13 +167,13 @@ func (s *requirementCoverage) provenCell() string {
 	for _, id := range s.faults {
 		names = append(names, strings.TrimPrefix(id, s.q.ID))
 	}
-	if text := codes(append(names, s.variations...)); text != "" || s.state == notYet {
+	if text := asCode(append(names, s.variations...)); text != "" || s.state == notYet {
 		return text
 	}
 	return cell(s.reason)
 }
 
-func codes(names []string) string {
+func asCode(names []string) string {
 	var out []string
 	for _, name := range names {
 		out = append(out, "`"+name+"`")
@@ -181,8 +181,8 @@ func codes(names []string) string {
 	return strings.Join(out, " ")
 }
 
-// span writes consecutive revisions as a range.
-func span(revisions []string) string {
+// revisionRange writes consecutive revisions as a range.
+func revisionRange(revisions []string) string {
 	var all []string
 	for _, r := range spec.Revisions() {
 		all = append(all, string(r))

@@ -57,7 +57,7 @@ func (a *app) diff(older, newer string, strict bool) error {
 	if before.Server.Name != after.Server.Name {
 		fmt.Fprintf(a.Err, "note: the reports are about different servers: %s and %s\n", reporters.Visible(before.Server.Name), reporters.Visible(after.Server.Name))
 	}
-	all := gather(baseline.Diff(before, after))
+	all := mergeDifferences(baseline.Diff(before, after))
 	for _, g := range all {
 		if g.Kind == baseline.New && (g.New == verdict.Broken || strict && g.New == verdict.Warning) {
 			a.code = ExitBroken
@@ -117,8 +117,8 @@ type difference struct {
 	revisions []string
 }
 
-// gather merges differences that differ only in the revision.
-func gather(all []baseline.Difference) []difference {
+// mergeDifferences merges differences that differ only in the revision.
+func mergeDifferences(all []baseline.Difference) []difference {
 	var out []difference
 	for _, d := range all {
 		bare := d

@@ -75,7 +75,7 @@ func (a *app) doctor(f *serverFlags) error {
 		return err
 	}
 	limit := o.FirstStart + doctorTime
-	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("it took longer than %s", short(limit)))
+	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("it took longer than %s", formatDuration(limit)))
 	defer cancel()
 	d := &diagnosis{app: a, tokenAdvice: o.TokenAdvice}
 	fmt.Fprintf(a.Out, "examining %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
@@ -344,7 +344,7 @@ func (d *diagnosis) reportOffer(ctx context.Context, c *client.Conversation) {
 		if why := offered.Incomplete[list.method]; why != "" {
 			d.say(doubtMark, "%s: %s", list.method, why)
 		}
-		offers = append(offers, amount(list.n, list.one, list.more))
+		offers = append(offers, countWithNoun(list.n, list.one, list.more))
 	}
 	if len(offers) == 0 {
 		d.say(doubtMark, "it declares neither tools nor resources nor prompts")

@@ -36,7 +36,7 @@ func (a *app) example(q *spec.Requirement) {
 	if f, x := a.findExample(candidates[:min(maxTried, len(candidates))]); x != nil {
 		a.field("permitted", reporters.Visible(x.Permitted))
 		a.field("wrong", fmt.Sprintf("for example, in %s: %s", x.Revision, f.Title))
-		a.field("seen", cut(reporters.Visible(x.Seen), maxSeen))
+		a.field("seen", cutLine(reporters.Visible(x.Seen), maxSeen))
 		for _, line := range reporters.Exchange(x.Evidence, max(a.Columns-2, 78)) {
 			fmt.Fprintf(a.Out, "  %s\n", line)
 		}
@@ -45,7 +45,7 @@ func (a *app) example(q *spec.Requirement) {
 		a.field("fault", candidates[0].ID)
 		return
 	}
-	a.field("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", amount(len(candidates), "way", "ways"), q.ID))
+	a.field("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", countWithNoun(len(candidates), "way", "ways"), q.ID))
 }
 
 // findExample returns the first fault that produces a finding in time, with the

@@ -115,7 +115,7 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	}
 	a.field("level", string(q.Level))
 	a.field("revisions", strings.Join(spec.NewestFirst(q.Revisions), ", "))
-	for _, text := range grades(q) {
+	for _, text := range gradesOf(q) {
 		a.field("basis", text)
 	}
 	transports := "any transport"
@@ -167,9 +167,9 @@ func (a *app) field(name, text string) {
 	}
 }
 
-// grades returns the basis of the requirement and the verdict of a deviation,
+// gradesOf returns the basis of the requirement and the verdict of a deviation,
 // once if that is the same in all revisions.
-func grades(q *spec.Requirement) []string {
+func gradesOf(q *spec.Requirement) []string {
 	var out []string
 	at := map[string][]string{}
 	for _, r := range spec.NewestFirst(q.Revisions) {

@@ -33,7 +33,7 @@ func TestExplainShowsThePageOfAJudgedRevision(t *testing.T) {
 func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 	words := map[verdict.Outcome]string{verdict.Broken: "reported as broken, or less severely", verdict.Warning: "a warning at most", verdict.Note: "a note"}
 	for _, q := range spec.Requirements().All() {
-		explained := grades(q)
+		explained := gradesOf(q)
 		for _, r := range q.Revisions {
 			outcome := verdict.Deviation{Requirement: q.ID}.Outcome(q, spec.Revision(r))
 			found := ""

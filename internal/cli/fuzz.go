@@ -201,7 +201,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if f.reference && o.Dialer.Transport() == spec.Stdio {
 		o.Dialer = inprocess.Dialer(nil)
 	}
-	if err := undefined(&o); err != nil {
+	if err := undefinedError(&o); err != nil {
 		return err
 	}
 	o.Progress = engine.ShowWaiting(s.waiting)
@@ -249,9 +249,9 @@ func (a *app) fuzz(f *fuzzFlags) error {
 // gcPercent is the GC percentage (GOGC) of a search.
 const gcPercent = 400
 
-// undefined returns an error if a search can generate nothing, because none of the revisions
+// undefinedError returns an error if a search can generate nothing, because none of the revisions
 // defines the transport.
-func undefined(o *engine.Options) error {
+func undefinedError(o *engine.Options) error {
 	over := o.Dialer.Transport()
 	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) }) {
 		return nil
@@ -306,27 +306,27 @@ func (s *fuzzScreen) printf(format string, args ...any) {
 func (s *fuzzScreen) text(server string) string { return s.a.visible(server) }
 
 func (s *fuzzScreen) probed(rev spec.Revision, server *fuzz.ServerInfo) {
-	tools := joined(server.Callable)
+	tools := joinShort(server.Callable)
 	if len(server.Callable) == 0 && len(server.Forbidden) > 0 {
 		tools = "none; --call-tools all calls them"
 	}
-	if len(s.callable) > 0 && len(without(s.callable, server.Callable)) == 0 {
+	if len(s.callable) > 0 && len(exclude(s.callable, server.Callable)) == 0 {
 		tools = "the same"
-		if more := without(server.Callable, s.callable); len(more) > 0 {
-			tools += ", and " + joined(more)
+		if more := exclude(server.Callable, s.callable); len(more) > 0 {
+			tools += ", and " + joinShort(more)
 		}
 	}
 	s.callable = server.Callable
 	s.printf("%s: %s; tools to call: %s\n", rev, server.Summary(), s.text(tools))
 }
 
-// without returns the names that are not in others.
-func without(names, others []string) []string {
+// exclude returns the names that are not in others.
+func exclude(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// joined joins names, and shortens a long list.
-func joined(names []string) string {
+// joinShort joins names, and shortens a long list.
+func joinShort(names []string) string {
 	const most = 20
 	switch {
 	case len(names) == 0:
@@ -344,7 +344,7 @@ const quietFor = 10 * time.Second
 
 func (s *fuzzScreen) progress(st fuzz.Status) {
 	line := fmt.Sprintf("%v: %s, %.1f a second; %s; %s; %s",
-		st.Took.Round(time.Second), sequences(st.Cases), float64(st.Cases)/st.Took.Seconds(), requests(st.Requests), novel(st.Novel), findings(st.Findings))
+		st.Took.Round(time.Second), countSequences(st.Cases), float64(st.Cases)/st.Took.Seconds(), countRequests(st.Requests), countNovel(st.Novel), findings(st.Findings))
 	if st.Busy != "" {
 		line += "; " + st.Busy
 	}
@@ -392,13 +392,15 @@ func retriesText(f *fuzz.Finding) string {
 	if f.Retries.Attempts == 0 {
 		return "not retried: the search ended first"
 	}
-	return fmt.Sprintf("recurred in %d of %s", f.Retries.Reproduced, amount(f.Retries.Attempts, "retry", "retries"))
+	return fmt.Sprintf("recurred in %d of %s", f.Retries.Reproduced, countWithNoun(f.Retries.Attempts, "retry", "retries"))
 }
 
-func sequences(n int64) string { return amount(int(n), "sequence", "sequences") }
-func requests(n int64) string  { return amount(int(n), "request", "requests") }
-func novel(n int64) string     { return amount(int(n), "new kind of response", "new kinds of responses") }
-func findings(n int) string    { return amount(n, "finding", "findings") }
+func countSequences(n int64) string { return countWithNoun(int(n), "sequence", "sequences") }
+func countRequests(n int64) string  { return countWithNoun(int(n), "request", "requests") }
+func countNovel(n int64) string {
+	return countWithNoun(int(n), "new kind of response", "new kinds of responses")
+}
+func findings(n int) string { return countWithNoun(n, "finding", "findings") }
 
 // cutText returns a phrase that says that there was no time to shrink a finding
 // further, or "".
@@ -419,7 +421,7 @@ func withoutRevision(argv []string) []string {
 
 func (s *fuzzScreen) end(r *fuzz.Report) {
 	s.printf("\n%s with %s in %v (%.0f requests a second), %s, %s\n",
-		sequences(r.Cases), requests(r.Requests), r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), novel(r.Novel), findings(len(r.Findings)))
+		countSequences(r.Cases), countRequests(r.Requests), r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), countNovel(r.Novel), findings(len(r.Findings)))
 	if r.Incomplete != "" {
 		s.printf("incomplete: %s\n", s.text(r.Incomplete))
 	}

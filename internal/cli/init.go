@@ -64,12 +64,12 @@ func (a *app) init(c *cobra.Command, f *initFlags) error {
 	files := []string{config.Name}
 	if f.workflow {
 		files = append(files, workflowFile)
-		if exists(config.Name) && !f.force && len(f.server.target.Args) == 0 && f.server.target.ConfigFile == "" && f.server.target.ServerName == "" {
+		if fileExists(config.Name) && !f.force && len(f.server.target.Args) == 0 && f.server.target.ConfigFile == "" && f.server.target.ServerName == "" {
 			files = files[1:]
 		}
 	}
 	for _, name := range files {
-		if exists(name) && !f.force {
+		if fileExists(name) && !f.force {
 			return usagef("--force overwrites it; --workflow without a server adds a workflow to a configuration", "%s exists already", filepath.ToSlash(name))
 		}
 	}
@@ -101,7 +101,7 @@ func (a *app) init(c *cobra.Command, f *initFlags) error {
 	return nil
 }
 
-func exists(name string) bool {
+func fileExists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
 }
@@ -116,7 +116,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	}
 	o := s.options
 	limit := o.FirstStart + initTime
-	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not list what it offers within %s", short(limit)))
+	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not list what it offers within %s", formatDuration(limit)))
 	defer cancel()
 	for _, rev := range probeOrder(o.Dialer.Transport()) {
 		c, err := client.Open(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: o.FirstStart})
@@ -135,15 +135,15 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		if ctx.Err() != nil {
 			return "", &engine.UnreachableError{Reason: context.Cause(ctx).Error(), Err: ctx.Err()}
 		}
-		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", a.visible(v.Server.Name), counted(len(v.Tools), "tool"),
-			counted(len(v.Resources), "resource"), counted(len(v.Templates), "template"), counted(len(v.Prompts), "prompt"), rev)
+		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", a.visible(v.Server.Name), countOf(len(v.Tools), "tool"),
+			countOf(len(v.Resources), "resource"), countOf(len(v.Templates), "template"), countOf(len(v.Prompts), "prompt"), rev)
 		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
 		return a.clear(d.Write()), nil
 	}
 	return "", &engine.UnreachableError{Reason: "the server speaks no known revision", Advice: "mcp-conform doctor shows which step fails"}
 }
 
-func counted(n int, what string) string {
+func countOf(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}

@@ -135,7 +135,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 		return err
 	}
 	defer a.watch("")()
-	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("the login in the browser was not finished within %s", short(f.timeout)))
+	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("the login in the browser was not finished within %s", formatDuration(f.timeout)))
 	defer cancel()
 	stop := engine.ReportWaiting(authorizing, 0, a.waiting())
 	server, err := login.Discover(a.ctx, access.Client, u)
@@ -183,7 +183,7 @@ func (a *app) keep(store login.Store, l *login.Login, name string) error {
 	if err := store.Save(l); err != nil {
 		return harnessError{fmt.Errorf("saving the login: %w", err)}
 	}
-	fmt.Fprintf(a.Out, "Logged in to %s%s. %s\n", a.visible(l.Server), asUser(l), a.visible(validity(l)))
+	fmt.Fprintf(a.Out, "Logged in to %s%s. %s\n", a.visible(l.Server), asUser(l), a.visible(describeValidity(l)))
 	return nil
 }
 
@@ -203,8 +203,8 @@ func asUser(l *login.Login) string {
 	return " as " + l.Name
 }
 
-// validity describes the token of a login.
-func validity(l *login.Login) string {
+// describeValidity describes the token of a login.
+func describeValidity(l *login.Login) string {
 	text := "The token does not expire"
 	if end := l.Token.Expiry.Local().Format(time.DateTime + " MST"); l.Token.Valid() && !l.Token.Expiry.IsZero() {
 		text = "The token is valid until " + end

@@ -192,5 +192,5 @@ func (a *app) whoami(store login.Store, name string) error {
 // describe prints a login without its secrets.
 func (a *app) describe(l *login.Login) {
 	a.addSecrets(l)
-	fmt.Fprintf(a.Out, "%s%s, by %s\n  %s\n", a.visible(l.Server), asUser(l), a.visible(l.Issuer), a.visible(validity(l)))
+	fmt.Fprintf(a.Out, "%s%s, by %s\n  %s\n", a.visible(l.Server), asUser(l), a.visible(l.Issuer), a.visible(describeValidity(l)))
 }

@@ -50,7 +50,7 @@ func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) 
 	s := &openedServer{remoteServer: remoteServer{flags: &f.remote, waiting: waiting, pacer: exchange.NewPacer()}}
 	s.pacer.Say = waiting
 	s.options = engine.Options{Timeout: f.timeout, StartTimeout: f.start, Policy: f.configured.calls, Version: version()}
-	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start}); err != nil {
+	if err := requirePositive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start}); err != nil {
 		return s, err
 	}
 	t, err := a.resolve(f)
@@ -98,7 +98,7 @@ func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) 
 // startServices starts what the flags want for the server of the target: an authorization server,
 // and the double of a service that it calls.
 func (a *app) startServices(s *remoteServer, t target.Target) error {
-	if err := s.flags.checkCredentials(t, authorizes(t)); err != nil {
+	if err := s.flags.checkCredentials(t, hasCredentials(t)); err != nil {
 		return err
 	}
 	if s.flags.authServer {
@@ -130,7 +130,7 @@ func (a *app) dialTarget(s *openedServer, t target.Target, timeout time.Duration
 // if the server refuses one.
 func (a *app) addUsers(s *openedServer, t target.Target) (err error) {
 	o := &s.options
-	if o.OtherToken, err = a.otherTokens(&s.remoteServer, s.authorized || authorizes(t)); err != nil {
+	if o.OtherToken, err = a.otherTokens(&s.remoteServer, s.authorized || hasCredentials(t)); err != nil {
 		return err
 	}
 	if s.issuer != nil {
@@ -138,7 +138,7 @@ func (a *app) addUsers(s *openedServer, t target.Target) (err error) {
 	} else {
 		o.Issuer = a.ownIssuer(&s.remoteServer)
 	}
-	o.Upstream, o.TokenAdvice = s.upstream, s.tokenAdvice(authorizes(t))
+	o.Upstream, o.TokenAdvice = s.upstream, s.tokenAdvice(hasCredentials(t))
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (a *app) explainProfile(p *spec.Profile) {
 		what string
 		ids  []string
 	}{{"core", p.Core}, {"extended", p.Extended}} {
-		fmt.Fprintf(a.Out, "\n%s, %s\n", of.what, amount(len(of.ids), "requirement", "requirements"))
+		fmt.Fprintf(a.Out, "\n%s, %s\n", of.what, countWithNoun(len(of.ids), "requirement", "requirements"))
 		for _, id := range of.ids {
 			fmt.Fprintf(a.Out, "  %s\n", id)
 		}

@@ -66,7 +66,7 @@ func (a *app) remote(t target.Target, s *remoteServer, timeout time.Duration) (t
 	}
 	over, why := t.Transport, ""
 	if over == "" {
-		if over, why, err = choose(a.ctx, u, reach, timeout, s.waiting); err != nil {
+		if over, why, err = chooseTransport(a.ctx, u, reach, timeout, s.waiting); err != nil {
 			return nil, "", err
 		}
 	}
@@ -139,10 +139,10 @@ func (f *remoteFlags) tls() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// choose detects the transport at the URL as the specification's sections on
+// chooseTransport detects the transport at the URL as the specification's sections on
 // backwards compatibility describe: if the server rejects the POST of
 // initialize with 400, 404 or 405, it may use the HTTP+SSE transport.
-func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {
+func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {
 	defer engine.ReportWaiting("the server's first response", timeout, waiting)()
 	c, err := exchange.Open(u, reach, transcript.New())
 	if err != nil {
@@ -172,7 +172,7 @@ func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.
 	case status >= 300:
 		return spec.StreamableHTTP, "", nil // the run reports the problem
 	default:
-		leave(ctx, c, u, post)
+		endSession(ctx, c, u, post)
 		return spec.StreamableHTTP, fmt.Sprintf("transport: Streamable HTTP (POST initialize got %d)", status), nil
 	}
 }
@@ -183,8 +183,8 @@ func streams(p *exchange.Pending) bool {
 	return p.Head() != nil && p.Head().Status() == 200 && p.Head().MediaType() == transcript.EventStream
 }
 
-// leave ends the session that the first POST may have opened.
-func leave(ctx context.Context, c *exchange.Client, u *url.URL, post *exchange.Pending) {
+// endSession ends the session that the first POST may have opened.
+func endSession(ctx context.Context, c *exchange.Client, u *url.URL, post *exchange.Pending) {
 	const session = "Mcp-Session-Id"
 	if id := post.Head().Get(session); id != "" {
 		<-c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "DELETE", Fields: []transcript.Field{{Name: session, Value: id}}}}).Over()

@@ -92,7 +92,7 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 				n++
 			}
 		}
-		notice := fmt.Sprintf("--replay-files: %s has replay files for %d of %s", w.f.out, n, amount(len(wanted), "finding", "findings"))
+		notice := fmt.Sprintf("--replay-files: %s has replay files for %d of %s", w.f.out, n, countWithNoun(len(wanted), "finding", "findings"))
 		if n < len(wanted) {
 			notice += "; a script of messages can't show the others"
 		}

@@ -92,7 +92,7 @@ func (a *app) checkReport(path string) error {
 
 // profileSum counts the profiles of a report by their results.
 func profileSum(r *conformance.Report) string {
-	parts := []string{amount(len(r.Profiles), "profile", "profiles")}
+	parts := []string{countWithNoun(len(r.Profiles), "profile", "profiles")}
 	for _, result := range verdict.ProfileResults() {
 		n := 0
 		for i := range r.Profiles {
@@ -201,7 +201,7 @@ func profileNamed(r *conformance.Report, path, name string) (*verdict.ProfileRes
 	}
 	advice := "it has " + strings.Join(names, ", ")
 	if name == "" {
-		return nil, usagef(advice, "%s has %s; name one with --profile", path, amount(len(names), "profile", "profiles"))
+		return nil, usagef(advice, "%s has %s; name one with --profile", path, countWithNoun(len(names), "profile", "profiles"))
 	}
 	if near := spelling.Nearest(name, names); near != "" {
 		advice = "did you mean " + near + "? " + advice

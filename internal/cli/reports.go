@@ -155,7 +155,7 @@ func checkFolder(folder string) error {
 // be written.
 func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 	if len(files) > 0 && p.Artifact == "" {
-		p.Artifact = artifact()
+		p.Artifact = artifactPath()
 	}
 	var errs []error
 	for _, f := range files {
@@ -215,10 +215,10 @@ var serverFiles = []string{
 	"mcp-conform.yaml", ".mcp.json", "mcp.json", "package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pom.xml", "build.gradle", "README.md",
 }
 
-// artifact returns the path of the file that represents the server in reports
+// artifactPath returns the path of the file that represents the server in reports
 // that need a location in the code, relative to the root of the repository, or
 // "".
-func artifact() string {
+func artifactPath() string {
 	folder, err := os.Getwd()
 	if err != nil {
 		return ""

@@ -87,7 +87,7 @@ func TestTheFileThatStandsForTheServer(t *testing.T) {
 		}
 	}
 	t.Chdir(inner)
-	if got := artifact(); got != "" {
+	if got := artifactPath(); got != "" {
 		t.Errorf("without files it is %q", got)
 	}
 	for _, c := range []struct{ file, want string }{
@@ -97,7 +97,7 @@ func TestTheFileThatStandsForTheServer(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(inner, c.file), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := artifact(); got != c.want {
+		if got := artifactPath(); got != c.want {
 			t.Errorf("with %s it is %q", c.file, got)
 		}
 	}

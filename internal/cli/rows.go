@@ -36,14 +36,14 @@ func printAligned(w io.Writer, columns int, rows []row) {
 	for _, r := range rows {
 		line := pad(r.id, idWidth) + pad(r.short, shortWidth) + r.title
 		if columns > 0 {
-			line = cut(line, columns)
+			line = cutLine(line, columns)
 		}
 		fmt.Fprintln(w, line)
 	}
 }
 
-// cut shortens a line to a number of characters. The text is the program's own.
-func cut(line string, columns int) string {
+// cutLine shortens a line to a number of characters. The text is the program's own.
+func cutLine(line string, columns int) string {
 	if chars := []rune(line); len(chars) > columns {
 		return string(chars[:max(0, columns-1)]) + "…"
 	}

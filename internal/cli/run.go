@@ -139,7 +139,7 @@ func (a *app) run(f *runFlags) error {
 		return err
 	}
 	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch(), f.checkThrough()); err != nil {
-		return a.writeUnjudged(files, f.about(), each(err)[0])
+		return a.writeUnjudged(files, f.about(), errorsOf(err)[0])
 	}
 	defer a.watch(interruptMessage)() // a server may run from here on
 	if f.watch.on {
@@ -325,7 +325,7 @@ func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 	if f.failOn != "must" && f.failOn != "should" {
 		return s, usagef("give must or should", "--fail-on is %q", f.failOn)
 	}
-	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start, "max-time": f.max}); err != nil {
+	if err := requirePositive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start, "max-time": f.max}); err != nil {
 		return s, err
 	}
 	if err := checkJobs(f.jobs, f.jobsGiven); err != nil {
@@ -408,9 +408,9 @@ func checkJobs(jobs int, given bool) error {
 	return nil
 }
 
-// positive returns a usage error for a flag whose value is not positive. The
+// requirePositive returns a usage error for a flag whose value is not positive. The
 // keys are flag names.
-func positive(values map[string]time.Duration) error {
+func requirePositive(values map[string]time.Duration) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if values[name] <= 0 {
 			return usagef("give a positive value", "--%s is %v", name, values[name])

@@ -72,7 +72,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	report.Stats.Requests += int(found.Requests)
 	report.Stats.Messages += int(found.Messages)
 	report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s with %s sent; mcp-conform fuzz searches longer.",
-		f.fuzz, amount(int(found.Cases), "sequence", "sequences"), amount(int(found.Requests), "request was", "requests were")))
+		f.fuzz, countWithNoun(int(found.Cases), "sequence", "sequences"), countWithNoun(int(found.Requests), "request was", "requests were")))
 	if found.Incomplete != "" {
 		report.Incomplete = "--fuzz: " + found.Incomplete
 	}
@@ -97,14 +97,14 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	extended.Report()
 	if written > 0 {
 		report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s in %s, for mcp-conform replay.",
-			f.fuzz, amount(written, "replay file", "replay files"), f.out))
+			f.fuzz, countWithNoun(written, "replay file", "replay files"), f.out))
 	}
 	return failed
 }
 
 // searching returns a line with the progress of a search.
 func searching(s fuzz.Status) string {
-	line := fmt.Sprintf("searching: %v, %s, %s", s.Took.Round(time.Second), requests(s.Requests), findings(s.Findings))
+	line := fmt.Sprintf("searching: %v, %s, %s", s.Took.Round(time.Second), countRequests(s.Requests), findings(s.Findings))
 	if s.Busy != "" {
 		line += "; " + s.Busy
 	}
@@ -183,7 +183,7 @@ func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, aro
 			continue
 		}
 		v.Text = v.Label
-		if how := exit(events); how != "" {
+		if how := describeExit(events); how != "" {
 			v.Text, v.Label = "the server ended ("+how+")", "the server ended"
 		}
 		v.Size = int64(len(v.Text))
@@ -191,9 +191,9 @@ func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, aro
 	return evidence, around
 }
 
-// exit describes how the process ended without being stopped, or returns "" if
+// describeExit describes how the process ended without being stopped, or returns "" if
 // that is unknown.
-func exit(events []*transcript.Event) string {
+func describeExit(events []*transcript.Event) string {
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Signalled:

@@ -27,8 +27,8 @@ const (
 // something. The argument hasFile reports whether a replay file contains the
 // whole script.
 func scriptLines(f *fuzz.Finding, redact func(string) string, hasFile bool) []string {
-	out := []string{fmt.Sprintf("%s, %s; law: %s; %s%s", amount(len(f.Script.Operations), "operation", "operations"),
-		amount(f.Script.Size(), "byte", "bytes"), f.Law, retriesText(f), cutText(f))}
+	out := []string{fmt.Sprintf("%s, %s; law: %s; %s%s", countWithNoun(len(f.Script.Operations), "operation", "operations"),
+		countWithNoun(f.Script.Size(), "byte", "bytes"), f.Law, retriesText(f), cutText(f))}
 	did := map[int][]string{}
 	for _, d := range f.ByItself() {
 		did[d.After] = append(did[d.After], d.Text)
@@ -37,16 +37,16 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, hasFile bool) []st
 		all := did[after]
 		if more := len(all) - maxByItself; more > 0 { // the last ones are closest to the observation
 			all = all[more:]
-			out = append(out, fmt.Sprintf("  … by itself, the client sent %s before", amount(more, "more message", "more messages")))
+			out = append(out, fmt.Sprintf("  … by itself, the client sent %s before", countWithNoun(more, "more message", "more messages")))
 		}
 		for _, text := range all {
-			out = append(out, "  … by itself, "+reporters.Visible(shortened(redact(text), maxLine)))
+			out = append(out, "  … by itself, "+reporters.Visible(shortenMessage(redact(text), maxLine)))
 		}
 	}
 	addByItself(-1)
 	for i := 0; i < len(f.Script.Operations); i++ {
 		if more := len(f.Script.Operations) - maxOperations; more > 0 && i == maxOperations/2 {
-			line := "… " + amount(more, "more operation", "more operations")
+			line := "… " + countWithNoun(more, "more operation", "more operations")
 			if hasFile {
 				line += ", which the replay file has"
 			}
@@ -68,7 +68,7 @@ func operationLine(o *script.Operation, redact func(string) string) string {
 	text := string(o.Do)
 	switch {
 	case len(o.Message) > 0:
-		message := shortened(redact(withPlaceholders(o)), maxLine)
+		message := shortenMessage(redact(withPlaceholders(o)), maxLine)
 		if o.Method != "" && !strings.Contains(message, o.Method) { // the truncated message no longer names the method
 			text += " " + o.Method + ":"
 		}
@@ -103,7 +103,7 @@ func withPlaceholders(o *script.Operation) string {
 			inside = append(inside, t.Into)
 		}
 		what := strings.TrimPrefix(t.From, "/result/")
-		params[t.Into] = jsontext.Value(fmt.Sprintf("<%s of the response to %s>", what, shortened(string(t.ID), maxID)))
+		params[t.Into] = jsontext.Value(fmt.Sprintf("<%s of the response to %s>", what, shortenMessage(string(t.ID), maxID)))
 	}
 	if members["params"] == nil {
 		names = append(names, "params")
@@ -115,9 +115,9 @@ func withPlaceholders(o *script.Operation) string {
 // maxID limits an id that another message refers to.
 const maxID = 40
 
-// shortened truncates a message to a number of bytes, if possible in the middle
+// shortenMessage truncates a message to a number of bytes, if possible in the middle
 // of its long values, because the method may come after them.
-func shortened(text string, most int) string {
+func shortenMessage(text string, most int) string {
 	for _, room := range []int{80, 60, 40, 24} {
 		if len(text) <= most {
 			return text
@@ -127,7 +127,7 @@ func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	return middle(text, most)
+	return cutMiddle(text, most)
 }
 
 // shortValues truncates the text between JSON punctuation. Text that is not
@@ -150,7 +150,7 @@ func shortValues(text string, room int) string {
 				n = len(text)
 			}
 		}
-		out.WriteString(middle(text[:n], room))
+		out.WriteString(cutMiddle(text[:n], room))
 		text = text[n:]
 	}
 	return out.String()
@@ -159,8 +159,8 @@ func shortValues(text string, room int) string {
 // punctuation has the characters that separate JSON values.
 const punctuation = "\"{}[]:, \t\r\n"
 
-// middle shortens a text to about room bytes by removing its middle, without splitting a character.
-func middle(text string, room int) string {
+// cutMiddle shortens a text to about room bytes by removing its middle, without splitting a character.
+func cutMiddle(text string, room int) string {
 	if len(text) <= room {
 		return text
 	}

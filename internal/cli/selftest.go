@@ -171,7 +171,7 @@ func (a *app) selftest(f *selftestFlags) error {
 		return harnessError{fmt.Errorf("the self-test was interrupted after %d rows", len(m.Rows))}
 	}
 	took := &selftestTimes{Wall: time.Since(started).Round(100 * time.Millisecond).Seconds(), CPU: cputime.Used().Round(100 * time.Millisecond).Seconds()}
-	fmt.Fprintf(a.Out, "%s, %s started, %s\n", amount(len(m.Rows), "row", "rows"), amount(m.Servers, "server", "servers"), took)
+	fmt.Fprintf(a.Out, "%s, %s started, %s\n", countWithNoun(len(m.Rows), "row", "rows"), countWithNoun(m.Servers, "server", "servers"), took)
 	if !m.Good() {
 		a.code = ExitBroken
 	}

@@ -38,7 +38,7 @@ func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
 	switch tenth := int(at.Share * 10); {
 	case p.live && (at.Done == at.Total || time.Since(p.shown) > 100*time.Millisecond):
 		p.shown = time.Now()
-		text := cut(fmt.Sprintf("%s  %s", p.text(at), reporters.Visible(r.Fault)), max(20, p.columns-1))
+		text := cutLine(fmt.Sprintf("%s  %s", p.text(at), reporters.Visible(r.Fault)), max(20, p.columns-1))
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 	case !p.live && at.Total >= minProgressRows && tenth > p.tenth && at.Done < at.Total:
 		p.tenth = tenth

@@ -103,7 +103,7 @@ func (f *serverFlags) replayFlags(policy inventory.Policy) []string {
 		{"--start-timeout", f.start, client.DefaultStartTimeout},
 	} {
 		if flag.given > 0 && flag.given != flag.standard {
-			words = append(words, flag.name, short(flag.given))
+			words = append(words, flag.name, formatDuration(flag.given))
 		}
 	}
 	if f.configured.forced && policy != inventory.CallSafe {
@@ -112,8 +112,8 @@ func (f *serverFlags) replayFlags(policy inventory.Policy) []string {
 	return words
 }
 
-// authorizes reports whether the target has a header with credentials.
-func authorizes(t target.Target) bool {
+// hasCredentials reports whether the target has a header with credentials.
+func hasCredentials(t target.Target) bool {
 	for name := range t.Headers {
 		if strings.EqualFold(name, "Authorization") {
 			return true
@@ -122,8 +122,8 @@ func authorizes(t target.Target) bool {
 	return false
 }
 
-// short formats a duration without zero units: 1m, not 1m0s.
-func short(d time.Duration) string {
+// formatDuration formats a duration without zero units: 1m, not 1m0s.
+func formatDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

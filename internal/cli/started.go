@@ -51,7 +51,7 @@ func (a *app) started(t target.Target, s *remoteServer, timeout time.Duration) (
 	}
 	over := t.Transport
 	if over == "" {
-		if over, why, err = choose(a.ctx, server.URL(), reach, timeout, s.waiting); err != nil {
+		if over, why, err = chooseTransport(a.ctx, server.URL(), reach, timeout, s.waiting); err != nil {
 			err = a.explainUnserved(err, server)
 			server.Stop()
 			return nil, "", nil, err

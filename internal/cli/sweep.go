@@ -293,7 +293,7 @@ func (a *app) sweepFailure(err error) error {
 }
 
 func (a *app) sweepBegins(o *sweep.Options, variable string) {
-	text := "judging " + amount(len(o.Shard.Of(o.Whole, o.Weights)), "server", "servers")
+	text := "judging " + countWithNoun(len(o.Shard.Of(o.Whole, o.Weights)), "server", "servers")
 	if o.Shard.Count > 1 {
 		text += fmt.Sprintf(" of %d: shard %v", len(o.Whole), o.Shard)
 		if variable != "" {
@@ -309,7 +309,7 @@ func (a *app) sweepLine() func(*sweep.Result, sweep.Progress) {
 	return func(r *sweep.Result, p sweep.Progress) {
 		if p.Earlier {
 			if earlier++; earlier == p.Done {
-				a.println(amount(p.Done, "server has a result already, or needs no run", "servers have a result already, or need no run"))
+				a.println(countWithNoun(p.Done, "server has a result already, or needs no run", "servers have a result already, or need no run"))
 			}
 			return
 		}
@@ -333,7 +333,7 @@ func (a *app) resultText(r *sweep.Result) string {
 		parts = append(parts, fmt.Sprintf("%d broken", r.Counts.Broken))
 	}
 	if r.Counts.Warnings > 0 {
-		parts = append(parts, amount(r.Counts.Warnings, "warning", "warnings"))
+		parts = append(parts, countWithNoun(r.Counts.Warnings, "warning", "warnings"))
 	}
 	if r.Problem != "" {
 		parts = append(parts, a.visible(r.Problem))
@@ -363,12 +363,12 @@ func (a *app) sweepTable(w *sweep.Sweep, folder string) {
 		printAligned(a.Out, a.Columns, rows[:min(len(rows), maxServers)])
 	}
 	if more > 0 {
-		a.println(fmt.Sprintf("and %s, in %s", amount(more, "more server", "more servers"), filepath.Join(folder, "index.html")))
+		a.println(fmt.Sprintf("and %s, in %s", countWithNoun(more, "more server", "more servers"), filepath.Join(folder, "index.html")))
 	}
 	rows = nil
 	for i := range w.Shared[:min(len(w.Shared), maxShared)] {
 		one := &w.Shared[i]
-		servers := amount(one.Servers, "server", "servers")
+		servers := countWithNoun(one.Servers, "server", "servers")
 		if one.OfSDK > 0 {
 			servers += fmt.Sprintf(", known of the SDK of %d", one.OfSDK)
 		}
@@ -379,6 +379,6 @@ func (a *app) sweepTable(w *sweep.Sweep, folder string) {
 		printAligned(a.Out, a.Columns, rows)
 	}
 	a.println("")
-	a.println(fmt.Sprintf("%s: %s", amount(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
+	a.println(fmt.Sprintf("%s: %s", countWithNoun(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
 	a.println("results: " + a.visible(filepath.Join(folder, "index.html")) + " and sweep.json next to it")
 }

@@ -68,11 +68,11 @@ func (r *recorder) failed() error {
 	if len(r.errs) == 0 {
 		return nil
 	}
-	return harnessError{errors.Join(r.errs[0], omitted(len(r.errs)-1))}
+	return harnessError{errors.Join(r.errs[0], omittedErrors(len(r.errs)-1))}
 }
 
-// omitted returns an error that says how many errors were omitted, or nil.
-func omitted(n int) error {
+// omittedErrors returns an error that says how many errors were omitted, or nil.
+func omittedErrors(n int) error {
 	if n == 0 {
 		return nil
 	}

@@ -91,7 +91,7 @@ func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 	defer quit()
 	w := &watched{a: a, f: f, files: reports, quit: quit}
 	a.code = ExitNotJudged
-	r := &rounds{changes: watch.changes, settle: settleTime, judge: w.judge, wait: w.wait, ignore: w.ignore, gone: gone}
+	r := &rounds{changes: watch.changes, settle: settleTime, judge: w.judge, wait: w.wait, ignore: w.ignore, gone: isGone}
 	if f.watch.build != "" {
 		r.build = w.build
 	}
@@ -115,16 +115,16 @@ func (w *watched) lines(all []string) {
 func (w *watched) wait() { w.printf("watching for changes; Ctrl-C ends it") }
 
 func (w *watched) ignore(path string) {
-	w.printf("note: %s changes in each run, most likely because of the server, so it is no longer watched", shorter(path))
+	w.printf("note: %s changes in each run, most likely because of the server, so it is no longer watched", relativeIfShorter(path))
 }
 
-func gone(path string) bool {
+func isGone(path string) bool {
 	_, err := os.Lstat(path)
 	return err != nil
 }
 
-// shorter returns the path relative to the current folder if that is shorter.
-func shorter(path string) string {
+// relativeIfShorter returns the path relative to the current folder if that is shorter.
+func relativeIfShorter(path string) string {
 	if here, err := os.Getwd(); err == nil {
 		if short, err := filepath.Rel(here, path); err == nil && len(short) < len(path) {
 			return short
@@ -160,7 +160,7 @@ const buildLines = 40
 // judge judges the server once. Only the first run prints everything.
 func (w *watched) judge(_ context.Context, why string) {
 	if why != "" {
-		w.printf("%s changed: judging again", shorter(why))
+		w.printf("%s changed: judging again", relativeIfShorter(why))
 	}
 	code := w.a.code
 	report, err := w.judgeAll()
@@ -233,7 +233,7 @@ func (w *watched) changed(report *verdict.Report) {
 		return
 	}
 	all := baseline.Diff(w.last, report)
-	w.lines(changeLines(gather(all), true))
+	w.lines(changeLines(mergeDifferences(all), true))
 	news := *report
 	news.Notices = nil
 	news.Findings = slices.DeleteFunc(slices.Clone(report.Findings), func(f verdict.Finding) bool {

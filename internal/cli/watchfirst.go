@@ -17,9 +17,9 @@ import (
 // the first begins with the findings of the last run, in the newest revision that had them. It does
 // not retry them, because the last run already did.
 
-// suspects returns the verdicts that the next round judges first: those more severe than a note,
+// suspectVerdicts returns the verdicts that the next round judges first: those more severe than a note,
 // without known ones.
-func suspects(r *verdict.Report) []verdict.Verdict {
+func suspectVerdicts(r *verdict.Report) []verdict.Verdict {
 	var out []verdict.Verdict
 	taken := map[string]bool{}
 	for _, v := range r.Verdicts { // the newest revision first
@@ -58,7 +58,7 @@ func labelsOf(r *verdict.Report, verdicts []verdict.Verdict, narrow string) stri
 // judgeFirst judges the findings of the last run again, and prints a line for each. It returns an
 // error only if the server can't be reached. The run that follows reports all other errors.
 func (w *watched) judgeFirst(show changes) error {
-	before := suspects(w.last)
+	before := suspectVerdicts(w.last)
 	if len(before) == 0 {
 		return nil
 	}
@@ -73,8 +73,8 @@ func (w *watched) judgeFirst(show changes) error {
 	}
 	only := *w.last
 	only.Verdicts = before
-	w.lines(differenceLines(gather(baseline.Diff(&only, after))))
-	w.printf("%s judged again after %.1f s; the rest follows", amount(len(before), "finding", "findings"), time.Since(began).Seconds())
+	w.lines(differenceLines(mergeDifferences(baseline.Diff(&only, after))))
+	w.printf("%s judged again after %.1f s; the rest follows", countWithNoun(len(before), "finding", "findings"), time.Since(began).Seconds())
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	select {
 	case stop = <-done:
 	case <-r.s.limit.judging.Done(): // the process exits soon, which ends the case's goroutine
-		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.s.limit.run)})
+		return withMissing(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.s.limit.run)})
 	}
 	reason := interrupted(ctx)
 	if reason == "" {
@@ -55,7 +55,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	} else if stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}
-	return complete(c, r.dropDiscounted(c, t.Observations()), stop)
+	return withMissing(c, r.dropDiscounted(c, t.Observations()), stop)
 }
 
 // dropDiscounted replaces the deviations that a discount voids with "not
@@ -87,9 +87,9 @@ func caseStart(c *suite.Case, events []*transcript.Event) int {
 	return from
 }
 
-// complete adds, for each requirement that the case did not mention, an
+// withMissing adds, for each requirement that the case did not mention, an
 // observation that says why the case stopped.
-func complete(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
+func withMissing(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
 	for _, id := range c.Requirements {
 		mentioned := false
 		for _, o := range observations {

@@ -121,7 +121,7 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 // confirm returns all candidates of a plan that has run, equal ones merged. It retries those above
 // a note that were not retried yet, one at a time and with no other server running.
 func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*candidate {
-	found := collect(results, r.s.transport())
+	found := candidatesOf(results, r.s.transport())
 	var open []*attempt
 	for _, a := range attempts(found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {

@@ -182,7 +182,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	s.gate.setMaxAlive(maxAlive(o.Jobs, s.transport(), offered.isSlow)) // the planner may have found that the server is not slow
 	if planned.isEmpty() {
 		open.end(s.ender)
-		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offered.revisions, ", "), s.transport())}
+		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", joinRevisions(offered.revisions, ", "), s.transport())}
 	}
 	if planned.leavesOutAll() {
 		open.end(s.ender)
@@ -203,7 +203,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	s.gate.drain()
 	var deviations []*candidate
 	if o.Unconfirmed {
-		deviations = collect(results, s.transport())
+		deviations = candidatesOf(results, s.transport())
 	} else {
 		deviations = c.confirm(ctx, results)
 		s.gate.drain()
@@ -213,7 +213,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	return report, nil
 }
 
-func names(revisions []spec.Revision, between string) string {
+func joinRevisions(revisions []spec.Revision, between string) string {
 	all := make([]string, len(revisions))
 	for i, r := range revisions {
 		all[i] = string(r)

@@ -35,7 +35,7 @@ func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 		ginkgo.Describe(area, func() {
 			for _, i := range byArea[area] {
 				s := specs[i]
-				decorators := []any{ginkgo.Label(s.Labels...), place(i, s), func(ctx ginkgo.SpecContext) { body(ctx, s) }}
+				decorators := []any{ginkgo.Label(s.Labels...), locationOf(i, s), func(ctx ginkgo.SpecContext) { body(ctx, s) }}
 				if s.Exclusive {
 					decorators = append(decorators, ginkgo.Serial)
 				}
@@ -59,7 +59,7 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 		if !ok {
 			ginkgo.Skip("the run ended before its time")
 		}
-		ginkgo.AddReportEntry("verdict", outcome.String(), place(0, s))
+		ginkgo.AddReportEntry("verdict", outcome.String(), locationOf(0, s))
 		switch outcome {
 		case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
 			ginkgo.Skip(outcome.String())
@@ -78,8 +78,8 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	return report
 }
 
-// place returns an artificial code location. It keeps the specs in the order of
+// locationOf returns an artificial code location. It keeps the specs in the order of
 // declaration, and paths of the build machine out of Ginkgo's reports.
-func place(i int, s Spec) types.CodeLocation {
+func locationOf(i int, s Spec) types.CodeLocation {
 	return types.CodeLocation{FileName: "case", LineNumber: i + 1, CustomMessage: s.Judge}
 }

@@ -167,7 +167,7 @@ func (r *inventoryTaker) learnRoles() {
 // learnRolesIn makes the calls on a separate server, if one can be started, so
 // that what they change does not affect other conversations.
 func (r *inventoryTaker) learnRolesIn(rev spec.Revision) []inventory.Learned {
-	dialer, stop := apart(r.s.dialer)
+	dialer, stop := separateDialer(r.s.dialer)
 	defer stop()
 	ctx := r.s.limit.run
 	conv, err := r.s.dialWith(ctx, dialer, r.s.o.clientOptions(rev))

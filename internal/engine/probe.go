@@ -170,7 +170,7 @@ func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision
 	if len(revisions) == 0 {
 		return nil
 	}
-	what := fmt.Sprintf("the server's first response in %s", names(revisions, ", "))
+	what := fmt.Sprintf("the server's first response in %s", joinRevisions(revisions, ", "))
 	defer ReportWaiting(what, cmp.Or(r.s.o.StartTimeout, client.DefaultStartTimeout), r.s.o.Progress.Waiting)()
 	control := &starts{session: r.s, revision: first.revision, dialer: r.s.dialer}
 	out := make([]*probed, len(revisions))

@@ -82,7 +82,7 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 		var v verdict.Evidence
 		switch {
 		case clear[i] == nil:
-			v = verdict.Evidence{Direction: direction(events[i].Kind), Position: i, Size: events[i].Size, Offending: i == offending}
+			v = verdict.Evidence{Direction: describeDirection(events[i].Kind), Position: i, Size: events[i].Size, Offending: i == offending}
 		case i == offending:
 			v = quoteOffending(clear[i], d)
 		case len(said) > 0 && i == said[len(said)-1]:
@@ -97,7 +97,7 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 		evidence = append(evidence, v)
 	}
 	for _, i := range around {
-		v := verdict.Evidence{Direction: direction(events[i].Kind), Position: i, Size: events[i].Size}
+		v := verdict.Evidence{Direction: describeDirection(events[i].Kind), Position: i, Size: events[i].Size}
 		if e := clear[i]; e != nil {
 			v = quote(e, contextQuoted, 0)
 		}
@@ -148,7 +148,7 @@ func quotedPositions(events []*transcript.Event, at []int) (positions []int, off
 	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
 }
 
-func direction(k transcript.Kind) string {
+func describeDirection(k transcript.Kind) string {
 	switch k {
 	case transcript.Sent, transcript.Requested:
 		return ">"
@@ -182,7 +182,7 @@ func quoteOffending(e *transcript.Event, d *verdict.Deviation) verdict.Evidence 
 
 // quote quotes at most limit bytes of the event; of a frame, from start on.
 func quote(e *transcript.Event, limit, start int) verdict.Evidence {
-	v := verdict.Evidence{Direction: direction(e.Kind), Position: e.Seq, Size: e.Size}
+	v := verdict.Evidence{Direction: describeDirection(e.Kind), Position: e.Seq, Size: e.Size}
 	switch e.Kind {
 	case transcript.Sent, transcript.Received:
 		v.Text, v.Skipped = string(e.Raw[start:min(len(e.Raw), start+limit)]), int64(start)

@@ -91,7 +91,7 @@ func (p *planner) arrange(ctx context.Context, out *plan) {
 	if out.isShortOfTime(ctx, p.slots, rates) {
 		value = out.judgedPerSecond(p.o.Cases, rates)
 		for i, u := range out.units {
-			out.units[i] = u.withCases(arranged(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) }))
+			out.units[i] = u.withCases(arrangeCases(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) }))
 		}
 	}
 	slices.SortStableFunc(out.units, func(a, b *unit) int {
@@ -114,9 +114,9 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// arranged returns the cases of a unit, ordered by their value. Those that share a conversation stay
+// arrangeCases returns the cases of a unit, ordered by their value. Those that share a conversation stay
 // first, and those that spoil servers last.
-func arranged(cases []*suite.Case, value func(*suite.Case) float64) []*suite.Case {
+func arrangeCases(cases []*suite.Case, value func(*suite.Case) float64) []*suite.Case {
 	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int {
 		return cmp.Or(compareBool(b.SharesConversation, a.SharesConversation), compareBool(a.SpoilsServer, b.SpoilsServer), cmp.Compare(value(b), value(a)))
 	})

@@ -55,7 +55,7 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", first.revision, first.reason())}
 	}
 	if len(r.s.o.Revisions) > 0 && first.reply.Succeeded() && spec.Revision(first.chosen).Published() {
-		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.s.o.Revisions, ", "), first.reason())}
+		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", joinRevisions(r.s.o.Revisions, ", "), first.reason())}
 	}
 	if why := r.otherTransportReason(results); why != "" {
 		return &NothingJudgedError{why}

@@ -51,8 +51,8 @@ func (r *unitResult) candidates(over spec.Transport) []*candidate {
 	return mergeCandidates(r.sightings(over))
 }
 
-// collect gathers the candidates of all units, equal ones merged.
-func collect(results []*unitResult, over spec.Transport) []*candidate {
+// candidatesOf returns the candidates of all units, equal ones merged.
+func candidatesOf(results []*unitResult, over spec.Transport) []*candidate {
 	return mergeCandidates(allSightings(results, over))
 }
 
@@ -105,7 +105,7 @@ func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResu
 		others[c.key] = append(others[c.key], c)
 	}
 	for _, c := range found {
-		others[c.key] = elsewhere(c, others[c.key])
+		others[c.key] = inOtherCases(c, others[c.key])
 	}
 	for range maxSightings - 1 {
 		next := map[verdict.Key]*candidate{}
@@ -136,9 +136,9 @@ func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResu
 	}
 }
 
-// elsewhere returns the sightings in other cases than c's. Those whose case
+// inOtherCases returns the sightings in other cases than c's. Those whose case
 // judges or provokes the requirement come first.
-func elsewhere(c *candidate, sightings []*candidate) []*candidate {
+func inOtherCases(c *candidate, sightings []*candidate) []*candidate {
 	var made, others []*candidate
 	cases := map[string]bool{c.caseID(): true}
 	for _, s := range sightings {

@@ -35,7 +35,7 @@ func (s *starts) Control(ctx context.Context) error {
 	if s.session.gate.isSingle {
 		return errOneCopy
 	}
-	dialer, stop := apart(s.dialer)
+	dialer, stop := separateDialer(s.dialer)
 	defer stop()
 	conv, err := s.session.dialWith(ctx, dialer, s.session.o.clientOptions(s.revision))
 	if err != nil {

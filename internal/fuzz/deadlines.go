@@ -51,9 +51,9 @@ func (d deadlines) attempts() int {
 // unlimited is longer than any search.
 const unlimited = 1000 * time.Hour
 
-// within returns a context that ends after the given duration, or at the given
+// withLimit returns a context that ends after the given duration, or at the given
 // time if that is not zero and comes first.
-func within(ctx context.Context, limit time.Duration, deadline time.Time) (context.Context, context.CancelFunc) {
+func withLimit(ctx context.Context, limit time.Duration, deadline time.Time) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(limit)
 	if !deadline.IsZero() && deadline.Before(end) {
 		end = deadline

@@ -90,7 +90,7 @@ func (s *search) recordHang(method string, hangs bool) {
 // request that hung the server, because the server could not answer later ones. It returns false if
 // no guess shows the same finding.
 func (s *search) shrinkHang(ctx context.Context, f *Finding, last int, reproduce reproducer) bool {
-	ctx, cancel := within(ctx, s.Shrink.Time, s.deadlines.shrink)
+	ctx, cancel := withLimit(ctx, s.Shrink.Time, s.deadlines.shrink)
 	defer cancel()
 	all := f.Script.Operations[:last+1]
 	none := func(*script.Operation) bool { return false }
@@ -103,7 +103,7 @@ func (s *search) shrinkHang(ctx context.Context, f *Finding, last int, reproduce
 	for _, guess := range []struct {
 		keep   func(o *script.Operation) bool
 		change func(o script.Operation) script.Operation
-	}{{none, withoutMeta}, {subscribes, withoutMeta}, {levels, withoutMeta}, {state, withoutMeta}, {every, withoutMeta}, {state, unchanged}, {every, unchanged}} {
+	}{{none, withoutMeta}, {subscribes, withoutMeta}, {levels, withoutMeta}, {state, withoutMeta}, {every, withoutMeta}, {state, keepUnchanged}, {every, keepUnchanged}} {
 		smaller := script.Script{Revision: f.Script.Revision}
 		for i := range all {
 			if i == last || all[i].On == all[last].On && guess.keep(&all[i]) {
@@ -118,7 +118,7 @@ func (s *search) shrinkHang(ctx context.Context, f *Finding, last int, reproduce
 	return false
 }
 
-func unchanged(o script.Operation) script.Operation { return o }
+func keepUnchanged(o script.Operation) script.Operation { return o }
 
 // withoutMeta returns an operation without the _meta of its message, which is random
 // and often the longest part of it.

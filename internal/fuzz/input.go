@@ -97,9 +97,9 @@ func (s *search) conversations(seed uint64) int {
 	}
 }
 
-// limiter returns a function that waits until one more request may be sent, or
+// newLimiter returns a function that waits until one more request may be sent, or
 // nil without a limit.
-func limiter(perSecond float64) func(context.Context) {
+func newLimiter(perSecond float64) func(context.Context) {
 	if perSecond <= 0 {
 		return nil
 	}

@@ -145,7 +145,7 @@ type reproducer func(ctx context.Context, sc script.Script, timeout time.Duratio
 // the script has already shown the finding again.
 func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout time.Duration, reproduced bool, reproduce reproducer) (repeats int) {
 	defer s.setBusy("shrinking " + f.Requirement)()
-	ctx, cancel := within(ctx, s.Shrink.Time, s.deadlines.shrink)
+	ctx, cancel := withLimit(ctx, s.Shrink.Time, s.deadlines.shrink)
 	defer cancel()
 	repeats = 1
 	shared := s.exclusive.RLocker()
@@ -200,7 +200,7 @@ func (s *search) shrinkTimeout() time.Duration {
 // with the whole timeout. While it waits for a hung server, other scripts may
 // run.
 func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script, repeats int, hangs bool, reproduce reproducer) {
-	ctx, cancel := within(ctx, retryTime, s.deadlines.retry)
+	ctx, cancel := withLimit(ctx, retryTime, s.deadlines.retry)
 	defer cancel()
 	for i, sc := range scripts {
 		if i == 1 && len(sc.Operations) == len(scripts[2].Operations) {

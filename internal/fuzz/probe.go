@@ -66,7 +66,7 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 		return nil, c.Record.From(0), nil // a server of an older revision may answer any method
 	}
 	inv := inventory.Take(ctx, c, policy)
-	server := &ServerInfo{Name: inv.Server.Name, Version: inv.Server.Version, Offer: offer(inv, rev, d.Transport())}
+	server := &ServerInfo{Name: inv.Server.Name, Version: inv.Server.Version, Offer: offerOf(inv, rev, d.Transport())}
 	server.Offer.Paged = pagedLists(c.Record.Dialogue())
 	server.messages = script.Frames(c.Record.From(0))
 	callable := map[string]bool{}
@@ -96,8 +96,8 @@ func pagedLists(d *transcript.Dialogue) map[string]bool {
 // maxItems limits how many items of each kind, such as tools, are used.
 const maxItems = 200
 
-// offer returns what scripts can use of an inventory.
-func offer(inv *inventory.Inventory, rev spec.Revision, over spec.Transport) *generate.Offer {
+// offerOf returns what scripts can use of an inventory.
+func offerOf(inv *inventory.Inventory, rev spec.Revision, over spec.Transport) *generate.Offer {
 	out := &generate.Offer{Revision: rev, Transport: over, Declared: map[string]bool{}}
 	for _, capability := range capabilities {
 		out.Declared[capability] = inv.Declares(capability)

@@ -83,7 +83,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	}
 	expected := expectedKey(r.Expect)
 	s := newSearch(o)
-	s.pace, s.finalWait = limiter(o.Rate), FinalWait(r.Expect.Requirement)
+	s.pace, s.finalWait = newLimiter(o.Rate), FinalWait(r.Expect.Requirement)
 	inconclusive := ""
 	var shown *Candidate // in the latest execution that shows the finding
 	for !out.Retries.Done() {

@@ -86,7 +86,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := s.probe(ctx); err != nil {
 		return nil, err
 	}
-	s.pace = limiter(o.Rate)
+	s.pace = newLimiter(o.Rate)
 	searching, stopSearch := context.WithCancelCause(ctx)
 	defer stopSearch(nil)
 	s.stopSearch = stopSearch
@@ -221,7 +221,7 @@ func (s *search) playInput(ctx, searching context.Context, d transport.Dialer, i
 	defer s.lockRepetition(&in.script)()
 	s.exclusive.RLock()
 	defer s.exclusive.RUnlock()
-	ctx, cancel := within(ctx, unlimited, s.deadlines.shrink)
+	ctx, cancel := withLimit(ctx, unlimited, s.deadlines.shrink)
 	defer cancel()
 	p := s.player(d, in.server, searchTimeout)
 	p.Stop, p.Hangs, p.HangTimeout = searching.Done(), func(method string) bool { return s.isKnownToHang(methodGroup(method)) }, s.hangTimeout()

@@ -166,7 +166,7 @@ func (c certain) text(o map[string]any, least, most int) (string, error) {
 
 func (c certain) number(o map[string]any, _ bool) (json.Number, error) {
 	for _, x := range numbersWithin(o, true) {
-		return exact(x), nil
+		return numberWithoutExponent(x), nil
 	}
 	return "", errors.New("no number was found between the bounds")
 }

@@ -81,7 +81,7 @@ func (m *maker) enumerate(enumeration *Enumeration) {
 	}
 	m.enumeration = enumeration
 	for i := range uint64(d.each * max(1, enumeration.Scale)) { //nolint:gosec // small
-		d.do(m, m.drawConversation(), permuted(first+i, count, enumeration.Seed))
+		d.do(m, m.drawConversation(), permute(first+i, count, enumeration.Seed))
 	}
 	m.fence(m.drawConversation())
 }
@@ -94,12 +94,12 @@ func (m *maker) drawConversation() int {
 	return rapid.IntRange(0, len(m.conversations)-1).Draw(m.t, "conversation")
 }
 
-// permuted returns a number below count. In each pass every number occurs once,
+// permute returns a number below count. In each pass every number occurs once,
 // in an order that depends on the seed and the pass.
-func permuted(n uint64, count int, seed uint64) int {
+func permute(n uint64, count int, seed uint64) int {
 	c := uint64(count) //nolint:gosec // positive
 	pass := n / c
-	step, offset := scrambled(seed, 2*pass)%c, scrambled(seed, 2*pass+1)%c
+	step, offset := hashOf(seed, 2*pass)%c, hashOf(seed, 2*pass+1)%c
 	for gcd(step, c) != 1 {
 		step = (step + 1) % c
 	}
@@ -113,8 +113,8 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// scrambled hashes two numbers.
-func scrambled(seed, n uint64) uint64 { return Scatter(seed + (n+1)*0x9e3779b97f4a7c15) }
+// hashOf hashes two numbers.
+func hashOf(seed, n uint64) uint64 { return Scatter(seed + (n+1)*0x9e3779b97f4a7c15) }
 
 // Scatter hashes a number. Different numbers have different results (these are
 // the last steps of splitmix64).

@@ -33,7 +33,7 @@ func TestEachNumberComesOnceInAPass(t *testing.T) {
 		pass := rapid.Uint64Range(0, 5).Draw(t, "pass")
 		seen := map[int]bool{}
 		for i := range uint64(count) { //nolint:gosec // positive
-			seen[permuted(pass*uint64(count)+i, count, seed)] = true //nolint:gosec // positive
+			seen[permute(pass*uint64(count)+i, count, seed)] = true //nolint:gosec // positive
 		}
 		if len(seen) != count {
 			t.Fatalf("%d of %d numbers occurred", len(seen), count)

@@ -60,7 +60,7 @@ func (o *Offer) repeatCombinations() int { return o.repeatables() * len(repeats)
 func (m *maker) repeatCombination(conversation, number int) {
 	kinds := m.offer.repeatables()
 	what, times := number%kinds, repeats[number/kinds]
-	alike := chance(m.t, 50)
+	alike := drawChance(m.t, 50)
 	params := members(nil)
 	if what < len(m.requests) {
 		params = m.offer.typed(m.t, m.requests[what])

@@ -39,7 +39,7 @@ func (d drawn) typeName(names []string) string {
 }
 
 func (d drawn) optional(_ map[string]any, depth int) bool {
-	return depth < maxDepth/2 && chance(d.t, 50)
+	return depth < maxDepth/2 && drawChance(d.t, 50)
 }
 
 func (d drawn) elements(_ map[string]any, least, most int) (count, needed int) {
@@ -54,7 +54,7 @@ const maxDrawnText = 1 << 17
 
 func (d drawn) text(o map[string]any, least, most int) (string, error) {
 	if pattern, ok := o["pattern"].(string); ok {
-		if !compiles(pattern) {
+		if !isValidPattern(pattern) {
 			return "", errors.New("the pattern is not one of Go's regular expressions")
 		}
 		return rapid.StringMatching(pattern).Draw(d.t, "pattern"), nil
@@ -71,7 +71,7 @@ func (d drawn) text(o map[string]any, least, most int) (string, error) {
 	}
 	least, most = min(least, maxDrawnText), min(most, maxDrawnText)
 	n := rapid.SampledFrom([]int{least, most, min(least+1, most), (least + most) / 2}).Draw(d.t, "length")
-	return repeated(someWords.Draw(d.t, "word"), n), nil
+	return repeatTo(someWords.Draw(d.t, "word"), n), nil
 }
 
 func (d drawn) number(o map[string]any, whole bool) (json.Number, error) {
@@ -81,7 +81,7 @@ func (d drawn) number(o map[string]any, whole bool) (json.Number, error) {
 		if len(all) == 0 {
 			return "", errors.New("no number was found between the bounds")
 		}
-		return exact(rapid.SampledFrom(all).Draw(d.t, "number")), nil
+		return numberWithoutExponent(rapid.SampledFrom(all).Draw(d.t, "number")), nil
 	case whole:
 		return rapid.SampledFrom(integers).Draw(d.t, "integer"), nil
 	default:

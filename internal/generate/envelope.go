@@ -14,7 +14,7 @@ import (
 // any order, extra spaces, and extra members that the client does not define.
 func Spelled(m script.Message) *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
-		if !chance(t, 25) {
+		if !drawChance(t, 25) {
 			return m.Bytes()
 		}
 		members := []string{`"jsonrpc":"2.0"`, `"method":` + string(wire.Quote(m.Method))}

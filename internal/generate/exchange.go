@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/script"
 )
 
-// exchanges draws an HTTP request with a valid message that is wrong in one way.
-func exchanges(message []byte) *rapid.Generator[*script.Exchange] {
+// wrongExchangeOf generates HTTP requests that have a valid message and are wrong in one way.
+func wrongExchangeOf(message []byte) *rapid.Generator[*script.Exchange] {
 	return rapid.Custom(func(t *rapid.T) *script.Exchange {
 		x := rapid.SampledFrom(wrongExchanges).Draw(t, "exchange")
 		if x.Body != nil {

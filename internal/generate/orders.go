@@ -93,7 +93,7 @@ func (m *maker) wrongPairCombination(conversation, number int) {
 func (m *maker) inOrder(conversation int, r *order, number int) {
 	names := make([]int, len(r.letters)) // the seed determines which number stands for which letter
 	for i := range names {
-		names[i] = permuted(uint64(i), len(r.letters), m.enumeration.Seed) //nolint:gosec // small
+		names[i] = permute(uint64(i), len(r.letters), m.enumeration.Seed) //nolint:gosec // small
 	}
 	m.ground(conversation)
 	for i := range orderSteps + r.length - 1 {
@@ -143,9 +143,9 @@ func (m *maker) step(conversation int, s step) {
 		m.cancel(conversation)
 	case len(h.tasks) > 0 && slices.Contains(ofTasks, s.method):
 		m.ofTask(conversation, s.method)
-	case s.method == spec.MethodResourcesUnsubscribe && len(h.subscribed) > 0 && chance(m.t, 70):
+	case s.method == spec.MethodResourcesUnsubscribe && len(h.subscribed) > 0 && drawChance(m.t, 70):
 		m.sendRequest(conversation, s.method, members{{"uri", wire.Quote(rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))}})
-	case len(h.first[s.method]) > 0 && chance(m.t, 50):
+	case len(h.first[s.method]) > 0 && drawChance(m.t, 50):
 		m.nextPage(conversation, s.method, h.first[s.method])
 	default:
 		m.sendRequest(conversation, s.method, m.offer.typed(m.t, s.method))
@@ -161,9 +161,9 @@ func (o *Offer) strangers(t *rapid.T, method string) members {
 	var m members
 	switch method {
 	case spec.MethodToolsCall, spec.MethodPromptsGet:
-		m.text("name", strange(t))
+		m.text("name", drawUnknownName(t))
 	case spec.MethodComplete:
-		m.add("ref", jsontext.Value(`{"type":"ref/prompt","name":`+string(wire.Quote(strange(t)))+`}`))
+		m.add("ref", jsontext.Value(`{"type":"ref/prompt","name":`+string(wire.Quote(drawUnknownName(t)))+`}`))
 		m.add("argument", jsontext.Value(`{"name":"a","value":""}`))
 	case spec.MethodResourcesRead, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
 		m.text("uri", URI().Draw(t, "URI"))

@@ -53,7 +53,7 @@ func (o *Offer) typed(t *rapid.T, method string) members {
 	case spec.MethodResourcesRead:
 		m.text("uri", o.uri(t))
 	case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
-		if len(o.Resources) > 0 && !chance(t, 10) {
+		if len(o.Resources) > 0 && !drawChance(t, 10) {
 			m.text("uri", rapid.SampledFrom(o.Resources).Draw(t, "resource"))
 		} else {
 			m.text("uri", o.uri(t))
@@ -73,23 +73,23 @@ func (o *Offer) typed(t *rapid.T, method string) members {
 
 // call draws the params of tools/call.
 func (o *Offer) call(t *rapid.T, m *members) {
-	if len(o.Tools) == 0 || chance(t, 5) {
-		m.text("name", strange(t))
+	if len(o.Tools) == 0 || drawChance(t, 5) {
+		m.text("name", drawUnknownName(t))
 		return
 	}
 	tool := rapid.SampledFrom(o.Tools).Draw(t, "tool")
 	m.text("name", tool.Name)
 	s := o.schemas["tool "+tool.Name]
 	instances := s.Valid()
-	if chance(t, 8) {
+	if drawChance(t, 8) {
 		instances = s.Invalid()
 	}
 	if i := instances.Draw(t, "arguments"); i.OK && string(i.Value) != "{}" {
 		m.add("arguments", i.Value)
-	} else if chance(t, 50) {
+	} else if drawChance(t, 50) {
 		m.add("arguments", jsontext.Value("{}"))
 	}
-	if tool.Tasks && chance(t, 35) {
+	if tool.Tasks && drawChance(t, 35) {
 		m.add("task", rapid.SampledFrom(tasks).Draw(t, "task"))
 	}
 }
@@ -98,8 +98,8 @@ var tasks = []jsontext.Value{
 	jsontext.Value(`{}`), jsontext.Value(`{"ttl":60000}`), jsontext.Value(`{"ttl":1}`), jsontext.Value(`{"ttl":9007199254740991}`),
 }
 
-// strange draws a name that does not exist on any server.
-func strange(t *rapid.T) string { return "no-such-" + text.Draw(t, "name") }
+// drawUnknownName draws a name that does not exist on any server.
+func drawUnknownName(t *rapid.T) string { return "no-such-" + text.Draw(t, "name") }
 
 // uri draws a URI that is listed, that a template may match, or that does not
 // exist.
@@ -118,7 +118,7 @@ func (o *Offer) uri(t *rapid.T) string {
 // Expanded draws a URI that matches a template.
 func Expanded(template string) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		always(t)
+		drawUnused(t)
 		parsed := uri.Parse(template)
 		values := map[string]string{}
 		for _, name := range parsed.Variables {
@@ -134,7 +134,7 @@ func Expanded(template string) *rapid.Generator[string] {
 // URI draws a URI that does not exist on any server, well-formed or not.
 func URI() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		if chance(t, 50) {
+		if drawChance(t, 50) {
 			scheme := rapid.SampledFrom([]string{"file:///", "https://example.com/", "demo://", "x:", "urn:x:"}).Draw(t, "scheme")
 			return scheme + uri.Nowhere + "/" + uri.Escape(text.Draw(t, "path"))
 		}
@@ -147,15 +147,15 @@ func URI() *rapid.Generator[string] {
 
 // prompt draws the params of prompts/get.
 func (o *Offer) prompt(t *rapid.T, m *members) {
-	if len(o.Prompts) == 0 || chance(t, 10) {
-		m.text("name", strange(t))
+	if len(o.Prompts) == 0 || drawChance(t, 10) {
+		m.text("name", drawUnknownName(t))
 		return
 	}
 	p := rapid.SampledFrom(o.Prompts).Draw(t, "prompt")
 	m.text("name", p.Name)
 	var arguments members
 	for _, name := range p.Arguments {
-		if slices.Contains(p.Required, name) && !chance(t, 4) || chance(t, 50) {
+		if slices.Contains(p.Required, name) && !drawChance(t, 4) || drawChance(t, 50) {
 			arguments.text(name, text.Draw(t, name))
 		}
 	}
@@ -168,7 +168,7 @@ func (o *Offer) prompt(t *rapid.T, m *members) {
 func (o *Offer) complete(t *rapid.T, m *members) {
 	var ref, argument members
 	name := "argument"
-	if len(o.Prompts) > 0 && (len(o.Templates) == 0 || chance(t, 50)) {
+	if len(o.Prompts) > 0 && (len(o.Templates) == 0 || drawChance(t, 50)) {
 		p := rapid.SampledFrom(o.Prompts).Draw(t, "prompt")
 		ref.text("type", "ref/prompt")
 		ref.text("name", p.Name)
@@ -191,7 +191,7 @@ func (o *Offer) complete(t *rapid.T, m *members) {
 	argument.text("value", value)
 	m.add("ref", ref.bytes())
 	m.add("argument", argument.bytes())
-	if o.Revision.AtLeast(spec.V20250618) && chance(t, 20) {
+	if o.Revision.AtLeast(spec.V20250618) && drawChance(t, 20) {
 		var arguments, context members
 		arguments.text(name, "a")
 		context.add("arguments", arguments.bytes())
@@ -199,18 +199,18 @@ func (o *Offer) complete(t *rapid.T, m *members) {
 	}
 }
 
-// meta draws the _meta of a request: keys without a defined meaning, and a
+// drawMeta draws the _meta of a request: keys without a defined meaning, and a
 // progress token that no other request has.
-func meta(t *rapid.T, n int64) jsontext.Value {
+func drawMeta(t *rapid.T, n int64) jsontext.Value {
 	var m members
-	if chance(t, 60) {
+	if drawChance(t, 60) {
 		token := jsontext.Value(strconv.FormatInt(n, 10))
-		if chance(t, 50) {
+		if drawChance(t, 50) {
 			token = wire.Quote("token-" + strconv.FormatInt(n, 10))
 		}
 		m.add("progressToken", token)
 	}
-	if chance(t, 40) {
+	if drawChance(t, 40) {
 		m.add("example.com/"+someNames.Draw(t, "key")+"0", Values{Depth: 2}.Value().Draw(t, "value"))
 	}
 	if len(m) == 0 {

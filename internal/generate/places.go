@@ -25,10 +25,10 @@ type spot struct {
 // These strings, numbers, ids and JSON values are tried in each position that
 // accepts them.
 var (
-	placedMixtures = sync.OnceValue(mixtures)
+	placedMixtures = sync.OnceValue(mixedStrings)
 	placedTexts    = sync.OnceValue(func() []jsontext.Value { return quotedAll(oddTexts()) })
-	placedNumbers  = sync.OnceValue(func() []jsontext.Value { return spelled(numbers) })
-	placedIDs      = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), spelled(idNumbers)) })
+	placedNumbers  = sync.OnceValue(func() []jsontext.Value { return quoteAll(numbers) })
+	placedIDs      = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), quoteAll(idNumbers)) })
 	placedValues   = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), placedNumbers(), deepAndWide()) })
 )
 
@@ -52,9 +52,9 @@ func oddTexts() []string {
 	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
 }
 
-// mixtures returns strings that combine several odd ones. Most defects depend on one part of a string,
+// mixedStrings returns strings that combine several odd ones. Most defects depend on one part of a string,
 // regardless of the rest.
-func mixtures() []jsontext.Value {
+func mixedStrings() []jsontext.Value {
 	const together = 8
 	var out []jsontext.Value
 	for some := range slices.Chunk(words, together) {
@@ -71,7 +71,7 @@ func quotedAll(texts []string) []jsontext.Value {
 	return out
 }
 
-func spelled(texts []string) []jsontext.Value {
+func quoteAll(texts []string) []jsontext.Value {
 	out := make([]jsontext.Value, 0, len(texts))
 	for _, s := range texts {
 		out = append(out, jsontext.Value(s))
@@ -81,7 +81,7 @@ func spelled(texts []string) []jsontext.Value {
 
 // deepAndWide returns deeply nested values and values with many members.
 func deepAndWide() []jsontext.Value {
-	out := spelled([]string{"null", "true", "false", "{}", "[]", "[[]]", `{"":{}}`})
+	out := quoteAll([]string{"null", "true", "false", "{}", "[]", "[[]]", `{"":{}}`})
 	for _, n := range depths {
 		out = append(out, jsontext.Value(strings.Repeat("[", n)+strings.Repeat("]", n)), jsontext.Value(strings.Repeat(`{"a":`, n)+"0"+strings.Repeat("}", n)))
 	}
@@ -99,7 +99,7 @@ func (o *Offer) placed() []spot {
 	out := []spot{
 		{placedIDs(), (*maker).askByID},
 		{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
-			m.sendRequest(conversation, "mcp-conform/"+unquoted(v), nil)
+			m.sendRequest(conversation, "mcp-conform/"+textOf(v), nil)
 		}},
 		{placedValues(), func(m *maker, conversation int, v jsontext.Value) {
 			m.askPlain(conversation, func(p *members) { p.add("_meta", jsontext.Value(`{"example.com/value":`+string(v)+`}`)) })
@@ -128,7 +128,7 @@ func (o *Offer) placed() []spot {
 	for _, template := range o.Templates {
 		for _, variable := range uri.Parse(template).Variables {
 			out = append(out, spot{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
-				m.askTemplate(conversation, template, variable, unquoted(v))
+				m.askTemplate(conversation, template, variable, textOf(v))
 			}})
 			if slices.Contains(o.Requests(), spec.MethodComplete) {
 				ref := jsontext.Value(`{"type":"ref/resource","uri":` + string(wire.Quote(template)) + `}`)
@@ -145,7 +145,7 @@ func completionPlace(ref jsontext.Value, name string) spot {
 	}}
 }
 
-func unquoted(v jsontext.Value) string {
+func textOf(v jsontext.Value) string {
 	s, _ := wire.Text(v)
 	return s
 }
@@ -232,7 +232,7 @@ func (m *maker) askPrompt(conversation int, p Prompt, argument string, v jsontex
 		switch {
 		case name == argument:
 			arguments.add(name, v)
-		case slices.Contains(p.Required, name) || chance(m.t, 30):
+		case slices.Contains(p.Required, name) || drawChance(m.t, 30):
 			arguments.text(name, someNames.Draw(m.t, name))
 		}
 	}

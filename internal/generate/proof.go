@@ -119,7 +119,7 @@ func (s *Schema) readLeniently(sub, v any, depth int) any {
 	if !ok || depth > maxDepth {
 		return v
 	}
-	switch v := converted(o, v).(type) {
+	switch v := convertToSchema(o, v).(type) {
 	case map[string]any:
 		return s.readObjectLeniently(o, v, depth)
 	case []any:
@@ -154,9 +154,9 @@ func (s *Schema) readObjectLeniently(o, v map[string]any, depth int) any {
 	return out
 }
 
-// converted returns a value converted to the schema's type, where programs
+// convertToSchema returns a value converted to the schema's type, where programs
 // commonly convert it.
-func converted(o map[string]any, v any) any {
+func convertToSchema(o map[string]any, v any) any {
 	if all, ok := o["enum"].([]any); ok {
 		return wordOf(all, v)
 	}
@@ -165,7 +165,7 @@ func converted(o map[string]any, v any) any {
 		return v
 	}
 	for _, name := range types {
-		if w, ok := conversion(name, v); ok {
+		if w, ok := convertTo(name, v); ok {
 			return w
 		}
 	}
@@ -184,8 +184,8 @@ func wordOf(all []any, v any) any {
 	return v
 }
 
-// conversion converts a value to a type.
-func conversion(name string, v any) (any, bool) {
+// convertTo converts a value to a type.
+func convertTo(name string, v any) (any, bool) {
 	_, composed := v.(map[string]any)
 	if _, list := v.([]any); list {
 		composed = true
@@ -202,7 +202,7 @@ func conversion(name string, v any) (any, bool) {
 	case "boolean":
 		return true, !composed && v != nil
 	case "number", "integer":
-		return numeral(v, name == "integer")
+		return toNumber(v, name == "integer")
 	case "array": // programs often accept a single element instead of an array
 		if isText || composed {
 			return []any{v}, true
@@ -215,7 +215,7 @@ func conversion(name string, v any) (any, bool) {
 	return nil, false
 }
 
-func numeral(v any, whole bool) (any, bool) {
+func toNumber(v any, whole bool) (any, bool) {
 	x := 0.0
 	switch v := v.(type) {
 	case bool:

@@ -18,7 +18,7 @@ func (o *Offer) Repetition(number uint64) *rapid.Generator[script.Script] {
 		return slices.Contains(ofTasks, method) || method == spec.MethodTasksList
 	})
 	return rapid.Custom(func(t *rapid.T) script.Script {
-		always(t)
+		drawUnused(t)
 		method := methods[number%uint64(len(methods))]
 		params := slices.DeleteFunc(o.typed(t, method), func(one member) bool { return one.name == "task" })
 		message := script.Message{ID: wire.IntID(1), Method: method, Params: params.bytes()}.Bytes()

@@ -79,8 +79,8 @@ func isWithinBounds(x float64, o map[string]any) bool {
 		x <= limit("maximum", math.Inf(1)) && x < limit("exclusiveMaximum", math.Inf(1))
 }
 
-// exact returns a number without an exponent if that is short.
-func exact(x float64) json.Number {
+// numberWithoutExponent returns a number without an exponent if that is short.
+func numberWithoutExponent(x float64) json.Number {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return json.Number(strconv.FormatInt(int64(x), 10))
 	}

@@ -45,7 +45,7 @@ type Instance struct {
 // Valid draws a valid instance of the schema.
 func (s *Schema) Valid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
-		always(t)
+		drawUnused(t)
 		if v, ok := s.valid(t); ok {
 			return Instance{Value: wire.JSON(v), OK: true}
 		}

@@ -114,13 +114,13 @@ var operationKinds = []struct {
 func (m *maker) next() {
 	conversation := m.drawConversation()
 	switch {
-	case len(m.seeds) > 0 && chance(m.t, 35):
+	case len(m.seeds) > 0 && drawChance(m.t, 35):
 		m.varied(conversation)
 		return
-	case m.validity == InvalidParams && chance(m.t, 40):
+	case m.validity == InvalidParams && drawChance(m.t, 40):
 		m.invalid(conversation)
 		return
-	case m.validity == Malformed && chance(m.t, 40):
+	case m.validity == Malformed && drawChance(m.t, 40):
 		m.damaged(conversation)
 		return
 	}
@@ -145,9 +145,9 @@ func (m *maker) sendRequest(conversation int, method string, params members) wir
 // sendRequestAs adds a request with an id.
 func (m *maker) sendRequestAs(conversation int, id wire.ID, method string, params members) {
 	h := m.conversations[conversation]
-	if !params.has("_meta") && chance(m.t, 20) {
+	if !params.has("_meta") && drawChance(m.t, 20) {
 		m.tokens++
-		params.add("_meta", meta(m.t, m.tokens))
+		params.add("_meta", drawMeta(m.t, m.tokens))
 	}
 	o := script.Operation{
 		Do: script.Send, On: conversation, Method: method, Message: Spelled(script.Message{ID: id, Method: method, Params: params.bytes()}).Draw(m.t, "message"),
@@ -181,7 +181,7 @@ func (m *maker) task(conversation int) {
 		m.request(conversation)
 		return
 	}
-	if len(h.tasks) == 0 || chance(m.t, 40) {
+	if len(h.tasks) == 0 || drawChance(m.t, 40) {
 		m.newTask(conversation)
 		return
 	}
@@ -233,7 +233,7 @@ func (m *maker) subscription(conversation int) {
 	}
 	h := m.conversations[conversation]
 	var p members
-	if len(h.subscribed) > 0 && chance(m.t, 40) {
+	if len(h.subscribed) > 0 && drawChance(m.t, 40) {
 		p.text("uri", rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))
 		m.sendRequest(conversation, spec.MethodResourcesUnsubscribe, p)
 		return
@@ -251,11 +251,11 @@ func (m *maker) cancel(conversation int) {
 		return
 	}
 	at := len(h.sent) - 1
-	if chance(m.t, 30) {
+	if drawChance(m.t, 30) {
 		at = rapid.IntRange(0, at).Draw(m.t, "which")
 	}
 	p := members{{"requestId", jsontext.Value(h.sent[at].Raw())}}
-	if chance(m.t, 50) {
+	if drawChance(m.t, 50) {
 		p.text("reason", text.Draw(m.t, "reason"))
 	}
 	m.sendNotification(conversation, spec.MethodCancelled, p)
@@ -265,19 +265,19 @@ func (m *maker) cancel(conversation int) {
 func (m *maker) sendNotification(conversation int, method string, p members) {
 	m.add(script.Operation{
 		Do: script.Send, On: conversation, Method: method, Message: Spelled(script.Message{Method: method, Params: p.bytes()}).Draw(m.t, "message"),
-		Together: chance(m.t, 20),
+		Together: drawChance(m.t, 20),
 	})
 }
 
 // unknown uses names that no server has.
 func (m *maker) unknown(conversation int) {
 	name := "mcp-conform/" + text.Draw(m.t, "method")
-	if m.offer.notifies() && chance(m.t, 30) {
+	if m.offer.notifies() && drawChance(m.t, 30) {
 		m.sendNotification(conversation, "notifications/"+name, nil)
 		return
 	}
 	var p members
-	if chance(m.t, 50) {
+	if drawChance(m.t, 50) {
 		p.add("value", Values{Depth: 4}.Value().Draw(m.t, "value"))
 	}
 	m.sendRequest(conversation, name, p)
@@ -308,7 +308,7 @@ func (m *maker) page(conversation int) {
 	}
 	method := rapid.SampledFrom(m.lists).Draw(m.t, "list")
 	before := m.conversations[conversation].lists[method]
-	if len(before) == 0 || chance(m.t, 40) {
+	if len(before) == 0 || drawChance(m.t, 40) {
 		m.sendRequest(conversation, method, nil)
 		m.awaited()
 		return
@@ -351,7 +351,7 @@ func (m *maker) answers(conversation int) {
 
 // replyTo draws a response that a client may send.
 func replyTo(t *rapid.T, method string) *script.Reply {
-	if chance(t, 20) && method != spec.MethodPing {
+	if drawChance(t, 20) && method != spec.MethodPing {
 		return &script.Reply{Code: rapid.SampledFrom([]int64{-1, -32603, -32601, -32000}).Draw(t, "code")}
 	}
 	switch method {
@@ -397,11 +397,11 @@ func (m *maker) invalidOf(conversation int, method string) {
 // damaged adds bytes that are not a valid message, or not on one line.
 func (m *maker) damaged(conversation int) {
 	id := m.conversations[conversation].ids.Next(m.t)
-	if m.offer.Transport != spec.Stdio && chance(m.t, 40) {
-		m.add(script.Operation{Do: script.HTTP, On: conversation, Exchange: exchanges(m.offer.harmless(id)).Draw(m.t, "exchange")})
+	if m.offer.Transport != spec.Stdio && drawChance(m.t, 40) {
+		m.add(script.Operation{Do: script.HTTP, On: conversation, Exchange: wrongExchangeOf(m.offer.harmless(id)).Draw(m.t, "exchange")})
 		return
 	}
-	if chance(m.t, 40) {
+	if drawChance(m.t, 40) {
 		w := WrongEnvelope(id).Draw(m.t, "envelope")
 		m.add(script.Operation{Do: script.Send, On: conversation, Message: w.Bytes, Violates: w.Why})
 		m.fence(conversation)

@@ -32,13 +32,13 @@ func (m *maker) sizeCombination(conversation, number int) {
 	last := &m.out[len(m.out)-1]
 	one := &wire.Parse(last.Message).Messages[0]
 	message := script.Message{ID: one.ID, Method: one.Method, Params: one.Params()}
-	if lack := size - len(filled(message, filling, 0)); lack >= 0 {
-		last.Message = filled(message, filling, lack)
+	if lack := size - len(fill(message, filling, 0)); lack >= 0 {
+		last.Message = fill(message, filling, lack)
 	}
 }
 
-// filled returns the message with n additional bytes.
-func filled(m script.Message, filling, n int) script.Bytes {
+// fill returns the message with n additional bytes.
+func fill(m script.Message, filling, n int) script.Bytes {
 	switch {
 	case filling == blanks:
 		return append(append(script.Bytes(strings.Repeat(" ", n)), m.Bytes()...), ' ')

@@ -31,12 +31,12 @@ var (
 	percent     = rapid.IntRange(0, 99)
 )
 
-// chance returns true with a probability of n percent.
-func chance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n }
+// drawChance returns true with a probability of n percent.
+func drawChance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n }
 
-// always draws a value that is not used, because rapid does not allow a
+// drawUnused draws a value that is not used, because rapid does not allow a
 // generator that draws nothing.
-func always(t *rapid.T) { percent.Draw(t, "nothing") }
+func drawUnused(t *rapid.T) { percent.Draw(t, "nothing") }
 
 // text draws valid UTF-8 with characters of all of Unicode: strings that are
 // short or odd, or whose length is at the limit of common buffers.
@@ -49,14 +49,14 @@ var text = rapid.Custom(func(t *rapid.T) string {
 	case n < 90:
 		return someRunes.Draw(t, "runes")
 	case n < 99:
-		return repeated(someWords.Draw(t, "word"), someLengths.Draw(t, "length"))
+		return repeatTo(someWords.Draw(t, "word"), someLengths.Draw(t, "length"))
 	default:
-		return repeated(someWords.Draw(t, "word"), someLong.Draw(t, "length"))
+		return repeatTo(someWords.Draw(t, "word"), someLong.Draw(t, "length"))
 	}
 })
 
-// repeated repeats a string up to n characters.
-func repeated(s string, n int) string {
+// repeatTo repeats a string up to n characters.
+func repeatTo(s string, n int) string {
 	if s == "" {
 		s = "x"
 	}

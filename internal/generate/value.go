@@ -25,7 +25,7 @@ var someNumbers = rapid.SampledFrom(numbers)
 
 // number draws the text of a JSON number.
 var number = rapid.Custom(func(t *rapid.T) jsontext.Value {
-	if chance(t, 60) {
+	if drawChance(t, 60) {
 		return jsontext.Value(someNumbers.Draw(t, "number"))
 	}
 	return jsontext.Value(strconv.FormatInt(rapid.Int64().Draw(t, "integer"), 10))
@@ -60,15 +60,15 @@ func (v Values) write(t *rapid.T, out []byte, depth int) []byte {
 	case n < 44:
 		return append(out, number.Draw(t, "number")...)
 	case n < 70:
-		return quoted(t, out, text.Draw(t, "text"))
+		return appendQuoted(t, out, text.Draw(t, "text"))
 	case n < 84:
 		return v.array(t, out, depth)
 	case n < 98:
 		return v.object(t, out, depth)
 	case n < 99:
-		return nested(t, out)
+		return appendNested(t, out)
 	default:
-		return wide(t, out)
+		return appendWideArray(t, out)
 	}
 }
 
@@ -97,46 +97,46 @@ func (v Values) object(t *rapid.T, out []byte, depth int) []byte {
 			out = append(out, ',')
 		}
 		used[name] = true
-		out = append(quoted(t, out, name), ':')
+		out = append(appendQuoted(t, out, name), ':')
 		out = v.write(t, out, depth-1)
-		if v.Duplicates && chance(t, 10) {
+		if v.Duplicates && drawChance(t, 10) {
 			out = append(append(append(out, ','), wire.Quote(name)...), ":null"...)
 		}
 	}
 	return append(out, '}')
 }
 
-// nested appends nested arrays.
-func nested(t *rapid.T, out []byte) []byte {
+// appendNested appends nested arrays.
+func appendNested(t *rapid.T, out []byte) []byte {
 	n := rapid.SampledFrom([]int{20, 64, 100, 127, 128, 200}).Draw(t, "nesting")
 	out = append(out, strings.Repeat("[", n)...)
 	return append(out, strings.Repeat("]", n)...)
 }
 
-// wide appends an array with many elements.
-func wide(t *rapid.T, out []byte) []byte {
+// appendWideArray appends an array with many elements.
+func appendWideArray(t *rapid.T, out []byte) []byte {
 	n := someLengths.Draw(t, "width")
 	return append(append(append(out, '['), strings.Repeat("0,", n)...), "0]"...)
 }
 
-// quoted appends a string as JSON, sometimes with more escapes than necessary.
-func quoted(t *rapid.T, out []byte, s string) []byte {
-	if len(s) > 64 || !chance(t, 15) {
+// appendQuoted appends a string as JSON, sometimes with more escapes than necessary.
+func appendQuoted(t *rapid.T, out []byte, s string) []byte {
+	if len(s) > 64 || !drawChance(t, 15) {
 		return append(out, wire.Quote(s)...)
 	}
 	out = append(out, '"')
 	for _, r := range s {
 		if r > 0xffff {
 			r -= 0x10000
-			out = escaped(escaped(out, 0xd800+r>>10), 0xdc00+r&0x3ff)
+			out = appendEscaped(appendEscaped(out, 0xd800+r>>10), 0xdc00+r&0x3ff)
 			continue
 		}
-		out = escaped(out, r)
+		out = appendEscaped(out, r)
 	}
 	return append(out, '"')
 }
 
-func escaped(out []byte, r rune) []byte {
+func appendEscaped(out []byte, r rune) []byte {
 	const digits = "0123456789abcdef"
 	return append(out, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
 }

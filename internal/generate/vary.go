@@ -149,7 +149,7 @@ func (m *maker) rename(h *conversation, o *script.Operation, renamed map[string]
 	}
 	if wire.At(params, "/_meta/progressToken") != nil {
 		m.tokens++
-		params = withMember(params, "_meta", meta(m.t, m.tokens))
+		params = withMember(params, "_meta", drawMeta(m.t, m.tokens))
 	}
 	takes := slices.Clone(o.Take)
 	for i := range takes {

@@ -17,7 +17,7 @@ import (
 // position, the validator rejects it there, and it is valid otherwise.
 func (s *Schema) Invalid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
-		always(t)
+		drawUnused(t)
 		for range tries {
 			v, ok := s.valid(t)
 			if !ok {
@@ -64,10 +64,10 @@ func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 		return
 	}
 	if c, ok := o["const"]; ok {
-		b.add("const", at, func() { put(other(c)) })
+		b.add("const", at, func() { put(differentFrom(c)) })
 	}
 	if all, ok := o["enum"].([]any); ok {
-		b.add("enum", at, func() { put(unlisted(all)) })
+		b.add("enum", at, func() { put(valueNotIn(all)) })
 	}
 	b.mistype(o, at, put)
 	if all, ok := o["allOf"].([]any); ok {
@@ -115,12 +115,12 @@ func (b *breaker) mistype(o map[string]any, at string, put func(any)) {
 
 func (b *breaker) text(o map[string]any, v, at string, put func(any)) {
 	if least, ok := sizeOf(o["minLength"]); ok && least > 0 {
-		b.add("minLength", at, func() { put(repeated("a", least-1)[:least-1]) })
+		b.add("minLength", at, func() { put(repeatTo("a", least-1)[:least-1]) })
 	}
 	if most, ok := sizeOf(o["maxLength"]); ok && most < 1<<17 {
-		b.add("maxLength", at, func() { put(repeated("a", most+1)) })
+		b.add("maxLength", at, func() { put(repeatTo("a", most+1)) })
 	}
-	if pattern, ok := o["pattern"].(string); ok && compiles(pattern) {
+	if pattern, ok := o["pattern"].(string); ok && isValidPattern(pattern) {
 		re := regexp.MustCompile(pattern)
 		for _, wrong := range []string{"", "\u0001", v + "\n!", "§"} {
 			if !re.MatchString(wrong) {
@@ -137,16 +137,16 @@ func (b *breaker) number(o map[string]any, v json.Number, at string, put func(an
 		step    float64
 	}{{"minimum", -1}, {"maximum", 1}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 0}} {
 		if x, ok := numberOf(o[k.keyword]); ok {
-			b.add(k.keyword, at, func() { put(exact(x + k.step)) })
+			b.add(k.keyword, at, func() { put(numberWithoutExponent(x + k.step)) })
 		}
 	}
 	x, _ := numberOf(v)
 	switch step, ok := numberOf(o["multipleOf"]); {
 	case !ok || step <= 0 || slices.Contains(typesOf(o), "integer") && (step != math.Trunc(step) || step == 1):
 	case slices.Contains(typesOf(o), "integer"):
-		b.add("multipleOf", at, func() { put(exact(x + 1)) })
+		b.add("multipleOf", at, func() { put(numberWithoutExponent(x + 1)) })
 	default:
-		b.add("multipleOf", at, func() { put(exact(x + step/2)) })
+		b.add("multipleOf", at, func() { put(numberWithoutExponent(x + step/2)) })
 	}
 }
 
@@ -208,9 +208,9 @@ func (b *breaker) object(o, v map[string]any, at string, depth int) {
 	}
 }
 
-// other returns a value that differs from v, and has its type where that is
+// differentFrom returns a value that differs from v, and has its type where that is
 // easy.
-func other(v any) any {
+func differentFrom(v any) any {
 	switch v := v.(type) {
 	case string:
 		return v + "-not"
@@ -223,8 +223,8 @@ func other(v any) any {
 	}
 }
 
-// unlisted returns a value that is in no list of this kind.
-func unlisted(all []any) any {
+// valueNotIn returns a value that is in no list of this kind.
+func valueNotIn(all []any) any {
 	if len(all) > 0 {
 		if _, ok := all[0].(json.Number); ok {
 			return json.Number("987654321")
@@ -233,7 +233,7 @@ func unlisted(all []any) any {
 	return "x-not-listed"
 }
 
-func compiles(pattern string) bool {
+func isValidPattern(pattern string) bool {
 	_, err := regexp.Compile(pattern)
 	return err == nil
 }

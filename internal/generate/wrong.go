@@ -37,7 +37,7 @@ func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArgumen
 	properties, _ := root["properties"].(map[string]any)
 	kinds := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		wrong := damaged(properties[name])
+		wrong := forbiddenValues(properties[name])
 		maps.Copy(wrong, d.damagedInside(properties[name], 0))
 		for what, v := range wrong {
 			if kinds[what] {
@@ -56,16 +56,16 @@ func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArgumen
 // noneOfThese is a value that is not in any enum.
 const noneOfThese = "mcp-conform-none-of-these"
 
-// damaged returns values that a property's schema forbids. Programs may round a
+// forbiddenValues returns values that a property's schema forbids. Programs may round a
 // number with a fraction, but they do not convert any of the other values to a
 // permitted one.
-func damaged(sub any) map[string]any {
+func forbiddenValues(sub any) map[string]any {
 	out := map[string]any{}
 	o, _ := sub.(map[string]any)
 	if values, _ := o["enum"].([]any); len(values) > 0 && !slices.Contains(stringsIn(o["enum"]), noneOfThese) {
 		out["an argument is none of the values of its enum"] = noneOfThese
 	}
-	if v, ok := mistyped(o); ok {
+	if v, ok := valueOfWrongType(o); ok {
 		out["an argument is of another type"] = v
 	}
 	if o["type"] == "integer" {
@@ -96,7 +96,7 @@ func (d document) damagedInside(sub any, depth int) map[string]any {
 		for what, v := range d.damagedInside(part, depth+1) {
 			out[what] = whole(v)
 		}
-		for what, v := range damaged(part) {
+		for what, v := range forbiddenValues(part) {
 			out[place+what] = whole(v)
 		}
 	}
@@ -127,9 +127,9 @@ func (d document) damagedInside(sub any, depth int) map[string]any {
 	return out
 }
 
-// mistyped returns a value of a type that the schema forbids, if it names a
+// valueOfWrongType returns a value of a type that the schema forbids, if it names a
 // type.
-func mistyped(sub any) (any, bool) {
+func valueOfWrongType(sub any) (any, bool) {
 	o, _ := sub.(map[string]any)
 	switch o["type"] {
 	case "string":
@@ -150,7 +150,7 @@ func mistypedElements(o map[string]any) ([]any, bool) {
 	found := false
 	prefix, _ := o["prefixItems"].([]any)
 	for _, place := range prefix {
-		v, ok := mistyped(place)
+		v, ok := valueOfWrongType(place)
 		elements, found = append(elements, v), found || ok
 	}
 	return elements, found

@@ -34,7 +34,7 @@ func (p *Playback) ByItself() []ByItself {
 				continue
 			}
 			for i := range e.Messages() {
-				what, of := own(d, &e.Frame.Messages[i])
+				what, of := describeOwn(d, &e.Frame.Messages[i])
 				if what == "" {
 					continue
 				}
@@ -53,9 +53,9 @@ func (p *Playback) ByItself() []ByItself {
 	return out
 }
 
-// own describes a message that the client sent on its own: its kind, and its
+// describeOwn describes a message that the client sent on its own: its kind, and its
 // id. The description is "" if the message needs no mention.
-func own(d *transcript.Dialogue, m *wire.Message) (what, of string) {
+func describeOwn(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 	r := d.Of(m)
 	switch {
 	case r == nil || m.Kind != wire.Response && m.Method != spec.MethodCancelled:

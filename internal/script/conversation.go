@@ -133,5 +133,7 @@ func isProtocolDefined(method string) bool {
 	}, method)
 }
 
-// named describes a request by its method and id.
-func named(method string, id wire.ID) string { return fmt.Sprintf("%s with id %s", method, id.Raw()) }
+// describeRequest describes a request by its method and id.
+func describeRequest(method string, id wire.ID) string {
+	return fmt.Sprintf("%s with id %s", method, id.Raw())
+}

@@ -79,17 +79,17 @@ func unreadable(err error) string {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "it ends in the middle"
 	case errors.As(err, &kind) && kind.Field == "":
-		return "it holds " + article(kind.Value) + ", not an object"
+		return "it holds " + withArticle(kind.Value) + ", not an object"
 	case errors.As(err, &kind):
-		return fmt.Sprintf("%s can't be %s", kind.Field, article(kind.Value))
+		return fmt.Sprintf("%s can't be %s", kind.Field, withArticle(kind.Value))
 	default:
 		return strings.TrimPrefix(err.Error(), "json: ")
 	}
 }
 
-// article returns the name of a kind of JSON value with its article, such as
+// withArticle returns the name of a kind of JSON value with its article, such as
 // "an array".
-func article(value string) string {
+func withArticle(value string) string {
 	switch {
 	case value == "bool":
 		return "true or false"

@@ -55,9 +55,9 @@ const (
 	maxWindow = 3 * time.Second
 )
 
-// adds returns how much memory the windows added, and whether each of them
+// growthOf returns how much memory the windows added, and whether each of them
 // added a substantial amount.
-func adds(all []Window) (total int64, each bool) {
+func growthOf(all []Window) (total int64, each bool) {
 	each = len(all) > 1
 	for i := 1; i < len(all); i++ {
 		step := all[i].Resident - all[i-1].Resident
@@ -67,13 +67,13 @@ func adds(all []Window) (total int64, each bool) {
 	return total, each
 }
 
-// steady reports whether the last windows together added almost nothing.
-func steady(all []Window) bool {
+// isSteady reports whether the last windows together added almost nothing.
+func isSteady(all []Window) bool {
 	if len(all) <= steadyWindows {
 		return false
 	}
 	last := all[len(all)-1-steadyWindows:]
-	total, _ := adds(last)
+	total, _ := growthOf(last)
 	return total < nextToNothing
 }
 
@@ -83,7 +83,7 @@ func (g *Growth) WithEach() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Plain) < plainWindows {
 		return 0, false
 	}
-	total, each := adds(g.Plain[warmWindows-1:])
+	total, each := growthOf(g.Plain[warmWindows-1:])
 	return total, each && total >= minPlain
 }
 
@@ -91,12 +91,12 @@ func (g *Growth) WithEach() (bytes int64, grows bool) {
 // It reports whether each window of them added more, while the same requests
 // without cancellations added almost nothing before and after.
 func (g *Growth) WithCancelled() (bytes int64, grows bool) {
-	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !steady(g.Plain) {
+	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !isSteady(g.Plain) {
 		return 0, false
 	}
 	// The server may reuse memory that it freed earlier.
 	most := slices.MaxFunc(g.Plain, func(a, b Window) int { return cmp.Compare(a.Resident, b.Resident) })
-	_, each := adds(append(g.Plain[len(g.Plain)-1:len(g.Plain):len(g.Plain)], g.Cancelled...))
+	_, each := growthOf(append(g.Plain[len(g.Plain)-1:len(g.Plain):len(g.Plain)], g.Cancelled...))
 	bytes = g.Cancelled[len(g.Cancelled)-1].Resident - most.Resident
 	after := g.After[len(g.After)-1].Resident - g.Cancelled[len(g.Cancelled)-1].Resident
 	return bytes, each && bytes >= minCancelled && after*afterShare < bytes*afterWindows/cancelWindows
@@ -140,12 +140,12 @@ func (p *repeater) all() {
 	if p.sample(); g.Why != "" {
 		return
 	}
-	for len(g.Plain) < plainWindows && !steady(g.Plain) {
+	for len(g.Plain) < plainWindows && !isSteady(g.Plain) {
 		if !p.window(&g.Plain, false) {
 			return
 		}
 	}
-	if !steady(g.Plain) {
+	if !isSteady(g.Plain) {
 		return
 	}
 	g.First = p.l.c.Record.Len()
@@ -157,7 +157,7 @@ func (p *repeater) all() {
 		if !p.window(&g.Cancelled, true) {
 			return
 		}
-		if _, more := adds([]Window{last, g.Cancelled[len(g.Cancelled)-1]}); !more {
+		if _, more := growthOf([]Window{last, g.Cancelled[len(g.Cancelled)-1]}); !more {
 			return
 		}
 	}
@@ -208,7 +208,7 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 	}
 	p.fence(p.l)
 	bytes, ok := p.l.c.ResidentMemory()
-	exchanged := exchanged(p.l.c.Record.From(from))
+	exchanged := totalBytes(p.l.c.Record.From(from))
 	if p.left -= exchanged; !ok || p.l.over || p.left < 0 {
 		p.grown.Why = "it was broken off"
 		return false
@@ -245,8 +245,8 @@ func (p *repeater) answered(limit time.Duration) bool {
 	})
 }
 
-// exchanged returns the bytes of the messages in both directions.
-func exchanged(events []*transcript.Event) int64 {
+// totalBytes returns the bytes of the messages in both directions.
+func totalBytes(events []*transcript.Event) int64 {
 	n := int64(0)
 	for _, e := range events {
 		if e.Kind == transcript.Sent || e.Kind == transcript.Received {

@@ -32,7 +32,7 @@ func (l *liveConversation) stuck() *request {
 	var first *request
 	for i := l.silentFrom(); i < len(l.asked); i++ {
 		a := &l.asked[i]
-		if occupies(a.method) {
+		if mayBlock(a.method) {
 			return nil
 		}
 		if a.cancelled || a.odd {
@@ -173,11 +173,11 @@ func (c *Conversation) attribute() {
 	if !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }) {
 		return
 	}
-	before, hung := hanging(c.Events)
+	before, hung := firstHanging(c.Events)
 	if hung == nil {
 		return
 	}
-	call := occupying(c.Events)
+	call := blockingCall(c.Events)
 	if call != nil && call.Seq <= hung.Seq {
 		return
 	}
@@ -199,11 +199,11 @@ func (c *Conversation) attribute() {
 	}
 }
 
-// hanging returns the first request that expects a response such that neither
+// firstHanging returns the first request that expects a response such that neither
 // it nor any later request has one, or nil. Requests that were cancelled, or
 // that share a line or an id with others, expect none. If one of them precedes
 // it without a response, hanging returns that one as before.
-func hanging(events []*transcript.Event) (before *wire.Message, hung *transcript.Event) {
+func firstHanging(events []*transcript.Event) (before *wire.Message, hung *transcript.Event) {
 	d := transcript.DialogueOf(events)
 	for _, r := range stillOpen(d) {
 		id := r.Message.ID

@@ -18,7 +18,7 @@ func (c *Conversation) excuse() {
 	if !c.Unresponsive && !slices.ContainsFunc(c.Events, gaveUp) {
 		return
 	}
-	call := occupying(c.Events)
+	call := blockingCall(c.Events)
 	held := func(e *transcript.Event) bool { return gaveUp(e) && e.Of > call.Seq }
 	if call == nil || !c.Unresponsive && !slices.ContainsFunc(c.Events, held) {
 		return
@@ -35,16 +35,16 @@ func (c *Conversation) excuse() {
 	}
 }
 
-// occupies reports whether a request may take any time, and delay later ones.
-func occupies(method string) bool {
+// mayBlock reports whether a request may take any time, and delay later ones.
+func mayBlock(method string) bool {
 	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
 }
 
-// occupying returns the tool call without a response after which no request has
+// blockingCall returns the tool call without a response after which no request has
 // one, or nil.
-func occupying(events []*transcript.Event) *transcript.Event {
+func blockingCall(events []*transcript.Event) *transcript.Event {
 	open := stillOpen(transcript.DialogueOf(events))
-	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return occupies(r.Message.Method) }); i >= 0 {
+	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return mayBlock(r.Message.Method) }); i >= 0 {
 		return open[i].Event
 	}
 	return nil

@@ -199,9 +199,9 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 	}
 }
 
-// replying returns the function that responds to a request of the server; nil
+// responder returns the function that responds to a request of the server; nil
 // responds as the client's capabilities say.
-func replying(reply *Reply) func(m *wire.Message) []byte {
+func responder(reply *Reply) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
 		case reply == nil:
@@ -223,7 +223,7 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 		return
 	}
 	r.count()
-	x, err := web.Begin(transport.Request{Method: o.Exchange.Method, Fields: headers(web, o.Exchange, o.Exchange.Body), Body: o.Exchange.Body}, "")
+	x, err := web.Begin(transport.Request{Method: o.Exchange.Method, Fields: headersOf(web, o.Exchange, o.Exchange.Body), Body: o.Exchange.Body}, "")
 	if err != nil {
 		return
 	}
@@ -246,8 +246,8 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 	}
 }
 
-// headers returns the headers of the session, overridden by those of the exchange.
-func headers(web transport.Web, x *Exchange, body []byte) []transcript.Field {
+// headersOf returns the headers of the session, overridden by those of the exchange.
+func headersOf(web transport.Web, x *Exchange, body []byte) []transcript.Field {
 	fields := web.Headers(x.Method, body)
 	replaced := map[string]bool{}
 	for _, h := range x.Headers {

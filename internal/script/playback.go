@@ -83,7 +83,7 @@ func (c *Conversation) Operations(at []int) []int {
 				out = append(out, s.operation)
 			}
 		}
-		if open := c.open(at); notifies(e) && len(open) > 0 {
+		if open := c.open(at); isNotification(e) && len(open) > 0 {
 			out = append(out, slices.Max(open))
 		}
 	}
@@ -94,8 +94,8 @@ func (c *Conversation) Operations(at []int) []int {
 	return slices.Compact(out)
 }
 
-// notifies reports whether the server sends a notification.
-func notifies(e *transcript.Event) bool {
+// isNotification reports whether the server sends a notification.
+func isNotification(e *transcript.Event) bool {
 	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Notification })
 }
 
@@ -154,7 +154,7 @@ func (c *Conversation) ended() string {
 			how, open := howEnded(c.Events[at:]), transcript.DialogueOf(c.Events).InFlight(e.Seq)
 			switch {
 			case len(open) > 0:
-				return how + " before it answered " + named(open[0].Message.Method, open[0].Message.ID)
+				return how + " before it answered " + describeRequest(open[0].Message.Method, open[0].Message.ID)
 			case last != "":
 				return how + " after " + last
 			}

@@ -103,7 +103,7 @@ func (r *runner) do(i int, o *Operation) {
 	case Raw:
 		r.raw(l, i, o)
 	case Answer:
-		l.answers.Set(o.Method, replying(o.Reply))
+		l.answers.Set(o.Method, responder(o.Reply))
 	case Walk:
 		r.walk(l, o)
 	case Fence:
@@ -169,7 +169,7 @@ func (r *runner) end(on int) {
 	}
 	l.read(l.c.Record.From(l.at))
 	if open := l.unsettled(); len(open) > 0 {
-		l.Unanswered = named(open[0].method, open[0].id)
+		l.Unanswered = describeRequest(open[0].method, open[0].id)
 	}
 	l.close(halted)
 	r.out.Messages += Frames(l.c.Record.From(0))

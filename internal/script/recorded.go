@@ -33,7 +33,7 @@ func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Scrip
 		from int
 		with func(at int) bool
 	}{{0, func(at int) bool { return shown[at] }}, {begin, all}, {0, all}} {
-		s := Script{Revision: rev, Operations: operations(events, part.from, last, part.with)}
+		s := Script{Revision: rev, Operations: operationsBetween(events, part.from, last, part.with)}
 		same := func(have Script) bool { return reflect.DeepEqual(have, s) }
 		if len(s.Operations) <= maxOperations && !slices.ContainsFunc(out, same) {
 			out = append(out, s)
@@ -70,9 +70,9 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	return out
 }
 
-// operations returns what was sent between two positions. It omits the
+// operationsBetween returns what was sent between two positions. It omits the
 // handshake and the client's responses, because a replay produces its own.
-func operations(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
+func operationsBetween(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
 	var out []Operation
 	opened, d := map[string]bool{}, transcript.DialogueOf(events)
 	for i, e := range events[:to+1] {
@@ -93,7 +93,7 @@ func operations(events []*transcript.Event, from, to int, with func(at int) bool
 			continue
 		}
 		out = append(out, Operation{
-			Do: Send, Method: m.Method, Message: renumbered(m), Await: m.Kind == wire.Request && answeredNext(events, d.Of(m)),
+			Do: Send, Method: m.Method, Message: withForeignID(m), Await: m.Kind == wire.Request && answeredNext(events, d.Of(m)),
 		})
 	}
 	if len(out) == 0 { // the handshake itself shows it
@@ -113,9 +113,9 @@ func answeredNext(events []*transcript.Event, r *transcript.Request) bool {
 // requests.
 const idOffset = 1000
 
-// renumbered returns the message with an id that a replay does not use for its
+// withForeignID returns the message with an id that a replay does not use for its
 // own requests.
-func renumbered(m *wire.Message) Bytes {
+func withForeignID(m *wire.Message) Bytes {
 	names, members := wire.Members(m.Raw)
 	replaced := false
 	shift := func(of map[string]jsontext.Value, name string) {
