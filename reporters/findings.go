@@ -36,15 +36,9 @@ func allEntries(r *verdict.Report) []entry {
 }
 
 func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
-	type sameness struct {
-		verdict.Key
-		known   string
-		sdk     string
-		outcome verdict.Outcome
-	}
-	at := map[sameness]int{}
+	at := map[verdict.LineKey]int{}
 	var out []entry
-	add := func(f verdict.Finding, key sameness) *entry {
+	add := func(f verdict.Finding, key verdict.LineKey) *entry {
 		i, known := at[key]
 		if !known {
 			i = len(out)
@@ -71,7 +65,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	}
 	for _, f := range r.Findings {
 		if wanted(&f) {
-			add(f, sameness{f.Key().InAnyRevision(), f.Known, knownInSDK(&f), f.Outcome})
+			add(f, f.LineKey())
 		}
 	}
 	for _, v := range r.Verdicts { // a harness error may have no finding
@@ -82,7 +76,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 			Requirement: v.Requirement, Level: v.Level, Revision: v.Revision, Transport: v.Transport,
 			Outcome: v.Outcome, Summary: cmp.Or(v.Reason, "mcp-conform itself failed and left no reason."),
 		}
-		key := sameness{outcome: f.Outcome}
+		key := verdict.LineKey{Outcome: f.Outcome}
 		key.Summary, key.Transport = f.Summary, f.Transport
 		e := add(f, key)
 		if v.Requirement != e.Requirement {

@@ -128,10 +128,10 @@ func judgementOf(id string, r *verdict.Report, code int) judgement {
 		out.Profiles = append(out.Profiles, profile{p.Name, p.Result})
 	}
 	all := []finding{}
-	seen := map[verdict.Key]int{}
+	seen := map[verdict.LineKey]int{}
 	for i := range r.Findings {
-		key := r.Findings[i].Key().InAnyRevision()
-		if n, ok := seen[key]; ok && all[n].Verdict == r.Findings[i].Outcome.String() {
+		key := r.Findings[i].LineKey()
+		if n, ok := seen[key]; ok {
 			all[n].Revisions = append(all[n].Revisions, string(r.Findings[i].Revision))
 			continue
 		}

@@ -3,6 +3,9 @@ package agent
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -27,5 +30,23 @@ func TestFixedOnlyIfKeptInAllRevisions(t *testing.T) {
 		if got := outcomeOf("ping.responds", r, judgement{}); got.Fixed != c.fixed || got.Verdict != c.verdict.String() {
 			t.Errorf("%v: fixed is %v and the verdict %q; want %v, %q", c.outcomes, got.Fixed, got.Verdict, c.fixed, c.verdict)
 		}
+	}
+}
+
+// TestFindingsOfOneLine checks that equal findings are listed once for each verdict, whatever the order
+// of their revisions.
+func TestFindingsOfOneLine(t *testing.T) {
+	report := &verdict.Report{}
+	for i, outcome := range []verdict.Outcome{verdict.Broken, verdict.Warning, verdict.Broken} {
+		report.Findings = append(report.Findings, verdict.Finding{
+			Requirement: "ping.responds", Judge: "ping.plain", Summary: "s", Revision: spec.HandshakeRevisions()[i], Outcome: outcome,
+		})
+	}
+	got := map[string]int{}
+	for _, f := range judgementOf("r", report, 1).Findings {
+		got[f.Verdict] = len(f.Revisions)
+	}
+	if diff := cmp.Diff(map[string]int{"broken": 2, "warning": 1}, got); diff != "" {
+		t.Errorf("revisions by verdict (-want +got):\n%s", diff)
 	}
 }

@@ -70,10 +70,10 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 	}
 	ctx, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
-	wanted, written := map[string]bool{}, map[string]bool{}
+	wanted, written := map[verdict.Key]bool{}, map[verdict.Key]bool{}
 	for i := range p.Findings {
 		f := &p.Findings[i]
-		key := f.Judge + " " + f.Requirement + " " + f.Summary
+		key := f.Key().InAnyRevision()
 		if f.Outcome <= verdict.Note {
 			continue
 		}

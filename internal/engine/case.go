@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -73,18 +72,6 @@ func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observati
 		}
 	}
 	return observations
-}
-
-// caseStart returns the position of the event at which a case began. Earlier
-// cases may have used the same conversation.
-func caseStart(c *suite.Case, events []*transcript.Event) int {
-	from := 0
-	for _, e := range events {
-		if e.Kind == transcript.CaseBegan && e.Detail == c.ID {
-			from = e.Seq
-		}
-	}
-	return from
 }
 
 // withMissing adds, for each requirement that the case did not mention, an

@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -84,52 +83,20 @@ func endAfter(events []*transcript.Event, at int) int {
 	return end
 }
 
-// receivedDuringCase counts the messages that the server sent during the case
-// that was running at the position.
-func receivedDuringCase(events []*transcript.Event, at int) int {
-	n := 0
-	for i, e := range events {
-		switch {
-		case e.Kind == transcript.CaseBegan && i <= at:
-			n = 0
-		case e.Kind == transcript.CaseBegan:
-			return n
-		case e.Kind == transcript.Received:
-			n++
-		}
-	}
-	return n
-}
-
 // addSightings adds where each deviation was seen.
 func (r *reporting) addSightings(b *verdict.Builder) {
 	events := map[*transcript.Transcript][]*transcript.Event{}
-	add := func(judge string, rev spec.Revision, s Sighting, record *transcript.Transcript) {
-		if record == nil {
-			return
-		}
-		if events[record] == nil {
-			events[record] = record.From(0)
-		}
-		s.Events = events[record]
-		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
-		b.AddOccurrence(s.Deviation.Key(judge, rev, r.offer.over), s.Occurrence())
-	}
 	for _, result := range r.results {
-		for i := range result.observations {
-			if s := &result.observations[i]; s.Deviation != nil {
-				add(s.by.ID, result.unit.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, ByCase: true}, s.Record)
+		for d := range result.deviations() {
+			if d.record == nil {
+				continue
 			}
-		}
-		for i := range result.ruleResults {
-			rd := &result.ruleResults[i]
-			for n := range rd.Deviations {
-				during := ""
-				if rd.during[n] != nil {
-					during = rd.during[n].ID
-				}
-				add(rd.Rule, rd.Revision, Sighting{Deviation: &rd.Deviations[n], Case: during}, rd.record)
+			if events[d.record] == nil {
+				events[d.record] = d.record.From(0)
 			}
+			s := Sighting{Events: events[d.record], Deviation: d.Deviation, Case: idOf(d.during), ByCase: d.isByCase()}
+			s.Common = r.discounts.IsSameError(d.revision, s.Events, s.Deviation.At)
+			b.AddOccurrence(d.key(r.offer.over), s.Occurrence())
 		}
 	}
 }

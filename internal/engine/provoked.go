@@ -113,24 +113,6 @@ func (o outcomes) String() string {
 	return strings.Join(said, ", ")
 }
 
-// eventsOfCase returns the events of a conversation that belong to a case.
-func eventsOfCase(events []*transcript.Event, shared bool, id string) []*transcript.Event {
-	if !shared {
-		return events
-	}
-	var out []*transcript.Event
-	mine := false
-	for _, e := range events {
-		if e.Kind == transcript.CaseBegan {
-			mine = e.Detail == id
-		}
-		if mine {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 func statusOf(x *transcript.Exchange) string {
 	if x.Response == nil {
 		return "no response"

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -26,21 +24,11 @@ func (r *unitResult) sightings(over spec.Transport) []*candidate {
 		during string
 	}
 	seen := map[sighting]bool{}
-	add := func(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) {
-		c := r.newCandidate(k, during, d, record)
+	for s := range r.deviations() {
+		c := r.newCandidate(s.key(over), s.during, *s.Deviation, s.record)
 		if key := (sighting{c.key, c.caseID()}); !seen[key] {
 			seen[key] = true
 			out = append(out, c)
-		}
-	}
-	for _, s := range r.observations {
-		if s.Deviation != nil {
-			add(s.Deviation.Key(s.by.ID, r.unit.revision, over), s.by, *s.Deviation, s.Record)
-		}
-	}
-	for _, rd := range r.ruleResults {
-		for i, d := range rd.Deviations {
-			add(d.Key(rd.Rule, rd.Revision, over), rd.during[i], d, rd.record)
 		}
 	}
 	return out
@@ -90,10 +78,7 @@ func (c *candidate) isCaseRequirement() bool {
 
 // caseID returns the id of the case in which it was seen, "" for none.
 func (c *candidate) caseID() string {
-	if c.during == nil {
-		return ""
-	}
-	return c.during.ID
+	return idOf(c.during)
 }
 
 // confirmElsewhere retries candidates that did not recur, once in each other

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -9,6 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // A unitResult is what a run of a unit has shown.
@@ -50,6 +52,42 @@ type ruleResult struct {
 	record *transcript.Transcript
 	// during holds the case in which each deviation was seen, or nil.
 	during []*suite.Case
+}
+
+// A shownDeviation is a deviation that a unit has shown.
+type shownDeviation struct {
+	*verdict.Deviation
+	judge    string // the id of the case or rule that reported it
+	revision spec.Revision
+	during   *suite.Case            // the case in which it was seen, or nil
+	record   *transcript.Transcript // where it was seen, or nil
+}
+
+// key returns the key of the finding that the deviation becomes.
+func (d shownDeviation) key(over spec.Transport) verdict.Key {
+	return d.Key(d.judge, d.revision, over)
+}
+
+// isByCase reports whether a case reported it, not a rule.
+func (d shownDeviation) isByCase() bool { return d.during != nil && d.during.ID == d.judge }
+
+// deviations yields the deviations that cases and rules have reported.
+func (r *unitResult) deviations() iter.Seq[shownDeviation] {
+	return func(yield func(shownDeviation) bool) {
+		for _, s := range r.observations {
+			if s.Deviation != nil && !yield(shownDeviation{s.Deviation, s.by.ID, r.unit.revision, s.by, s.Record}) {
+				return
+			}
+		}
+		for i := range r.ruleResults {
+			rd := &r.ruleResults[i]
+			for n := range rd.Deviations {
+				if !yield(shownDeviation{&rd.Deviations[n], rd.Rule, rd.Revision, rd.during[n], rd.record}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // records returns the records by which the unit was judged, each once.

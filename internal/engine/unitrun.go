@@ -9,7 +9,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -154,28 +153,6 @@ func (r *unitRun) judge(convs []*client.Conversation) []ruleResult {
 		}
 	}
 	return out
-}
-
-// caseAt returns the case that was running at the last of the positions.
-func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
-	if !u.sharesConversation {
-		return u.cases[0]
-	}
-	last := len(events)
-	if len(at) > 0 {
-		last = at[len(at)-1]
-	}
-	for i := min(last, len(events)-1); i >= 0; i-- {
-		if e := events[i]; e.Kind == transcript.CaseBegan {
-			for _, c := range u.cases {
-				if c.ID == e.Detail {
-					return c
-				}
-			}
-			return nil
-		}
-	}
-	return nil
 }
 
 // rerun runs a unit that is not in the plan. It returns when its servers have ended and the rules

@@ -33,6 +33,24 @@ func (k Key) InAnyRevision() Key {
 	return k
 }
 
+// A LineKey identifies the line in which a report lists a finding. Findings with equal keys differ only
+// in their revision.
+type LineKey struct {
+	Key            // without the revision
+	Known   string // Finding.Known
+	SDK     SDKFinding
+	Outcome Outcome
+}
+
+// LineKey returns the key of the line that lists the finding.
+func (f *Finding) LineKey() LineKey {
+	k := LineKey{Key: f.Key().InAnyRevision(), Known: f.Known, Outcome: f.Outcome}
+	if f.SDK != nil {
+		k.SDK = *f.SDK
+	}
+	return k
+}
+
 // Fingerprint returns a short text that identifies the finding in every run and revision, for
 // systems that recognise findings by such a text.
 func (k Key) Fingerprint() string {

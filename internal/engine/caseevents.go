@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// caseParts divides the events of a conversation, which cases may share, by case. It yields the id of
+// each case, "" for the events before the first, and its events.
+func caseParts(events []*transcript.Event) iter.Seq2[string, []*transcript.Event] {
+	return func(yield func(string, []*transcript.Event) bool) {
+		id, from := "", 0
+		for i, e := range events {
+			if e.Kind != transcript.CaseBegan {
+				continue
+			}
+			if i > from && !yield(id, events[from:i]) {
+				return
+			}
+			id, from = e.Detail, i
+		}
+		if from < len(events) {
+			yield(id, events[from:])
+		}
+	}
+}
+
+// partAt returns the id of the case that was running at a position, "" if none was, and its events.
+func partAt(events []*transcript.Event, position int) (id string, part []*transcript.Event) {
+	for id, part = range caseParts(events) {
+		if position <= part[len(part)-1].Seq {
+			break
+		}
+	}
+	return id, part
+}
+
+// caseAt returns the case that was running at the last of the positions, or nil.
+func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
+	if !u.sharesConversation {
+		return u.cases[0]
+	}
+	last := len(events)
+	if len(at) > 0 {
+		last = at[len(at)-1]
+	}
+	id, _ := partAt(events, last)
+	if i := slices.IndexFunc(u.cases, func(c *suite.Case) bool { return c.ID == id }); i >= 0 {
+		return u.cases[i]
+	}
+	return nil
+}
+
+// idOf returns the id of a case, or "" for nil.
+func idOf(c *suite.Case) string {
+	if c == nil {
+		return ""
+	}
+	return c.ID
+}
+
+// caseStart returns the position of the event at which a case began for the last time. Earlier cases
+// may have used the same conversation.
+func caseStart(c *suite.Case, events []*transcript.Event) int {
+	start := 0
+	for id, part := range caseParts(events) {
+		if id == c.ID {
+			start = part[0].Seq
+		}
+	}
+	return start
+}
+
+// eventsOfCase returns the events of a conversation that belong to a case.
+func eventsOfCase(events []*transcript.Event, shared bool, id string) []*transcript.Event {
+	if !shared {
+		return events
+	}
+	var out []*transcript.Event
+	for of, part := range caseParts(events) {
+		if of == id {
+			out = append(out, part...)
+		}
+	}
+	return out
+}
+
+// receivedDuringCase counts the messages that the server sent during the case that was running at the
+// position.
+func receivedDuringCase(events []*transcript.Event, at int) int {
+	n := 0
+	_, part := partAt(events, at)
+	for _, e := range part {
+		if e.Kind == transcript.Received {
+			n++
+		}
+	}
+	return n
+}
