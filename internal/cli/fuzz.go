@@ -215,7 +215,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if _, said := os.LookupEnv("GOGC"); !said {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent)) // little memory is retained, and much is allocated
 	}
-	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, target: o.Replay}
+	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, args: o.ServerArgs}
 	if f.time > 0 {
 		screen.printf("searching for %v; shrinking and confirming findings may take up to %v more\n", f.time, fuzz.Overtime(f.time, f.timeout))
 	}
@@ -286,7 +286,7 @@ type fuzzScreen struct {
 	a        *app
 	redactor *transcript.Redactor
 	folder   string
-	target   func(rev spec.Revision, focus ...string) []string
+	args     []string // with which a command reaches the server
 	callable []string // the tools that may be called in the revision before
 	live     bool     // the last line is to be overwritten
 	last     time.Time
@@ -383,8 +383,7 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 	if err := s.a.saveReplay(name, f); err != nil {
 		return nil, err
 	}
-	again := append([]string{"mcp-conform", "replay", name}, withoutRevision(s.target(f.Revision)[2:])...)
-	return again, nil
+	return replayFileCommand(name, s.args), nil
 }
 
 // retriesText returns a phrase with the result of the retries.
@@ -411,12 +410,9 @@ func cutText(f *fuzz.Finding) string {
 	return "; there was no time to shrink it further"
 }
 
-// withoutRevision drops --revision, because a replay file has the revision.
-func withoutRevision(argv []string) []string {
-	if len(argv) > 1 && argv[0] == "--revision" {
-		return argv[2:]
-	}
-	return argv
+// replayFileCommand returns the command that replays a file with the server that the arguments reach.
+func replayFileCommand(name string, args []string) []string {
+	return slices.Concat([]string{"mcp-conform", "replay", name}, args)
 }
 
 func (s *fuzzScreen) end(r *fuzz.Report) {

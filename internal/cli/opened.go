@@ -91,7 +91,7 @@ func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) 
 		}
 		return sdk.Recognise(t.Command())
 	}
-	o.RateLimit, o.Redactor, o.Replay = s.pacer.Notice, transcript.NewRedactor(a.secrets), f.replay(t, o.Policy.Policy)
+	o.RateLimit, o.Redactor, o.ServerArgs = s.pacer.Notice, transcript.NewRedactor(a.secrets), f.replayArgs(t, o.Policy.Policy)
 	return s, nil
 }
 

@@ -353,10 +353,7 @@ func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 		return s, err
 	}
 	o := &s.options
-	replay := o.Replay
-	o.Replay = func(rev spec.Revision, focus ...string) []string {
-		return f.through.replayCommand(replay(rev, focus...))
-	}
+	o.ServerArgs = f.through.replayArgs(o.ServerArgs)
 	o.Target = f.through.named(o.Target)
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed

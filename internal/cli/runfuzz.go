@@ -115,8 +115,7 @@ func searching(s fuzz.Status) string {
 // replays it.
 func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding, name string) ([]string, error) {
 	name = filepath.Join(f.out, "replay-"+name+".json")
-	argv := slices.Concat([]string{"mcp-conform", "replay", name}, withoutRevision(o.Replay(one.Revision)[2:]))
-	return argv, a.saveReplay(name, one)
+	return replayFileCommand(name, o.ServerArgs), a.saveReplay(name, one)
 }
 
 // saveReplay writes the replay file of a finding, and creates the folder if it

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
@@ -63,18 +62,6 @@ func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
 	}
 	if c.Flags().Changed("ready") {
 		f.target.Ready = &f.ready
-	}
-}
-
-// replay returns a function that returns the command line that reproduces a finding.
-func (f *serverFlags) replay(t target.Target, policy inventory.Policy) func(rev spec.Revision, focus ...string) []string {
-	words := f.replayArgs(t, policy)
-	return func(rev spec.Revision, focus ...string) []string {
-		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
-		for _, id := range focus {
-			argv = append(argv, "--focus", id)
-		}
-		return append(argv, words...)
 	}
 }
 

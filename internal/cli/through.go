@@ -135,21 +135,20 @@ func (f *throughFlags) named(text string) string {
 	return strings.NewReplacer(f.upstream.URL.String(), upstreamMark, f.commandText(), upstreamCommandMark, f.upstream.Addr, "{upstream}").Replace(text)
 }
 
-// replayCommand returns the arguments of a replay command, with the flags and placeholders of --through.
-func (f *throughFlags) replayCommand(argv []string) []string {
+// replayArgs returns the arguments with which a command reaches the gateway: args, with the flags and
+// placeholders of --through.
+func (f *throughFlags) replayArgs(args []string) []string {
 	if !f.on {
-		return argv
+		return args
 	}
-	flags := []string{"--through"}
+	out := []string{"--through"}
 	if f.listen != "" {
-		flags = append(flags, "--upstream-listen", f.listen)
+		out = append(out, "--upstream-listen", f.listen)
 	}
 	for _, name := range f.expected {
-		flags = append(flags, "--expect-change", name)
+		out = append(out, "--expect-change", name)
 	}
-	revision := argv[:4] // mcp-conform run --revision REVISION
-	out := slices.Concat(revision, flags)
-	for rest := argv[4:]; len(rest) > 0; {
+	for rest := args; len(rest) > 0; {
 		if n := len(f.command); len(rest) >= n && slices.Equal(rest[:n], f.command) {
 			out, rest = append(out, upstreamCommandMark), rest[n:]
 			continue

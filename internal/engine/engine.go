@@ -73,8 +73,9 @@ type Options struct {
 
 	// Target is the name of the server in reports; Version is that of the tool.
 	Target, Version string
-	// Replay returns the command line that reproduces a finding.
-	Replay func(r spec.Revision, focus ...string) []string
+	// ServerArgs are the arguments with which a command of mcp-conform reaches the server. If it is
+	// nil, findings have no command line that reproduces them.
+	ServerArgs []string
 	// Redactor removes secrets from what reports quote. If it is nil, only
 	// secrets that are recognized by their position are removed.
 	Redactor *transcript.Redactor
@@ -237,10 +238,19 @@ func (o Options) withDefaults() Options {
 	if o.Discounts == nil {
 		o.Discounts = discount.NewRun()
 	}
-	if o.Replay == nil {
-		o.Replay = func(spec.Revision, ...string) []string { return nil }
-	}
 	return o
+}
+
+// runCommand returns the command line that judges the requirements, cases or rules in focus.
+func (o *Options) runCommand(r spec.Revision, focus []string) []string {
+	if o.ServerArgs == nil {
+		return nil
+	}
+	argv := []string{"mcp-conform", "run", "--revision", string(r)}
+	for _, id := range focus {
+		argv = append(argv, "--focus", id)
+	}
+	return append(argv, o.ServerArgs...)
 }
 
 func (o *Options) clientOptions(r spec.Revision) client.Options {

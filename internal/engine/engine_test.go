@@ -210,7 +210,7 @@ func panicking() suite.Case {
 func TestFindingIsWhole(t *testing.T) {
 	p, err := judge(t, &toy{answer: func(_ int64, m *wire.Message) []byte { return wrongPing(m) }}, engine.Options{
 		Cases: []suite.Case{pinging(true)}, Revisions: []spec.Revision{spec.V20250618},
-		Replay: func(r spec.Revision, focus ...string) []string { return append([]string{string(r)}, focus...) },
+		ServerArgs: []string{"./server"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestFindingIsWhole(t *testing.T) {
 	if f.Outcome != verdict.Broken || f.Tries != 1 || f.Reproduced != 1 || f.Permitted != "{}" || !strings.Contains(f.Seen, "pong") {
 		t.Errorf("the finding is %+v", f)
 	}
-	if diff := cmp.Diff([]string{"2025-06-18", pinged}, f.Replay); diff != "" {
+	if diff := cmp.Diff([]string{"mcp-conform", "run", "--revision", "2025-06-18", "--focus", pinged, "./server"}, f.Replay); diff != "" {
 		t.Errorf("replay (-want +got):\n%s", diff)
 	}
 	if len(f.Evidence) != 2 || f.Evidence[0].Direction != ">" || f.Evidence[1].Direction != "<" || !f.Evidence[1].Offending {

@@ -217,7 +217,7 @@ func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
 			f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
 			f.Case = c.caseID()
 			f.Evidence, f.Context = r.quoter.quoteCandidate(c)
-			f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.retries.Attempts, c.retries.Reproduced, c.retries.Void
+			f.Replay, f.Tries, f.Reproduced, f.Void = r.o.runCommand(c.key.Revision, focus), c.retries.Attempts, c.retries.Reproduced, c.retries.Void
 			return f
 		})
 	}
