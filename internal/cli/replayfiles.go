@@ -179,18 +179,14 @@ func (w *replayFiles) server(ctx context.Context, rev spec.Revision) *fuzz.Serve
 // reproduce plays the script the given number of times. It returns the finding if
 // every play shows it, and nil otherwise.
 func (w *replayFiles) reproduce(ctx context.Context, server *fuzz.ServerInfo, sc script.Script, f *verdict.Finding, plays int) *fuzz.Candidate {
-	player := script.Player{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, FinalWait: fuzz.FinalWait(f.Requirement), Forbidden: server.Forbidden}
+	o := fuzz.Options{Dialer: w.o.Dialer, Laws: w.law, Timeout: w.f.timeout, Start: w.f.start, Discounts: w.o.Discounts}
 	var found *fuzz.Candidate
 	for range plays {
-		x := &fuzz.Execution{Playback: player.Play(ctx, sc)}
-		all := fuzz.Judge(w.law, x)
-		at := slices.IndexFunc(all, func(s fuzz.Candidate) bool {
-			return s.Mistake() == f.Key().Mistake() && (found == nil || found.Method == s.Method)
-		})
-		if ctx.Err() != nil || at < 0 || len(x.Skipped) > 0 {
+		again := fuzz.Recurs(ctx, o, server, sc, f.Key().Mistake())
+		if again == nil || found != nil && found.Method != again.Method {
 			return nil
 		}
-		found = &all[at]
+		found = again
 	}
 	return found
 }

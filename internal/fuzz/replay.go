@@ -136,6 +136,23 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	return out, nil
 }
 
+// Recurs plays a script on a fresh server, and returns the candidate with the mistake that the laws
+// report, or nil: also if a discount voids it, or operations were skipped.
+func Recurs(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
+	s := newSearch(o.withDefaults())
+	s.finalWait = FinalWait(m.Requirement)
+	x := s.playFresh(ctx, server, sc, s.Timeout)
+	if ctx.Err() != nil || len(x.Skipped) > 0 {
+		return nil
+	}
+	for _, c := range s.judge(s.Laws, x) {
+		if c.Mistake() == m {
+			return &c
+		}
+	}
+	return nil
+}
+
 // find returns the candidate with the key in an execution, or nil.
 func (k Key) find(laws []Law, x *Execution) *Candidate {
 	for _, c := range Judge(laws, x) {
