@@ -7,7 +7,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -70,32 +69,19 @@ func judgeTurns(t *suite.T, c *client.Conversation, supported, unknown []*client
 		t.NotObserved(perRequest, "the server treats the two versions alike")
 		return
 	}
-	d := verdict.Deviation{Requirement: perRequest, Permitted: "for each request the response that its own version demands"}
-	for i, r := range supported {
-		if !r.Succeeded() {
-			d.Summary, d.Seen = "The server refuses its version after a request of another one.", suite.Describe(r)
-			d.At = slices.Concat(supported[i-1].Positions(), unknown[i-1].Positions(), r.Positions())
-			t.Deviates(c, d)
+	for i, r := range supported[1:] {
+		assertion := t.Expect(c, r, supported[i].Sent, supported[i].Event, unknown[i].Sent, unknown[i].Event)
+		if !assertion.Keeps(perRequest, "The server refuses its version after a request of another one.", suite.BeResult()) {
 			return
 		}
 	}
-	if r := unknown[1]; r.Succeeded() {
-		d.Summary, d.Seen = "The server serves an unknown version that it refused before.", suite.Describe(r)
-		d.At = slices.Concat(unknown[0].Positions(), r.Positions())
-		t.Deviates(c, d)
-		return
-	}
-	t.Kept(perRequest)
+	t.Expect(c, unknown[1], unknown[0].Sent, unknown[0].Event).Keeps(perRequest, "The server serves an unknown version that it refused before.", suite.BeAnyError())
 }
 
 // judgeModern judges a result of a server that also supports handshake revisions.
 func judgeModern(t *suite.T, c *client.Conversation, r *client.Reply) {
-	if wire.At(r.Message.Result(), "/resultType") != nil || wire.At(r.Message.Result(), "/ttlMs") != nil {
-		t.Kept(dualEraModern)
-		return
-	}
-	t.Deviates(c, verdict.Deviation{
-		Requirement: dualEraModern, Summary: "The server answers a 2026-07-28 request as in an older revision.",
-		Permitted: "a result with resultType, as the version in _meta requires", Seen: suite.Describe(r), At: r.Positions(),
-	})
+	t.Expect(c, r).Keeps(dualEraModern, "The server answers a 2026-07-28 request as in an older revision.",
+		suite.Satisfy("a result with resultType, as the version in _meta requires", func(r *client.Reply) bool {
+			return wire.At(r.Message.Result(), "/resultType") != nil || wire.At(r.Message.Result(), "/ttlMs") != nil
+		}))
 }
