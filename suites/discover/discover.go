@@ -8,8 +8,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -67,22 +65,12 @@ func useListedVersions(ctx context.Context, t *suite.T) {
 }
 
 func judgeInitialize(t *suite.T, c *client.Conversation, version string, r *client.Reply) {
-	d := verdict.Deviation{
-		Requirement: listedWork, Permitted: "a result with that version",
-		Seen: "version " + version + ": " + suite.Describe(r), At: transcript.Positions(r.Sent, r.Event),
-	}
-	switch {
-	case !r.Answered():
-		t.NotObserved(listedWork, "the server did not answer initialize")
-	case !r.Succeeded():
-		d.Summary = "The server refuses a version that server/discover lists."
-		t.Deviates(c, d)
-	default:
-		if chosen, _ := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); chosen != version {
-			d.Summary = "The server answers a version that server/discover lists with another one."
-			t.Deviates(c, d)
-			return
-		}
-		t.Kept(listedWork)
+	permitted := "a result with version " + version
+	if t.Expect(c, r).Keeps(listedWork, "The server refuses a version that server/discover lists.", suite.Satisfy(permitted, (*client.Reply).Succeeded)) {
+		t.Expect(c, r).Keeps(listedWork, "The server answers a version that server/discover lists with another one.",
+			suite.Satisfy(permitted, func(r *client.Reply) bool {
+				chosen, _ := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
+				return chosen == version
+			}))
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Limits for real servers.
@@ -195,15 +193,7 @@ func getSimplePrompts(ctx context.Context, t *suite.T) {
 	g := newGetter(t.Conversation(ctx))
 	for _, p := range prompts[:min(len(prompts), maxPrompts)] {
 		r := g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": p.Name, "arguments": p.Values(true)}, client.Within(getTime))
-		switch {
-		case r.Succeeded():
-			t.Kept(gettable)
-		case r.Answered() && !r.Busy():
-			t.Deviates(g.c, verdict.Deviation{
-				Requirement: gettable, Summary: "The server refuses a prompt that is known to work.",
-				Permitted: "a result", Seen: "the prompt " + wire.Excerpt(p.Name, 60) + ": " + suite.Describe(r), At: r.Positions(),
-			})
-		}
+		t.Expect(g.c, r).Keeps(gettable, "The server refuses a prompt that is known to work.", suite.BeResult())
 		if !g.hasTime(ctx) {
 			return
 		}

@@ -272,16 +272,10 @@ func readResources(ctx context.Context, t *suite.T) {
 func readPromised(ctx context.Context, t *suite.T) {
 	c := listedConversation(ctx, t)
 	for _, p := range promised(t) {
-		switch r := read(ctx, c, p.uri); {
-		case !r.Answered():
+		r := read(ctx, c, p.uri)
+		t.Expect(c, r).Keeps(p.requirement, p.refused, suite.BeResult())
+		if !r.Answered() {
 			return
-		case r.Succeeded():
-			t.Kept(p.requirement)
-		case !r.Busy():
-			t.Deviates(c, verdict.Deviation{
-				Requirement: p.requirement, Summary: p.refused,
-				Permitted: "its contents", Seen: wire.Excerpt(p.uri, 80) + ": " + suite.Describe(r), At: r.Positions(),
-			})
 		}
 	}
 }
