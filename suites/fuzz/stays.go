@@ -68,15 +68,16 @@ type suspects struct {
 // suspect is a message, or a line that is not a message.
 type suspect struct {
 	event   *transcript.Event
-	id      wire.ID // of a request
-	illegal int     // how far the text is from valid
-	own     bool    // no operation of the script sent it, so it is ordinary, usually a fence
+	request *transcript.Request // nil for other messages
+	illegal int                 // how far the text is from valid
+	own     bool                // no operation of the script sent it, so it is ordinary, usually a fence
 }
 
 // findSuspects removes everything that the server survived: requests with a response, and other
 // lines once a later request was answered.
 func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*transcript.Event) suspects {
 	var s suspects
+	dialogue := transcript.DialogueOf(events)
 	answered := slices.ContainsFunc(execution.Script.Operations, func(op script.Operation) bool { return op.Do == script.Answer && op.On == t.On })
 	for _, e := range events {
 		switch e.Kind {
@@ -94,7 +95,7 @@ func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*t
 				one := suspect{event: e}
 				switch {
 				case m.Kind == wire.Request:
-					one.id, one.own = m.ID, execution.Operation(t, m.ID) == nil
+					one.request, one.own = dialogue.Of(m), execution.Operation(t, m.ID) == nil
 				case m.Kind == wire.Response:
 					one.own = !answered
 				case m.Method == spec.MethodCancelled:
@@ -104,28 +105,30 @@ func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*t
 			}
 		case transcript.Received:
 			for i := range e.Messages() {
-				s.clear(e.Frame.Messages[i].ID)
+				if m := &e.Frame.Messages[i]; m.Kind == wire.Response && dialogue.Of(m) != nil {
+					s.clear(dialogue.Of(m))
+				}
 			}
 		}
 	}
 	for i := range s.all {
-		if s.all[i].id.Present() {
+		if s.all[i].request != nil {
 			s.open++
 		}
 	}
 	return s
 }
 
-// clear removes the suspects that a response clears.
-func (s *suspects) clear(answered wire.ID) {
-	i := slices.IndexFunc(s.all, func(one suspect) bool { return one.id.Present() && one.id.Same(answered) })
+// clear removes the suspects that a response to the request clears.
+func (s *suspects) clear(answered *transcript.Request) {
+	i := slices.IndexFunc(s.all, func(one suspect) bool { return one.request == answered })
 	if i < 0 {
 		return
 	}
 	n := 0
 	s.all = slices.DeleteFunc(s.all, func(one suspect) bool {
 		n++
-		return n-1 == i || n-1 < i && !one.id.Present()
+		return n-1 == i || n-1 < i && one.request == nil
 	})
 }
 

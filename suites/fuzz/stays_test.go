@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -50,6 +51,27 @@ func TestEndOfServerIsAttributed(t *testing.T) {
 				t.Errorf("blamed (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRequestOfServerShowsNoResponse checks that a request of the server does not count as the response to the
+// client's request with the same id.
+func TestRequestOfServerShowsNoResponse(t *testing.T) {
+	record := transcript.New()
+	for _, e := range []transcript.Event{
+		{Kind: transcript.Sent, Raw: []byte("}{")},
+		{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
+		{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)},
+		{Kind: transcript.Exited},
+	} {
+		record.Add(e)
+	}
+	o := &fuzz.Execution{Playback: &script.Playback{
+		Script: script.Script{Revision: spec.V20251125}, Transport: spec.Stdio, Conversations: []*script.Conversation{{Events: record.From(0)}},
+	}}
+	got := fuzz.Judge(lawsCalled("server-stays"), o)
+	if len(got) != 1 || got[0].Requirement != "base.parse-error" {
+		t.Errorf("got %v, want a breach of base.parse-error", got)
 	}
 }
 
