@@ -96,25 +96,19 @@ func listInNewSession(ctx context.Context, t *suite.T, others []string) {
 	}
 	inventory.Walk(ctx, c, spec.MethodTasksList, "tasks", maxPages)
 	answered := false
-	for _, e := range c.Record.From(0) {
-		for i := range e.Messages() {
-			m := &e.Messages()[i]
-			if e.Kind != transcript.Received || m.Kind != wire.Response {
-				continue
-			}
-			tasks := wire.At(m.Result(), "/tasks")
-			answered = answered || tasks.Kind() == '['
-			for _, task := range wire.Elements(tasks) {
-				if id, _ := wire.Text(wire.At(task, "/taskId")); slices.Contains(others, id) {
-					t.Deviates(c, verdict.Deviation{
-						Requirement: noListForAll,
-						Summary:     "The server lists tasks to clients that it cannot distinguish.",
-						Permitted:   "tasks.list not declared, or only the tasks of the session listed",
-						Seen:        "the task " + wire.Excerpt(id, 80) + " of another session",
-						At:          []int{e.Seq},
-					})
-					return
-				}
+	for e, m := range transcript.Messages(c.Record.From(0), transcript.Received) {
+		tasks := m.ResultAt("/tasks")
+		answered = answered || tasks.Kind() == '['
+		for _, task := range wire.Elements(tasks) {
+			if id, _ := wire.Text(wire.At(task, "/taskId")); slices.Contains(others, id) {
+				t.Deviates(c, verdict.Deviation{
+					Requirement: noListForAll,
+					Summary:     "The server lists tasks to clients that it cannot distinguish.",
+					Permitted:   "tasks.list not declared, or only the tasks of the session listed",
+					Seen:        "the task " + wire.Excerpt(id, 80) + " of another session",
+					At:          []int{e.Seq},
+				})
+				return
 			}
 		}
 	}
