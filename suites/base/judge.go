@@ -67,15 +67,12 @@ func (w *lineRun) deviation(t *suite.T, p *sentLine) (d verdict.Deviation, ok bo
 		}
 		return d, true
 	}
-	d.Summary = p.problem()
+	d.Summary, d.Weight = p.problem()
 	if d.Summary == "" {
 		if p.reply != nil && !p.silence || p.requirement == nullID || p.requirement == refusedBatch {
 			t.Kept(p.requirement)
 		}
 		return d, false
-	}
-	if d.Summary == p.note {
-		d.Weight = verdict.OnlyNote
 	}
 	d.Seen = "to " + p.what + ": " + p.describeSeen()
 	return d, true
@@ -92,39 +89,36 @@ func (w *lineRun) positionOf(p *sentLine) int {
 	return p.sent
 }
 
-// problem returns the summary of what is wrong with the response, "" if it is permitted.
-func (p *sentLine) problem() string {
+// problem returns the summary of what is wrong with the response, with its weight; "" if the
+// response is permitted.
+func (p *sentLine) problem() (summary string, weight verdict.Weight) {
 	kind := kinds[p.requirement]
-	if p.reply == nil {
-		if p.silence {
-			return ""
-		}
-		return "The server does not answer " + kind + "."
+	switch {
+	case p.reply == nil && !p.silence:
+		return "The server does not answer " + kind + ".", verdict.Full
+	case p.reply == nil:
+		return "", verdict.Full
+	case p.invented && p.id.Present():
+		return "", verdict.Full // a rule reports the changed id
+	case p.invented:
+		return "The server answers " + kind + " with an unknown id.", verdict.Full
+	case p.reply.IsError() && !p.hasPermittedCode():
+		return "The server refuses " + kind + " with another error code.", verdict.Full
+	case p.reply.IsError() && p.lacksID():
+		return "The server refuses " + kind + " without its readable id.", verdict.Full
+	case p.reply.IsError(), p.serves:
+		return "", verdict.Full
+	case p.note != "":
+		return p.note, verdict.OnlyNote
+	default:
+		return "The server serves " + kind + ".", verdict.Full
 	}
-	if p.invented && p.id.Present() {
-		return "" // a rule reports the changed id
-	}
-	if p.invented {
-		return "The server answers " + kind + " with an unknown id."
-	}
-	if !p.reply.IsError() {
-		switch {
-		case p.serves:
-			return ""
-		case p.note != "":
-			return p.note
-		default:
-			return "The server serves " + kind + "."
-		}
-	}
+}
+
+// hasPermittedCode reports whether the code of the refusal is permitted.
+func (p *sentLine) hasPermittedCode() bool {
 	code, _ := p.reply.ErrorCode()
-	if len(p.codes) > 0 && !slices.Contains(p.codes, spec.Code(code)) {
-		return "The server refuses " + kind + " with another error code."
-	}
-	if p.lacksID() {
-		return "The server refuses " + kind + " without its readable id."
-	}
-	return ""
+	return len(p.codes) == 0 || slices.Contains(p.codes, spec.Code(code))
 }
 
 // lacksID reports whether the refusal lacks a valid id.
