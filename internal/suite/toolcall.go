@@ -9,6 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -73,6 +74,33 @@ func (n *ToolCall) EndedServer(ctx context.Context, c *client.Conversation) bool
 	}
 	x := transcript.ExchangesOf(n.events).Of(n.Sent)
 	return x != nil && x.Ended() == transcript.Broken && errors.Is(c.Fence(ctx), client.ErrEnded)
+}
+
+// JudgeEnd records the requirement of d as kept if the call got a response and the server goes on,
+// and d as a deviation otherwise. A call that may take long may still be running. JudgeEnd reports
+// whether the server still responds.
+func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d verdict.Deviation, mayTakeLong bool) bool {
+	switch {
+	case n.Answered():
+		if err := c.Fence(ctx); errors.Is(err, client.ErrEnded) {
+			t.Deviates(c, d)
+			return false
+		}
+		t.Kept(d.Requirement)
+	case errors.Is(n.Err, client.ErrEnded), n.EndedServer(ctx, c):
+		t.Deviates(c, d)
+		return false
+	case errors.Is(n.Err, client.ErrUnanswered):
+		if c.Fence(ctx) != nil {
+			return false // slow or gone: the outcome is unknown
+		}
+		if !mayTakeLong {
+			t.Deviates(c, d)
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // Call calls a tool with the fewest arguments that its schema permits, and waits

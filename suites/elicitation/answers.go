@@ -139,27 +139,7 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 		Requirement: requirement, Summary: v.summary, Permitted: "a response to the original request, and a server that continues",
 		Seen: suite.Describe(n.Reply), At: n.Positions(spec.MethodElicit),
 	}
-	switch {
-	case n.Answered():
-		if err := c.Fence(ctx); errors.Is(err, client.ErrEnded) {
-			t.Deviates(c, d)
-			return false
-		}
-		t.Kept(requirement)
-	case errors.Is(n.Err, client.ErrEnded), n.EndedServer(ctx, c):
-		t.Deviates(c, d)
-		return false
-	case errors.Is(n.Err, client.ErrUnanswered):
-		if c.Fence(ctx) != nil {
-			return false // slow or gone: the outcome is unknown
-		}
-		if !v.startsWork {
-			t.Deviates(c, d)
-		}
-	default:
-		return false
-	}
-	return true
+	return n.JudgeEnd(ctx, t, c, d, v.startsWork)
 }
 
 // judgeVisit judges the result after the user agrees to visit a page, for which there is no

@@ -136,29 +136,14 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 	if v.noted != nil && v.noted(n.Request(spec.MethodSampling)) {
 		d.Summary, d.Weight = v.notedAs, verdict.OnlyNote
 	}
-	switch {
-	case n.Answered() && v.legal && n.Failed() && !plain.Failed() && n.Message.IsOverloadError(): // any call could fail so
-	case n.Answered() && v.legal && n.Failed() && !plain.Failed():
-		d.Permitted = "the same as for a plain response of a model"
-		t.Deviates(c, d)
-	case n.Answered():
-		if err := c.Fence(ctx); errors.Is(err, client.ErrEnded) {
+	if v.legal && n.Failed() && !plain.Failed() {
+		if !n.Message.IsOverloadError() { // else any call could fail so
+			d.Permitted = "the same as for a plain response of a model"
 			t.Deviates(c, d)
-			return false
 		}
-		t.Kept(v.requirement)
-	case errors.Is(n.Err, client.ErrEnded), n.EndedServer(ctx, c):
-		t.Deviates(c, d)
-		return false
-	case errors.Is(n.Err, client.ErrUnanswered):
-		if c.Fence(ctx) != nil {
-			return false // slow or gone: the outcome is unknown
-		}
-		t.Deviates(c, d)
-	default:
-		return false
+		return true
 	}
-	return true
+	return n.JudgeEnd(ctx, t, c, d, false)
 }
 
 // maxRounds is a little more than the number of rounds that a rule accepts as a limit.
