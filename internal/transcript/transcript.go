@@ -24,6 +24,9 @@ const OverdueReason = "no answer in time"
 // response in time, and a case reports that.
 const JudgedReason = "no answer in time, which is reported"
 
+// InventedCursorMark is part of every cursor that a client invents: no server returns it.
+const InventedCursorMark = "mcp-conform"
+
 // Kind is the kind of an event.
 type Kind string
 

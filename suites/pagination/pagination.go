@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // lists are the paginated methods with their capabilities.
@@ -184,7 +185,7 @@ func requestPageTwice(ctx context.Context, l *listing) {
 // sendInventedCursors sends cursors that no server returned, and then requests the first page.
 func sendInventedCursors(ctx context.Context, l *listing) {
 	first, more := l.page(ctx, nil)
-	cursors := []any{"mcp-conform-made-up", 5, map[string]any{"page": 2}}
+	cursors := []any{transcript.InventedCursorMark + "-made-up", 5, map[string]any{"page": 2}}
 	if more {
 		cursors = append(cursors, mutateCursor(first))
 	}
@@ -199,7 +200,7 @@ func sendInventedCursors(ctx context.Context, l *listing) {
 
 // mutateCursor returns a cursor that is similar to another, but can't be decoded in the usual
 // ways.
-func mutateCursor(cursor string) string { return cursor + "\u2301mcp-conform" }
+func mutateCursor(cursor string) string { return cursor + "\u2301" + transcript.InventedCursorMark }
 
 // sendForeignCursors sends each list a cursor of another one.
 func sendForeignCursors(ctx context.Context, t *suite.T) {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // isInvented reports whether a cursor was made up by a case, so that no server can have returned
 // it. Another session may have returned any other cursor.
-func isInvented(cursor string) bool { return strings.Contains(cursor, "mcp-conform") }
+func isInvented(cursor string) bool { return strings.Contains(cursor, transcript.InventedCursorMark) }
 
 // invalidCursors tracks the use of cursors that the server never returned.
 type invalidCursors struct {
