@@ -21,7 +21,7 @@ type Request struct {
 	isStrictJSON      bool // its frame is valid JSON
 	batched           bool
 	reused            bool // the id was used before
-	cancelledBefore   bool // the client cancelled the id before
+	idCancelled       bool // the client cancelled the id before
 	due               bool // the server has to respond to a request sent at this time
 	refused           bool // by an HTTP status, or there was no connection
 	beforeInitialized bool // a ping between the response to initialize and initialized
@@ -71,7 +71,12 @@ func (req *Request) reportsOverload(m *wire.Message) bool {
 
 // IsCancelled reports whether the client cancelled it, or its id before it was sent; a response
 // may come or not.
-func (req *Request) IsCancelled() bool { return req.cancelledBefore || len(req.Cancellations) > 0 }
+func (req *Request) IsCancelled() bool { return req.idCancelled || len(req.Cancellations) > 0 }
+
+// CancelledBefore is like IsCancelled, but counts only cancellations before the position.
+func (req *Request) CancelledBefore(at int) bool {
+	return req.idCancelled || len(req.Cancellations) > 0 && req.Cancellations[0].Event.Seq < at
+}
 
 // Unanswered reports whether a response to the request was due and none came.
 // base.request-answered judges that.

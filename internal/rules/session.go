@@ -105,7 +105,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 	case wire.Request:
 		req := s.Requests.noteRequest(e, m, s.Era())
 		req.isStrictJSON, req.WellFormed = sound, framed && isWellFormed(m)
-		req.batched, req.cancelledBefore = s.Sent.last.Batch, s.Requests.cancelled[m.ID.Key()]
+		req.batched, req.idCancelled = s.Sent.last.Batch, s.Requests.cancelled[m.ID.Key()]
 		s.notePhase(req)
 		return req.WellFormed
 	case wire.Notification:

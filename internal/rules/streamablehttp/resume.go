@@ -179,20 +179,11 @@ func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.mayBeMisread(origin) || v.isExcused(last) || v.mayBeOver(last) {
 		return nil
 	}
-	if slices.ContainsFunc(origin.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 && !v.isCancelled(req, last.End.Seq) }) {
+	// A cancellation after the stream was lost is not an excuse.
+	if slices.ContainsFunc(origin.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 && !req.CancelledBefore(last.End.Seq) }) {
 		return last.End
 	}
 	return nil
-}
-
-// isCancelled reports whether the client had cancelled the request, or its id, before a position.
-// A cancellation after the stream was lost is not an excuse.
-func (v *view) isCancelled(req *rules.Request, before int) bool {
-	return req.IsCancelled() && slices.ContainsFunc(v.all, func(x *exchange) bool {
-		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
-			return m.Method == spec.MethodCancelled && m.ParamIDAt("/requestId").Same(req.Message.ID)
-		})
-	})
 }
 
 // judgeReplayed judges the events on x, which resumes the stream of origin after the event with
