@@ -3,7 +3,6 @@ package rules
 import (
 	"bytes"
 	"hash/maphash"
-	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -71,15 +70,6 @@ func (c *copyFinder) broadcast(e *transcript.Event) bool {
 	// not a copy, unless the stream resumes another.
 	x := c.exchanges.Of(e)
 	there := x.Response != nil && x.Response.Seq < first.Seq || x.RequestHead().Has("Last-Event-ID")
-	return there && first.Exchange != e.Exchange && !c.answersItsOwn(e, m)
-}
-
-// answersItsOwn reports whether the message is the response to a request of the exchange in which
-// it came, where it belongs.
-func (c *copyFinder) answersItsOwn(e *transcript.Event, m *wire.Message) bool {
-	x := c.exchanges.Of(e)
-	if m.Kind != wire.Response || x.Sent == nil {
-		return false
-	}
-	return slices.ContainsFunc(x.Sent.Messages(), func(sent wire.Message) bool { return m.ID.Same(sent.ID) })
+	answersItsOwn := m.Kind == wire.Response && x.HasRequest(m.ID) // each request with this id has a response
+	return there && first.Exchange != e.Exchange && !answersItsOwn
 }

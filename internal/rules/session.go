@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"slices"
-
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -201,11 +199,7 @@ func (s *Session) isRefusal(e *transcript.Event, m *wire.Message) bool {
 	if x.Refused() && (s.Era() == spec.Handshake || transcript.IsBarringStatus(x.Status())) {
 		return true
 	}
-	posted := s.Posted(x)
-	if slices.ContainsFunc(posted, func(req *Request) bool { return m.ID.Present() && m.ID.Same(req.Message.ID) }) {
-		return false
-	}
-	return x.Refused() || len(posted) == 0
+	return !x.HasRequest(m.ID) && (x.Refused() || len(s.Posted(x)) == 0)
 }
 
 // isResponse reports whether m is meant to be a response, valid or not.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // drawHTTP fills in an event of an HTTP exchange.
@@ -165,6 +167,22 @@ func TestAddNumbersExchanges(t *testing.T) {
 	}
 	if e := tr.Add(Event{Kind: Streamed, Exchange: 1, Stream: []byte("id: 1\n\n")}); e.Kind != Streamed || e.Frame != nil || e.Raw != nil {
 		t.Errorf("%+v", e)
+	}
+}
+
+func TestExchangeHasRequest(t *testing.T) {
+	x := &Exchange{Sent: &Event{Kind: Sent, Raw: []byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"result":{}},{"id":"3"},5]`)}}
+	x.Sent.parse()
+	for _, c := range []struct {
+		id   string
+		want bool
+	}{{"1", true}, {"1.0", true}, {`"1"`, false}, {"2", false}, {`"3"`, true}, {"", false}} {
+		if got := x.HasRequest(wire.RawID(c.id)); got != c.want {
+			t.Errorf("a request with the id %q: %t", c.id, got)
+		}
+	}
+	if (&Exchange{}).HasRequest(wire.RawID("1")) {
+		t.Error("an exchange without a body has a request")
 	}
 }
 

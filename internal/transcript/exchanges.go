@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -207,6 +208,14 @@ func (x *Exchange) Ended() How {
 		return ""
 	}
 	return x.End.How
+}
+
+// HasRequest reports whether the body of the request has a JSON-RPC request with the id. A message
+// with an id that is neither a request nor a response counts as a request.
+func (x *Exchange) HasRequest(id wire.ID) bool {
+	return x.Sent != nil && id.Present() && slices.ContainsFunc(x.Sent.Messages(), func(m wire.Message) bool {
+		return m.Kind != wire.Response && m.ID.Same(id)
+	})
 }
 
 // Messages returns the JSON-RPC messages in the response body.

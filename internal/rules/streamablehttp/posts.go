@@ -242,7 +242,7 @@ func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 
 // belongsHere reports whether m has the id of a request in the exchange, or is not a response.
 func belongsHere(x *exchange, m *wire.Message) bool {
-	return m.Kind != wire.Response || slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return m.ID.Same(req.Message.ID) })
+	return m.Kind != wire.Response || x.HasRequest(m.ID)
 }
 
 func judgeAccepted(v *view, out *rules.Reporter) {
