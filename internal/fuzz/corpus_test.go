@@ -97,34 +97,38 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found := func(dir, name, summary, seen string, methods ...string) {
+	found := func(dir, name, summary, outcome, seen string, methods ...string) {
 		f := script.File{
 			Version: script.FileVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1}, Script: script.Script{Revision: spec.V20251125, Operations: asking(methods...)},
-			Expect: script.Expected{Law: "rules", Requirement: "ping.responds", Summary: summary, Outcome: "broken", Seen: seen},
+			Expect: script.Expected{Law: "rules", Requirement: "ping.responds", Summary: summary, Outcome: outcome, Seen: seen},
 		}
 		if err := os.WriteFile(filepath.Join(dir, name+".json"), f.Encode(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	found(a, "found", "one", "1", "ping", "ping")
-	found(b, "found", "one", "2", "ping")
-	found(b, "found-2", "another", "3", "ping")
+	found(a, "found", "one", "broken", "1", "ping", "ping")
+	found(b, "found", "one", "broken", "2", "ping")
+	found(b, "found-2", "another", "broken", "3", "ping")
+	found(a, "found-3", "a third", "warning", "4", "ping")
+	found(b, "found-3", "a third", "broken", "5", "ping", "ping")
 	m, err := Merge(out, []string{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Merged{Sequences: 3, ReadSequences: 4, Findings: 2, ReadFindings: 3}, m); diff != "" {
+	if diff := cmp.Diff(Merged{Sequences: 3, ReadSequences: 4, Findings: 3, ReadFindings: 5}, m); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string]bool{"x x": true, "z": true, "y x": true}, methodsIn(t, out)); diff != "" {
 		t.Errorf("sequences (-want +got):\n%s", diff)
 	}
-	data, err := os.ReadFile(filepath.Join(out, "found.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f, err := script.ReadFile(data); err != nil || len(f.Script.Operations) != 1 {
-		t.Errorf("the longer of two equal findings is kept, or %v", err)
+	for name, seen := range map[string]string{"found": "2", "found-3": "5"} { // the shorter one, the more severe one
+		data, err := os.ReadFile(filepath.Join(out, name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := script.ReadFile(data); err != nil || f.Expect.Seen != seen {
+			t.Errorf("%s: another of two equal findings is kept, or %v", name, err)
+		}
 	}
 	again := filepath.Join(t.TempDir(), "again")
 	if n, err := Merge(again, []string{out}); err != nil || n.Sequences != m.Sequences || n.Findings != m.Findings {

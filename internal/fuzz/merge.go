@@ -1,6 +1,8 @@
 package fuzz
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // Merged says what Merge has written.
@@ -18,11 +21,11 @@ type Merged struct {
 
 // Merge merges the folders of several searches into one: one corpus without sequences that are the
 // beginning of others with the same last operation, and for each finding the replay file with the
-// shortest script. The folders stay unchanged.
+// most severe outcome and, of those, the shortest script. The folders stay unchanged.
 func Merge(out string, dirs []string) (Merged, error) {
 	var m Merged
 	all := newNovelty()
-	findings := map[script.Expected]replayFile{}
+	findings := map[Key]replayFile{}
 	for _, dir := range dirs {
 		if err := all.load(dir); err != nil {
 			return m, fmt.Errorf("%s: %w", dir, err)
@@ -64,11 +67,17 @@ func Merge(out string, dirs []string) (Merged, error) {
 type replayFile struct {
 	name       string
 	data       []byte
+	outcome    verdict.Outcome
 	operations int // number of operations in the script
 }
 
+// compare orders replay files of one finding: the one to keep is first.
+func (f replayFile) compare(other replayFile) int {
+	return cmp.Or(cmp.Compare(other.outcome, f.outcome), cmp.Compare(f.operations, other.operations), bytes.Compare(f.data, other.data))
+}
+
 // sortedFiles returns the files by name, and those with equal names by their text.
-func sortedFiles(all map[script.Expected]replayFile) []replayFile {
+func sortedFiles(all map[Key]replayFile) []replayFile {
 	var out []replayFile
 	for _, f := range all {
 		out = append(out, f)
@@ -80,7 +89,7 @@ func sortedFiles(all map[script.Expected]replayFile) []replayFile {
 }
 
 // readReplayFiles adds the replay files of a folder, and returns how many there are.
-func readReplayFiles(dir string, all map[script.Expected]replayFile) (n int, err error) {
+func readReplayFiles(dir string, all map[Key]replayFile) (n int, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, err
@@ -98,10 +107,10 @@ func readReplayFiles(dir string, all map[script.Expected]replayFile) (n int, err
 			return n, fmt.Errorf("%s: %w", filepath.Join(dir, f.Name()), err)
 		}
 		n++
-		key := file.Expect
-		key.Permitted, key.Seen = "", "" // they quote one conversation
-		found := replayFile{f.Name(), data, len(file.Script.Operations)}
-		if known, ok := all[key]; !ok || found.operations < known.operations || found.operations == known.operations && string(data) < string(known.data) {
+		found := replayFile{name: f.Name(), data: data, operations: len(file.Script.Operations)}
+		_ = found.outcome.UnmarshalText([]byte(file.Expect.Outcome)) // an unknown outcome is the least severe
+		key := expectedKey(file.Expect)
+		if known, ok := all[key]; !ok || found.compare(known) < 0 {
 			all[key] = found
 		}
 	}
