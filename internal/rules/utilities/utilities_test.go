@@ -98,6 +98,14 @@ func TestCorners(t *testing.T) {
 		}, nil},
 		{"cancelled by a text", []string{call, cancel(`"1"`), trip(2), trip(3), at(progress, `"t"`, "1"), at(progress, `"t"`, "2"), done}, nil},
 
+		// Cancellations of the server.
+		{"a request after its cancellation in a batch", []string{
+			`< [{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}},{"jsonrpc":"2.0","id":5,"method":"roots/list"}]`,
+		}, nil},
+		{"the same in two lines", []string{
+			`< {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, `< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`,
+		}, []string{"cancellation.server-cancels-own-requests broken"}},
+
 		// Levels.
 		{"a level that is set while another is open", []string{
 			set(1, "error"), at(pong, 1), trip(2), set(3, "warning"), set(4, "alert"), log("warning"), at(pong, 4), log("warning"), at(pong, 3), log("warning"), trip(5), log("warning"),
