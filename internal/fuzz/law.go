@@ -185,7 +185,7 @@ func (x *Execution) method(b Breach) string {
 			if m.Method != "" {
 				return methodGroup(m.Method)
 			}
-			if op := x.Operation(t, m.ID); op != nil && m.Kind == wire.Response && op.Method != "" {
+			if op := x.OperationOf(t, m); op != nil && m.Kind == wire.Response && op.Method != "" {
 				return methodGroup(op.Method)
 			}
 		}

@@ -79,7 +79,7 @@ func (n *novelty) record(x *Execution, validity generate.Validity) int {
 				continue
 			}
 			count++
-			if at, ok := t.Requested(m.ID); ok && m.Kind == wire.Response {
+			if at, ok := t.Requested(m); ok && m.Kind == wire.Response {
 				n.addSeed(x, at, t.On, validity)
 			}
 		}
@@ -134,7 +134,7 @@ func (n *novelty) kindOf(x *Execution, t *script.Conversation, m *wire.Message, 
 	var h maphash.Hash
 	h.SetSeed(n.hash)
 	_, _ = h.WriteString(m.Method)
-	if op := x.Operation(t, m.ID); op != nil && m.Kind == wire.Response {
+	if op := x.OperationOf(t, m); op != nil && m.Kind == wire.Response {
 		_, _ = h.WriteString(methodGroup(op.Method))
 	}
 	if code, ok := m.ErrorCode(); ok {

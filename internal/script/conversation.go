@@ -20,7 +20,7 @@ type liveConversation struct {
 	pending     [][]byte // frames that are written with the next one
 	pendingFrom int      // the operation of the first pending frame
 	at          int      // the position up to which the record was read
-	dialogue    transcript.Dialogue
+	soFar       transcript.Dialogue
 	asked       []request     // all requests that were sent
 	over        bool          // the server ended, or does not read
 	missed      bool          // a response did not come in time
@@ -30,6 +30,8 @@ type liveConversation struct {
 
 // request is a request that was sent.
 type request struct {
+	operation int    // the operation that sent it
+	text      []byte // its JSON text
 	id        wire.ID
 	method    string
 	params    bool // the params are provably invalid
@@ -77,7 +79,7 @@ func (l *liveConversation) until(ctx context.Context, limit time.Duration, so fu
 func (l *liveConversation) read(events []*transcript.Event) {
 	for _, e := range events {
 		l.at = e.Seq + 1
-		l.dialogue.Note(e)
+		l.soFar.Note(e)
 		if e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Response }) {
 			l.heard = e.At
 		}
@@ -86,7 +88,7 @@ func (l *liveConversation) read(events []*transcript.Event) {
 
 // response returns the first response to a request with the id, or nil.
 func (l *liveConversation) response(id wire.ID) *transcript.Message {
-	for _, r := range l.dialogue.WithID(id) {
+	for _, r := range l.soFar.WithID(id) {
 		if m := r.Response(); m != nil {
 			return m
 		}
@@ -107,7 +109,7 @@ func (l *liveConversation) open() []request {
 
 // sent returns the position of the request with the id in the record.
 func (l *liveConversation) sent(id wire.ID) (int, bool) {
-	all := l.dialogue.WithID(id)
+	all := l.soFar.WithID(id)
 	if len(all) == 0 {
 		return 0, false
 	}

@@ -30,12 +30,12 @@ func TestWhatIsToldPointsToWhatRuns(t *testing.T) {
 	} {
 		rec.Add(transcript.Event{Kind: e.kind, Raw: []byte(e.raw)})
 	}
-	o := &Playback{Conversations: []*Conversation{{Events: rec.From(0), requests: map[string]int{}}}}
-	for _, e := range o.Conversations[0].Events {
-		if e.Kind == transcript.Sent {
-			o.Conversations[0].requests[e.Messages()[0].ID.Key()] = len(o.Conversations[0].requests)
-		}
+	o := &Playback{Conversations: []*Conversation{{Events: rec.From(0)}}}
+	var sent []request
+	for e, m := range transcript.Messages(rec.From(0), transcript.Sent) {
+		sent = append(sent, request{operation: len(sent), text: e.Raw, id: m.ID})
 	}
+	o.Conversations[0].matchRequests(sent)
 	for name, c := range map[string]struct{ at, want []int }{
 		"while calls run":    {[]int{1, 6}, []int{0, 2}},
 		"while nothing runs": {[]int{1, 9}, []int{0}},

@@ -222,10 +222,10 @@ func (p *repeater) send(n int, cancel bool) bool {
 	var frames [][]byte
 	for range n {
 		id := p.l.c.NewID()
-		frames = append(frames, Message{ID: id, Method: p.message.Method, Params: p.message.Params()}.Bytes())
+		frame := Message{ID: id, Method: p.message.Method, Params: p.message.Params()}.Bytes()
+		frames = append(frames, frame)
 		p.count()
-		p.l.requests[id.Key()] = p.i
-		p.l.asked = append(p.l.asked, request{id: id, method: p.message.Method, cancelled: cancel})
+		p.l.asked = append(p.l.asked, request{operation: p.i, text: frame, id: id, method: p.message.Method, cancelled: cancel})
 		if cancel {
 			frames = append(frames, Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + id.Raw() + `}`)}.Bytes())
 		}

@@ -29,10 +29,9 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 		switch {
 		case m.Kind == wire.Request && m.ID.Present():
 			r.count()
-			_, again := l.requests[m.ID.Key()]
-			l.requests[m.ID.Key()] = i
+			again := slices.ContainsFunc(l.asked, func(a request) bool { return a.id.Same(m.ID) })
 			l.asked = append(l.asked, request{
-				id: m.ID, method: m.Method, params: o.Violates != "", task: m.ParamAt("/task") != nil,
+				operation: i, text: m.Raw, id: m.ID, method: m.Method, params: o.Violates != "", task: m.ParamAt("/task") != nil,
 				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: l.c.Record.Elapsed(),
 			})
 		case m.Method == spec.MethodCancelled:
@@ -154,8 +153,7 @@ func (r *runner) raw(l *liveConversation, i int, o *Operation) {
 	if o.Violates == "" { // a valid request expects a response
 		for _, m := range wire.Parse(o.Message).Messages {
 			if m.Kind == wire.Request {
-				l.requests[m.ID.Key()] = i
-				l.asked = append(l.asked, request{id: m.ID, method: m.Method, odd: true})
+				l.asked = append(l.asked, request{operation: i, text: m.Raw, id: m.ID, method: m.Method, odd: true})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -40,24 +41,59 @@ type Conversation struct {
 	Hung   *transcript.Event
 	Before *wire.Message
 
-	waitedBriefly bool           // some response was not awaited for the whole timeout
-	requests      map[string]int // the operation that sent a request, by the key of the request's id
+	waitedBriefly bool // some response was not awaited for the whole timeout
+	dialogue      transcript.Dialogue
+	requests      map[int]int // the operation that sent a request, by the request's position
 	spans         []span
 }
 
 // span is the range of the record in which an operation was sent.
 type span struct{ operation, from, to int }
 
-// Requested returns the operation that sent the request with the id.
-func (c *Conversation) Requested(id wire.ID) (operation int, ok bool) {
-	operation, ok = c.requests[id.Key()]
+// matchRequests finds the operation that sent each request in the record. Requests with the same
+// id and text are matched in their order.
+func (c *Conversation) matchRequests(sent []request) {
+	for _, e := range c.Events {
+		c.dialogue.Note(e)
+	}
+	left := map[string][]request{} // by the key of the id
+	for _, a := range sent {
+		left[a.id.Key()] = append(left[a.id.Key()], a)
+	}
+	c.requests = map[int]int{}
+	for _, r := range c.dialogue.Requests() {
+		key := r.Message.ID.Key()
+		if i := slices.IndexFunc(left[key], func(a request) bool { return bytes.Equal(a.text, r.Message.Raw) }); i >= 0 {
+			c.requests[r.Event.Seq] = left[key][i].operation
+			left[key] = slices.Delete(left[key], i, i+1)
+		}
+	}
+}
+
+// Requested returns the operation that sent the request that m is, responds to, cancels or reports
+// progress of.
+func (c *Conversation) Requested(m *wire.Message) (operation int, ok bool) {
+	if r := c.dialogue.Of(m); r != nil {
+		operation, ok = c.requests[r.Event.Seq]
+	}
 	return operation, ok
 }
 
-// Operation returns the operation that sent the request with the id, or nil.
-func (p *Playback) Operation(c *Conversation, id wire.ID) *Operation {
-	if i, ok := c.Requested(id); ok {
+// OperationOf returns the operation that Requested returns, or nil.
+func (p *Playback) OperationOf(c *Conversation, m *wire.Message) *Operation {
+	if i, ok := c.Requested(m); ok {
 		return &p.Script.Operations[i]
+	}
+	return nil
+}
+
+// Operation returns the operation that sent the newest request with the id, or nil. If the caller
+// has a message, OperationOf is right for reused ids too.
+func (p *Playback) Operation(c *Conversation, id wire.ID) *Operation {
+	for _, r := range slices.Backward(c.dialogue.WithID(id)) {
+		if o := p.OperationOf(c, r.Message); o != nil {
+			return o
+		}
 	}
 	return nil
 }
@@ -74,7 +110,7 @@ func (c *Conversation) Operations(at []int) []int {
 		e := c.Events[at]
 		for i := range e.Messages() {
 			m := &e.Frame.Messages[i]
-			if n, ok := c.Requested(m.ID); ok && m.Kind != wire.Notification && (m.Kind == wire.Response || e.Kind == transcript.Sent) {
+			if n, ok := c.Requested(m); ok && m.Kind != wire.Notification {
 				out = append(out, n)
 			}
 		}
@@ -103,8 +139,8 @@ func isNotification(e *transcript.Event) bool {
 // record: an unreadable line there may be the response to any of them.
 func (c *Conversation) open(at int) []int {
 	var out []int
-	for _, r := range transcript.DialogueOf(c.Events).InFlight(at) {
-		if n, ours := c.Requested(r.Message.ID); ours {
+	for _, r := range c.dialogue.InFlight(at) {
+		if n, ours := c.Requested(r.Message); ours {
 			out = append(out, n)
 		}
 	}

@@ -134,7 +134,7 @@ func (r *runner) conversation(on int) *liveConversation {
 		return nil
 	}
 	l := &liveConversation{
-		Conversation: &Conversation{On: on, requests: map[string]int{}}, c: c, answers: answers, pendingFrom: -1,
+		Conversation: &Conversation{On: on}, c: c, answers: answers, pendingFrom: -1,
 	}
 	r.live[on] = l
 	r.count()
@@ -175,6 +175,7 @@ func (r *runner) end(on int) {
 	r.out.Messages += Frames(l.c.Record.From(0))
 	if !l.torn { // after half a line, no failure can be attributed
 		l.Events = l.c.Record.From(0)
+		l.matchRequests(l.asked)
 		l.attribute()
 		l.excuse()
 	}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -44,14 +46,42 @@ func TestPlay(t *testing.T) {
 	if len(o.Conversations) != 1 || len(o.Skipped) != 1 || o.Skipped[0] != 2 || o.Unanswered() != "" || o.WaitedBriefly() {
 		t.Fatalf("%d conversations, skipped %v, without an answer: %q", len(o.Conversations), o.Skipped, o.Unanswered())
 	}
-	if at, ok := o.Conversations[0].Requested(wire.IntID(100)); !ok || at != 0 || o.Operation(o.Conversations[0], wire.IntID(101)) != nil {
-		t.Errorf("the ping is put down to operation %d, %v", at, ok)
+	if c := o.Conversations[0]; o.Operation(c, wire.IntID(100)) != &o.Script.Operations[0] || o.Operation(c, wire.IntID(101)) != nil {
+		t.Errorf("the ping is attributed to %+v", o.Operation(c, wire.IntID(100)))
 	}
 	stop := make(chan struct{})
 	close(stop)
 	p.Stop = stop
 	if o := p.Play(t.Context(), s); len(o.Skipped) != 3 || len(o.Conversations) != 0 {
 		t.Errorf("once stopped, %d operations were skipped and %d conversations held", len(o.Skipped), len(o.Conversations))
+	}
+}
+
+// TestReusedID checks that each response is attributed to the operation that sent its request, also
+// if several operations use the same id.
+func TestReusedID(t *testing.T) {
+	t.Parallel()
+	s := Script{Revision: spec.V20250618}
+	for _, method := range []string{spec.MethodToolsList, spec.MethodPing, spec.MethodPing} {
+		s.Operations = append(s.Operations, Operation{Do: Send, Method: method, Message: wire.NewRequest(wire.IntID(100), method, nil), Await: true})
+	}
+	o := Player{Dialer: stdio.InProcess("agreeable", agreeable), Timeout: time.Second, Start: 10 * time.Second}.Play(t.Context(), s)
+	if len(o.Conversations) != 1 {
+		t.Fatalf("%d conversations", len(o.Conversations))
+	}
+	var requests, responses []int
+	for e, m := range transcript.Messages(o.Conversations[0].Events) {
+		switch at, ok := o.Conversations[0].Requested(m); {
+		case !ok:
+		case e.Kind == transcript.Sent:
+			requests = append(requests, at)
+		default:
+			responses = append(responses, at)
+		}
+	}
+	want := []int{0, 1, 2}
+	if !slices.Equal(requests, want) || !slices.Equal(responses, want) {
+		t.Errorf("the requests are attributed to the operations %v, the responses to %v", requests, responses)
 	}
 }
 
