@@ -21,8 +21,9 @@ const MaxMistakes = 3
 // Mistakes returns the client's violations of the protocol over a transport, in the order of the
 // transcript. It returns at most MaxMistakes with the same summary.
 func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
-	c := &client{over: over, without: map[int]bool{}, ids: map[string]bool{}, requests: map[string]int{}, answered: map[string]int{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
+	c := &client{over: over, without: map[int]bool{}, ids: map[string]bool{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
 	for _, e := range events {
+		c.dialogue.Note(e)
 		switch e.Kind {
 		case transcript.Requested:
 			if over != spec.SSE { // over SSE each stream is a session
@@ -44,9 +45,7 @@ func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
 			c.checkPost(e)
 		case transcript.Received:
 			for i := range e.Messages() {
-				if m := &e.Frame.Messages[i]; m.Kind == wire.Request {
-					c.requests[m.ID.Key()]++
-				} else if m.Kind == wire.Response {
+				if m := &e.Frame.Messages[i]; m.Kind == wire.Response {
 					c.noteResponse(m)
 				}
 			}
@@ -60,6 +59,7 @@ type client struct {
 	over     spec.Transport
 	mistakes []Mistake
 	kinds    map[string]int
+	dialogue transcript.Dialogue
 
 	httpClient
 	opening   string // the id of the initialize request, "" before it
@@ -74,8 +74,6 @@ type client struct {
 	earlyID       string
 	answeredEarly bool
 	ids           map[string]bool // of the client's requests; false if it may be used again
-	requests      map[string]int  // how often the server's request with this id was delivered
-	answered      map[string]int  // how often the client responded to it
 }
 
 const (
@@ -183,29 +181,28 @@ func (c *client) notification(e *transcript.Event, m *wire.Message) {
 		}
 		c.initialized = true
 	case spec.MethodCancelled:
-		id := wire.IDAt(m.Params(), "/requestId")
-		_, known := c.ids[id.Key()]
+		id := m.ParamIDAt("/requestId")
 		switch {
 		case !id.Present():
 		case id.Key() == c.opening:
 			c.add(e, cancellation, "The client cancels initialize.")
-		case !known && !c.unsure:
+		case c.dialogue.Of(m) == nil && !c.unsure:
 			c.add(e, cancellation, "The client cancels a request that it did not send.")
 		}
 	}
 }
 
 func (c *client) response(e *transcript.Event, m *wire.Message) {
-	id := m.ID.Key()
-	c.answered[id]++
+	r := c.dialogue.Of(m)
 	switch {
 	case !m.ID.Present() || m.ID.IsNull():
 		if m.Has("result") {
 			c.add(e, messages, "The client sends a result without an id.")
 		}
-	case c.requests[id] == 0 && !c.unsure:
+	case c.unsure:
+	case r == nil:
 		c.add(e, messages, "The client responds to a request that the server did not send.")
-	case c.answered[id] > c.requests[id] && !c.unsure: // a resumed stream delivers it again
+	case r.Response().Message != m: // a request that a resumed stream delivers again gets another response
 		c.add(e, messages, "The client responds to a request twice.")
 	}
 }

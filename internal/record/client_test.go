@@ -41,6 +41,7 @@ func TestMistakes(t *testing.T) {
 		{"no JSON", []string{`>oops`}, []string{"The client sends a line that is not a JSON-RPC message: not-json."}},
 		{"no message", []string{`>5`}, []string{"The client sends a JSON value that is neither a request, a notification nor a response."}},
 		{"a response to nothing", []string{initialize, answer, initialized, rootsAnswer}, []string{"The client responds to a request that the server did not send."}},
+		{"a response before its request", []string{initialize, answer, initialized, rootsAnswer, roots, rootsAnswer}, []string{"The client responds to a request that the server did not send."}},
 		{"two responses", []string{initialize, answer, initialized, roots, rootsAnswer, rootsAnswer}, []string{"The client responds to a request twice."}},
 		{"a response to a request that is delivered again", []string{initialize, answer, initialized, roots, rootsAnswer, roots, rootsAnswer}, nil},
 		{"initialize cancelled", []string{initialize, `>{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`}, []string{"The client cancels initialize."}},
