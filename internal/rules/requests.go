@@ -41,6 +41,11 @@ func (r *Requests) RequestsWithToken(token wire.ID) []*Request {
 	return r.requestsOf(r.dialogue.WithToken(token))
 }
 
+// ServerRequestsWithToken returns the server's requests with this progress token, oldest first.
+func (r *Requests) ServerRequestsWithToken(token wire.ID) []*transcript.Request {
+	return r.dialogue.ServerRequestsWithToken(token)
+}
+
 // RequestsFrom returns the client's requests that were sent at this position or later.
 func (r *Requests) RequestsFrom(seq int) []*Request {
 	first, _ := slices.BinarySearchFunc(r.client, seq, func(req *Request, seq int) int { return cmp.Compare(req.Event.Seq, seq) })

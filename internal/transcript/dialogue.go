@@ -215,6 +215,11 @@ func (d *Dialogue) WithID(id wire.ID) []*Request { return d.client.byID[id.Key()
 // WithToken returns the client's requests with this progress token, oldest first.
 func (d *Dialogue) WithToken(token wire.ID) []*Request { return d.client.byToken[token.Key()] }
 
+// ServerRequestsWithToken returns the server's requests with this progress token, oldest first.
+func (d *Dialogue) ServerRequestsWithToken(token wire.ID) []*Request {
+	return d.server.byToken[token.Key()]
+}
+
 // Of returns the request that m is, responds to, cancels (the newest if it cancels several) or
 // reports progress of. It returns nil for any other message.
 func (d *Dialogue) Of(m *wire.Message) *Request { return d.requestOf[m] }

@@ -1,6 +1,7 @@
 package utilities
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -255,40 +256,35 @@ func progressRate() rules.Fold {
 // serverTokens judges a request when the client responds to it: until then it was active, and so
 // were the requests that came in between.
 func serverTokens() rules.Fold {
-	given := map[string][]*transcript.Request{}
 	return rules.Fold{OnMessage: rules.Handlers{
-		rules.ServerRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			if token := tokenOf(obs.Message); token.IsString() || token.IsInteger() {
-				given[token.Key()] = append(withoutReplied(given[token.Key()]), obs.ServerRequest)
-			}
-		},
-		rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		rules.ClientReply(""): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			p, token := obs.ServerRequest, tokenOf(obs.ServerRequest.Message)
 			if !token.Present() {
 				return
 			}
-			for _, q := range given[token.Key()] {
-				if q.Event.Seq <= p.Event.Seq || q.Event.Seq > obs.Event.Seq || len(p.Cancellations) > 0 && p.Cancellations[0].Event.Seq < q.Event.Seq {
-					continue
-				}
-				out.Deviates(verdict.Deviation{
-					Requirement: tokenUnique,
-					Summary:     "The server uses a progressToken for two requests at once.",
-					Permitted:   "tokens that are unique over all active requests",
-					Seen:        fmt.Sprintf("%s with the token of the %s before it: %s", rules.Excerpt(q.Message.Method), rules.Excerpt(p.Message.Method), rules.Excerpt(token.Raw())),
-					At:          rules.At(p.Event, q.Event),
-				})
+			q := nextWithToken(s, p)
+			if q == nil || !token.IsString() && !token.IsInteger() || q.Event.Seq > obs.Event.Seq || len(p.Cancellations) > 0 && p.Cancellations[0].Event.Seq < q.Event.Seq {
+				out.Observed(tokenUnique)
 				return
 			}
-			out.Observed(tokenUnique)
+			out.Deviates(verdict.Deviation{
+				Requirement: tokenUnique,
+				Summary:     "The server uses a progressToken for two requests at once.",
+				Permitted:   "tokens that are unique over all active requests",
+				Seen:        fmt.Sprintf("%s with the token of the %s before it: %s", rules.Excerpt(q.Message.Method), rules.Excerpt(p.Message.Method), rules.Excerpt(token.Raw())),
+				At:          rules.At(p.Event, q.Event),
+			})
 		},
 	}}
 }
 
-// withoutReplied drops requests that have a response, if there are many.
-func withoutReplied(all []*transcript.Request) []*transcript.Request {
-	if len(all) < many {
-		return all
+// nextWithToken returns the next request of the server with the token of p, or nil. It is not in the
+// same batch.
+func nextWithToken(s *rules.Session, p *transcript.Request) *transcript.Request {
+	all := s.ServerRequestsWithToken(tokenOf(p.Message))
+	i, _ := slices.BinarySearchFunc(all, p.Event.Seq+1, func(q *transcript.Request, at int) int { return cmp.Compare(q.Event.Seq, at) })
+	if i == len(all) {
+		return nil
 	}
-	return slices.DeleteFunc(all, func(p *transcript.Request) bool { return p.Response() != nil })
+	return all[i]
 }
