@@ -163,8 +163,8 @@ type recordedSession struct {
 
 // mistakes returns the mistakes of the client in the first n events. It reads the events before
 // redaction: otherwise a message and a header that mirrors it in Base64 could seem to differ.
-func (s *recordedSession) mistakes(n int) []record.Mistake {
-	return record.Mistakes(s.rec.From(0)[:n], s.over)
+func (s *recordedSession) mistakes(n int) []record.ClientMistake {
+	return record.ClientMistakes(s.rec.From(0)[:n], s.over)
 }
 
 // sessionFile returns the path of a new file in the folder, or in the user's cache folder.

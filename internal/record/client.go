@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Mistake is a client's violation of the protocol.
-type Mistake struct {
+// A ClientMistake is a client's violation of the protocol.
+type ClientMistake struct {
 	Summary string // one sentence
 	At      int    // the position of the offending message in the transcript
 	Section string // of the specification, as the catalogue names it
@@ -18,9 +18,9 @@ type Mistake struct {
 // MaxMistakes bounds the mistakes of one kind that are kept.
 const MaxMistakes = 3
 
-// Mistakes returns the client's violations of the protocol over a transport, in the order of the
+// ClientMistakes returns the client's violations of the protocol over a transport, in the order of the
 // transcript. It returns at most MaxMistakes with the same summary.
-func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
+func ClientMistakes(events []*transcript.Event, over spec.Transport) []ClientMistake {
 	c := &client{over: over, without: map[int]bool{}, ids: map[string]bool{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
 	for _, e := range events {
 		c.dialogue.Note(e)
@@ -57,7 +57,7 @@ func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
 // client is the state of the client at a position of the transcript.
 type client struct {
 	over     spec.Transport
-	mistakes []Mistake
+	mistakes []ClientMistake
 	kinds    map[string]int
 	dialogue transcript.Dialogue
 
@@ -85,7 +85,7 @@ const (
 func (c *client) add(e *transcript.Event, section, format string, args ...any) {
 	summary := fmt.Sprintf(format, args...)
 	if c.kinds[summary]++; c.kinds[summary] <= MaxMistakes {
-		c.mistakes = append(c.mistakes, Mistake{Summary: summary, At: e.Seq, Section: section})
+		c.mistakes = append(c.mistakes, ClientMistake{Summary: summary, At: e.Seq, Section: section})
 	}
 }
 

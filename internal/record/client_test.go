@@ -59,7 +59,7 @@ func TestMistakes(t *testing.T) {
 			rec.Add(transcript.Event{Kind: kind, Raw: []byte(line[1:])})
 		}
 		var got []string
-		for _, m := range record.Mistakes(rec.From(0), spec.Stdio) {
+		for _, m := range record.ClientMistakes(rec.From(0), spec.Stdio) {
 			got = append(got, m.Summary)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -99,7 +99,7 @@ func TestMistakesOverHTTP(t *testing.T) {
 			continue
 		}
 		var got []string
-		for _, m := range record.Mistakes(recordings[0].Events, spec.StreamableHTTP) {
+		for _, m := range record.ClientMistakes(recordings[0].Events, spec.StreamableHTTP) {
 			got = append(got, m.Summary)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -251,7 +251,7 @@ func TestSSEAfterRefusal(t *testing.T) {
 	got := make([]string, 0, 2)
 	for _, s := range p.Sessions() {
 		got = append(got, methods(s))
-		for _, m := range Mistakes(s.From(0), s.Transport()) {
+		for _, m := range ClientMistakes(s.From(0), s.Transport()) {
 			t.Errorf("the client is wrong: %s", m.Summary)
 		}
 	}

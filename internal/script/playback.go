@@ -87,17 +87,6 @@ func (p *Playback) OperationOf(c *Conversation, m *wire.Message) *Operation {
 	return nil
 }
 
-// Operation returns the operation that sent the newest request with the id, or nil. If the caller
-// has a message, OperationOf is right for reused ids too.
-func (p *Playback) Operation(c *Conversation, id wire.ID) *Operation {
-	for _, r := range slices.Backward(c.dialogue.WithID(id)) {
-		if o := p.OperationOf(c, r.Message); o != nil {
-			return o
-		}
-	}
-	return nil
-}
-
 // Operations returns the operations that the events show, in order: those that
 // sent the messages, or sent the requests to which the messages respond. A
 // notification of the server belongs to the last request that was pending.

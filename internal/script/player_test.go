@@ -46,8 +46,16 @@ func TestPlay(t *testing.T) {
 	if len(o.Conversations) != 1 || len(o.Skipped) != 1 || o.Skipped[0] != 2 || o.Unanswered() != "" || o.WaitedBriefly() {
 		t.Fatalf("%d conversations, skipped %v, without an answer: %q", len(o.Conversations), o.Skipped, o.Unanswered())
 	}
-	if c := o.Conversations[0]; o.Operation(c, wire.IntID(100)) != &o.Script.Operations[0] || o.Operation(c, wire.IntID(101)) != nil {
-		t.Errorf("the ping is attributed to %+v", o.Operation(c, wire.IntID(100)))
+	c := o.Conversations[0]
+	for _, m := range transcript.Messages(c.Events, transcript.Sent) {
+		switch got := o.OperationOf(c, m); m.ID.Key() {
+		case wire.IntID(100).Key():
+			if got != &o.Script.Operations[0] {
+				t.Errorf("the ping is attributed to %+v", got)
+			}
+		case wire.IntID(101).Key():
+			t.Errorf("the skipped request was sent, for %+v", got)
+		}
 	}
 	stop := make(chan struct{})
 	close(stop)

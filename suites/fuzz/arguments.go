@@ -127,7 +127,7 @@ func answeredCalls(execution *fuzz.Execution, t *script.Conversation) []toolCall
 // readCall parses a call; nil if the message is not a call, or has more members than a call
 // needs.
 func readCall(execution *fuzz.Execution, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
-	op := execution.Operation(t, m.ID)
+	op := execution.OperationOf(t, m)
 	if m.Method != spec.MethodToolsCall || op == nil || op.Do != script.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {
 		return nil
 	}

@@ -78,7 +78,7 @@ func invalidParams(execution *fuzz.Execution) []fuzz.Breach {
 	for n, t := range execution.Conversations {
 		d := transcript.DialogueOf(t.Events)
 		for e, m := range transcript.Messages(t.Events) {
-			op := execution.Operation(t, m.ID)
+			op := execution.OperationOf(t, m)
 			if m.Kind != wire.Response || op == nil || op.Violates == "" || op.Method == "" || !m.Has("result") || m.IsError() {
 				continue
 			}

@@ -95,11 +95,11 @@ func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*t
 				one := suspect{event: e}
 				switch {
 				case m.Kind == wire.Request:
-					one.request, one.own = dialogue.Of(m), execution.Operation(t, m.ID) == nil
+					one.request, one.own = dialogue.Of(m), execution.OperationOf(t, m) == nil
 				case m.Kind == wire.Response:
 					one.own = !answered
 				case m.Method == spec.MethodCancelled:
-					one.own = execution.Operation(t, m.ParamIDAt("/requestId")) == nil
+					one.own = execution.OperationOf(t, m) == nil
 				}
 				s.all = append(s.all, one)
 			}
