@@ -171,7 +171,7 @@ func checkSessions(t *testing.T, folder, over string) {
 		if out, err := said(t, nil, built(t), "judge", file); err != nil {
 			t.Errorf("judging it: %v\n%s", err, out)
 		}
-		for _, m := range record.Mistakes(events, spec.Transport(sessions[0].Transport)) {
+		for _, m := range record.ClientMistakes(events, spec.Transport(sessions[0].Transport)) {
 			t.Errorf("%s %s", m.Summary, events[m.At].Raw)
 		}
 	}
