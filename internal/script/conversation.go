@@ -17,15 +17,15 @@ type liveConversation struct {
 	*Conversation
 	c           *client.Conversation
 	answers     *client.Answers
-	pending     [][]byte // frames that are written with the next one
-	pendingFrom int      // the operation of the first pending frame
-	at          int      // the position up to which the record was read
-	soFar       transcript.Dialogue
-	asked       []request     // all requests that were sent
-	over        bool          // the server ended, or does not read
-	missed      bool          // a response did not come in time
-	heard       time.Duration // the time of the latest response
-	torn        bool          // a write was abandoned, perhaps in the middle of a line
+	pending     [][]byte        // frames that are written with the next one
+	pendingFrom int             // the operation of the first pending frame
+	at          int             // the position up to which the record was read
+	asked       []request       // all requests that were sent
+	sentIDs     map[string]bool // the keys of their ids
+	over        bool            // the server ended, or does not read
+	missed      bool            // a response did not come in time
+	heard       time.Duration   // the time of the latest response
+	torn        bool            // a write was abandoned, perhaps in the middle of a line
 }
 
 // request is a request that was sent.
@@ -79,16 +79,31 @@ func (l *liveConversation) until(ctx context.Context, limit time.Duration, so fu
 func (l *liveConversation) read(events []*transcript.Event) {
 	for _, e := range events {
 		l.at = e.Seq + 1
-		l.soFar.Note(e)
+		l.dialogue.Note(e)
 		if e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Response }) {
 			l.heard = e.At
 		}
 	}
 }
 
+// noteSent records that a request was sent.
+func (l *liveConversation) noteSent(a request) {
+	l.asked = append(l.asked, a)
+	l.sentIDs[a.id.Key()] = true
+}
+
+// readRest reads the events that came since, once the conversation has ended. Requests that a rate
+// limit refused were removed from the record, so the dialogue must not have them.
+func (l *liveConversation) readRest() {
+	if l.c.Record.Retracted() > 0 {
+		l.dialogue, l.at = transcript.Dialogue{}, 0
+	}
+	l.read(l.c.Record.From(l.at))
+}
+
 // response returns the first response to a request with the id, or nil.
 func (l *liveConversation) response(id wire.ID) *transcript.Message {
-	for _, r := range l.soFar.WithID(id) {
+	for _, r := range l.dialogue.WithID(id) {
 		if m := r.Response(); m != nil {
 			return m
 		}
@@ -109,7 +124,7 @@ func (l *liveConversation) open() []request {
 
 // sent returns the position of the request with the id in the record.
 func (l *liveConversation) sent(id wire.ID) (int, bool) {
-	all := l.soFar.WithID(id)
+	all := l.dialogue.WithID(id)
 	if len(all) == 0 {
 		return 0, false
 	}

@@ -35,6 +35,9 @@ func TestWhatIsToldPointsToWhatRuns(t *testing.T) {
 	for e, m := range transcript.Messages(rec.From(0), transcript.Sent) {
 		sent = append(sent, request{operation: len(sent), text: e.Raw, id: m.ID})
 	}
+	for _, e := range rec.From(0) {
+		o.Conversations[0].dialogue.Note(e)
+	}
 	o.Conversations[0].matchRequests(sent)
 	for name, c := range map[string]struct{ at, want []int }{
 		"while calls run":    {[]int{1, 6}, []int{0, 2}},

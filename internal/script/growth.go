@@ -225,7 +225,7 @@ func (p *repeater) send(n int, cancel bool) bool {
 		frame := Message{ID: id, Method: p.message.Method, Params: p.message.Params()}.Bytes()
 		frames = append(frames, frame)
 		p.count()
-		p.l.asked = append(p.l.asked, request{operation: p.i, text: frame, id: id, method: p.message.Method, cancelled: cancel})
+		p.l.noteSent(request{operation: p.i, text: frame, id: id, method: p.message.Method, cancelled: cancel})
 		if cancel {
 			frames = append(frames, Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + id.Raw() + `}`)}.Bytes())
 		}

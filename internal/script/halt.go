@@ -202,7 +202,7 @@ func (c *Conversation) attribute() {
 // firstHanging returns the first request that expects a response such that neither
 // it nor any later request has one, or nil. Requests that were cancelled, or
 // that share a line or an id with others, expect none. If one of them precedes
-// it without a response, hanging returns that one as before.
+// it without a response, firstHanging returns that one as before.
 func firstHanging(events []*transcript.Event) (before *wire.Message, hung *transcript.Event) {
 	d := transcript.DialogueOf(events)
 	for _, r := range stillOpen(d) {

@@ -29,8 +29,8 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 		switch {
 		case m.Kind == wire.Request && m.ID.Present():
 			r.count()
-			again := slices.ContainsFunc(l.asked, func(a request) bool { return a.id.Same(m.ID) })
-			l.asked = append(l.asked, request{
+			again := l.sentIDs[m.ID.Key()]
+			l.noteSent(request{
 				operation: i, text: m.Raw, id: m.ID, method: m.Method, params: o.Violates != "", task: m.ParamAt("/task") != nil,
 				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: l.c.Record.Elapsed(),
 			})
@@ -153,7 +153,7 @@ func (r *runner) raw(l *liveConversation, i int, o *Operation) {
 	if o.Violates == "" { // a valid request expects a response
 		for _, m := range wire.Parse(o.Message).Messages {
 			if m.Kind == wire.Request {
-				l.asked = append(l.asked, request{operation: i, text: m.Raw, id: m.ID, method: m.Method, odd: true})
+				l.noteSent(request{operation: i, text: m.Raw, id: m.ID, method: m.Method, odd: true})
 			}
 		}
 	}

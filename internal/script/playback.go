@@ -1,7 +1,6 @@
 package script
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -41,9 +40,9 @@ type Conversation struct {
 	Hung   *transcript.Event
 	Before *wire.Message
 
-	waitedBriefly bool // some response was not awaited for the whole timeout
-	dialogue      transcript.Dialogue
-	requests      map[int]int // the operation that sent a request, by the request's position
+	waitedBriefly bool                // some response was not awaited for the whole timeout
+	dialogue      transcript.Dialogue // of the events that were read so far
+	requests      map[int]int         // the operation that sent a request, by the request's position
 	spans         []span
 }
 
@@ -51,21 +50,17 @@ type Conversation struct {
 type span struct{ operation, from, to int }
 
 // matchRequests finds the operation that sent each request in the record. Requests with the same
-// id and text are matched in their order.
+// text are matched in their order.
 func (c *Conversation) matchRequests(sent []request) {
-	for _, e := range c.Events {
-		c.dialogue.Note(e)
+	left := make(map[string][]int, len(sent)) // positions in sent, by the text of the request
+	for i, a := range sent {
+		left[string(a.text)] = append(left[string(a.text)], i)
 	}
-	left := map[string][]request{} // by the key of the id
-	for _, a := range sent {
-		left[a.id.Key()] = append(left[a.id.Key()], a)
-	}
-	c.requests = map[int]int{}
+	c.requests = make(map[int]int, len(sent))
 	for _, r := range c.dialogue.Requests() {
-		key := r.Message.ID.Key()
-		if i := slices.IndexFunc(left[key], func(a request) bool { return bytes.Equal(a.text, r.Message.Raw) }); i >= 0 {
-			c.requests[r.Event.Seq] = left[key][i].operation
-			left[key] = slices.Delete(left[key], i, i+1)
+		text := string(r.Message.Raw)
+		if same := left[text]; len(same) > 0 {
+			c.requests[r.Event.Seq], left[text] = sent[same[0]].operation, same[1:]
 		}
 	}
 }

@@ -134,6 +134,7 @@ func (r *runner) conversation(on int) *liveConversation {
 		return nil
 	}
 	l := &liveConversation{
+		sentIDs:      map[string]bool{},
 		Conversation: &Conversation{On: on}, c: c, answers: answers, pendingFrom: -1,
 	}
 	r.live[on] = l
@@ -175,6 +176,7 @@ func (r *runner) end(on int) {
 	r.out.Messages += Frames(l.c.Record.From(0))
 	if !l.torn { // after half a line, no failure can be attributed
 		l.Events = l.c.Record.From(0)
+		l.readRest()
 		l.matchRequests(l.asked)
 		l.attribute()
 		l.excuse()
