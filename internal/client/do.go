@@ -115,9 +115,9 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	case w.mayIgnore:
 		return c.probe(ctx, w.id, frame)
 	case w.isLimited:
-		from := c.Record.Len()
-		r := c.exchange(ctx, w.limitFor(c), w.id, frame)
-		if errors.Is(r.Err, ErrUnanswered) {
+		from, began, limit := c.Record.Len(), c.Record.Elapsed(), w.limitFor(c)
+		r := c.exchange(ctx, limit, w.id, frame)
+		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // else no response can come any more
 			r = c.awaitSlow(ctx, from, w.id, r)
 		}
 		if errors.Is(r.Err, ErrUnanswered) {

@@ -10,6 +10,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
+// TestEndedExchange checks that a request with a limit does not wait for the limit, nor for a fence, once
+// its HTTP exchange has ended without a response.
+func TestEndedExchange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := Open(t.Context(), &accepting{over: spec.StreamableHTTP}, Options{Revision: spec.V20251125, Timeout: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.started.Store(true)
+		began := time.Now()
+		r := c.Do(t.Context(), spec.MethodToolsCall, nil, Within(3*time.Second))
+		if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || took > 100*time.Millisecond {
+			t.Errorf("after %v: %v", took, r.Err)
+		}
+	})
+}
+
 // TestStalledServer checks that a request with a limit waits on while the server responds to nothing,
 // because then the machine is busy, but not once it has responded to a later request.
 func TestStalledServer(t *testing.T) {
