@@ -110,7 +110,11 @@ func TestJudgingIsLinear(t *testing.T) {
 				return least
 			}
 			took(small, 1) // what is compiled once
-			if short, long := took(small, factor), took(factor*small, 1); long > 4*short {
+			short, long := took(small, factor), took(factor*small, 1)
+			for i := 0; i < 2 && long > 4*short; i++ { // other programs delay a measurement, and never speed it up
+				short, long = min(short, took(small, factor)), min(long, took(factor*small, 1))
+			}
+			if long > 4*short {
 				t.Errorf("judging takes %v for %d conversations, and %v for one that is %d times as long", short, factor, long, factor)
 			}
 		})
