@@ -201,7 +201,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if f.reference && o.Dialer.Transport() == spec.Stdio {
 		o.Dialer = inprocess.Dialer(nil)
 	}
-	if err := undefinedError(&o); err != nil {
+	if err := checkTransportDefined(&o); err != nil {
 		return err
 	}
 	o.Progress = engine.ShowWaiting(s.waiting)
@@ -249,9 +249,9 @@ func (a *app) fuzz(f *fuzzFlags) error {
 // gcPercent is the GC percentage (GOGC) of a search.
 const gcPercent = 400
 
-// undefinedError returns an error if a search can generate nothing, because none of the revisions
+// checkTransportDefined returns an error if a search can generate nothing, because none of the revisions
 // defines the transport.
-func undefinedError(o *engine.Options) error {
+func checkTransportDefined(o *engine.Options) error {
 	over := o.Dialer.Transport()
 	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) }) {
 		return nil
@@ -344,7 +344,7 @@ const quietFor = 10 * time.Second
 
 func (s *fuzzScreen) progress(st fuzz.Status) {
 	line := fmt.Sprintf("%v: %s, %.1f a second; %s; %s; %s",
-		st.Took.Round(time.Second), countSequences(st.Cases), float64(st.Cases)/st.Took.Seconds(), countRequests(st.Requests), countNovel(st.Novel), findings(st.Findings))
+		st.Took.Round(time.Second), countSequences(st.Cases), float64(st.Cases)/st.Took.Seconds(), countRequests(st.Requests), countNovel(st.Novel), countFindings(st.Findings))
 	if st.Busy != "" {
 		line += "; " + st.Busy
 	}
@@ -399,7 +399,7 @@ func countRequests(n int64) string  { return countWithNoun(int(n), "request", "r
 func countNovel(n int64) string {
 	return countWithNoun(int(n), "new kind of response", "new kinds of responses")
 }
-func findings(n int) string { return countWithNoun(n, "finding", "findings") }
+func countFindings(n int) string { return countWithNoun(n, "finding", "findings") }
 
 // cutText returns a phrase that says that there was no time to shrink a finding
 // further, or "".
@@ -417,7 +417,7 @@ func replayFileCommand(name string, args []string) []string {
 
 func (s *fuzzScreen) end(r *fuzz.Report) {
 	s.printf("\n%s with %s in %v (%.0f requests a second), %s, %s\n",
-		countSequences(r.Cases), countRequests(r.Requests), r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), countNovel(r.Novel), findings(len(r.Findings)))
+		countSequences(r.Cases), countRequests(r.Requests), r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), countNovel(r.Novel), countFindings(len(r.Findings)))
 	if r.Incomplete != "" {
 		s.printf("incomplete: %s\n", s.text(r.Incomplete))
 	}

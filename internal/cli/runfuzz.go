@@ -104,7 +104,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 
 // searching returns a line with the progress of a search.
 func searching(s fuzz.Status) string {
-	line := fmt.Sprintf("searching: %v, %s, %s", s.Took.Round(time.Second), countRequests(s.Requests), findings(s.Findings))
+	line := fmt.Sprintf("searching: %v, %s, %s", s.Took.Round(time.Second), countRequests(s.Requests), countFindings(s.Findings))
 	if s.Busy != "" {
 		line += "; " + s.Busy
 	}

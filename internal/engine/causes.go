@@ -113,8 +113,7 @@ func (r *reporting) shareSightings(p *verdict.Report) {
 	for i := range p.Findings {
 		f := &p.Findings[i]
 		if c := chosen[f.Key()]; c != nil && c.record != nil {
-			said := c.during != nil && c.during.ID == c.key.Judge
-			r.o.OnSighting(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), ByCase: said})
+			r.o.OnSighting(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), ByCase: c.caseID() == c.key.Judge})
 		}
 	}
 }

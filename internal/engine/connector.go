@@ -43,8 +43,8 @@ func (c *connector) hasSingleProcess() bool {
 	return ok && sharer.Single()
 }
 
-// separateDialer returns a dialer for a conversation that must not affect others: if the conversations of d
-// share a process and two can run, it is for a fresh one, which stop ends.
+// separateDialer returns a dialer for a conversation that must not affect others: if the conversations
+// of d share a process and two can run, it is for a fresh one, which stop ends.
 func separateDialer(d transport.Dialer) (fresh transport.Dialer, stop func()) {
 	if sharer, ok := d.(transport.Sharer); ok && !sharer.Single() {
 		return sharer.Fresh()

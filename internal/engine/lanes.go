@@ -47,7 +47,7 @@ func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 		opening.Go(func() { opened[i] = p.openLane(ctx, shared.revision) })
 	}
 	opening.Wait()
-	conversations := p.withoutNeedless(shared, slices.DeleteFunc(opened, func(s *sharedConversation) bool { return s == nil }))
+	conversations := p.dropIfBusy(shared, slices.DeleteFunc(opened, func(s *sharedConversation) bool { return s == nil }))
 	rates := p.rates()[shared.revision]
 	parts := divideCases(shared.cases, 1+len(conversations), func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
 	out := []*unit{shared.withCases(parts[0])}
@@ -57,10 +57,10 @@ func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 	return out
 }
 
-// withoutNeedless returns the conversations, and ends those that are only needed with a slow server if
-// a response in one of them shows that the server is not slow. On a busy machine the probe may not
-// have met such a response, and more conversations would keep the machine busier still.
-func (p *planner) withoutNeedless(shared *unit, opened []*sharedConversation) []*sharedConversation {
+// dropIfBusy drops conversations if a response in one of them came fast. Then the server is not slow:
+// the probe only found the machine busy, and so many conversations would keep it busier still. It ends
+// those that it drops, and returns the rest.
+func (p *planner) dropIfBusy(shared *unit, opened []*sharedConversation) []*sharedConversation {
 	if !p.offer.isSlow || !slices.ContainsFunc(opened, func(s *sharedConversation) bool { return s.conv != nil && !s.conv.IsSlow() }) {
 		return opened
 	}

@@ -69,7 +69,7 @@ func (d shownDeviation) key(over spec.Transport) verdict.Key {
 }
 
 // isByCase reports whether a case reported it, not a rule.
-func (d shownDeviation) isByCase() bool { return d.during != nil && d.during.ID == d.judge }
+func (d shownDeviation) isByCase() bool { return idOf(d.during) == d.judge }
 
 // deviations yields the deviations that cases and rules have reported.
 func (r *unitResult) deviations() iter.Seq[shownDeviation] {
