@@ -20,6 +20,7 @@ func TestDiscountsOfClaims(t *testing.T) {
 		limit  = http + "1< HTTP/1.1 429 Too Many Requests\n1! complete\n"
 		broken = http + "1! broken\n"
 	)
+	const gone = http + "1< HTTP/1.1 404 Not Found\n1! complete\n"
 	flooded := asked + "! flooded x\n! detail more than 20000 messages\n"
 	for _, x := range []struct {
 		name   string
@@ -27,6 +28,12 @@ func TestDiscountsOfClaims(t *testing.T) {
 		claim  Claim
 		want   Effect
 	}{
+		{"a message missing after the session", asked, Claim{ByCase: true, SessionEnded: true, At: []int{0}}, Void},
+		{"a session that the server no longer knows", gone, Claim{ByCase: true, SessionEnded: true, At: []int{3}}, Void},
+		{"a wrong message after the session", asked + wrong, Claim{ByCase: true, SessionEnded: true, At: []int{2}}, Counts},
+		{"a message missing in a session that goes on", asked, Claim{ByCase: true, At: []int{0}}, Counts},
+		{"a message missing at an unclear start", asked, Claim{ByCase: true, StartUnclear: true, At: []int{0}}, Void},
+		{"a wrong message at an unclear start", asked + wrong, Claim{ByCase: true, StartUnclear: true, At: []int{2}}, Counts},
 		{"a flood", flooded, Claim{ByCase: true}, Void},
 		{"a flood, of which rules know", flooded, Claim{}, Counts},
 		{"a limit in front of the server", limit, Claim{Requirement: "ping.responds", ByCase: true}, Void},
@@ -47,6 +54,31 @@ func TestDiscountsOfClaims(t *testing.T) {
 				t.Errorf("the effect is %d because of %q, want %d", effect, reason, x.want)
 			}
 		})
+	}
+}
+
+// TestCutResponse checks that a response does not count as missing or wrong if only its beginning was
+// kept, while other responses in the same conversation count.
+func TestCutResponse(t *testing.T) {
+	record := transcript.New()
+	for id, kept := range map[string]bool{"1": true, "2": false} {
+		response := []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
+		size := int64(len(response))
+		if !kept {
+			size += 20 << 20
+		}
+		sent := record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)})
+		record.Add(transcript.Event{Kind: transcript.Received, Raw: response, Size: size})
+		want := Void
+		if kept {
+			want = Counts
+		}
+		for by, want := range map[bool]Effect{true: want, false: Counts} {
+			claim := Claim{Requirement: "ping.responds", ByCase: by, Events: record.From(0), At: []int{sent.Seq}}
+			if got, _ := NewRun().Discount(&claim); got != want {
+				t.Errorf("id %s, kept %v, by a case %v: the effect is %d, want %d", id, kept, by, got, want)
+			}
+		}
 	}
 }
 
@@ -96,6 +128,7 @@ func TestNotices(t *testing.T) {
 // TestRunsAreTested checks that each row of the tables of a run has a test, and a text.
 func TestRunsAreTested(t *testing.T) {
 	tests := map[string]func(*testing.T){
+		"session-ended": TestDiscountsOfClaims, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
 		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims,
 		"mixed-responses": TestMixedResponses, "outage": TestOutage, "disturbed-case": TestDisturbedCases, "explained-exit": TestExits,
 		"cut-off-method": TestCutoffs, "same-error": TestSameError, "refused-calls": TestRefusedCalls, "overdue": TestOverdue, "crash": TestCrashNotice,

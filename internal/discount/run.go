@@ -26,6 +26,10 @@ type Claim struct {
 	// ByCase reports whether a case makes the claim, rather than a rule.
 	ByCase bool
 	From   int // position at which the case began
+	// SessionEnded reports whether the server had ended the session when the case made the claim.
+	SessionEnded bool
+	// StartUnclear reports whether the server may still have been starting then.
+	StartUnclear bool
 	// Concurrent reports whether a rule makes the claim about one of several
 	// conversations that were open together.
 	Concurrent bool

@@ -64,6 +64,9 @@ var exchanges = []row[ExchangeFacts]{
 // rows lists the discounts of a run; the strongest effect counts.
 func (r *Run) rows() []runRow {
 	return []runRow{
+		{Discount{"session-ended", "the server had ended the session, so a missing message shows nothing"}, sessionEnded{}},
+		{Discount{"start-unclear", "the server may still have been starting, so a missing message shows nothing"}, startUnclear{}},
+		{Discount{"cut-response", "the response was too long to be kept, so the case could not read it"}, cutResponse{}},
 		{Discount{"flood", "the server sent more than is read, so a response may have been missed"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
 		{Discount{"mixed-responses", "clients also receive responses meant for other clients, so it is unknown whose response this is; a notice says so"}, &r.mixing},

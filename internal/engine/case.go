@@ -65,7 +65,7 @@ func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observati
 		if s.Deviation == nil || s.Record == nil {
 			continue
 		}
-		claim := &discount.Claim{Requirement: s.Requirement, Events: s.Record.From(0), At: s.Deviation.At, ByCase: true}
+		claim := &discount.Claim{Requirement: s.Requirement, Events: s.Record.From(0), At: s.Deviation.At, ByCase: true, SessionEnded: s.SessionEnded, StartUnclear: s.StartUnclear}
 		claim.From = caseStart(c, claim.Events)
 		if effect, reason := r.s.discounts.Discount(claim); effect == discount.Void {
 			observations[i] = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: reason}

@@ -38,7 +38,9 @@ type search struct {
 	messages     atomic.Int64
 	pace         func(context.Context) // waits until one more request may be sent
 	throttle     *throttle
-	// discounts says which candidates do not count, or only if each retry shows them.
+	// discounts says which candidates do not count, or only if each retry shows them. A search does not
+	// let it observe conversations: a claim holds all that a discount needs here, and the notices would
+	// be about requests that the search itself made unusual.
 	discounts  *discount.Run
 	deadlines  deadlines
 	stopSearch context.CancelCauseFunc

@@ -36,6 +36,13 @@ func MoreArguments(schema jsontext.Value) []map[string]any {
 	return out
 }
 
+// Form returns content that a user who agrees may enter in a form of an elicitation with this
+// schema: a value for every field for which a certainly valid one can be generated. It returns an
+// error if a required field has none.
+func Form(schema jsontext.Value) (map[string]any, error) {
+	return certainArguments(schema, certain{every: true, agrees: true})
+}
+
 func certainArguments(schema jsontext.Value, c certain) (map[string]any, error) {
 	d := document{decode(schema)}
 	v, err := d.value(d.root, c)

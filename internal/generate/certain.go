@@ -16,6 +16,8 @@ import (
 type certain struct {
 	every bool // generate all members of objects that can be generated, not only the required ones
 	last  bool // use the last of several values that a schema names, not the first
+	// agrees is for the forms of elicitation: booleans are true, and arrays have an element.
+	agrees bool
 }
 
 // Limits for what is generated from a schema with certainty.
@@ -39,13 +41,16 @@ func (c certain) namedValue(o map[string]any) (any, bool) {
 		return v, true
 	}
 	var candidates []any
+	if options := c.selected(o); options != nil {
+		return options, true
+	}
 	standard, ok := o["default"]
 	if ok {
 		candidates = append(candidates, standard)
 	}
 	examples, _ := o["examples"].([]any)
 	enum, _ := o["enum"].([]any)
-	candidates = slices.Concat(candidates, examples, enum)
+	candidates = slices.Concat(candidates, examples, enum, titledOptions(o))
 	if c.last {
 		slices.Reverse(candidates)
 		if o["enum"] == nil && standard == false {
@@ -59,6 +64,41 @@ func (c certain) namedValue(o map[string]any) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+// selected returns as many options as a field for several choices requires, at least one and each
+// once; nil if the field is another one.
+func (c certain) selected(o map[string]any) []any {
+	items, _ := o["items"].(map[string]any)
+	if !c.agrees || o["default"] != nil || items == nil {
+		return nil
+	}
+	options, _ := items["enum"].([]any)
+	options = append(slices.Clone(options), titledOptions(items)...)
+	least, _ := sizeOf(o["minItems"])
+	if n := max(1, least); n <= len(options) {
+		return options[:n]
+	}
+	return nil
+}
+
+// titledOptions returns the constants among which a schema lets its user choose by their titles, or
+// nil.
+func titledOptions(o map[string]any) []any {
+	alternatives, _ := o["oneOf"].([]any)
+	if alternatives == nil {
+		alternatives, _ = o["anyOf"].([]any)
+	}
+	var out []any
+	for _, sub := range alternatives {
+		one, _ := sub.(map[string]any)
+		v, ok := one["const"]
+		if !ok || !hasOnlyAnnotations(withoutKeyword(one, "const")) || isOneOf(v, out) {
+			return nil
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 // check returns an error that names what may make a generated value invalid.
@@ -146,7 +186,7 @@ func (c certain) optional(o map[string]any, depth int) bool {
 
 func (c certain) elements(o map[string]any, least, most int) (count, needed int) {
 	_, described := o["items"].(map[string]any)
-	if c.last && most > 0 && (described || hasKeyword(o, "prefixItems")) {
+	if (c.last || c.agrees) && most > 0 && (described || hasKeyword(o, "prefixItems")) {
 		least = max(1, least)
 	}
 	return least, least
@@ -171,6 +211,6 @@ func (c certain) number(o map[string]any, _ bool) (json.Number, error) {
 	return "", errors.New("no number was found between the bounds")
 }
 
-func (c certain) boolean() bool { return c.last }
+func (c certain) boolean() bool { return c.last || c.agrees }
 
 func (c certain) word() string { return "text" }

@@ -3,7 +3,7 @@ package suite
 import (
 	"sync/atomic"
 
-	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -35,8 +35,8 @@ func Accept(m *wire.Message) []byte {
 	if mode, _ := wire.Text(wire.At(m.Params(), "/mode")); mode == "url" {
 		return wire.NewResult(m.ID, map[string]any{"action": "accept"})
 	}
-	content, ok := client.FillIn(wire.At(m.Params(), "/requestedSchema"))
-	if !ok {
+	content, err := generate.Form(wire.At(m.Params(), "/requestedSchema"))
+	if err != nil {
 		return wire.NewResult(m.ID, map[string]any{"action": "decline"})
 	}
 	return wire.NewResult(m.ID, map[string]any{"action": "accept", "content": content})

@@ -70,6 +70,10 @@ type Observation struct {
 	Gap         verdict.Gap // classifies Reason
 	Deviation   *verdict.Deviation
 	Record      *transcript.Transcript // the transcript that the deviation's positions refer to; nil without one
+	// SessionEnded reports whether the server had ended the session when the deviation was reported.
+	SessionEnded bool
+	// StartUnclear reports whether the server may still have been starting then.
+	StartUnclear bool
 }
 
 // A T is a case's handle on the server. Its methods may be called from any
@@ -131,25 +135,13 @@ func (t *T) NotApplicable(requirement, reason string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.NotApplicable, Reason: reason})
 }
 
-// Deviates reports that the server deviates, as seen in conversation c. A
-// missing message does not count after the server has ended the session, or if
-// the server may still have been starting.
+// Deviates reports that the server deviates, as seen in conversation c. Whether that counts is
+// decided by the discounts of the run.
 func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
-	if !showsAnswer(c, d.At) {
-		switch {
-		case c.HasExpired():
-			t.NotObserved(d.Requirement, "the server had ended the session")
-			return
-		case c.IsStartUnclear():
-			t.NotObserved(d.Requirement, client.ErrStarting.Error())
-			return
-		}
-	}
-	if hasTooLongResponse(c, d.At) {
-		t.NotObserved(d.Requirement, client.ErrTooLong.Error())
-		return
-	}
-	t.add(Observation{Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record})
+	t.add(Observation{
+		Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record,
+		SessionEnded: c.HasExpired(), StartUnclear: c.IsStartUnclear(),
+	})
 }
 
 // Skip ends the case as not applicable to this server.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -40,8 +41,8 @@ type misfitForm struct {
 // newMisfitForm fills in a form, with one field that violates its schema. It returns nil
 // if no field can be spoiled.
 func newMisfitForm(schema jsontext.Value) *misfitForm {
-	content, ok := client.FillIn(schema)
-	if !ok {
+	content, err := generate.Form(schema)
+	if err != nil {
 		return nil
 	}
 	names, fields := wire.Members(wire.At(schema, "/properties"))
@@ -88,7 +89,7 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 			submitted = true
 			content := form.content
 			if !spoils {
-				content, _ = client.FillIn(wire.At(m.Params(), "/requestedSchema"))
+				content, _ = generate.Form(wire.At(m.Params(), "/requestedSchema"))
 			}
 			return wire.NewResult(m.ID, object{"action": "accept", "content": content})
 		})

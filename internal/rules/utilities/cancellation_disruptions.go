@@ -43,7 +43,9 @@ type unansweredPing struct {
 }
 
 func (o *disruptions) noteServerRequest(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	o.tokens[tokenOf(obs.Message).Key()] = true
+	if token := tokenOf(obs.Message); token.Present() {
+		o.tokens[token.Key()] = true
+	}
 }
 
 func (o *disruptions) onEvent(s *rules.Session, e *transcript.Event, out *rules.Reporter) {

@@ -1,4 +1,4 @@
-package client
+package generate_test
 
 import (
 	"testing"
@@ -7,14 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func TestFillIn(t *testing.T) {
+// TestForm checks which value a field gets, and that a form is refused only if a required field gets none.
+func TestForm(t *testing.T) {
 	for _, c := range []struct{ name, field, want string }{
-		{"text", `{"type":"string"}`, `"mcp-conform"`},
-		{"long text", `{"type":"string","minLength":14}`, `"mcp-conformxxx"`},
-		{"short text", `{"type":"string","maxLength":3}`, `"mcp"`},
+		{"text", `{"type":"string"}`, `"text"`},
+		{"long text", `{"type":"string","minLength":14}`, `"textxxxxxxxxxx"`},
+		{"short text", `{"type":"string","maxLength":3}`, `"tex"`},
 		{"no text", `{"type":"string","maxLength":0}`, `""`},
 		{"contradiction", `{"type":"string","minLength":3,"maxLength":2}`, ``},
 		{"far too long", `{"type":"string","minLength":100000000}`, ``},
@@ -32,11 +34,11 @@ func TestFillIn(t *testing.T) {
 		{"integer", `{"type":"integer"}`, `1`},
 		{"from", `{"type":"integer","minimum":18,"maximum":99}`, `18`},
 		{"to", `{"type":"number","maximum":0}`, `0`},
-		{"fraction", `{"type":"integer","minimum":0.5}`, ``},
+		{"fraction", `{"type":"integer","minimum":0.5}`, `1`},
 		{"some", `{"type":"array","items":{"type":"string","enum":["a","b"]}}`, `["a"]`},
 		{"both", `{"type":"array","minItems":2,"items":{"anyOf":[{"const":"a"},{"const":"b"}]}}`, `["a","b"]`},
-		{"more than there are", `{"type":"array","minItems":2,"items":{"enum":["a"]}}`, ``},
-		{"object", `{"type":"object"}`, ``},
+		{"more than there are", `{"type":"array","minItems":2,"items":{"enum":["a"]}}`, `["a","a"]`},
+		{"object", `{"type":"object"}`, `{}`},
 		{"no schema", `3`, ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -44,22 +46,22 @@ func TestFillIn(t *testing.T) {
 			if c.want == "" {
 				want = `{}`
 			}
-			got, ok := FillIn(jsontext.Value(`{"type":"object","properties":{"it":` + c.field + `}}`))
-			if diff := cmp.Diff(want, string(wire.JSON(got))); diff != "" || !ok {
-				t.Errorf("free to answer: %v (-want +got):\n%s", ok, diff)
+			got, err := generate.Form(jsontext.Value(`{"type":"object","properties":{"it":` + c.field + `}}`))
+			if diff := cmp.Diff(want, string(wire.JSON(got))); diff != "" || err != nil {
+				t.Errorf("free to answer: %v (-want +got):\n%s", err, diff)
 			}
-			got, ok = FillIn(jsontext.Value(`{"type":"object","required":["it"],"properties":{"it":` + c.field + `}}`))
-			if ok != (c.want != "") || ok != (got != nil) {
-				t.Errorf("required: %v, %v", got, ok)
+			got, err = generate.Form(jsontext.Value(`{"type":"object","required":["it"],"properties":{"it":` + c.field + `}}`))
+			if ok := err == nil; ok != (c.want != "") || ok != (got != nil) {
+				t.Errorf("required: %v, %v", got, err)
 			}
 		})
 	}
-	for _, schema := range []string{``, `null`, `{}`, `[]`, `{"properties":[]}`} {
-		if got, ok := FillIn(jsontext.Value(schema)); !ok || len(got) > 0 {
-			t.Errorf("%s: %v, %v", schema, got, ok)
+	for schema, fits := range map[string]bool{
+		``: false, `null`: false, `[]`: false, `{"properties":[]}`: true, `{"type":"object"}`: true, `{"type":"object","properties":{}}`: true,
+		`{"type":"object","required":["it"]}`: true, // anything fits
+	} {
+		if got, err := generate.Form(jsontext.Value(schema)); (err == nil) != fits {
+			t.Errorf("%s: %v, %v", schema, got, err)
 		}
-	}
-	if _, ok := FillIn(jsontext.Value(`{"required":["it"]}`)); ok {
-		t.Error("a field that is required and not described was filled in")
 	}
 }

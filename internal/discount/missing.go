@@ -1,0 +1,64 @@
+package discount
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// Three discounts void what a case reports as missing: the case saw no message, though the server
+// may well have sent one to a client whose session went on, that waited longer, or that keeps
+// longer messages.
+
+// sessionEnded discounts what is missing after the server has ended the session, which it may do at
+// any time.
+type sessionEnded struct{}
+
+func (sessionEnded) discount(c *Claim) (Effect, string) {
+	if c.SessionEnded && !c.showsServerMessage() {
+		return Void, "the server had ended the session"
+	}
+	return Counts, ""
+}
+
+// startUnclear discounts what is missing while the server may still have been starting.
+type startUnclear struct{}
+
+func (startUnclear) discount(c *Claim) (Effect, string) {
+	if c.StartUnclear && !c.showsServerMessage() {
+		return Void, "the server may still have been starting: one that was started meanwhile did not respond to an ordinary initialize either"
+	}
+	return Counts, ""
+}
+
+// cutResponse discounts deviations that show a request whose response was too long to be kept: the
+// case could not read it.
+type cutResponse struct{}
+
+func (cutResponse) discount(c *Claim) (Effect, string) {
+	if c.ByCase && slices.ContainsFunc(c.Events, (*transcript.Event).IsCut) && slices.ContainsFunc(transcript.DialogueOf(c.Events).Requests(), func(r *transcript.Request) bool {
+		return slices.Contains(c.At, r.Event.Seq) && slices.ContainsFunc(r.Responses, func(m transcript.Message) bool { return m.Event.IsCut() })
+	}) {
+		return Void, "the response is longer than mcp-conform keeps"
+	}
+	return Counts, ""
+}
+
+// showsServerMessage reports whether the last of the positions is that of a message or HTTP response
+// from the server. Status 404 does not count: it only means that there is no such session.
+func (c *Claim) showsServerMessage() bool {
+	if len(c.At) == 0 {
+		return false
+	}
+	last := slices.Max(c.At)
+	if last >= len(c.Events) {
+		return false
+	}
+	switch e := c.Events[last]; e.Kind {
+	case transcript.Received, transcript.Streamed, transcript.Responded:
+		x := transcript.ExchangesOf(c.Events).Of(e)
+		return x == nil || x.Status() != 404
+	default:
+		return false
+	}
+}
