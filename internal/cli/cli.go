@@ -271,13 +271,8 @@ func (a *app) root() *cobra.Command {
 			}
 			return usagef(advice, "there is no command %q", args[0])
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if err := spec.CheckCatalogue(); err != nil {
-				return harnessError{err}
-			}
-			return nil
-		},
+		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE:          func(*cobra.Command, []string) error { return checkCatalogue() },
 		SuggestionsMinimumDistance: 2,
 	}
 	root.Version = versionLine()
@@ -290,6 +285,14 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.reportCommand(), a.sweepCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.mcpCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
 	return root
+}
+
+// checkCatalogue returns why the requirement catalogue can't be read.
+func checkCatalogue() error {
+	if err := spec.CheckCatalogue(); err != nil {
+		return harnessError{err}
+	}
+	return nil
 }
 
 // flagAdvice returns the advice for an invalid flag.
