@@ -149,6 +149,8 @@ var layers = []struct {
 	// An MCP server that runs this program again.
 	{"internal/agent", []string{"internal/spec", "internal/verdict", "reporters"}},
 	{"internal/cli", []string{anything}},
+	// A program for the tests of internal/cli.
+	{"internal/cli/exits", nil},
 	{"cmd/mcp-conform", []string{"internal/cli"}},
 }
 

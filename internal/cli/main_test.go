@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -13,18 +16,38 @@ import (
 )
 
 // TestMain lets the test binary act as the programs that the scripts run: the
-// tool itself, servers that misbehave, and exits.
+// tool itself, and servers that misbehave.
 func TestMain(m *testing.M) {
 	suitetest.WaitInParallel()
 	testscript.Main(m, map[string]func(){
 		"mcp-conform": func() { os.Exit(Main(os.Args[1:], System())) },
 		"odd":         func() { os.Exit(odd(os.Args[1:])) },
-		"exits":       func() { os.Exit(exits(os.Args[1:])) },
 		"web":         func() { os.Exit(web(os.Args[1:])) },
 		"leaky":       func() { os.Exit(leaky(os.Args[1:])) },
 		"gate":        func() { os.Exit(gate(os.Args[1:])) },
 	})
 }
+
+// buildExits builds the program exits, which checks how a command ends. Its folder is one that
+// testscript has put into PATH, and removes when the tests have run.
+func buildExits(t *testing.T) {
+	t.Helper()
+	if err := exitsBuilt(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var exitsBuilt = sync.OnceValue(func() error {
+	tool, err := exec.LookPath("mcp-conform")
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(filepath.Dir(tool), "exits"+filepath.Ext(tool))
+	if out, err := exec.Command("go", "build", "-o", program, "./exits").CombinedOutput(); err != nil { //nolint:gosec // the path is our own
+		return fmt.Errorf("building exits: %w\n%s", err, out)
+	}
+	return nil
+})
 
 func TestScripts(t *testing.T) {
 	t.Parallel() // with the other slow tests, which mostly wait
@@ -32,6 +55,7 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(groups) == 0 {
 		t.Fatal("no scripts", err)
 	}
+	buildExits(t)
 	for _, dir := range groups {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +72,12 @@ func TestScripts(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files: sampled(scripts), RequireExplicitExec: true, RequireUniqueNames: true,
 				Cmds:  map[string]func(*testscript.TestScript, bool, []string){"again": again, "awaits": awaits},
-				Setup: freePorts,
+				Setup: func(e *testscript.Env) error {
+					if suitetest.RaceDetector {
+						e.Setenv("EXITS_SLOW", "1") // see the program exits
+					}
+					return freePorts(e)
+				},
 			})
 		})
 	}
