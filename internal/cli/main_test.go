@@ -71,7 +71,7 @@ func TestScripts(t *testing.T) {
 			}
 			testscript.Run(t, testscript.Params{
 				Files: sampled(scripts), RequireExplicitExec: true, RequireUniqueNames: true,
-				Cmds:  map[string]func(*testscript.TestScript, bool, []string){"again": again, "awaits": awaits},
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){"again": again, "awaits": awaits},
 				Setup: func(e *testscript.Env) error {
 					if suitetest.RaceDetector {
 						e.Setenv("EXITS_SLOW", "1") // see the program exits

@@ -67,7 +67,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 			}
 			target := c.target(address)
 			all := []string{"--report", "html", "--report", "json", "--report", "junit", "--report", "markdown", "--report", "outputs", "--report", "sarif", "--report", "tap", "--report", "badge", "--report", "github"}
-			few := []string{"--revision", "2025-06-18", "--focus", "base", "--focus", "tools.list", "--focus", "lifecycle", "--timeout", "1s", "--max-time", "40s"}
+			few := []string{"--revision", "2025-06-18", "--focus", "base", "--focus", "tools.list", "--focus", "lifecycle", "--timeout", "300ms", "--max-time", "40s"}
 			if c.serves == "sse" {
 				few[1] = "2024-11-05"
 			}
