@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -48,18 +49,15 @@ type judgeFunc func(all []rules.Rule, events []*transcript.Event, asked spec.Rev
 // isReproduced reports whether all candidates of the retry were seen again: by the rules in the
 // conversations so far, or in what cases observed.
 func (o *opener) isReproduced(judge judgeFunc, judges []rules.Rule, said []caseObservation) bool {
-	seen := map[verdict.Key]bool{}
-	for _, s := range said {
-		if s.Deviation != nil {
-			seen[s.Deviation.Key(s.by.ID, o.unit.revision, o.s.transport())] = true
-		}
-	}
+	shown := &unitResult{unit: o.unit, observations: said}
 	for _, conv := range o.conversations() {
 		for _, result := range judge(judges, conv.Record.From(0), conv.Revision(), o.s.transport()) {
-			for _, d := range result.Deviations {
-				seen[d.Key(result.Rule, result.Revision, o.s.transport())] = true
-			}
+			shown.ruleResults = append(shown.ruleResults, ruleResult{Result: result, record: conv.Record, during: make([]*suite.Case, len(result.Deviations))})
 		}
+	}
+	seen := map[verdict.Key]bool{}
+	for d := range shown.deviations() {
+		seen[d.key(o.s.transport())] = true
 	}
 	return !slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return !seen[c.key] })
 }
