@@ -111,7 +111,7 @@ func (c *Conversation) RequestSent(from int, id wire.ID) *transcript.Event {
 // instead, which is how a client cancels there.
 func (c *Conversation) Cancel(ctx context.Context, id wire.ID, reason string) error {
 	if link, ok := c.link.(transport.Canceller); ok && c.opts.Revision.Era() == spec.Stateless {
-		link.CloseResponse(id)
+		link.CloseResponse(id, reason)
 		return nil
 	}
 	return c.Notify(ctx, spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": reason})

@@ -3,6 +3,7 @@ package discount
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -49,20 +50,34 @@ func (o overdues) observe(c Conversation) {
 		if nameMembers[r.Message.Method] == "" {
 			continue
 		}
-		f, cancelled := o.outcomeOf(c.Revision, r.Message), transcript.Message{}
-		for _, m := range r.Cancellations {
-			reason, _ := wire.Text(m.ParamAt("/reason"))
+		f, cancelled := o.outcomeOf(c.Revision, r.Message), (*transcript.Event)(nil)
+		for at, reason := range cancellationsOf(r) {
 			f.judged = f.judged || reason == transcript.JudgedReason || reason == transcript.OverdueReason && isBroken(r.Exchange)
 			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 {
 				continue
 			}
-			cancelled = m
-			f.waited = max(f.waited, m.Event.At-r.Event.At)
-			f.responseEnded = f.responseEnded || r.Exchange != nil && r.Exchange.End != nil && r.Exchange.End.Seq < m.Event.Seq
+			cancelled = at
+			f.waited = max(f.waited, at.At-r.Event.At)
+			f.responseEnded = f.responseEnded || r.Exchange != nil && r.Exchange.End != nil && r.Exchange.End.Seq < at.Seq
 		}
 		for _, m := range r.Responses {
-			late := cancelled.Event != nil && cancelled.Event.Seq < m.Event.Seq
+			late := cancelled != nil && cancelled.Seq < m.Event.Seq
 			f.answeredInTime, f.answeredLate = f.answeredInTime || !late, f.answeredLate || late
+		}
+	}
+}
+
+// cancellationsOf yields the events with which the client cancelled a request, and its reasons: each
+// notifications/cancelled, or the end of the connection if the client closed it to cancel.
+func cancellationsOf(r *transcript.Request) iter.Seq2[*transcript.Event, string] {
+	return func(yield func(*transcript.Event, string) bool) {
+		for _, m := range r.Cancellations {
+			if reason, _ := wire.Text(m.ParamAt("/reason")); !yield(m.Event, reason) {
+				return
+			}
+		}
+		if x := r.Exchange; x != nil && x.End != nil && x.End.Reason != "" {
+			yield(x.End, x.End.Reason)
 		}
 	}
 }

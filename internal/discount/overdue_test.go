@@ -38,6 +38,19 @@ func TestOverdue(t *testing.T) {
 		held    = ": not counted as a failure, because only you know whether it hangs or is slow"
 		notKept = held + "; but base.request-answered is not reported as kept"
 	)
+	closed := func(reason string) []*transcript.Event {
+		events := eventsOf(t, strings.Join([]string{"transport: streamable-http", "", "1> POST / HTTP/1.1", "1>" + call, later, "1! dropped"}, "\n"))
+		events[len(events)-1].Reason = reason
+		return events
+	}
+	for reason, want := range map[string]string{
+		transcript.OverdueReason: `tools/call of "work" was not answered within 3s` + notKept, transcript.JudgedReason: "", "the case wants to see it stop": "", "": "",
+	} {
+		o := overdues{}
+		if o.observe(conversation(closed(reason))); o.notice() != want {
+			t.Errorf("closed because of %q: said %q, want %q", reason, o.notice(), want)
+		}
+	}
 	for _, x := range []struct {
 		name          string
 		conversations [][]string

@@ -74,6 +74,9 @@ type Event struct {
 	// Obstacle is what kept the response from coming, in Over, or "" if the client knows of nothing.
 	// It is for advice during the run, and not written to files.
 	Obstacle Obstacle
+	// Reason is why the client closed the connection, in Over, if it did so to cancel the requests;
+	// like the reason of notifications/cancelled. It is not written to files.
+	Reason string
 	// Of is the position of the request, in GaveUp.
 	Of int
 	// ExitCode is the exit code in Exited, -1 if a signal ended the process.

@@ -78,8 +78,8 @@ type Mortal interface {
 type Canceller interface {
 	Link
 	// CloseResponse closes the connection that carries the response to the request
-	// with this id. It returns false if there is none.
-	CloseResponse(id wire.ID) bool
+	// with this id, for a reason that is recorded. It returns false if there is none.
+	CloseResponse(id wire.ID, reason string) bool
 }
 
 // Weighed is a link to a server whose memory use can be measured.

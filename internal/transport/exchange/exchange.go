@@ -80,6 +80,7 @@ type Pending struct {
 	quit   func() // cancels dialing, or closes the connection
 	number int
 	head   *transcript.Head
+	reason string // why the client cancelled the requests, or ""
 	how    transcript.How
 	detail string
 	retry  string // of the event stream: the last value of its retry fields
@@ -118,6 +119,18 @@ func (c *Client) Wait() {
 
 // Drop closes the connection of the exchange.
 func (p *Pending) Drop() { p.end(errDropped) }
+
+// Cancel closes the connection of the exchange to cancel its requests, for a reason that is
+// recorded.
+func (p *Pending) Cancel(reason string) {
+	p.mu.Lock()
+	p.reason = reason
+	p.mu.Unlock()
+	p.Drop()
+}
+
+// cancelReason returns the reason given to Cancel, or "".
+func (p *Pending) cancelReason() string { p.mu.Lock(); defer p.mu.Unlock(); return p.reason }
 
 // end cancels the current operation and all later ones.
 func (p *Pending) end(cause error) {
@@ -190,6 +203,7 @@ type ended struct {
 	stage  string // the stage that was reached, if no response came
 	// obstacle is what kept the response from coming, or "".
 	obstacle transcript.Obstacle
+	reason   string // why the client cancelled the requests, or ""
 	// refused describes the refusal of a request that is to be sent again; else it is "".
 	refused string
 }
@@ -209,9 +223,9 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 		if end.stage == "" { // the obstacle is not what the client waited for
 			end.obstacle = ""
 		}
-		end = ended{how: transcript.Dropped, detail: dropped(cause, end.stage), obstacle: end.obstacle}
+		end = ended{how: transcript.Dropped, detail: dropped(cause, end.stage), obstacle: end.obstacle, reason: p.cancelReason()}
 	}
-	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail, Obstacle: end.obstacle})
+	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail, Obstacle: end.obstacle, Reason: end.reason})
 	p.mu.Lock()
 	p.how, p.detail = end.how, end.detail
 	p.mu.Unlock()

@@ -217,9 +217,9 @@ type link struct {
 }
 
 // CloseResponse implements transport.Canceller.
-func (l *link) CloseResponse(id wire.ID) bool {
+func (l *link) CloseResponse(id wire.ID, reason string) bool {
 	inner, ok := l.Mortal.(transport.Canceller)
-	return ok && inner.CloseResponse(id)
+	return ok && inner.CloseResponse(id, reason)
 }
 
 // Shutdown implements transport.Link. A broken connection may be the first sign

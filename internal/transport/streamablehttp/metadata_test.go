@@ -98,10 +98,11 @@ func headersOf(t *testing.T, first, second string) map[string]string {
 	return got
 }
 
-// TestCloseResponse checks that closing the response of a request ends only that exchange.
+// TestCloseResponse checks that closing the response of a request ends only that exchange, and that
+// the reason is recorded.
 func TestCloseResponse(t *testing.T) {
 	gone := make(chan struct{})
-	l, _ := open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	l, record := open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
 		_ = http.NewResponseController(w).Flush()
@@ -109,11 +110,12 @@ func TestCloseResponse(t *testing.T) {
 		close(gone)
 	}))
 	send(t, l, `{"jsonrpc":"2.0","id":"x","method":"subscriptions/listen"}`)
-	if l.CloseResponse(wire.IntID(1)) {
+	if l.CloseResponse(wire.IntID(1), "") {
 		t.Error("a request that was never sent has a response to close")
 	}
-	if !l.CloseResponse(wire.StringID("x")) {
+	if !l.CloseResponse(wire.StringID("x"), "too late") {
 		t.Error("the request has no response to close")
 	}
+	await(t, record, func(e *transcript.Event) bool { return e.Kind == transcript.Over && e.Reason == "too late" })
 	<-gone
 }

@@ -123,14 +123,14 @@ func (l *Link) noteOver(ids []wire.ID, p *exchange.Pending) {
 }
 
 // CloseResponse implements transport.Canceller.
-func (l *Link) CloseResponse(id wire.ID) bool {
+func (l *Link) CloseResponse(id wire.ID, reason string) bool {
 	l.mu.Lock()
 	p := l.open[id.Key()]
 	l.mu.Unlock()
 	if p == nil {
 		return false
 	}
-	p.Drop()
+	p.Cancel(reason)
 	return true
 }
 
