@@ -108,6 +108,24 @@ func pingsSucceed(isShown func() bool) Law {
 	}}
 }
 
+// TestMethodOfAFence checks that a finding has the method of the request to which the response
+// belongs, also if that was a fence: which response of a mistaken server comes first is chance.
+func TestMethodOfAFence(t *testing.T) {
+	fence := script.Script{Revision: spec.V20250618, Operations: []script.Operation{{Do: script.Fence}}}
+	for name, sc := range map[string]script.Script{"a ping": pinging, "a fence": fence} {
+		o := Options{Dialer: stdio.InProcess("failing", failingServer(spec.CodeInternal)), Laws: []Law{pingsSucceed(func() bool { return true })}}.withDefaults()
+		s := newSearch(o)
+		server, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
+		if err != nil || server == nil {
+			t.Fatal("the server can't be probed", err)
+		}
+		got := s.judge(o.Laws, s.playFresh(t.Context(), server, sc, searchTimeout))
+		if len(got) != 1 || got[0].Method != spec.MethodPing {
+			t.Errorf("%s: the candidates are %+v, want one of ping", name, got)
+		}
+	}
+}
+
 // TestReplayOfAnErrorOfABusyServer checks that a replay reports a finding as still broken that each
 // attempt has to show only if each shows it.
 func TestReplayOfAnErrorOfABusyServer(t *testing.T) {

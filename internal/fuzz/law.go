@@ -188,6 +188,11 @@ func (x *Execution) method(b Breach) string {
 			if op := x.OperationOf(t, m); op != nil && m.Kind == wire.Response && op.Method != "" {
 				return methodGroup(op.Method)
 			}
+			// Two plays of a script may show a mistake first in a response to an operation, or in one
+			// to the handshake or a fence, whichever came first.
+			if r := t.Request(m); r != nil && m.Kind == wire.Response {
+				return methodGroup(r.Message.Method)
+			}
 		}
 	}
 	return ""

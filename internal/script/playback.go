@@ -65,6 +65,10 @@ func (c *Conversation) matchRequests(sent []request) {
 	}
 }
 
+// Request returns the request that m is, responds to, cancels or reports progress of, or nil: also one
+// of the handshake or a fence, which no operation sent.
+func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.Of(m) }
+
 // Requested returns the operation that sent the request that m is, responds to, cancels or reports
 // progress of.
 func (c *Conversation) Requested(m *wire.Message) (operation int, ok bool) {
