@@ -20,6 +20,7 @@ func TestDiscountsOfClaims(t *testing.T) {
 		limit  = http + "1< HTTP/1.1 429 Too Many Requests\n1! complete\n"
 		broken = http + "1! broken\n"
 	)
+	const failing = http + "1< HTTP/1.1 500 Internal Server Error\n1! complete\n"
 	const gone = http + "1< HTTP/1.1 404 Not Found\n1! complete\n"
 	flooded := asked + "! flooded x\n! detail more than 20000 messages\n"
 	for _, x := range []struct {
@@ -30,6 +31,7 @@ func TestDiscountsOfClaims(t *testing.T) {
 	}{
 		{"a message missing after the session", asked, Claim{ByCase: true, SessionEnded: true, At: []int{0}}, Void},
 		{"a session that the server no longer knows", gone, Claim{ByCase: true, SessionEnded: true, At: []int{3}}, Void},
+		{"an HTTP status after the session", failing, Claim{ByCase: true, SessionEnded: true, At: []int{3}}, Counts},
 		{"a wrong message after the session", asked + wrong, Claim{ByCase: true, SessionEnded: true, At: []int{2}}, Counts},
 		{"a message missing in a session that goes on", asked, Claim{ByCase: true, At: []int{0}}, Counts},
 		{"a message missing at an unclear start", asked, Claim{ByCase: true, StartUnclear: true, At: []int{0}}, Void},

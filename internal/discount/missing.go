@@ -6,9 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Three discounts void what a case reports as missing: the case saw no message, though the server
-// may well have sent one to a client whose session went on, that waited longer, or that keeps
-// longer messages.
+// Three discounts void what a case could not see: what the server would have sent if the session had
+// gone on, what it would have sent later, and what was too long to be kept.
 
 // sessionEnded discounts what is missing after the server has ended the session, which it may do at
 // any time.

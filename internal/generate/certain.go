@@ -75,8 +75,8 @@ func (c certain) selected(o map[string]any) []any {
 	}
 	options, _ := items["enum"].([]any)
 	options = append(slices.Clone(options), titledOptions(items)...)
-	least, _ := sizeOf(o["minItems"])
-	if n := max(1, least); n <= len(options) {
+	least, most := sizesOf(o, "minItems", "maxItems")
+	if n := max(1, least); n <= min(most, len(options)) {
 		return options[:n]
 	}
 	return nil

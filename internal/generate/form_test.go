@@ -37,6 +37,7 @@ func TestForm(t *testing.T) {
 		{"fraction", `{"type":"integer","minimum":0.5}`, `1`},
 		{"some", `{"type":"array","items":{"type":"string","enum":["a","b"]}}`, `["a"]`},
 		{"both", `{"type":"array","minItems":2,"items":{"anyOf":[{"const":"a"},{"const":"b"}]}}`, `["a","b"]`},
+		{"none", `{"type":"array","maxItems":0,"items":{"enum":["a"]}}`, `[]`},
 		{"more than there are", `{"type":"array","minItems":2,"items":{"enum":["a"]}}`, `["a","a"]`},
 		{"object", `{"type":"object"}`, `{}`},
 		{"no schema", `3`, ``},
@@ -56,12 +57,13 @@ func TestForm(t *testing.T) {
 			}
 		})
 	}
-	for schema, fits := range map[string]bool{
-		``: false, `null`: false, `[]`: false, `{"properties":[]}`: true, `{"type":"object"}`: true, `{"type":"object","properties":{}}`: true,
-		`{"type":"object","required":["it"]}`: true, // anything fits
+	for schema, want := range map[string]string{ // "" if the form is refused
+		``: "", `null`: "", `[]`: "", `{}`: "", `{"properties":[]}`: `{}`, `{"type":"object"}`: `{}`, `{"type":"object","properties":{}}`: `{}`,
+		`{"type":"object","required":["it"]}`: `{"it":"text"}`, // anything fits
 	} {
-		if got, err := generate.Form(jsontext.Value(schema)); (err == nil) != fits {
-			t.Errorf("%s: %v, %v", schema, got, err)
+		got, err := generate.Form(jsontext.Value(schema))
+		if (err == nil) != (want != "") || err == nil && string(wire.JSON(got)) != want {
+			t.Errorf("%s: %s, %v, want %q", schema, wire.JSON(got), err, want)
 		}
 	}
 }
