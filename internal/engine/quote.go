@@ -143,7 +143,8 @@ func quotedPositions(events []*transcript.Event, at []int) (positions []int, off
 	slices.Sort(at)
 	at = slices.Compact(at)
 	if len(at) > maxEvidence {
-		at = at[len(at)-maxEvidence:]
+		from := min(len(at)-maxEvidence, max(0, slices.Index(at, offending)-1)) // the event before it is often its request
+		at = at[from : from+maxEvidence]
 	}
 	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
 }

@@ -157,6 +157,31 @@ func TestEndOfStderr(t *testing.T) {
 
 // TestQuotationsHold checks that, whatever a server sends, quotations are
 // bounded and in order, and marks lie inside them.
+func TestOffendingEventIsQuoted(t *testing.T) {
+	tr := transcript.New()
+	for range 12 {
+		tr.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{}`)})
+	}
+	for _, test := range []struct{ at, quoted []int }{
+		{[]int{3, 4, 5, 6, 7, 8, 9, 10}, []int{5, 6, 7, 8, 9, 10}},
+		{[]int{5, 6, 7, 8, 9, 10, 1, 2}, []int{1, 2, 5, 6, 7, 8}},
+		{[]int{1, 2, 3, 4, 7, 8, 9, 6}, []int{3, 4, 6, 7, 8, 9}},
+		{[]int{2, 3, 4, 5, 6, 7, 1}, []int{1, 2, 3, 4, 5, 6}},
+	} {
+		evidence, _ := Quote(tr.From(0), &verdict.Deviation{At: test.at}, nil)
+		var quoted []int
+		for _, v := range evidence {
+			quoted = append(quoted, v.Position)
+			if want := v.Position == test.at[len(test.at)-1]; v.Offending != want {
+				t.Errorf("of %v, %d is offending: %v", test.at, v.Position, v.Offending)
+			}
+		}
+		if diff := cmp.Diff(test.quoted, quoted); diff != "" {
+			t.Errorf("of %v are quoted (-want +got):\n%s", test.at, diff)
+		}
+	}
+}
+
 func TestQuotationsHold(t *testing.T) {
 	kinds := []transcript.Kind{
 		transcript.Sent, transcript.Received, transcript.Stderr, transcript.Remark, transcript.Exited, transcript.OutputClosed,

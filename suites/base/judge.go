@@ -29,27 +29,57 @@ var several = map[string]bool{parseError: true, invalidRequest: true}
 // each requirement on responses, because a server that does not validate its input answers
 // several lines wrongly.
 func (w *lineRun) judge(t *suite.T) {
-	odd := map[string]*verdict.Deviation{}
+	wrong := map[string]*wrongAnswers{}
 	for _, p := range w.probes {
 		d, ok := w.deviation(t, p)
-		switch have := odd[d.Requirement]; {
+		switch have := wrong[d.Requirement]; {
 		case !ok:
 		case p.state != survived || d.Weight != verdict.Full || !several[p.requirement]:
 			t.Deviates(w.c, d)
 		case have == nil:
 			d.Summary = "The server does not answer " + kinds[d.Requirement] + " with the specified error."
-			odd[d.Requirement] = &d
+			wrong[d.Requirement] = &wrongAnswers{d, []*sentLine{p}}
 		default:
-			have.Seen += "; " + d.Seen
-			have.At = append(have.At, d.At...)
-			if have.Permitted != d.Permitted {
-				have.Permitted = "an error with the code of JSON-RPC 2.0 and the request's id; then later requests are served"
-			}
+			have.add(d, p)
 		}
 	}
-	for _, requirement := range slices.Sorted(maps.Keys(odd)) {
-		t.Deviates(w.c, *odd[requirement])
+	for _, requirement := range slices.Sorted(maps.Keys(wrong)) {
+		d := wrong[requirement].Deviation
+		d.Seen = describeAll(wrong[requirement].lines)
+		t.Deviates(w.c, d)
 	}
+}
+
+// wrongAnswers is the deviation of all lines of a requirement that were answered wrongly.
+type wrongAnswers struct {
+	verdict.Deviation
+	lines []*sentLine
+}
+
+// add adds a line. The first one stays the offending one, because Seen begins with it.
+func (w *wrongAnswers) add(d verdict.Deviation, p *sentLine) {
+	w.lines = append(w.lines, p)
+	w.At = append(d.At, w.At...)
+	if w.Permitted != d.Permitted {
+		w.Permitted = "an error with the code of JSON-RPC 2.0 and the request's id; then later requests are served"
+	}
+}
+
+// describeAll describes the responses to the lines; each different response once.
+func describeAll(all []*sentLine) string {
+	var parts []string
+	sentTo := map[string][]string{} // the lines that got a response
+	for _, p := range all {
+		seen := p.describeSeen()
+		if sentTo[seen] == nil {
+			parts = append(parts, seen)
+		}
+		sentTo[seen] = append(sentTo[seen], p.what)
+	}
+	for i, seen := range parts {
+		parts[i] = "to " + strings.Join(sentTo[seen], ", ") + ": " + seen
+	}
+	return strings.Join(parts, "; ")
 }
 
 // deviation returns what is wrong with the response to a line, or with the server after it; false

@@ -60,7 +60,7 @@ func callTools(ctx context.Context, t *suite.T) {
 	for i, r := range tools {
 		reply, more := k.callTool(ctx, map[string]any{
 			"name": r.Name, "arguments": r.arguments,
-			"_meta": map[string]any{"progressToken": "mcp-conform-call-" + strconv.Itoa(i)},
+			"_meta": map[string]any{"progressToken": callToken(i)},
 		})
 		if !more {
 			return
@@ -75,13 +75,22 @@ func callTools(ctx context.Context, t *suite.T) {
 	}
 }
 
+// callToken returns the progress token of a call. Tokens alternate between an integer, which the
+// official SDKs use, and a string, because a server may confuse the two types.
+func callToken(call int) any {
+	if call%2 == 0 {
+		return 1000 + call
+	}
+	return "mcp-conform-call-" + strconv.Itoa(call)
+}
+
 // callToolsAgain calls the fast tools with more arguments than required, and with other values
 // that their schemas list. It is a separate case, because a second call may undo what the first
 // one changed in a list.
 func callToolsAgain(ctx context.Context, t *suite.T) {
 	tools := readyTools(t)
 	k := newCaller(t.Conversation(ctx))
-	for _, r := range tools {
+	for i, r := range tools {
 		if wasSlow(k.c, r.Name) {
 			continue
 		}
@@ -89,8 +98,13 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 		if t.Revision.AtLeast(spec.V20250618) && wire.At(r.Raw, "/outputSchema") != nil {
 			more = append(more, r.Edges()...) // servers often mistake empty or zero results for none
 		}
+		call := i + 1 // odd where callTools has an even one, so that the token has the other type
 		for _, arguments := range more {
-			reply, more := k.callTool(ctx, map[string]any{"name": r.Name, "arguments": arguments})
+			call += 2 * maxTools
+			reply, more := k.callTool(ctx, map[string]any{
+				"name": r.Name, "arguments": arguments,
+				"_meta": map[string]any{"progressToken": callToken(call)},
+			})
 			if !more {
 				return
 			}
@@ -157,20 +171,30 @@ func resourceLinks(r *client.Reply) []string {
 	return out
 }
 
+// callUnknown calls names that no tool has. A call of a real tool may change the list of tools, so
+// the list is read between that call and the others.
 func callUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	t.WalkUnlessNotified(ctx, spec.MethodToolsList, "tools", maxPages)
+	k := newCaller(c)
 	control, odd := t.Ordinary(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
+	mayChange := control.Method == spec.MethodToolsCall
 	for _, tool := range t.Inventory.Callable() {
 		name := otherCase(tool.Name)
 		arguments, err := tool.Arguments()
 		if err == nil && name != tool.Name && !slices.ContainsFunc(t.Inventory.Tools, func(o inventory.Tool) bool { return o.Name == name }) {
-			control = suite.ValidCall(tool.Name, arguments)
+			control, mayChange = suite.ValidCall(tool.Name, arguments), !tool.ReadOnly
 			odd = append(odd, suite.ValidCall(name, arguments))
 			break
 		}
 	}
-	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: odd, ByName: true})
+	if mayChange {
+		if !k.call(ctx, control.Params) {
+			return
+		}
+		inventory.Walk(ctx, c, spec.MethodToolsList, "tools", maxPages)
+	}
+	t.WalkUnlessNotified(ctx, spec.MethodToolsList, "tools", maxPages)
+	k.probe(ctx, t, suite.Probe{Control: control, Odd: odd, ByName: true})
 	t.ResendAlone(ctx, c, odd[0])
 }
 

@@ -65,3 +65,14 @@ func TestKnownChanges(t *testing.T) {
 		m.Try(t, suite.Cases())
 	}
 }
+
+// A tool may report progress although no configuration says so.
+func TestProgressTokensOfCalls(t *testing.T) {
+	const fault = "progress.token-echo/text"
+	f, ok := faults.Lookup(fault)
+	if !ok {
+		t.Fatalf("there is no fault %s", fault)
+	}
+	suitetest.TryRuled(t, suite.Cases(), fault, "tools.calls", spec.V20251125, func() refserver.Seams { return f.Seams() },
+		[]string{"progress.token-echo: The server changes a progressToken. (warning)"})
+}
