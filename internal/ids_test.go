@@ -57,11 +57,24 @@ func ids() vocabulary {
 // begin with, if it ends as such a beginning does.
 func (v vocabulary) has(text string) bool {
 	m := idForm.FindStringSubmatch(text)
-	if m == nil || slices.Contains(v, m[1]) {
+	if m == nil {
+		return !v.misspellsArea(text)
+	}
+	if slices.Contains(v, m[1]) {
 		return true
 	}
 	begins := strings.HasSuffix(m[1], ".") || strings.HasSuffix(m[1], "-")
 	return begins && slices.ContainsFunc(v, func(id string) bool { return strings.HasPrefix(id, m[1]) })
+}
+
+// otherFirstWords begin rules and what a requirement needs, see spec.
+var otherFirstWords = []string{"rule", "client", "fixture"}
+
+// misspellsArea reports whether text would be an id if it began with another area.
+func (v vocabulary) misspellsArea(text string) bool {
+	first, rest, _ := strings.Cut(text, ".")
+	return anyID.MatchString(text) && !slices.Contains(v, text) && !slices.Contains(otherFirstWords, first) &&
+		slices.ContainsFunc(v, func(id string) bool { _, other, _ := strings.Cut(id, "."); return other == rest })
 }
 
 // anyID is the form of an id whose area may be misspelled, too.
@@ -143,6 +156,7 @@ func TestIDsAreSpelledRight(t *testing.T) {
 	for text, want := range map[string]bool{
 		"base.request-answered": true, "base.request-answers": false, "tools.call.": true, "tools.cal.": false,
 		"base.request-answered/never": true, "base.request-answers/never": false, "resources.subscribe": true, "README.md": true,
+		"see.endpoint-event": false, "lifyecle.initialize-response": false, "com.example": true,
 	} {
 		if known.has(text) != want {
 			t.Errorf("%q is taken for one that exists: %v", text, !want)

@@ -46,6 +46,10 @@ type history struct {
 
 // observe records the outcomes of the requests in one conversation.
 func (o overdues) observe(c Conversation) {
+	var ended *transcript.Event // requests that are cancelled after the server's end are not overdue
+	if i := slices.IndexFunc(c.Events, (*transcript.Event).IsServerEnd); i >= 0 {
+		ended = c.Events[i]
+	}
 	for _, r := range c.Dialogue.Requests() {
 		if nameMembers[r.Message.Method] == "" {
 			continue
@@ -53,7 +57,7 @@ func (o overdues) observe(c Conversation) {
 		f, cancelled := o.outcomeOf(c.Revision, r.Message), (*transcript.Event)(nil)
 		for at, reason := range cancellationsOf(r) {
 			f.judged = f.judged || reason == transcript.JudgedReason || reason == transcript.OverdueReason && isBroken(r.Exchange)
-			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 {
+			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 || ended != nil && ended.Seq < at.Seq {
 				continue
 			}
 			cancelled = at

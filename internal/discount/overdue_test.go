@@ -67,6 +67,7 @@ func TestOverdue(t *testing.T) {
 		{"a case reports it", [][]string{{call, later, cancel}, {call, later, judged}}, "", verdict.NotObserved},
 		{"the connection broke", [][]string{{"transport: streamable-http", "", "1> POST / HTTP/1.1", "1>" + call, "1! broken", "2> POST / HTTP/1.1", "2>" + cancel, "2< HTTP/1.1 202 Accepted", "2! complete"}}, "", verdict.NotObserved},
 		{"the server ended", [][]string{{call, later, "! exit 1"}}, "", verdict.Kept},
+		{"the server ended before it was cancelled", [][]string{{call, later, "! exit 1", cancel}}, "", verdict.Kept},
 		{"the stream ended", [][]string{{"transport: streamable-http", "", "1> POST / HTTP/1.1", "1>" + call, "1< HTTP/1.1 200 OK", "   Content-Type: text/event-stream", "1<~ id: 1", "   data:", "1! complete", "2> POST / HTTP/1.1", "2>" + cancel, "2< HTTP/1.1 202 Accepted", "2! complete"}}, `tools/call of "work" was not answered before the HTTP response to it ended` + notKept, verdict.NotObserved},
 		{"the session is served no more", [][]string{{"transport: streamable-http", "", "1> POST / HTTP/1.1", "1>" + call, "1< HTTP/1.1 404 Not Found", "1! complete", "2> POST / HTTP/1.1", "2>" + cancel, "2< HTTP/1.1 404 Not Found", "2! complete"}}, "", verdict.Kept},
 		{"two", [][]string{{read, later, cancel}, {call, later, cancel}}, `resources/read of "a:b" was not answered within 3s; tools/call of "work" was not answered within 3s` + notKept, verdict.NotObserved},

@@ -18,6 +18,7 @@ type candidate struct {
 	retries      verdict.Retries
 	isDiscounted bool     // retries.EachTime is set if a discount requires it
 	peers        []string // the cases that must run concurrently to reproduce it
+	needsOthers  bool     // it recurred only after other cases had used the same conversation or servers
 }
 
 func (r *unitResult) newCandidate(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {

@@ -28,14 +28,16 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	defer o.clock.stop()
 	t := suite.NewT(c, env)
 	done := make(chan suite.Stop, 1)
+	finished := verdict.Kept
 	go func() {
 		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: unshown, Gap: verdict.NothingSaid}
 		defer func() {
 			switch p := recover().(type) {
 			case nil:
 			case suite.Stop:
-				stop = p
+				stop, finished = p, p.Outcome
 			default:
+				finished = verdict.HarnessError
 				stop = suite.Stop{Outcome: verdict.HarnessError, Reason: fmt.Sprintf("the case %s failed: %v", c.ID, p)}
 			}
 			done <- stop
@@ -50,7 +52,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	}
 	reason := interrupted(ctx)
 	if reason == "" {
-		r.finished.add(c, env.Revision, t.Wants())
+		r.finished.add(c, env.Revision, finished, t.Wants())
 	} else if stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}

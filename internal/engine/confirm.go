@@ -178,7 +178,12 @@ func (r *confirmation) retryUntilDone(ctx context.Context, a *attempt, alone boo
 			return
 		}
 		isLast := d == nil && isLastChance(open)
-		r.retryUnit(ctx, a.unit(isLast, alone, newRetry(open, a.during, d)))
+		u := a.unit(isLast, alone, newRetry(open, a.during, d))
+		missing := slices.DeleteFunc(slices.Clone(open), func(c *candidate) bool { return c.retries.Reproduced > 0 })
+		r.retryUnit(ctx, u)
+		for _, c := range missing {
+			c.needsOthers = len(u.cases) > 1 && c.retries.Reproduced > 0
+		}
 	}
 }
 

@@ -193,7 +193,9 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	outcomes := newSpecOutcomes()
 	var tree sync.WaitGroup
 	if o.Tree != nil {
-		tree.Go(func() { o.Tree(&Plan{Specs: planned.specs(&o, offered.revisions), outcomes: outcomes}) })
+		tree.Go(func() {
+			o.Tree(&Plan{Specs: planned.specs(&o, offered.revisions), labels: o.Selection.Labels, outcomes: outcomes})
+		})
 	}
 	defer tree.Wait()
 	s.watchServer(ctx, offered)

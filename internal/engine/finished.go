@@ -11,19 +11,19 @@ import (
 // finishedCases are the cases that ran to their end.
 type finishedCases struct {
 	mu    sync.Mutex
-	all   map[instance]bool
-	wants map[instance][]suite.Want // the missing configuration that they reported
+	all   map[instance]verdict.Outcome // Kept, or why the case stopped before it could show something
+	wants map[instance][]suite.Want    // the missing configuration that they reported
 }
 
 func newFinishedCases() *finishedCases {
-	return &finishedCases{all: map[instance]bool{}, wants: map[instance][]suite.Want{}}
+	return &finishedCases{all: map[instance]verdict.Outcome{}, wants: map[instance][]suite.Want{}}
 }
 
-// add records that a case ran to its end, and which fixtures it lacked.
-func (f *finishedCases) add(c *suite.Case, rev spec.Revision, wants []suite.Want) {
+// add records that a case ran to its end with the outcome, and which fixtures it lacked.
+func (f *finishedCases) add(c *suite.Case, rev spec.Revision, outcome verdict.Outcome, wants []suite.Want) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.all[instance{c.ID, rev}] = true
+	f.all[instance{c.ID, rev}] = outcome
 	if len(wants) > 0 {
 		f.wants[instance{c.ID, rev}] = wants
 	}
@@ -32,7 +32,8 @@ func (f *finishedCases) add(c *suite.Case, rev spec.Revision, wants []suite.Want
 func (f *finishedCases) has(c *suite.Case, rev spec.Revision) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.all[instance{c.ID, rev}]
+	_, ok := f.all[instance{c.ID, rev}]
+	return ok
 }
 
 // wanted returns a fixture that was missing in a case that judges or provokes the requirement, and

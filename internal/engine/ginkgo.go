@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -32,7 +33,7 @@ func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 		byArea[s.Area] = append(byArea[s.Area], i)
 	}
 	for _, area := range areas {
-		ginkgo.Describe(area, func() {
+		ginkgo.Describe(area, locationOf(byArea[area][0], specs[byArea[area][0]]), func() {
 			for _, i := range byArea[area] {
 				s := specs[i]
 				decorators := []any{ginkgo.Label(s.Labels...), locationOf(i, s), func(ctx ginkgo.SpecContext) { body(ctx, s) }}
@@ -55,16 +56,16 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 		either, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(sc, cancel)()
-		outcome, ok := p.Await(either, s)
+		result, ok := p.Await(either, s)
 		if !ok {
 			ginkgo.Skip("the run ended before its time")
 		}
-		ginkgo.AddReportEntry("verdict", outcome.String(), locationOf(0, s))
-		switch outcome {
+		ginkgo.AddReportEntry("verdict", result.Outcome.String(), locationOf(0, s))
+		switch outcome := result.Outcome; outcome {
 		case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
 			ginkgo.Skip(outcome.String())
 		case verdict.Broken, verdict.HarnessError:
-			ginkgo.Fail(outcome.String())
+			ginkgo.Fail(result.describe())
 		case verdict.Kept, verdict.Note, verdict.Warning, verdict.Flaky, verdict.Unconfirmed:
 		}
 	})
@@ -75,7 +76,24 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	sc.OutputInterceptorMode = "none"
 	rc.Succinct, rc.NoColor = true, true
 	ginkgo.RunSpecs(tolerantT{}, "mcp-conform", sc, rc)
+	report.SuiteConfig.LabelFilter = p.labels
+	for i := range report.SpecReports { // the place of a failure is not one in the program's source
+		if s := &report.SpecReports[i]; s.Failure.Message != "" {
+			s.Failure.Location = s.LeafNodeLocation
+		}
+	}
 	return report
+}
+
+// describe describes the outcome and the findings of at least this outcome.
+func (r *SpecResult) describe() string {
+	lines := []string{r.Outcome.String()}
+	for _, f := range r.Findings {
+		if f.Outcome >= r.Outcome {
+			lines = append(lines, f.Requirement+": "+f.Summary, "permitted: "+f.Permitted, "seen: "+f.Seen)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // locationOf returns an artificial code location. It keeps the specs in the order of

@@ -210,6 +210,9 @@ func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
 			// The requirement would also select all other cases that judge it.
 			focus = []string{c.key.Judge, c.during.ID}
 		}
+		if c.needsOthers {
+			focus = nil // the whole run of the revision
+		}
 		if len(c.peers) > 0 {
 			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)
 		}

@@ -164,11 +164,14 @@ func TestRetriesInASharedConversation(t *testing.T) {
 		eachTime bool
 		again    string // + if the deviation recurs in that retry, else -
 		want     []int
+		// needsOthers reports whether the command of the finding is the whole run.
+		needsOthers bool
 	}{
-		{"it recurs", false, "+", []int{1}},
-		{"it does not recur", false, "---", []int{1, 1, 2}},
-		{"it must recur each time, and does", true, "+++", []int{1, 1, 1}},
-		{"it must recur each time, and does not", true, "-", []int{1}},
+		{"it recurs", false, "+", []int{1}, false},
+		{"it does not recur", false, "---", []int{1, 1, 2}, false},
+		{"it recurs after the other case", false, "--+", []int{1, 1, 2}, true},
+		{"it must recur each time, and does", true, "+++", []int{1, 1, 1}, false},
+		{"it must recur each time, and does not", true, "-", []int{1}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			test, other := &suite.Case{ID: "toy.pongs", Requirements: []string{pongs}, SharesConversation: true}, &suite.Case{ID: "toy.other", SharesConversation: true}
@@ -189,6 +192,9 @@ func TestRetriesInASharedConversation(t *testing.T) {
 			r.retry(t.Context(), found, true)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("cases of each retry (-want +got):\n%s", diff)
+			}
+			if got := found.candidates[0].needsOthers; got != c.needsOthers {
+				t.Errorf("it needs the other case: %v", got)
 			}
 		})
 	}
@@ -252,7 +258,7 @@ func TestReporting(t *testing.T) {
 		{name: "a failed handshake", given: []func(*reporting){func(r *reporting) { r.offer.handshakeFails = "the handshake failed" }}, verdict: "blocked", reason: "the handshake failed", ended: "the handshake failed"},
 		{name: "a server that does not respond", given: []func(*reporting){func(r *reporting) { r.offer.unresponsive = map[spec.Revision]string{spec.V20251125: "it is silent"} }}, verdict: "blocked", reason: "it is silent", ended: "it is silent"},
 		{name: "an interrupted run", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted" }}, verdict: "not observed", reason: "the run ended before the case toy.pongs finished", ended: "interrupted"},
-		{name: "a run that was interrupted later", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted"; r.finished.add(&test, spec.V20251125, nil) }}, verdict: "kept", ended: "interrupted"},
+		{name: "a run that was interrupted later", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted"; r.finished.add(&test, spec.V20251125, verdict.Kept, nil) }}, verdict: "kept", ended: "interrupted"},
 		{name: "the server was gone", given: []func(*reporting){said(kept), gone}, verdict: "not observed", reason: "the server no longer served any client"},
 		{name: "the server was gone, in a shared conversation", given: []func(*reporting){said(kept), gone, func(r *reporting) { r.results[0].unit.sharesConversation = true }}, verdict: "kept"},
 		{name: "a deviation when the server was gone", given: []func(*reporting){said(kept), found("a pong is missing", verdict.Flaky, 0, 3), gone}, verdict: "not observed", reason: "the server no longer served any client"},

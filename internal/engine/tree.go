@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/onsi/ginkgo/v2/types"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -13,38 +15,57 @@ import (
 // A Plan is what a run will do, as a tree of specs.
 type Plan struct {
 	Specs    []Spec
+	labels   string // see Selection.Labels
 	outcomes *specOutcomes
 }
 
-// specOutcomes are the outcomes of the specs of a run.
+// A SpecResult is the result of a spec.
+type SpecResult struct {
+	Outcome verdict.Outcome
+	// Findings are those on the requirements that the spec's judge judges, and those in the traffic
+	// of its case. Their ids may still change.
+	Findings []verdict.Finding
+}
+
+// specOutcomes are the results of the specs of a run.
 type specOutcomes struct {
 	settled chan struct{} // closed when they are known
-	all     map[instance]verdict.Outcome
+	all     map[instance]SpecResult
 }
 
 func newSpecOutcomes() *specOutcomes {
-	return &specOutcomes{settled: make(chan struct{}), all: map[instance]verdict.Outcome{}}
+	return &specOutcomes{settled: make(chan struct{}), all: map[instance]SpecResult{}}
 }
 
 // settle takes the outcomes from a report. The outcome of a judge is its most severe verdict, that
 // of a case at least its most severe finding. A case that finished without either only provoked what
-// rules judge, and its outcome is Kept.
+// rules judge: its outcome is Kept, or why it stopped before that.
 func (o *specOutcomes) settle(p *verdict.Report, finished *finishedCases) {
-	raise := func(judge string, rev spec.Revision, to verdict.Outcome) {
+	raise := func(judge string, rev spec.Revision, to verdict.Outcome, because ...verdict.Finding) {
 		key := instance{judge, rev}
-		o.all[key] = max(o.all[key], to)
+		result := o.all[key]
+		result.Outcome = max(result.Outcome, to)
+		result.Findings = append(result.Findings, because...)
+		o.all[key] = result
+	}
+	found := map[verdict.Place][]verdict.Finding{}
+	for i := range p.Findings {
+		found[p.Findings[i].Place()] = append(found[p.Findings[i].Place()], p.Findings[i])
 	}
 	for i := range p.Verdicts {
-		for _, judge := range p.Verdicts[i].Judges {
-			raise(judge, p.Verdicts[i].Revision, p.Verdicts[i].Outcome)
+		v := &p.Verdicts[i]
+		for _, judge := range v.Judges {
+			raise(judge, v.Revision, v.Outcome, found[v.Place()]...)
+		}
+		for _, f := range found[v.Place()] {
+			if !slices.Contains(v.Judges, f.Case) {
+				raise(f.Case, f.Revision, f.Outcome, f)
+			}
 		}
 	}
-	for i := range p.Findings {
-		raise(p.Findings[i].Case, p.Findings[i].Revision, p.Findings[i].Outcome)
-	}
-	for key := range finished.all {
+	for key, outcome := range finished.all {
 		if _, known := o.all[key]; !known {
-			o.all[key] = verdict.Kept
+			o.all[key] = SpecResult{Outcome: outcome}
 		}
 	}
 	close(o.settled)
@@ -60,6 +81,15 @@ type Spec struct {
 	Transport spec.Transport
 	Exclusive bool // no other spec runs at the same time
 	Labels    []string
+	// opinions are the labels of each requirement, from which Labels are merged.
+	opinions [][]string
+}
+
+// IsSelected reports whether a run with the filter judges one of the spec's requirements. Unlike
+// Ginkgo, which applies a filter to all labels of a spec, a run applies it to those of each
+// requirement: "MUST && tools" selects no case with a MUST about something else.
+func (s *Spec) IsSelected(filter types.LabelFilter) bool {
+	return slices.ContainsFunc(s.opinions, filter)
 }
 
 // Text returns the text of the spec, by which ginkgo --focus selects.
@@ -69,7 +99,8 @@ func (s *Spec) Text() string {
 
 // SpecsOf lists the specs of cases in a revision over a transport. Their labels
 // include the requirements that rules judge in the traffic that a case
-// provokes, so a filter selects the same cases as in a run.
+// provokes. A run with a filter runs the cases of the specs that are selected, see
+// Spec.IsSelected.
 func SpecsOf(cases []suite.Case, rev spec.Revision, over spec.Transport) []Spec {
 	var t specTree
 	for i := range cases {
@@ -101,7 +132,9 @@ func (t *specTree) add(p pair, title string, exclusive bool, over spec.Transport
 		t.specs = append(t.specs, Spec{Area: p.area, Judge: p.judge, Title: title, Revision: p.revision, Transport: over, Exclusive: exclusive})
 	}
 	s := &t.specs[i]
-	for _, label := range Labels(p.judge, p.area, p.requirement, p.revision, over) {
+	opinion := Labels(p.judge, p.area, p.requirement, p.revision, over)
+	s.opinions = append(s.opinions, opinion)
+	for _, label := range opinion {
 		if !slices.Contains(s.Labels, label) {
 			s.Labels = append(s.Labels, label)
 		}
@@ -135,14 +168,13 @@ func (p *plan) specs(o *Options, revisions []spec.Revision) []Spec {
 	return append(out, rules.specs...)
 }
 
-// Await waits for the verdicts of the run and returns the most severe outcome
-// of the requirements that the spec's judge judges. It returns false if ctx
-// ends first.
-func (p *Plan) Await(ctx context.Context, s Spec) (verdict.Outcome, bool) {
+// Await waits for the verdicts of the run and returns the result of the spec: its outcome is the
+// most severe of the requirements that its judge judges. It returns false if ctx ends first.
+func (p *Plan) Await(ctx context.Context, s Spec) (SpecResult, bool) {
 	select {
 	case <-p.outcomes.settled:
 		return p.outcomes.all[instance{s.Judge, s.Revision}], true
 	case <-ctx.Done():
-		return 0, false
+		return SpecResult{}, false
 	}
 }

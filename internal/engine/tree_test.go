@@ -51,8 +51,8 @@ func TestLabelsSelectTheSame(t *testing.T) {
 				Tree: func(p *engine.Plan) {
 					reported = slices.DeleteFunc(slices.Clone(p.Specs), func(s engine.Spec) bool { return s.Judge == answered[0].ID })
 					for _, s := range p.Specs {
-						if outcome, ok := p.Await(t.Context(), s); !ok || s.Judge == "tools.d" && outcome != verdict.Kept {
-							t.Errorf("the outcome of %s is %s", s.Judge, outcome)
+						if result, ok := p.Await(t.Context(), s); !ok || s.Judge == "tools.d" && result.Outcome != verdict.Kept {
+							t.Errorf("the outcome of %s is %s", s.Judge, result.Outcome)
 						}
 					}
 				},
@@ -62,10 +62,34 @@ func TestLabelsSelectTheSame(t *testing.T) {
 				t.Errorf("the run's cases (-want +got):\n%s", diff)
 			}
 			selects := types.MustParseLabelFilter(filter)
-			declared := slices.DeleteFunc(engine.SpecsOf(cases, spec.V20250618, spec.Stdio), func(s engine.Spec) bool { return !selects(s.Labels) })
-			if diff := cmp.Diff(declared, reported, cmpopts.EquateEmpty()); diff != "" {
+			declared := slices.DeleteFunc(engine.SpecsOf(cases, spec.V20250618, spec.Stdio), func(s engine.Spec) bool { return !s.IsSelected(selects) })
+			if diff := cmp.Diff(declared, reported, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(engine.Spec{})); diff != "" {
 				t.Errorf("the specs that a run reports (-declared +reported):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestSpecOfACaseThatGaveUp checks that a case that only provokes what rules judge, and gave up
+// before that, is not reported as kept.
+func TestSpecOfACaseThatGaveUp(t *testing.T) {
+	cases := []suite.Case{
+		{ID: "tools.stops", Title: "stops", Provokes: []string{"base.request-answered"}, Run: func(_ context.Context, t *suite.T) { t.GiveUp("nothing can be sent") }},
+		{ID: "tools.ends", Title: "ends", Provokes: []string{"base.request-answered"}, Run: func(context.Context, *suite.T) {}},
+	}
+	answered := []rules.Rule{{ID: "rule.answered", Title: "answered", Requirements: []string{"base.request-answered"}, Start: func() rules.Fold { return rules.Fold{} }}}
+	got := map[string]verdict.Outcome{}
+	_, _ = judge(t, &toy{}, engine.Options{
+		Cases: cases, Rules: answered, Revisions: []spec.Revision{spec.V20250618},
+		Tree: func(p *engine.Plan) {
+			for _, s := range p.Specs {
+				result, _ := p.Await(t.Context(), s)
+				got[s.Judge] = result.Outcome
+			}
+		},
+	})
+	want := map[string]verdict.Outcome{"tools.stops": verdict.NotObserved, "tools.ends": verdict.Kept, "rule.answered": verdict.NotObserved}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the outcomes (-want +got):\n%s", diff)
 	}
 }

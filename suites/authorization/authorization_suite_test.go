@@ -13,6 +13,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, authorization.Cases(), spec.StreamableHTTP)
-	ginkgo.RunSpecs(t, "authorization")
+	ginkgo.RunSpecs(t, "authorization", suitetest.Declare(t, authorization.Cases(), spec.StreamableHTTP))
 }

@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, base.Cases())
-	ginkgo.RunSpecs(t, "base")
+	ginkgo.RunSpecs(t, "base", suitetest.Declare(t, base.Cases()))
 }

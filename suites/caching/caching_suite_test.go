@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, caching.Cases())
-	ginkgo.RunSpecs(t, "caching")
+	ginkgo.RunSpecs(t, "caching", suitetest.Declare(t, caching.Cases()))
 }

@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, cancellation.Cases())
-	ginkgo.RunSpecs(t, "cancellation")
+	ginkgo.RunSpecs(t, "cancellation", suitetest.Declare(t, cancellation.Cases()))
 }

@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, completion.Cases())
-	ginkgo.RunSpecs(t, "completion")
+	ginkgo.RunSpecs(t, "completion", suitetest.Declare(t, completion.Cases()))
 }

@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, discover.Cases())
-	ginkgo.RunSpecs(t, "discover")
+	ginkgo.RunSpecs(t, "discover", suitetest.Declare(t, discover.Cases()))
 }

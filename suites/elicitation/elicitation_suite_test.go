@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, elicitation.Cases())
-	ginkgo.RunSpecs(t, "elicitation")
+	ginkgo.RunSpecs(t, "elicitation", suitetest.Declare(t, elicitation.Cases()))
 }

@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, lifecycle.Cases())
-	ginkgo.RunSpecs(t, "lifecycle")
+	ginkgo.RunSpecs(t, "lifecycle", suitetest.Declare(t, lifecycle.Cases()))
 }

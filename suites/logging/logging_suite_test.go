@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, logging.Cases())
-	ginkgo.RunSpecs(t, "logging")
+	ginkgo.RunSpecs(t, "logging", suitetest.Declare(t, logging.Cases()))
 }

@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, mrtr.Cases())
-	ginkgo.RunSpecs(t, "mrtr")
+	ginkgo.RunSpecs(t, "mrtr", suitetest.Declare(t, mrtr.Cases()))
 }

@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, pagination.Cases())
-	ginkgo.RunSpecs(t, "pagination")
+	ginkgo.RunSpecs(t, "pagination", suitetest.Declare(t, pagination.Cases()))
 }

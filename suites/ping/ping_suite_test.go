@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, ping.Cases())
-	ginkgo.RunSpecs(t, "ping")
+	ginkgo.RunSpecs(t, "ping", suitetest.Declare(t, ping.Cases()))
 }

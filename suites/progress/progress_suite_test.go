@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, progress.Cases())
-	ginkgo.RunSpecs(t, "progress")
+	ginkgo.RunSpecs(t, "progress", suitetest.Declare(t, progress.Cases()))
 }

@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, prompts.Cases())
-	ginkgo.RunSpecs(t, "prompts")
+	ginkgo.RunSpecs(t, "prompts", suitetest.Declare(t, prompts.Cases()))
 }

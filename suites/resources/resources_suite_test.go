@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, resources.Cases())
-	ginkgo.RunSpecs(t, "resources")
+	ginkgo.RunSpecs(t, "resources", suitetest.Declare(t, resources.Cases()))
 }

@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, roots.Cases())
-	ginkgo.RunSpecs(t, "roots")
+	ginkgo.RunSpecs(t, "roots", suitetest.Declare(t, roots.Cases()))
 }

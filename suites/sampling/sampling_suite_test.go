@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, sampling.Cases())
-	ginkgo.RunSpecs(t, "sampling")
+	ginkgo.RunSpecs(t, "sampling", suitetest.Declare(t, sampling.Cases()))
 }

@@ -13,6 +13,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, security.Cases(), spec.StreamableHTTP)
-	ginkgo.RunSpecs(t, "security")
+	ginkgo.RunSpecs(t, "security", suitetest.Declare(t, security.Cases(), spec.StreamableHTTP))
 }

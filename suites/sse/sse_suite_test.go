@@ -14,6 +14,5 @@ func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
 	t.Parallel() // with the other tests, which wait as well
-	suitetest.Declare(t, sse.Cases(), spec.SSE)
-	ginkgo.RunSpecs(t, "sse")
+	ginkgo.RunSpecs(t, "sse", suitetest.Declare(t, sse.Cases(), spec.SSE))
 }

@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, stateless.Cases())
-	ginkgo.RunSpecs(t, "stateless")
+	ginkgo.RunSpecs(t, "stateless", suitetest.Declare(t, stateless.Cases()))
 }

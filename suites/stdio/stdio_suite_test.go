@@ -12,6 +12,5 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, stdio.Cases())
-	ginkgo.RunSpecs(t, "stdio")
+	ginkgo.RunSpecs(t, "stdio", suitetest.Declare(t, stdio.Cases()))
 }

@@ -14,6 +14,5 @@ func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
 	t.Parallel() // with the other tests, which wait as well
-	suitetest.Declare(t, streamablehttp.Cases(), spec.StreamableHTTP)
-	ginkgo.RunSpecs(t, "streamable-http")
+	ginkgo.RunSpecs(t, "streamable-http", suitetest.Declare(t, streamablehttp.Cases(), spec.StreamableHTTP))
 }

@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, subscriptions.Cases())
-	ginkgo.RunSpecs(t, "subscriptions")
+	ginkgo.RunSpecs(t, "subscriptions", suitetest.Declare(t, subscriptions.Cases()))
 }

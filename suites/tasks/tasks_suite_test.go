@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, tasks.Cases())
-	ginkgo.RunSpecs(t, "tasks")
+	ginkgo.RunSpecs(t, "tasks", suitetest.Declare(t, tasks.Cases()))
 }

@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, tools.Cases())
-	ginkgo.RunSpecs(t, "tools")
+	ginkgo.RunSpecs(t, "tools", suitetest.Declare(t, tools.Cases()))
 }

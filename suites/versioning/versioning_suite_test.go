@@ -10,6 +10,5 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(t, versioning.Cases())
-	ginkgo.RunSpecs(t, "versioning")
+	ginkgo.RunSpecs(t, "versioning", suitetest.Declare(t, versioning.Cases()))
 }

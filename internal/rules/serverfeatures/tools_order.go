@@ -1,6 +1,7 @@
 package serverfeatures
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -49,11 +50,15 @@ func (o *orders) page(s *rules.Session, p *page, out *rules.Reporter) {
 	case slices.Equal(before, names):
 		out.Observed(toolOrder)
 	default:
+		i := 0 // the first tool that has moved
+		for before[i] == names[i] {
+			i++
+		}
 		out.Deviates(verdict.Deviation{
 			Requirement: toolOrder,
 			Summary:     "The server lists the same tools in another order.",
 			Permitted:   "the same order, as long as the tools are the same",
-			Seen:        "first " + rules.Excerpt(before[0]) + ", then " + rules.Excerpt(names[0]),
+			Seen:        fmt.Sprintf("tool %d is first %s, then %s", i+1, rules.Excerpt(before[i]), rules.Excerpt(names[i])),
 			At:          append(pages[0].positions(), p.positions()...),
 		})
 	}

@@ -247,7 +247,7 @@ func (sub *subscription) judgeFinal(out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeDuration judges an end right after the acknowledgement, without a reason from the client.
+// judgeDuration judges an end soon after the acknowledgement, without a reason from the client.
 // A server that has agreed to deliver nothing has a reason.
 func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 	var end *transcript.Event
@@ -266,8 +266,8 @@ func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 	case end.At-sub.ack.Event.At < tooEarly && !slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq > sub.request.Event.Seq && req.Event.Seq < end.Seq
 	}):
-		d := sub.describe(staysOpen, end, "the end right after the acknowledgement")
-		d.Summary, d.Permitted = "The server ends a subscription at once.", "a subscription that stays open until the client or a shutdown ends it"
+		d := sub.describe(staysOpen, end, "its end less than a second after the acknowledgement")
+		d.Summary, d.Permitted = "The server ends a subscription soon after acknowledging it.", "a subscription that stays open until the client or a shutdown ends it"
 		out.Deviates(d)
 	}
 }
