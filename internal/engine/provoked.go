@@ -58,7 +58,7 @@ var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.Met
 
 // exchangesOf lists what the case sent after the handshake, and the outcomes:
 // "tools/call (result, error -32602), DELETE (status 405)". Equal runs return
-// the same text, so whatever depends on time is left out: cancelled requests, streams
+// the same text, so whatever depends on time is left out: requests that a case cancelled, streams
 // that the client closed before their response, and the requests of fences.
 func (r *unitResult) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
@@ -94,10 +94,19 @@ func (o outcomes) read(d *transcript.Dialogue) {
 		}
 	}
 	for _, r := range d.Requests() {
-		if !slices.Contains(handshakeOrFence, r.Message.Method) && len(r.Cancellations) == 0 {
+		if !slices.Contains(handshakeOrFence, r.Message.Method) && (len(r.Cancellations) == 0 || isOverdue(r)) {
 			o.add(wire.Excerpt(r.Message.Method, 40), outcomeOf(r))
 		}
 	}
+}
+
+// isOverdue reports whether the client cancelled the request because no response came in time, and
+// none came later.
+func isOverdue(r *transcript.Request) bool {
+	return r.Response() == nil && slices.ContainsFunc(r.Cancellations, func(m transcript.Message) bool {
+		reason, _ := wire.Text(m.ParamAt("/reason"))
+		return reason == transcript.OverdueReason
+	})
 }
 
 // String lists some of the methods, in order.

@@ -247,6 +247,8 @@ func responseFaults() []*Fault {
 
 		newFault("base.request-answered/all-calls", "no tools/call gets a response", suppressResponse(spec.MethodToolsCall, func(*refserver.Call) bool { return true })),
 		newFault("base.request-answered/unknown-prompt", "a prompts/get that fails, such as that of an unknown prompt, gets no response", suppressErrors(spec.MethodPromptsGet)),
+		newFault("base.request-answered/all-completions", "no completion/complete gets a response", suppressResponse(spec.MethodComplete, func(*refserver.Call) bool { return true })),
+		newFault("base.request-answered/unknown-completion", "a completion/complete that fails, such as that for an unknown prompt, gets no response", suppressErrors(spec.MethodComplete)),
 		newFault("base.request-answered/unknown-resource", "a resources/read that fails, such as that of an unknown resource, gets no response", suppressErrors(spec.MethodResourcesRead)),
 		newStatefulFault("base.request-answered/fifth-call", "every fifth tools/call gets no response", func() *refserver.Seams {
 			var calls atomic.Int32

@@ -79,6 +79,7 @@ func completeUnknown(ctx context.Context, t *suite.T) {
 		requests = append(requests, completeParams(all[0].ref, unknownName, ""))
 	}
 	a.probeInvalid(ctx, t, requests...)
+	t.ResendAlone(ctx, c, suite.Request{Method: spec.MethodComplete, Params: requests[0]})
 }
 
 // completeMalformed refers to existing items where possible, so that the requests have no other
