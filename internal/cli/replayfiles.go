@@ -70,6 +70,7 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 	}
 	ctx, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
+	defer func() { p.Stats.Took = time.Since(p.Stats.Started) }()
 	wanted, written := map[verdict.Key]bool{}, map[verdict.Key]bool{}
 	for i := range p.Findings {
 		f := &p.Findings[i]

@@ -60,14 +60,7 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 		if !ok {
 			ginkgo.Skip("the run ended before its time")
 		}
-		ginkgo.AddReportEntry("verdict", result.Outcome.String(), locationOf(0, s))
-		switch outcome := result.Outcome; outcome {
-		case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
-			ginkgo.Skip(outcome.String())
-		case verdict.Broken, verdict.HarnessError:
-			ginkgo.Fail(result.describe())
-		case verdict.Kept, verdict.Note, verdict.Warning, verdict.Flaky, verdict.Unconfirmed:
-		}
+		Conclude(result)
 	})
 	ginkgo.ReportAfterSuite("", func(r ginkgo.Report) { report = r })
 	sc, rc := ginkgo.GinkgoConfiguration()
@@ -83,6 +76,19 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 		}
 	}
 	return report
+}
+
+// Conclude ends the running spec: it fails if a requirement is broken, and is skipped if nothing was
+// judged. The spec's report has the outcome in either case.
+func Conclude(r SpecResult) {
+	ginkgo.AddReportEntry("verdict", r.describe(), types.CodeLocation{CustomMessage: "verdict"})
+	switch r.Outcome {
+	case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
+		ginkgo.Skip(r.Outcome.String())
+	case verdict.Broken, verdict.HarnessError:
+		ginkgo.Fail(r.describe())
+	case verdict.Kept, verdict.Note, verdict.Warning, verdict.Flaky, verdict.Unconfirmed:
+	}
 }
 
 // describe describes the outcome and the findings of at least this outcome.
