@@ -263,9 +263,11 @@ func (r *execution) remaining() time.Duration {
 }
 
 // remainingTime returns how much longer something takes that began at the given time: at least a
-// quarter of the expected time, because the expectation may be too short.
+// quarter of the expected time, because the expectation may be too short, and of the time that
+// has passed, because what is overdue, such as a wait for a missing response, may take much longer.
 func remainingTime(expected time.Duration, began time.Time) time.Duration {
-	return max(expected-time.Since(began), expected/4)
+	passed := time.Since(began)
+	return max(expected-passed, expected/4, passed/4)
 }
 
 // cost estimates the time of a retry that reproduces its deviations at the first attempt: the

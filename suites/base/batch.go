@@ -78,16 +78,18 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 	return a, nil
 }
 
-// collect groups the responses since the batch by id.
+// collect reads the responses to the requests of the batch.
 func (a *batchResponses) collect(c *client.Conversation) {
 	clear(a.events)
-	for e, m := range transcript.Messages(c.Record.From(a.from), transcript.Received) {
+	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
 		for _, id := range a.ids {
-			if m.IsResponseTo(id) {
-				a.events[id] = append(a.events[id], e)
+			for _, r := range d.WithID(id) {
+				for _, m := range r.Responses {
+					a.events[id] = append(a.events[id], m.Event)
+				}
 			}
 		}
-	}
+	})
 }
 
 // firstSent returns the position of the first frame sent since from.
