@@ -76,7 +76,7 @@ var layers = []struct {
 	}},
 
 	{"internal/client", []string{"internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
-	{"internal/script", []string{"internal/client", "internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
+	{"internal/script", []string{"internal/client", "internal/discount", "internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
 	{"internal/generate", []string{"internal/schema", "internal/script", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
 	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target", "internal/verdict"}},

@@ -22,6 +22,9 @@ func TestDiscountsOfClaims(t *testing.T) {
 	)
 	const failing = http + "1< HTTP/1.1 500 Internal Server Error\n1! complete\n"
 	const gone = http + "1< HTTP/1.1 404 Not Found\n1! complete\n"
+	const first = `> {"jsonrpc":"2.0","id":9,"method":"tools/list"}` + "\n"
+	const held = `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}` + "\n" +
+		`> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n" + `> {"jsonrpc":"2.0","id":2,"method":"ping"}` + "\n"
 	flooded := asked + "! flooded x\n! detail more than 20000 messages\n"
 	for _, x := range []struct {
 		name   string
@@ -36,6 +39,14 @@ func TestDiscountsOfClaims(t *testing.T) {
 		{"a message missing in a session that goes on", asked, Claim{ByCase: true, At: []int{0}}, Counts},
 		{"a message missing at an unclear start", asked, Claim{ByCase: true, StartUnclear: true, At: []int{0}}, Void},
 		{"a wrong message at an unclear start", asked + wrong, Claim{ByCase: true, StartUnclear: true, At: []int{2}}, Counts},
+		{"a ping after a call without a response", held, Claim{At: []int{3}, Search: true}, Void},
+		{"the same in a run", held, Claim{At: []int{3}}, Counts},
+		{"the call itself", held, Claim{At: []int{1}, Search: true}, Counts},
+		{"an exit after the call", held + "! exit 1\n", Claim{At: []int{3, 4}, Search: true}, Counts},
+		{"something after the call was answered", held + `< {"jsonrpc":"2.0","id":2,"result":{}}` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"ping"}` + "\n", Claim{At: []int{5}, Search: true}, Counts},
+		{"something before the call was answered", first + held + `< {"jsonrpc":"2.0","id":9,"result":{}}` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"ping"}` + "\n", Claim{At: []int{6}, Search: true}, Void},
+		{"the call was answered", held + `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"ping"}` + "\n", Claim{At: []int{5}, Search: true}, Counts},
+		{"a list instead of a call", first + asked, Claim{At: []int{2}, Search: true}, Counts},
 		{"a flood", flooded, Claim{ByCase: true}, Void},
 		{"a flood, of which rules know", flooded, Claim{}, Counts},
 		{"a limit in front of the server", limit, Claim{Requirement: "ping.responds", ByCase: true}, Void},
@@ -130,7 +141,7 @@ func TestNotices(t *testing.T) {
 // TestRunsAreTested checks that each row of the tables of a run has a test, and a text.
 func TestRunsAreTested(t *testing.T) {
 	tests := map[string]func(*testing.T){
-		"session-ended": TestDiscountsOfClaims, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
+		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
 		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims,
 		"mixed-responses": TestMixedResponses, "outage": TestOutage, "disturbed-case": TestDisturbedCases, "explained-exit": TestExits,
 		"cut-off-method": TestCutoffs, "same-error": TestSameError, "refused-calls": TestRefusedCalls, "overdue": TestOverdue, "crash": TestCrashNotice,

@@ -25,6 +25,8 @@ type Claim struct {
 	At          []int               // positions that show it
 	// ByCase reports whether a case makes the claim, rather than a rule.
 	ByCase bool
+	// Search reports whether the fuzzer makes the claim. Its retries repeat all that was sent.
+	Search bool
 	From   int // position at which the case began
 	// SessionEnded reports whether the server had ended the session when the case made the claim.
 	SessionEnded bool

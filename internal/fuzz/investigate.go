@@ -117,7 +117,7 @@ func (s *search) mustRecurEachTime(x *Execution, c *Candidate) bool {
 
 // discount returns the effect that a discount has on a candidate, and the reason.
 func (s *search) discount(x *Execution, c *Candidate) (discount.Effect, string) {
-	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.Outcome, At: c.At, ByCase: c.Law != rulesLaw, Concurrent: len(x.Conversations) > 1}
+	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.Outcome, At: c.At, ByCase: c.Law != rulesLaw, Search: true, Concurrent: len(x.Conversations) > 1}
 	for i, conv := range x.Conversations {
 		claim.Conversations = append(claim.Conversations, conv.Events)
 		if i == c.Conversation {

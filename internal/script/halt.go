@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -14,8 +15,8 @@ import (
 // A server that handles requests one by one responds to nothing after a request
 // that it never finishes. That is one fault, which the first request without a
 // response shows; the later ones follow from it. The method of that request does
-// not matter, because even a ping gets no response. A tool call is different; see
-// occupied.go.
+// not matter, because even a ping gets no response. A tool call is different, because it may take any
+// time; see the discount held-up.
 
 const (
 	// silence is how long the server must be silent, after a request that timed
@@ -32,7 +33,7 @@ func (l *liveConversation) stuck() *request {
 	var first *request
 	for i := l.silentFrom(); i < len(l.asked); i++ {
 		a := &l.asked[i]
-		if mayBlock(a.method) {
+		if discount.MayHoldUp(a.method) {
 			return nil
 		}
 		if a.cancelled || a.odd {
@@ -177,14 +178,14 @@ func (c *Conversation) attribute() {
 	if hung == nil {
 		return
 	}
-	call := blockingCall(c.Events)
-	if call != nil && call.Seq <= hung.Seq {
+	call := discount.HoldingCall(transcript.DialogueOf(c.Events))
+	if call != nil && call.Event.Seq <= hung.Seq {
 		return
 	}
 	events, moved := slices.Clone(c.Events), false
 	for i, e := range events {
 		switch {
-		case e.Kind != transcript.GaveUp || e.Of < hung.Seq || call != nil && e.Of > call.Seq:
+		case e.Kind != transcript.GaveUp || e.Of < hung.Seq || call != nil && e.Of > call.Event.Seq:
 		case moved:
 			events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "no longer awaited, because an earlier request got no response"}
 		default:
@@ -205,7 +206,7 @@ func (c *Conversation) attribute() {
 // it without a response, firstHanging returns that one as before.
 func firstHanging(events []*transcript.Event) (before *wire.Message, hung *transcript.Event) {
 	d := transcript.DialogueOf(events)
-	for _, r := range stillOpen(d) {
+	for _, r := range discount.StillOpen(d) {
 		id := r.Message.ID
 		switch {
 		case d.WithID(id)[0] == r && (id.IsString() || id.IsInteger()) && !r.Event.Frame.Batch && len(r.Cancellations) == 0:

@@ -43,19 +43,19 @@ func TestAttribute(t *testing.T) {
 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":4,"method":"ping"}
-! gave-up 4`, nil},
+! gave-up 4`, []int{2}},
 		{"a call is after it", `
 > {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":4,"method":"ping"}
-! gave-up 4`, nil},
+! gave-up 4`, []int{2}},
 		{"a list is between it and a call", `
 > {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":3,"method":"resources/list"}
 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":4,"method":"ping"}
 ! gave-up 3
-! gave-up 4`, []int{0}},
+! gave-up 4`, []int{0, 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +65,6 @@ func TestAttribute(t *testing.T) {
 			}
 			held := &Conversation{Events: rec.Events, Unresponsive: true}
 			held.attribute()
-			held.excuse()
 			var got []int
 			for _, e := range held.Events {
 				if e.Kind == transcript.GaveUp {

@@ -171,6 +171,8 @@ func (r *runner) end(on int) {
 	l.read(l.c.Record.From(l.at))
 	if open := l.unsettled(); len(open) > 0 {
 		l.Unanswered = describeRequest(open[0].method, open[0].id)
+	} else if l.Unresponsive {
+		l.Unanswered = "the last request"
 	}
 	l.close(halted)
 	r.out.Messages += Frames(l.c.Record.From(0))
@@ -179,7 +181,6 @@ func (r *runner) end(on int) {
 		l.readRest()
 		l.matchRequests(l.asked)
 		l.attribute()
-		l.excuse()
 	}
 	r.out.Conversations = append(r.out.Conversations, l.Conversation)
 }

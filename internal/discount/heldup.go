@@ -1,0 +1,66 @@
+package discount
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// heldUp discounts a missing response to a request that was sent after a call of a tool, if the
+// call has no response either, nor has anything after it. A server may handle requests one by one,
+// and a tool may take any time, so such a server cannot be distinguished from one that has stopped
+// responding. This holds for a search, whose retries repeat the call; a run retries a case without
+// the calls of others.
+type heldUp struct{}
+
+func (heldUp) discount(c *Claim) (Effect, string) {
+	if !c.Search || len(c.At) == 0 || !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.Sent && MayHoldUp(methodOf(e)) }) {
+		return Counts, ""
+	}
+	d := transcript.DialogueOf(c.Events)
+	call := HoldingCall(d)
+	if call == nil {
+		return Counts, ""
+	}
+	for _, at := range c.At {
+		if at <= call.Event.Seq || at >= len(c.Events) || c.Events[at].Kind != transcript.Sent && c.Events[at].Kind != transcript.GaveUp {
+			return Counts, ""
+		}
+	}
+	return Void, "an earlier call of a tool got no response either, and may have held up the server"
+}
+
+// methodOf returns the method of the first message of a frame, or "".
+func methodOf(e *transcript.Event) string {
+	if all := e.Messages(); len(all) > 0 {
+		return all[0].Method
+	}
+	return ""
+}
+
+// MayHoldUp reports whether a request with the method may take any time, and hold up later ones.
+func MayHoldUp(method string) bool {
+	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
+}
+
+// HoldingCall returns the first request that may hold up later ones, if neither it nor any later
+// request has a response; otherwise nil.
+func HoldingCall(d *transcript.Dialogue) *transcript.Request {
+	open := StillOpen(d)
+	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return MayHoldUp(r.Message.Method) }); i >= 0 {
+		return open[i]
+	}
+	return nil
+}
+
+// StillOpen returns the client's requests such that neither they nor later ones have a response.
+func StillOpen(d *transcript.Dialogue) []*transcript.Request {
+	all := d.Requests()
+	for i, r := range slices.Backward(all) {
+		if r.Response() != nil {
+			return all[i+1:]
+		}
+	}
+	return all
+}
