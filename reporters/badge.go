@@ -35,7 +35,7 @@ func badgeText(r *verdict.Report) (text, name, color string) {
 	return text, "brightgreen", "#2b7a2b"
 }
 
-// A badge is what a badge shows.
+// A badge is the label and the text of a badge, with its color by name and in hex.
 type badge struct{ label, text, name, color string }
 
 // badgeOf returns the badge of a run. If the run was limited to one profile, it is about

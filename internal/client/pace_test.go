@@ -28,8 +28,8 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// TestPaceOfFences: a fence that is not answered costs its whole wait once; who
-// is thorough waits each time.
+// TestPaceOfFences checks how long fences wait that get no response: the first one waits the whole
+// time and later ones less, unless the pace is thorough.
 func TestPaceOfFences(t *testing.T) {
 	for _, b := range []struct {
 		thorough bool

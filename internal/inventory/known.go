@@ -245,8 +245,8 @@ func (v *Inventory) CallsWithoutArguments(n int) []KnownCall {
 	return out
 }
 
-// needsNoArguments reports whether a call without arguments fits the tool's input schema,
-// judged by its outermost members.
+// needsNoArguments reports whether a call without arguments fits the tool's input schema. It reads
+// only the top level of the schema.
 func (t Tool) needsNoArguments() bool {
 	schema := wire.At(t.Raw, "/inputSchema")
 	for _, member := range []string{"/allOf", "/anyOf", "/oneOf", "/$ref", "/minProperties"} {

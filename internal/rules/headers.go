@@ -40,7 +40,7 @@ const (
 	OtherHeaders
 )
 
-// RequestHeaders are what the headers of a request of the stateless era are compared with.
+// RequestHeaders holds the values that the headers of a stateless request must agree with.
 type RequestHeaders struct {
 	tools headers.Tools // the arguments that headers mirror, by tool
 	host  string        // of the first request

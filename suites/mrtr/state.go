@@ -84,7 +84,7 @@ func flip(state string, at int) string {
 	return string(b)
 }
 
-// marker and markerNumber are what a string and a number in a state are replaced by.
+// marker replaces a string in a state, and markerNumber a number.
 const (
 	marker       = "mcp-conform-forged"
 	markerNumber = 814072635

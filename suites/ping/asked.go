@@ -21,8 +21,8 @@ import (
 // pending. It is a thousand times what a ping takes.
 const thinkingTime = 3 * time.Second
 
-// farIDs is the first id of a client whose ids differ from those of the server's requests: each
-// side counts for itself, most from 0 or 1.
+// farIDs is the first id of a client whose ids must differ from those of the server's requests.
+// Client and server number their requests independently, and most servers begin with 0 or 1.
 const farIDs = 7001
 
 // pingWhileAsked leaves requests of the server open, as a user does who takes time to decide, and

@@ -36,7 +36,7 @@ func readExpansions(ctx context.Context, t *suite.T) {
 		tried++
 		var values []string
 		if completes {
-			values, completes = completeVariable(ctx, c, template) // a template without completions has none for other requests either
+			values, completes = completeVariable(ctx, c, template) // if one variable has no completions, the others are not tried
 		}
 		if len(values) == 0 {
 			values = []string{anyValue}

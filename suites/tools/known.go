@@ -32,7 +32,7 @@ type effect struct {
 
 // effects returns the effects that a single call shows. Another case judges changes.
 func effects() []effect {
-	first, content := spec.HandshakeRevisions()[0], func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
+	first, content := spec.V20241105, func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
 		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.ShownBy(m) }
 	}
 	sends := func(method string) func(*wire.Message, []*wire.Message, string) bool {

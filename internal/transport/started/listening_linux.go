@@ -53,7 +53,7 @@ func exited(f *os.File) bool {
 func hasExited(fd uintptr) bool {
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a descriptor fits
-		if errors.Is(err, unix.EINTR) {                                             // a signal is pending, such as one by which the runtime preempts a goroutine
+		if errors.Is(err, unix.EINTR) {                                             // a signal came; the Go runtime sends some to preempt goroutines
 			continue
 		}
 		return err != nil || n > 0

@@ -2,8 +2,8 @@
 
 package stdio
 
-// adopt reports that Adopt has no effect: on Windows a job object holds all
-// processes that a server starts, and elsewhere only its group is known.
+// adopt does nothing, because orphans can't be adopted here. On Windows a job object holds all
+// processes that a server starts; on other systems only the server's process group is known.
 func adopt() (orphansAreOurs, possible bool) { return false, false }
 
 // A system is the processTable of a system that is never queried.
