@@ -66,5 +66,5 @@ func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	if again && f.fuzz != "off" {
 		argv = append(argv, "--fuzz", f.fuzz)
 	}
-	return append(argv, o.ServerArgs...)
+	return slices.Concat(argv, o.RunArgs, o.ServerArgs)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) replayCommand() *cobra.Command {
-	f := &serverFlags{}
+	f, through := &serverFlags{}, &throughFlags{}
 	c := &cobra.Command{
 		Use:   "replay [flags] FILE COMMAND | replay [flags] FILE -- COMMAND ARGUMENT...",
 		Short: "Reproduce a finding from a replay file",
@@ -38,16 +38,25 @@ not be started or reached.`,
 			if f.target.Dash > 0 {
 				f.target.Dash-- // the file is the argument before the dashes
 			}
+			through.allowCalls(c.Flags(), f)
 			if err := a.configure(c.Flags(), f); err != nil {
 				return err
 			}
-			return a.replay(f, file)
+			if err := through.check(f.reference); err != nil {
+				return err
+			}
+			defer through.end()
+			if err := a.startGatewayUpstream(through, f); err != nil {
+				return err
+			}
+			return through.explain(a.replay(f, file))
 		},
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
 	fs.BoolVar(&f.reference, "reference", false, "replay it on the bundled reference server")
 	f.registerTarget(fs)
+	through.registerUpstream(fs)
 	f.registerConfig(fs)
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "longest wait for the response to a request")

@@ -15,7 +15,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/sdk"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -65,9 +64,7 @@ be started or reached, 4 nothing could be judged, the run is incomplete, or a
 finding could not be retried.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
-			if f.through.on && !c.Flags().Changed("call-tools") {
-				f.callTools = string(inventory.CallAll) // the tools are those of the reference server
-			}
+			f.through.allowCalls(c.Flags(), &f.serverFlags)
 			err := a.configure(c.Flags(), &f.serverFlags)
 			f.jobsGiven = c.Flags().Changed("jobs")
 			if err == nil {
@@ -221,7 +218,7 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen, unjudged v
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about *verdict.Report) (*verdict.Report, error) {
 	console = redactingScreen{console, a}
 	defer f.through.end()
-	if err := a.startGatewayUpstream(f); err != nil {
+	if err := a.startGatewayUpstream(&f.through, &f.serverFlags); err != nil {
 		return nil, err
 	}
 	s, err := a.openRun(f, console.Waiting)
@@ -353,7 +350,7 @@ func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 		return s, err
 	}
 	o := &s.options
-	o.ServerArgs = f.through.replayArgs(o.ServerArgs)
+	o.RunArgs, o.ServerArgs = f.through.runArgs(), f.through.replayArgs(o.ServerArgs)
 	o.Target = f.through.named(o.Target)
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/gateway"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -42,24 +43,44 @@ type throughFlags struct {
 	command  []string          // serves it over stdio
 }
 
-func (f *throughFlags) register(fs *pflag.FlagSet) {
+// registerUpstream adds the flags that say how a gateway reaches the reference server.
+func (f *throughFlags) registerUpstream(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.on, "through", false, "judge a gateway, in front of the reference server: in the gateway's command, "+upstreamMark+" becomes that server's URL, and "+upstreamCommandMark+" a command that starts it")
 	fs.StringVar(&f.listen, "upstream-listen", "", "with --through: HOST:PORT for the reference server to listen at, if the gateway is configured to reach it there")
+}
+
+// register adds all flags about a gateway.
+func (f *throughFlags) register(fs *pflag.FlagSet) {
+	f.registerUpstream(fs)
 	fs.StringSliceVar(&f.expected, "expect-change", nil, "with --through: report these intended changes as notes, not as warnings: "+strings.Join(gateway.Names(), ", "))
 }
 
-// checkThrough returns a usage error for flags that can't be combined.
-func (f *runFlags) checkThrough() error {
-	t := &f.through
+// check returns a usage error for flags that can't be combined.
+func (f *throughFlags) check(reference bool) error {
 	switch {
-	case !t.on && (t.listen != "" || len(t.expected) > 0):
+	case !f.on && (f.listen != "" || len(f.expected) > 0):
 		return usagef("add --through, or leave them out", "--upstream-listen and --expect-change are for a gateway")
-	case !t.on:
-		return nil
-	case f.reference:
+	case f.on && reference:
 		return usagef("name the gateway, as in mcp-conform run --through --start 'my-gateway --port {port} "+upstreamMark+"' http://127.0.0.1:{port}/mcp",
 			"--reference names no gateway")
-	case f.watch.on:
+	}
+	return nil
+}
+
+// allowCalls lets all tools of a gateway be called by default, because they are those of the reference server.
+func (f *throughFlags) allowCalls(fs *pflag.FlagSet, to *serverFlags) {
+	if f.on && !fs.Changed("call-tools") {
+		to.callTools = string(inventory.CallAll)
+	}
+}
+
+// checkThrough returns a usage error for flags of a run that can't be combined.
+func (f *runFlags) checkThrough() error {
+	t := &f.through
+	if err := t.check(f.reference); err != nil || !t.on {
+		return err
+	}
+	if f.watch.on {
 		return usagef("remove one of them", "--through and --watch can't be combined")
 	}
 	for _, name := range t.expected {
@@ -70,10 +91,9 @@ func (f *runFlags) checkThrough() error {
 	return nil
 }
 
-// startGatewayUpstream starts the reference server behind the gateway, and puts its address in place of the
-// placeholders.
-func (a *app) startGatewayUpstream(f *runFlags) error {
-	t := &f.through
+// startGatewayUpstream starts the reference server behind the gateway that f names, and puts its
+// address in place of the placeholders.
+func (a *app) startGatewayUpstream(t *throughFlags, f *serverFlags) error {
 	if !t.on {
 		return nil
 	}
@@ -135,6 +155,14 @@ func (f *throughFlags) named(text string) string {
 	return strings.NewReplacer(f.upstream.URL.String(), upstreamMark, f.commandText(), upstreamCommandMark, f.upstream.Addr, "{upstream}").Replace(text)
 }
 
+// runArgs returns the flags with which a run expects the same changes.
+func (f *throughFlags) runArgs() (words []string) {
+	for _, name := range f.expected {
+		words = append(words, "--expect-change", name)
+	}
+	return words
+}
+
 // replayArgs returns the arguments with which a command reaches the gateway: args, with the flags and
 // placeholders of --through.
 func (f *throughFlags) replayArgs(args []string) []string {
@@ -144,9 +172,6 @@ func (f *throughFlags) replayArgs(args []string) []string {
 	out := []string{"--through"}
 	if f.listen != "" {
 		out = append(out, "--upstream-listen", f.listen)
-	}
-	for _, name := range f.expected {
-		out = append(out, "--expect-change", name)
 	}
 	for rest := args; len(rest) > 0; {
 		if n := len(f.command); len(rest) >= n && slices.Equal(rest[:n], f.command) {

@@ -76,6 +76,8 @@ type Options struct {
 	// ServerArgs are the arguments with which a command of mcp-conform reaches the server. If it is
 	// nil, findings have no command line that reproduces them.
 	ServerArgs []string
+	// RunArgs are other flags that a command repeating the run needs.
+	RunArgs []string
 	// Redactor removes secrets from what reports quote. If it is nil, only
 	// secrets that are recognized by their position are removed.
 	Redactor *transcript.Redactor
@@ -252,7 +254,7 @@ func (o *Options) runCommand(r spec.Revision, focus []string) []string {
 	for _, id := range focus {
 		argv = append(argv, "--focus", id)
 	}
-	return append(argv, o.ServerArgs...)
+	return slices.Concat(argv, o.RunArgs, o.ServerArgs)
 }
 
 func (o *Options) clientOptions(r spec.Revision) client.Options {
