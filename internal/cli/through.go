@@ -67,10 +67,11 @@ func (f *throughFlags) check(reference bool) error {
 	return nil
 }
 
-// allowCalls lets all tools of a gateway be called by default, because they are those of the reference server.
-func (f *throughFlags) allowCalls(fs *pflag.FlagSet, to *serverFlags) {
+// allowCalls sets the default of --call-tools for a gateway: all tools, because they are those of the
+// reference server.
+func (f *throughFlags) allowCalls(fs *pflag.FlagSet, server *serverFlags) {
 	if f.on && !fs.Changed("call-tools") {
-		to.callTools = string(inventory.CallAll)
+		server.callTools = string(inventory.CallAll)
 	}
 }
 

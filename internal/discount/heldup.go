@@ -15,11 +15,10 @@ import (
 type heldUp struct{}
 
 func (heldUp) discount(c *Claim) (Effect, string) {
-	if !c.Search || len(c.At) == 0 || !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.Sent && MayHoldUp(methodOf(e)) }) {
+	if !c.Search || len(c.At) == 0 {
 		return Counts, ""
 	}
-	d := transcript.DialogueOf(c.Events)
-	call := HoldingCall(d)
+	call := HoldingCall(transcript.DialogueOf(c.Events))
 	if call == nil {
 		return Counts, ""
 	}
@@ -31,14 +30,6 @@ func (heldUp) discount(c *Claim) (Effect, string) {
 	return Void, "an earlier call of a tool got no response either, and may have held up the server"
 }
 
-// methodOf returns the method of the first message of a frame, or "".
-func methodOf(e *transcript.Event) string {
-	if all := e.Messages(); len(all) > 0 {
-		return all[0].Method
-	}
-	return ""
-}
-
 // MayHoldUp reports whether a request with the method may take any time, and hold up later ones.
 func MayHoldUp(method string) bool {
 	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
@@ -47,20 +38,9 @@ func MayHoldUp(method string) bool {
 // HoldingCall returns the first request that may hold up later ones, if neither it nor any later
 // request has a response; otherwise nil.
 func HoldingCall(d *transcript.Dialogue) *transcript.Request {
-	open := StillOpen(d)
+	open := d.StillOpen()
 	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return MayHoldUp(r.Message.Method) }); i >= 0 {
 		return open[i]
 	}
 	return nil
-}
-
-// StillOpen returns the client's requests such that neither they nor later ones have a response.
-func StillOpen(d *transcript.Dialogue) []*transcript.Request {
-	all := d.Requests()
-	for i, r := range slices.Backward(all) {
-		if r.Response() != nil {
-			return all[i+1:]
-		}
-	}
-	return all
 }

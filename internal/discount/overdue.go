@@ -3,7 +3,6 @@ package discount
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -55,7 +54,7 @@ func (o overdues) observe(c Conversation) {
 			continue
 		}
 		f, cancelled := o.outcomeOf(c.Revision, r.Message), (*transcript.Event)(nil)
-		for at, reason := range cancellationsOf(r) {
+		for at, reason := range r.CancelReasons() {
 			f.judged = f.judged || reason == transcript.JudgedReason || reason == transcript.OverdueReason && isBroken(r.Exchange)
 			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 || ended != nil && ended.Seq < at.Seq {
 				continue
@@ -67,21 +66,6 @@ func (o overdues) observe(c Conversation) {
 		for _, m := range r.Responses {
 			late := cancelled != nil && cancelled.Seq < m.Event.Seq
 			f.answeredInTime, f.answeredLate = f.answeredInTime || !late, f.answeredLate || late
-		}
-	}
-}
-
-// cancellationsOf yields the events with which the client cancelled a request, and its reasons: each
-// notifications/cancelled, or the end of the connection if the client closed it to cancel.
-func cancellationsOf(r *transcript.Request) iter.Seq2[*transcript.Event, string] {
-	return func(yield func(*transcript.Event, string) bool) {
-		for _, m := range r.Cancellations {
-			if reason, _ := wire.Text(m.ParamAt("/reason")); !yield(m.Event, reason) {
-				return
-			}
-		}
-		if x := r.Exchange; x != nil && x.End != nil && x.End.Reason != "" {
-			yield(x.End, x.End.Reason)
 		}
 	}
 }

@@ -103,10 +103,12 @@ func (o outcomes) read(d *transcript.Dialogue) {
 // isOverdue reports whether the client cancelled the request because no response came in time, and
 // none came later.
 func isOverdue(r *transcript.Request) bool {
-	return r.Response() == nil && slices.ContainsFunc(r.Cancellations, func(m transcript.Message) bool {
-		reason, _ := wire.Text(m.ParamAt("/reason"))
-		return reason == transcript.OverdueReason
-	})
+	for _, reason := range r.CancelReasons() {
+		if reason == transcript.OverdueReason {
+			return r.Response() == nil
+		}
+	}
+	return false
 }
 
 // String lists some of the methods, in order.

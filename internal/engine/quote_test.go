@@ -155,8 +155,8 @@ func TestEndOfStderr(t *testing.T) {
 	}
 }
 
-// TestQuotationsHold checks that, whatever a server sends, quotations are
-// bounded and in order, and marks lie inside them.
+// TestOffendingEventIsQuoted checks which events are quoted of more than fit: the offending one is
+// always among them.
 func TestOffendingEventIsQuoted(t *testing.T) {
 	tr := transcript.New()
 	for range 12 {
@@ -182,6 +182,8 @@ func TestOffendingEventIsQuoted(t *testing.T) {
 	}
 }
 
+// TestQuotationsHold checks that, whatever a server sends, quotations are
+// bounded and in order, and marks lie inside them.
 func TestQuotationsHold(t *testing.T) {
 	kinds := []transcript.Kind{
 		transcript.Sent, transcript.Received, transcript.Stderr, transcript.Remark, transcript.Exited, transcript.OutputClosed,

@@ -174,11 +174,12 @@ func (c *Conversation) attribute() {
 	if !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }) {
 		return
 	}
-	before, hung := firstHanging(c.Events)
+	d := transcript.DialogueOf(c.Events)
+	before, hung := firstHanging(d)
 	if hung == nil {
 		return
 	}
-	call := discount.HoldingCall(transcript.DialogueOf(c.Events))
+	call := discount.HoldingCall(d)
 	if call != nil && call.Event.Seq <= hung.Seq {
 		return
 	}
@@ -204,9 +205,8 @@ func (c *Conversation) attribute() {
 // it nor any later request has one, or nil. Requests that were cancelled, or
 // that share a line or an id with others, expect none. If one of them precedes
 // it without a response, firstHanging returns that one as before.
-func firstHanging(events []*transcript.Event) (before *wire.Message, hung *transcript.Event) {
-	d := transcript.DialogueOf(events)
-	for _, r := range discount.StillOpen(d) {
+func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcript.Event) {
+	for _, r := range d.StillOpen() {
 		id := r.Message.ID
 		switch {
 		case d.WithID(id)[0] == r && (id.IsString() || id.IsInteger()) && !r.Event.Frame.Batch && len(r.Cancellations) == 0:

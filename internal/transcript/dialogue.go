@@ -206,6 +206,17 @@ func (d *Dialogue) Exchanges() *Exchanges { return &d.exchanges }
 // Requests returns the client's requests in the order they were sent.
 func (d *Dialogue) Requests() []*Request { return d.client.all }
 
+// StillOpen returns the client's requests such that neither they nor later ones have a response.
+func (d *Dialogue) StillOpen() []*Request {
+	all := d.Requests()
+	for i, r := range slices.Backward(all) {
+		if r.Response() != nil {
+			return all[i+1:]
+		}
+	}
+	return all
+}
+
 // ServerRequests returns the server's requests in the order they arrived.
 func (d *Dialogue) ServerRequests() []*Request { return d.server.all }
 
@@ -244,6 +255,21 @@ func (r *Request) InFlight(at int) bool {
 // RespondedBefore reports whether the first response came before the position.
 func (r *Request) RespondedBefore(at int) bool {
 	return len(r.Responses) > 0 && r.Responses[0].Event.Seq < at
+}
+
+// CancelReasons yields the events with which the client cancelled the request, and its reasons: each
+// notifications/cancelled, or the end of the connection if the client closed it to cancel.
+func (r *Request) CancelReasons() iter.Seq2[*Event, string] {
+	return func(yield func(*Event, string) bool) {
+		for _, m := range r.Cancellations {
+			if reason, _ := wire.Text(m.ParamAt("/reason")); !yield(m.Event, reason) {
+				return
+			}
+		}
+		if x := r.Exchange; x != nil && x.End != nil && x.End.Reason != "" {
+			yield(x.End, x.End.Reason)
+		}
+	}
 }
 
 // Response returns the first response, or nil.

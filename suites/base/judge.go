@@ -104,7 +104,7 @@ func (w *lineRun) deviation(t *suite.T, p *sentLine) (d verdict.Deviation, ok bo
 		}
 		return d, false
 	}
-	d.Seen = "to " + p.what + ": " + p.describeSeen()
+	d.Seen = describeAll([]*sentLine{p})
 	return d, true
 }
 

@@ -98,7 +98,7 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 		if t.Revision.AtLeast(spec.V20250618) && wire.At(r.Raw, "/outputSchema") != nil {
 			more = append(more, r.Edges()...) // servers often mistake empty or zero results for none
 		}
-		call := i + 1 // odd where callTools has an even one, so that the token has the other type
+		call := i + 1 // callTools calls this tool with callToken(i); these tokens have the other type
 		for _, arguments := range more {
 			call += 2 * maxTools
 			reply, more := k.callTool(ctx, map[string]any{
