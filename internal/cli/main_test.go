@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,21 +50,36 @@ var exitsBuilt = sync.OnceValue(func() error {
 	return nil
 })
 
+// slowScripts is the folder within a group with the scripts that take long.
+const slowScripts = "slow"
+
 func TestScripts(t *testing.T) {
 	t.Parallel() // with the other slow tests, which mostly wait
-	groups, err := filepath.Glob(filepath.Join("testdata", "script", "*"))
+	root := filepath.Join("testdata", "script")
+	groups, err := filepath.Glob(filepath.Join(root, "*"))
 	if err != nil || len(groups) == 0 {
 		t.Fatal("no scripts", err)
 	}
+	slow, err := filepath.Glob(filepath.Join(root, "*", slowScripts))
+	if err != nil || len(slow) == 0 {
+		t.Fatal("no slow scripts", err)
+	}
 	buildExits(t)
-	for _, dir := range groups {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
+	for _, dir := range slices.Concat(groups, slow) {
+		group, err := filepath.Rel(root, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.ToSlash(group), func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && filepath.Base(dir) != "usage" {
+			if testing.Short() && group != "usage" {
 				t.Skip("starts servers")
 			}
-			if suitetest.RaceDetector && filepath.Base(dir) == "badinput" {
+			if suitetest.RaceDetector && strings.HasPrefix(group, "badinput") {
 				t.Skip("is about time and memory")
+			}
+			if filepath.Base(group) == slowScripts {
+				suitetest.SkipIfSlow(t)
 			}
 			scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 			if err != nil || len(scripts) == 0 {

@@ -36,8 +36,8 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 // the reason if the server is not installed.
 func (s server) command(t *testing.T) stdio.Command {
 	t.Helper()
-	if s.argv[0] == "node" && os.Getenv(thirdparty.Required) != "required" {
-		t.Skipf("servers on node take minutes: they are judged where %s=required", thirdparty.Required)
+	if s.argv[0] == "node" {
+		thirdparty.TakesMinutes(t, "real server on node")
 	}
 	root, err := filepath.Abs("../../fixtures/servers")
 	if err != nil {

@@ -19,15 +19,23 @@ func (e *ending) Fatalf(format string, args ...any) { e.how = "fails: " + fmt.Sp
 
 func (e *ending) Skipf(format string, args ...any) { e.how = "skips: " + fmt.Sprintf(format, args...) }
 
-func TestMissing(t *testing.T) {
-	for value, want := range map[string]string{
-		"":         "skips: real server skipped, npm or network missing: it is not installed",
-		"required": "fails: real server: it is not installed",
+func TestRequired(t *testing.T) {
+	missing := func(e *ending) { thirdparty.Missing(e, "real server", "it is not installed") }
+	minutes := func(e *ending) { thirdparty.TakesMinutes(e, "real server") }
+	for _, test := range []struct {
+		value string
+		call  func(*ending)
+		want  string
+	}{
+		{"", missing, "skips: real server skipped, npm or network missing: it is not installed"},
+		{"required", missing, "fails: real server: it is not installed"},
+		{"", minutes, "skips: real server skipped, it takes minutes: it runs where MCP_CONFORM_REAL_SERVERS=required"},
+		{"required", minutes, ""},
 	} {
-		t.Setenv(thirdparty.Required, value)
+		t.Setenv(thirdparty.Required, test.value)
 		e := &ending{TB: t}
-		if thirdparty.Missing(e, "real server", "it is not installed"); e.how != want {
-			t.Errorf("with %q it %s; want: it %s", value, e.how, want)
+		if test.call(e); e.how != test.want {
+			t.Errorf("with %q the test ends with %q, want %q", test.value, e.how, test.want)
 		}
 	}
 }
