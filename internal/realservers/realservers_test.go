@@ -36,6 +36,9 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 // the reason if the server is not installed.
 func (s server) command(t *testing.T) stdio.Command {
 	t.Helper()
+	if s.nightly {
+		thirdparty.IsForNightly(t, s.name)
+	}
 	if s.argv[0] == "node" {
 		thirdparty.TakesMinutes(t, "real server on node")
 	}

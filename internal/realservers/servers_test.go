@@ -12,6 +12,8 @@ type server struct {
 	env       []string
 	revisions []spec.Revision // the revisions in which it is judged; nil for all that it speaks
 	tools     inventory.Policy
+	// nightly reports whether only .ci/nightly judges the server.
+	nightly bool
 }
 
 // folder is a placeholder for an empty folder of the test, and port for the
@@ -78,7 +80,7 @@ func usedServers() []server {
 		{name: "tavily", argv: at("tavily-mcp/build/index.js"), env: []string{"TAVILY_API_KEY=none", offline}},
 	}
 	for i := range used {
-		used[i].revisions, used[i].tools = in(last), inventory.CallNone
+		used[i].revisions, used[i].tools, used[i].nightly = in(last), inventory.CallNone, true
 	}
 	return used
 }

@@ -1,5 +1,5 @@
 // Package thirdparty skips tests that need servers, clients or suites that are
-// not installed with the project.
+// not installed with the project, and those that take long with them.
 package thirdparty
 
 import (
@@ -7,24 +7,38 @@ import (
 	"testing"
 )
 
-// Required is the environment variable that, set to "required", makes such
-// tests fail instead.
+// Required is the environment variable that has such tests run. If it is "required" or "all", a test
+// whose programs are missing fails, and tests that take minutes run. Those that are left to
+// .ci/nightly need "all".
 const Required = "MCP_CONFORM_REAL_SERVERS"
 
-// TakesMinutes skips the test of what unless Required is set to "required", even if everything it
-// needs is installed: go test ./... must not take longer for those who have installed it.
+func isRequired() bool {
+	value := os.Getenv(Required)
+	return value == "required" || value == "all"
+}
+
+// TakesMinutes skips the test of what unless it is required, even if everything it needs is
+// installed: go test ./... must not take longer for those who have installed it.
 func TakesMinutes(t testing.TB, what string) {
 	t.Helper()
-	if os.Getenv(Required) != "required" {
+	if !isRequired() {
 		t.Skipf("%s skipped, it takes minutes: it runs where %s=required", what, Required)
 	}
 }
 
+// IsForNightly skips the test of what unless all such tests are to run.
+func IsForNightly(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv(Required) != "all" {
+		t.Skipf("%s skipped, it takes minutes and resembles others: it runs where %s=all, as in .ci/nightly", what, Required)
+	}
+}
+
 // Missing skips the test because the program what is not installed, or fails it if
-// Required is set to "required". why is the reason, for the log.
+// it is required. why is the reason, for the log.
 func Missing(t testing.TB, what, why string) {
 	t.Helper()
-	if os.Getenv(Required) == "required" {
+	if isRequired() {
 		t.Fatalf("%s: %s", what, why)
 	} else {
 		t.Skipf("%s skipped, npm or network missing: %s", what, why)

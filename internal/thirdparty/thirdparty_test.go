@@ -22,6 +22,7 @@ func (e *ending) Skipf(format string, args ...any) { e.how = "skips: " + fmt.Spr
 func TestRequired(t *testing.T) {
 	missing := func(e *ending) { thirdparty.Missing(e, "real server", "it is not installed") }
 	minutes := func(e *ending) { thirdparty.TakesMinutes(e, "real server") }
+	nightly := func(e *ending) { thirdparty.IsForNightly(e, "real server") }
 	for _, test := range []struct {
 		value string
 		call  func(*ending)
@@ -31,6 +32,10 @@ func TestRequired(t *testing.T) {
 		{"required", missing, "fails: real server: it is not installed"},
 		{"", minutes, "skips: real server skipped, it takes minutes: it runs where MCP_CONFORM_REAL_SERVERS=required"},
 		{"required", minutes, ""},
+		{"all", minutes, ""},
+		{"all", missing, "fails: real server: it is not installed"},
+		{"required", nightly, "skips: real server skipped, it takes minutes and resembles others: it runs where MCP_CONFORM_REAL_SERVERS=all, as in .ci/nightly"},
+		{"all", nightly, ""},
 	} {
 		t.Setenv(thirdparty.Required, test.value)
 		e := &ending{TB: t}
