@@ -81,8 +81,8 @@ func investigated(ctx context.Context, t *testing.T, code spec.Code, isShown fun
 	if err != nil || server == nil {
 		t.Fatal("the server can't be probed", err)
 	}
-	first := s.playFresh(t.Context(), server, pinging, searchTimeout)
-	candidates := s.judge(o.Laws, first)
+	first := s.stage.playFresh(t.Context(), server, pinging, searchTimeout)
+	candidates := s.judge.candidates(o.Laws, first)
 	if len(candidates) != 1 {
 		t.Fatalf("%d candidates", len(candidates))
 	}
@@ -119,7 +119,7 @@ func TestMethodOfAFence(t *testing.T) {
 		if err != nil || server == nil {
 			t.Fatal("the server can't be probed", err)
 		}
-		got := s.judge(o.Laws, s.playFresh(t.Context(), server, sc, searchTimeout))
+		got := s.judge.candidates(o.Laws, s.stage.playFresh(t.Context(), server, sc, searchTimeout))
 		if len(got) != 1 || got[0].Method != spec.MethodPing {
 			t.Errorf("%s: the candidates are %+v, want one of ping", name, got)
 		}
@@ -160,7 +160,7 @@ func TestDiscountsOfARun(t *testing.T) {
 		for range conversations {
 			x.Conversations = append(x.Conversations, &script.Conversation{})
 		}
-		got := newSearch(o.withDefaults()).judge([]Law{{ID: "pings", Judge: func(*Execution) []Breach {
+		got := newJudge(o).candidates([]Law{{ID: "pings", Judge: func(*Execution) []Breach {
 			return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed."}}}
 		}}}, x)
 		if len(got) != want {
@@ -182,8 +182,7 @@ func TestWhatAGatewayAnswersIsNoCandidate(t *testing.T) {
 		Conversations: []*script.Conversation{{Events: recording.Events}},
 	}}
 	for law, want := range map[string]int{"pings": 0, rulesLaw: 1} {
-		s := newSearch(Options{}.withDefaults())
-		got := s.judge([]Law{{ID: law, Judge: func(*Execution) []Breach {
+		got := newJudge(Options{}).candidates([]Law{{ID: law, Judge: func(*Execution) []Breach {
 			return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed."}}}
 		}}}, o)
 		if len(got) != want {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
@@ -16,22 +17,55 @@ type Execution struct {
 	Offer *generate.Offer
 }
 
+// A stage plays scripts, each on a server of its own if the program starts the server.
+type stage struct {
+	dialer         transport.Dialer
+	timeout, start time.Duration         // how long a response, and a start, may take
+	pace           func(context.Context) // waits until one more request may be sent; nil without a limit
+	finalWait      time.Duration         // how long to wait at the end of each script for notifications of changes
+	counts         *counts
+}
+
+func newStage(o Options) *stage {
+	return &stage{dialer: o.Dialer, timeout: o.Timeout, start: o.Start, pace: newLimiter(o.Rate), counts: &counts{}}
+}
+
 // player returns a player that waits for a response until the timeout at most.
-func (s *search) player(d transport.Dialer, server *ServerInfo, timeout time.Duration) script.Player {
-	return script.Player{Dialer: d, Timeout: min(s.Timeout, timeout), Start: s.Start, Pace: s.pace, FinalWait: s.finalWait, Forbidden: server.Forbidden}
+func (s *stage) player(d transport.Dialer, server *ServerInfo, timeout time.Duration) script.Player {
+	return script.Player{Dialer: d, Timeout: min(s.timeout, timeout), Start: s.start, Pace: s.pace, FinalWait: s.finalWait, Forbidden: server.Forbidden}
 }
 
 // play plays a script, and counts its requests and messages.
-func (s *search) play(ctx context.Context, p script.Player, server *ServerInfo, sc script.Script) *Execution {
+func (s *stage) play(ctx context.Context, p script.Player, server *ServerInfo, sc script.Script) *Execution {
 	x := &Execution{p.Play(ctx, sc), server.Offer}
-	s.serverStarts.Add(int64(len(x.Conversations)))
-	s.messages.Add(int64(x.Messages))
+	s.counts.servers.Add(int64(len(x.Conversations)))
+	s.counts.messages.Add(int64(x.Messages))
 	return x
 }
 
 // playFresh plays a script on a fresh server.
-func (s *search) playFresh(ctx context.Context, server *ServerInfo, sc script.Script, timeout time.Duration) *Execution {
-	d, end := freshDialer(s.Dialer)
+func (s *stage) playFresh(ctx context.Context, server *ServerInfo, sc script.Script, timeout time.Duration) *Execution {
+	d, end := s.fresh()
 	defer end()
 	return s.play(ctx, s.player(d, server, timeout), server, sc)
+}
+
+// playPatiently plays the script on a fresh server and waits for all responses. If
+// the finding is about cancelled requests, those still pending at the end are
+// cancelled at once.
+func (s *stage) playPatiently(ctx context.Context, server *ServerInfo, r *script.File) *Execution {
+	d, end := s.fresh()
+	defer end()
+	p := s.player(d, server, s.timeout)
+	p.Patient, p.CancelsOpen = true, spec.AreaOf(r.Expect.Requirement) == spec.AreaCancellation
+	return s.play(ctx, p, server, r.Script)
+}
+
+// fresh returns a dialer for a server that is not shared, if the program starts the server, and a
+// function that stops it.
+func (s *stage) fresh() (d transport.Dialer, end func()) {
+	if sharer, ok := s.dialer.(transport.Sharer); ok && !sharer.Single() {
+		return sharer.Fresh()
+	}
+	return s.dialer, func() {}
 }

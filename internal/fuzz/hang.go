@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/script"
@@ -51,7 +52,7 @@ func (s *search) blamesLater(ctx context.Context, in input, x *Execution, c *Can
 	}
 	conv := x.Conversations[c.Conversation]
 	method := methodGroup(conv.Before.Method)
-	if s.isKnownToHang(method) || !s.isClaimable(c) {
+	if s.hangs.isKnown(method) || !s.claims.isClaimable(c.Key()) {
 		return true
 	}
 	uncancelled := withoutCancellations(x.Script, conv.On, conv.Before.ID)
@@ -60,9 +61,9 @@ func (s *search) blamesLater(ctx context.Context, in input, x *Execution, c *Can
 	}
 	in.script = *uncancelled
 	s.exclusive.RLock()
-	again := s.playFresh(ctx, in.server, in.script, searchTimeout)
+	again := s.stage.playFresh(ctx, in.server, in.script, searchTimeout)
 	s.exclusive.RUnlock()
-	for _, other := range s.judge(s.lawsByID(c.Law), again) {
+	for _, other := range s.judge.candidates(lawsByID(s.Laws, c.Law), again) {
 		if _, ok := again.hungOperation(&other); ok && other.Method == method {
 			s.evaluate(ctx, in, again)
 			return true
@@ -71,19 +72,25 @@ func (s *search) blamesLater(ctx context.Context, in input, x *Execution, c *Can
 	return false
 }
 
-// isKnownToHang reports whether requests of a method are known to hang the server, so
-// that another such request shows nothing new.
-func (s *search) isKnownToHang(method string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.hanging[method]
+// hangs are the methods whose requests hang the server.
+type hangs struct {
+	mu      sync.Mutex
+	methods map[string]bool
 }
 
-// recordHang records whether requests of a method hang the server.
-func (s *search) recordHang(method string, hangs bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hanging[method] = hangs
+// isKnown reports whether requests of a method are known to hang the server, so
+// that another such request shows nothing new.
+func (h *hangs) isKnown(method string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.methods[method]
+}
+
+// record records whether requests of a method hang the server.
+func (h *hangs) record(method string, hangs bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.methods[method] = hangs
 }
 
 // shrinkHang shrinks the script of a hung server with a few guesses. Each of them ends with the

@@ -16,16 +16,27 @@ func deriveSeed(seed, n uint64) uint64 {
 	return generate.Scatter(seed*0x9e3779b97f4a7c15+(n+1)*0xbf58476d1ce4e5b9)>>2 | 1
 }
 
-// nextInput returns the nth input of the whole search.
-func (s *search) nextInput(n uint64) input {
-	seed, revisions := deriveSeed(s.Seed, n), uint64(len(s.servers))
-	in := input{server: s.servers[n%revisions], seed: seed}
-	if s.repeatsRequest(n / revisions) {
+// A drawer draws the scripts of a search.
+type drawer struct {
+	seed       uint64
+	most       int // the limit on the operations of a script, 0 for none
+	transport  spec.Transport
+	servers    []*ServerInfo
+	overhead   time.Duration // as in search
+	novelty    *novelty
+	repetition *repetition
+}
+
+// next returns the nth input of the whole search.
+func (d *drawer) next(n uint64) input {
+	seed, revisions := deriveSeed(d.seed, n), uint64(len(d.servers))
+	in := input{server: d.servers[n%revisions], seed: seed}
+	if d.repetition.isDue(n / revisions) {
 		in.script = in.server.Offer.Repetition(n / revisions).Example(int(seed)) //nolint:gosec // deriveSeed leaves the sign alone
 		return in
 	}
 	if round := n / revisions; round%roundsPerCycle < roundsPerCycle-1 {
-		return s.enumerate(in, round/roundsPerCycle*(roundsPerCycle-1)+round%roundsPerCycle, n%revisions)
+		return d.enumerate(in, round/roundsPerCycle*(roundsPerCycle-1)+round%roundsPerCycle, n%revisions)
 	}
 	switch percent := seed >> 8 % 100; {
 	case percent < 65:
@@ -36,8 +47,8 @@ func (s *search) nextInput(n uint64) input {
 		in.validity = generate.Malformed
 	}
 	scripts := generate.Scripts{
-		Offer: in.server.Offer, Validity: in.validity, Operations: s.operations(seed >> 16), Conversations: s.conversations(seed >> 24),
-		Seeds: s.novelty.seeds(in.validity),
+		Offer: in.server.Offer, Validity: in.validity, Operations: d.operations(seed >> 16), Conversations: d.conversations(seed >> 24),
+		Seeds: d.novelty.seeds(in.validity),
 	}
 	in.script = scripts.Script().Example(int(seed)) //nolint:gosec // deriveSeed leaves the sign alone
 	return in
@@ -46,43 +57,43 @@ func (s *search) nextInput(n uint64) input {
 // enumerate returns a script of the enumeration of what one revision permits.
 // Most scripts belong to an enumeration, and are short. Random scripts are
 // longer and find the unexpected, but leave systematic gaps.
-func (s *search) enumerate(in input, index, revision uint64) input {
-	e := generate.Enumeration{Index: index, Seed: deriveSeed(s.Seed, revision^1<<32), Scale: 1}
-	if s.overhead > 100*time.Millisecond {
+func (d *drawer) enumerate(in input, index, revision uint64) input {
+	e := generate.Enumeration{Index: index, Seed: deriveSeed(d.seed, revision^1<<32), Scale: 1}
+	if d.overhead > 100*time.Millisecond {
 		e.Scale = 4
 	}
 	in.validity = e.Validity()
-	scripts := generate.Scripts{Offer: in.server.Offer, Validity: in.validity, Conversations: s.conversations(in.seed >> 24), Enumeration: &e}
+	scripts := generate.Scripts{Offer: in.server.Offer, Validity: in.validity, Conversations: d.conversations(in.seed >> 24), Enumeration: &e}
 	in.script = scripts.Script().Example(int(in.seed)) //nolint:gosec // deriveSeed leaves the sign alone
-	if s.Operations > 0 && len(in.script.Operations) > s.Operations {
-		in.script.Operations = in.script.Operations[:s.Operations]
+	if d.most > 0 && len(in.script.Operations) > d.most {
+		in.script.Operations = in.script.Operations[:d.most]
 	}
 	return in
 }
 
 // operations returns the number of operations of a script. It is higher if the
 // server is slow to start.
-func (s *search) operations(seed uint64) int {
+func (d *drawer) operations(seed uint64) int {
 	lengths := []int{4, 10, 25, 40, 60, 80, 120, 240}
 	shortest := 0
 	switch {
-	case s.overhead > 100*time.Millisecond:
+	case d.overhead > 100*time.Millisecond:
 		shortest = 4
-	case s.overhead > 5*time.Millisecond:
+	case d.overhead > 5*time.Millisecond:
 		shortest = 2
 	}
 	n := lengths[shortest+int(seed%uint64(len(lengths)-shortest))] //nolint:gosec // small
-	if s.Operations > 0 {
-		n = min(n, s.Operations)
+	if d.most > 0 {
+		n = min(n, d.most)
 	}
 	return n
 }
 
 // conversations returns the number of conversations of a script. On stdio it is
 // usually one, because each conversation needs a process.
-func (s *search) conversations(seed uint64) int {
+func (d *drawer) conversations(seed uint64) int {
 	percent := seed % 100
-	if s.Dialer.Transport() == spec.Stdio {
+	if d.transport == spec.Stdio {
 		percent /= 2
 	}
 	switch {

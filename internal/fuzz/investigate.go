@@ -3,11 +3,9 @@ package fuzz
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -54,11 +52,11 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 	f := &Finding{
 		Retries:   verdict.Retries{CountAll: true},
 		Candidate: c, Revision: in.script.Revision, Transport: x.Transport, Script: in.script, Evidence: x,
-		Case: in.seed, After: time.Since(s.started), Cases: s.cases.Load(), Requests: s.requests.Load(),
+		Case: in.seed, After: time.Since(s.started), Cases: s.counts.cases.Load(), Requests: s.counts.requests.Load(),
 	}
 	s.throttle.setShrinking(true)
 	defer s.throttle.setShrinking(false)
-	laws := s.lawsByID(c.Law)
+	laws := lawsByID(s.Laws, c.Law)
 	key := c.Key()
 	reproduce := func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) recurrence {
 		lock.Lock()
@@ -66,11 +64,11 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 		if ctx.Err() != nil {
 			return interrupted
 		}
-		again := s.playFresh(ctx, in.server, sc, timeout)
+		again := s.stage.playFresh(ctx, in.server, sc, timeout)
 		if ctx.Err() != nil {
 			return interrupted
 		}
-		for _, other := range s.judge(laws, again) {
+		for _, other := range s.judge.candidates(laws, again) {
 			if other.Key() == key && other.Outcome == c.Outcome {
 				f.Breach, f.Evidence = other.Breach, again // the breach points into this execution
 				return shown
@@ -89,42 +87,16 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 	}
 	unshrunk := f.Script
 	repeats := s.shrink(ctx, f, evidence, timeout, shrunk, reproduce)
-	defer s.setBusy("confirming " + c.Requirement)()
+	defer s.activities.begin("confirming " + c.Requirement)()
 	s.retry(ctx, f, []script.Script{f.Script, unshrunk, in.script}, repeats, hangs, reproduce)
 	if f.Retries.Attempts == 0 && errors.Is(context.Cause(ctx), errFinished) {
 		return nil
 	}
-	f.Retries.EachTime = s.mustRecurEachTime(x, &c) || s.mustRecurEachTime(f.Evidence, &f.Candidate)
+	f.Retries.EachTime = s.judge.mustRecurEachTime(x, &c) || s.judge.mustRecurEachTime(f.Evidence, &f.Candidate)
 	f.Outcome = f.Retries.Conclude(f.Outcome)
 	f.unretried = f.Outcome == verdict.Unconfirmed && c.Outcome == verdict.Broken
 	f.Script = f.Script.WithTools(in.server.Callable)
 	return f
-}
-
-// judge applies the laws to an execution, and leaves out what a discount voids.
-func (s *search) judge(laws []Law, x *Execution) []Candidate {
-	return slices.DeleteFunc(Judge(laws, x), func(c Candidate) bool {
-		effect, _ := s.discount(x, &c)
-		return effect == discount.Void
-	})
-}
-
-// mustRecurEachTime reports whether the candidate counts only if each retry shows it.
-func (s *search) mustRecurEachTime(x *Execution, c *Candidate) bool {
-	effect, _ := s.discount(x, c)
-	return effect == discount.EachTime
-}
-
-// discount returns the effect that a discount has on a candidate, and the reason.
-func (s *search) discount(x *Execution, c *Candidate) (discount.Effect, string) {
-	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.Outcome, At: c.At, ByCase: c.Law != rulesLaw, Search: true, Concurrent: len(x.Conversations) > 1}
-	for i, conv := range x.Conversations {
-		claim.Conversations = append(claim.Conversations, conv.Events)
-		if i == c.Conversation {
-			claim.Events = conv.Events
-		}
-	}
-	return s.discounts.Discount(claim)
 }
 
 // A recurrence is what playing a script again shows of a finding.
@@ -144,7 +116,7 @@ type reproducer func(ctx context.Context, sc script.Script, timeout time.Duratio
 // it. The timeout is that of each attempt for a response; reproduced is set if
 // the script has already shown the finding again.
 func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout time.Duration, reproduced bool, reproduce reproducer) (repeats int) {
-	defer s.setBusy("shrinking " + f.Requirement)()
+	defer s.activities.begin("shrinking " + f.Requirement)()
 	ctx, cancel := withLimit(ctx, s.Shrink.Time, s.deadlines.shrink)
 	defer cancel()
 	repeats = 1
@@ -233,17 +205,6 @@ func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script,
 			return
 		}
 	}
-}
-
-// lawsByID returns the selected laws with the id.
-func (s *search) lawsByID(id string) []Law {
-	var out []Law
-	for _, l := range s.Laws {
-		if l.ID == id {
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // ByItself returns what the client did on its own, without an operation of the

@@ -213,3 +213,22 @@ func (x *Execution) evidenceOperations(b Breach) []int {
 	}
 	return x.Conversations[b.Conversation].Operations(b.At)
 }
+
+// lawsByID returns the laws with the id.
+func lawsByID(laws []Law, id string) []Law {
+	var out []Law
+	for i := range laws {
+		if laws[i].ID == id {
+			out = append(out, laws[i])
+		}
+	}
+	return out
+}
+
+// isUnspecified reports whether the law is one that the specification does not state.
+func isUnspecified(laws []Law, id string) bool {
+	for _, l := range lawsByID(laws, id) {
+		return l.Unspecified
+	}
+	return false
+}

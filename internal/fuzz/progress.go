@@ -1,26 +1,25 @@
 package fuzz
 
 import (
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // progressEvery is how often the progress is reported.
 const progressEvery = 500 * time.Millisecond
 
+// counts are what a search has done so far.
+type counts struct {
+	cases, requests, novel, servers, messages atomic.Int64
+}
+
 // status returns the progress so far.
 func (s *search) status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := Status{
-		Cases: s.cases.Load(), Requests: s.requests.Load(), Novel: s.novel.Load(), Findings: len(s.findings), Took: time.Since(s.started),
-		Servers: s.serverStarts.Load(), Messages: s.messages.Load(),
+	return Status{
+		Cases: s.counts.cases.Load(), Requests: s.counts.requests.Load(), Novel: s.counts.novel.Load(), Findings: s.claims.reported(),
+		Took: time.Since(s.started), Servers: s.counts.servers.Load(), Messages: s.counts.messages.Load(), Busy: s.activities.first(),
 	}
-	for activity, n := range s.busy {
-		if n > 0 && (st.Busy == "" || activity < st.Busy) {
-			st.Busy = activity
-		}
-	}
-	return st
 }
 
 // tick reports the progress until the search is over.
@@ -40,15 +39,33 @@ func (s *search) tick(over, done chan struct{}) {
 	}
 }
 
-// setBusy records what a worker does besides searching, until the returned
-// function is called.
-func (s *search) setBusy(activity string) func() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.busy[activity]++
+// activities counts the workers by what they do besides searching.
+type activities struct {
+	mu      sync.Mutex
+	workers map[string]int
+}
+
+// begin records that a worker does something, until it calls the returned function.
+func (a *activities) begin(activity string) (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.workers[activity]++
 	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.busy[activity]--
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.workers[activity]--
 	}
+}
+
+// first returns the first activity by name, "" if all workers search.
+func (a *activities) first() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	first := ""
+	for activity, n := range a.workers {
+		if n > 0 && (first == "" || activity < first) {
+			first = activity
+		}
+	}
+	return first
 }

@@ -82,8 +82,8 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 		return out, nil
 	}
 	expected := expectedKey(r.Expect)
-	s := newSearch(o)
-	s.pace, s.finalWait = newLimiter(o.Rate), FinalWait(r.Expect.Requirement)
+	stage, judge := newStage(o), newJudge(o)
+	stage.finalWait = FinalWait(r.Expect.Requirement)
 	inconclusive := ""
 	var shown *Candidate // in the latest execution that shows the finding
 	for !out.Retries.Done() {
@@ -91,10 +91,10 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 			out.Reason = context.Cause(ctx).Error()
 			return out, nil
 		}
-		x := s.playFresh(ctx, server, r.Script, s.Timeout)
+		x := stage.playFresh(ctx, server, r.Script, o.Timeout)
 		found := expected.find(laws, x)
 		if found == nil && x.WaitedBriefly() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
-			x = s.playPatiently(ctx, server, r)
+			x = stage.playPatiently(ctx, server, r)
 			found = expected.find(laws, x)
 		}
 		if ctx.Err() != nil && found == nil {
@@ -102,7 +102,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 			return out, nil
 		}
 		if found != nil {
-			effect, why := s.discount(x, found)
+			effect, why := judge.discount(x, found)
 			if out.Retries.Record(effect != discount.Void); effect == discount.Void {
 				inconclusive, out.Evidence = why, x
 				continue
@@ -139,13 +139,14 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 // Recurs plays a script on a fresh server, and returns the candidate with the mistake that the laws
 // report, or nil: also if a discount voids it, or operations were skipped.
 func Recurs(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
-	s := newSearch(o.withDefaults())
-	s.finalWait = FinalWait(m.Requirement)
-	x := s.playFresh(ctx, server, sc, s.Timeout)
+	o = o.withDefaults()
+	stage := newStage(o)
+	stage.finalWait = FinalWait(m.Requirement)
+	x := stage.playFresh(ctx, server, sc, o.Timeout)
 	if ctx.Err() != nil || len(x.Skipped) > 0 {
 		return nil
 	}
-	for _, c := range s.judge(s.Laws, x) {
+	for _, c := range newJudge(o).candidates(o.Laws, x) {
 		if c.Mistake() == m {
 			return &c
 		}
@@ -161,17 +162,6 @@ func (k Key) find(laws []Law, x *Execution) *Candidate {
 		}
 	}
 	return nil
-}
-
-// playPatiently plays the script on a fresh server and waits for all responses. If
-// the finding is about cancelled requests, those still pending at the end are
-// cancelled at once.
-func (s *search) playPatiently(ctx context.Context, server *ServerInfo, r *script.File) *Execution {
-	d, end := freshDialer(s.Dialer)
-	defer end()
-	p := s.player(d, server, s.Timeout)
-	p.Patient, p.CancelsOpen = true, spec.AreaOf(r.Expect.Requirement) == spec.AreaCancellation
-	return s.play(ctx, p, server, r.Script)
 }
 
 // inconclusive returns the reason why an execution without the finding shows

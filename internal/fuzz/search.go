@@ -1,18 +1,14 @@
 package fuzz
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/script"
@@ -28,47 +24,36 @@ const searchTimeout = script.MidScript
 // search is one search.
 type search struct {
 	Options
-	started      time.Time
-	servers      []*ServerInfo // one for each revision that the server speaks
-	novelty      *novelty
-	cases        atomic.Int64
-	requests     atomic.Int64
-	novel        atomic.Int64
-	serverStarts atomic.Int64
-	messages     atomic.Int64
-	pace         func(context.Context) // waits until one more request may be sent
-	throttle     *throttle
-	// discounts says which candidates do not count, or only if each retry shows them. A search does not
-	// let it observe conversations: a claim holds all that a discount needs here, and the notices would
-	// be about requests that the search itself made unusual.
-	discounts  *discount.Run
+	started    time.Time
+	servers    []*ServerInfo // one for each revision that the server speaks
+	overhead   time.Duration // how long it takes to open a conversation, walk through the lists, and close it
+	novelty    *novelty
+	drawer     *drawer
+	stage      *stage
+	judge      judge
+	counts     *counts // those of the stage
+	throttle   *throttle
 	deadlines  deadlines
 	stopSearch context.CancelCauseFunc
 	stopAll    context.CancelFunc // also ends the shrinking and retrying of findings
 
 	// exclusive is read-locked by workers that search, and write-locked by a
 	// worker that retries a finding, so that no other server runs at that time.
-	exclusive *locks.RWMutex
-	// repeating is locked while a request is repeated to measure the server's
-	// memory. unreadable is set if the memory cannot be measured.
-	repeating  *locks.RWMutex
-	unreadable atomic.Bool
-
-	mu           sync.Mutex
-	states       map[Key]*candidateState
-	findings     []*Finding
-	busy         map[string]int  // workers by what they do besides searching
-	hanging      map[string]bool // methods whose requests hang the server
-	finalWait    time.Duration   // how long to wait at the end of each script for notifications of changes
-	overhead     time.Duration   // how long it takes to open a conversation, walk through the lists, and close it
-	failedStarts int             // consecutive scripts for which no server could be started
+	exclusive  *locks.RWMutex
+	repetition *repetition
+	claims     claims
+	activities activities
+	hangs      hangs
+	starts     starts
 }
 
 func newSearch(o Options) *search {
+	stage := newStage(o)
 	return &search{
-		Options: o, started: time.Now(), novelty: newNovelty(), throttle: newThrottle(o.Jobs), discounts: cmp.Or(o.Discounts, discount.NewRun()),
-		exclusive: locks.NewRWMutex(), repeating: locks.NewRWMutex(),
-		states: map[Key]*candidateState{}, busy: map[string]int{}, hanging: map[string]bool{},
+		Options: o, started: time.Now(), novelty: newNovelty(), stage: stage, judge: newJudge(o), counts: stage.counts, throttle: newThrottle(o.Jobs),
+		exclusive: locks.NewRWMutex(), repetition: newRepetition(o.Laws),
+		claims: claims{found: o.Found, states: map[Key]*candidateState{}}, activities: activities{workers: map[string]int{}},
+		hangs: hangs{methods: map[string]bool{}},
 	}
 }
 
@@ -88,11 +73,16 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := s.probe(ctx); err != nil {
 		return nil, err
 	}
-	s.pace = newLimiter(o.Rate)
+	s.drawer = &drawer{
+		seed: o.Seed, most: o.Operations, transport: o.Dialer.Transport(), servers: s.servers, overhead: s.overhead, novelty: s.novelty, repetition: s.repetition,
+	}
 	searching, stopSearch := context.WithCancelCause(ctx)
 	defer stopSearch(nil)
 	s.stopSearch = stopSearch
-	s.checkMemoryReadable()
+	if s.repetition.some && s.Dialer.Transport() != spec.Stdio {
+		s.repetition.unreadable.Store(true)
+		s.endIfIdle()
+	}
 	if o.Time > 0 {
 		timer := time.AfterFunc(o.Time, func() { stopSearch(errFinished) })
 		defer timer.Stop()
@@ -110,12 +100,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	wg.Wait()
 	close(over)
 	<-ticking
-	for _, key := range slices.SortedFunc(maps.Keys(s.states), Key.compare) {
-		if f := s.states[key].flaky; f != nil {
-			s.report(f)
-		}
-	}
-	r := &Report{Status: s.status(), Findings: s.findings}
+	s.claims.reportHeldBack()
+	r := &Report{Status: s.status(), Findings: s.claims.findings}
 	for _, server := range s.servers {
 		r.Revisions = append(r.Revisions, server.Offer.Revision)
 	}
@@ -125,7 +111,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r.Incomplete = context.Cause(ctx).Error()
 	case cause != nil && !errors.Is(cause, errFinished) && !errors.Is(cause, context.Canceled):
 		r.Incomplete = cause.Error()
-	case s.unreadable.Load():
+	case s.repetition.unreadable.Load():
 		r.Incomplete = errUnreadable.Error()
 	case slices.ContainsFunc(r.Findings, func(f *Finding) bool { return f.unretried }):
 		r.Incomplete = "there was no time to retry a finding that may break a requirement"
@@ -158,20 +144,20 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) 
 		}
 		began := time.Now()
 		server, events, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: s.Timeout, StartTimeout: start})
-		start = s.Start
+		start = s.stage.start
 		if err != nil {
 			return err
 		}
-		s.serverStarts.Add(1)
+		s.counts.servers.Add(1)
 		if server == nil {
-			s.messages.Add(int64(script.Frames(events)))
+			s.counts.messages.Add(int64(script.Frames(events)))
 			continue
 		}
-		s.messages.Add(int64(server.messages))
+		s.counts.messages.Add(int64(server.messages))
 		s.overhead = time.Since(began)
 		// A server that hangs later must not cost the time of a slow start.
-		s.Start = min(s.Start, max(s.Timeout, 3*s.overhead))
-		start = s.Start
+		s.stage.start = min(s.stage.start, max(s.Timeout, 3*s.overhead))
+		start = s.stage.start
 		if s.Probed != nil {
 			s.Probed(rev, server)
 		}
@@ -186,28 +172,29 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) 
 // work plays scripts until searching ends. It shrinks and retries the candidates
 // found by then until ctx ends.
 func (s *search) work(ctx, searching context.Context) {
-	d, end := s.dialer()
+	d, end := s.stage.fresh()
 	defer func() { end() }()
 	for searching.Err() == nil {
 		release := s.throttle.acquire(searching)
-		n := s.cases.Add(1) - 1
+		n := s.counts.cases.Add(1) - 1
 		if s.Cases > 0 && n >= int64(s.Cases) {
-			s.cases.Add(-1)
+			s.counts.cases.Add(-1)
 			release()
 			return
 		}
-		in := s.nextInput(s.Shard.globalIndex(uint64(n), uint64(len(s.servers)))) //nolint:gosec // a count
+		in := s.drawer.next(s.Shard.globalIndex(uint64(n), uint64(len(s.servers)))) //nolint:gosec // a count
 		x, interrupted := s.playInput(ctx, searching, d, in)
 		release()
-		s.requests.Add(int64(x.Requests))
+		s.counts.requests.Add(int64(x.Requests))
 		if x.Refused != nil && searching.Err() == nil {
 			end()
-			d, end = s.dialer()
-			if s.recordFailedStart(x.Refused) {
+			d, end = s.stage.fresh()
+			if s.starts.record(false) >= 5*s.Jobs {
+				s.stopSearch(fmt.Errorf("the server can no longer be reached: %w", x.Refused))
 				return
 			}
 		} else {
-			s.recordStart()
+			s.starts.record(true)
 		}
 		if interrupted {
 			return
@@ -220,14 +207,14 @@ func (s *search) work(ctx, searching context.Context) {
 // Operations that have begun are finished, unless that takes too long: then the
 // script is interrupted and not judged.
 func (s *search) playInput(ctx, searching context.Context, d transport.Dialer, in input) (x *Execution, interrupted bool) {
-	defer s.lockRepetition(&in.script)()
+	defer s.repetition.lock(&in.script)()
 	s.exclusive.RLock()
 	defer s.exclusive.RUnlock()
 	ctx, cancel := withLimit(ctx, unlimited, s.deadlines.shrink)
 	defer cancel()
-	p := s.player(d, in.server, searchTimeout)
-	p.Stop, p.Hangs, p.HangTimeout = searching.Done(), func(method string) bool { return s.isKnownToHang(methodGroup(method)) }, s.hangTimeout()
-	x = s.play(ctx, p, in.server, in.script)
+	p := s.stage.player(d, in.server, searchTimeout)
+	p.Stop, p.Hangs, p.HangTimeout = searching.Done(), func(method string) bool { return s.hangs.isKnown(methodGroup(method)) }, s.hangTimeout()
+	x = s.stage.play(ctx, p, in.server, in.script)
 	return x, ctx.Err() != nil
 }
 
@@ -236,24 +223,26 @@ func (s *search) evaluate(ctx context.Context, in input, x *Execution) {
 	if ctx.Err() != nil {
 		return
 	}
-	if !s.recordRepetition(x) {
-		s.novel.Add(int64(s.novelty.record(x, in.validity)))
+	if repeated := s.repetition.record(x); repeated {
+		s.endIfIdle()
+	} else {
+		s.counts.novel.Add(int64(s.novelty.record(x, in.validity)))
 	}
-	for _, c := range mergeByExit(x, s.judge(s.Laws, x)) {
-		if c.Outcome <= verdict.Note && !s.isUnspecified(c.Law) || s.blamesLater(ctx, in, x, &c) || !s.claim(&c) {
+	for _, c := range mergeByExit(x, s.judge.candidates(s.Laws, x)) {
+		if c.Outcome <= verdict.Note && !isUnspecified(s.Laws, c.Law) || s.blamesLater(ctx, in, x, &c) || !s.claims.claim(c.Key()) {
 			continue
 		}
 		if _, hangs := x.hungOperation(&c); hangs {
-			s.recordHang(c.Method, true)
+			s.hangs.record(c.Method, true)
 		}
 		f := s.investigate(ctx, in, x, c)
 		if f == nil || !f.Recurred() {
-			s.recordHang(c.Method, false)
+			s.hangs.record(c.Method, false)
 		}
-		if f == nil || s.holdBack(f) {
+		if f == nil || s.claims.holdBack(f) {
 			continue
 		}
-		s.report(f)
+		s.claims.report(f)
 		if s.StopAt != nil && s.StopAt(f) {
 			s.stopSearch(errFinished)
 			s.stopAll()
@@ -261,37 +250,28 @@ func (s *search) evaluate(ctx context.Context, in input, x *Execution) {
 	}
 }
 
-// recordFailedStart records that no server could be started, and reports whether the
-// search must end.
-func (s *search) recordFailedStart(err error) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failedStarts++
-	if s.failedStarts < 5*s.Jobs {
-		return false
+// endIfIdle ends a search that can do nothing.
+func (s *search) endIfIdle() {
+	if s.repetition.isOver() {
+		s.stopSearch(errUnreadable)
 	}
-	s.stopSearch(fmt.Errorf("the server can no longer be reached: %w", err))
-	return true
 }
 
-// recordStart records that a server could be started.
-func (s *search) recordStart() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failedStarts = 0
+// starts counts the scripts for which no server could be started.
+type starts struct {
+	mu     sync.Mutex
+	failed int
 }
 
-// dialer returns the worker's access to the server. A server that the run
-// starts is not shared with other workers.
-func (s *search) dialer() (d transport.Dialer, end func()) { return freshDialer(s.Dialer) }
-
-// freshDialer returns a dialer for a server that is not shared, if the run
-// starts the server, and a function that stops it.
-func freshDialer(d transport.Dialer) (transport.Dialer, func()) {
-	if sharer, ok := d.(transport.Sharer); ok && !sharer.Single() {
-		return sharer.Fresh()
+// record records whether a server could be started for a script, and returns the number of
+// consecutive scripts for which none could.
+func (s *starts) record(started bool) (failed int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed++; started {
+		s.failed = 0
 	}
-	return d, func() {}
+	return s.failed
 }
 
 // An input is a generated script with its origin.

@@ -1,0 +1,123 @@
+package fuzz
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// maxFindings limits how many findings are shrunk and reported.
+const maxFindings = 60
+
+// maxMethods limits the number of methods for which the same mistake is reported.
+const maxMethods = 3
+
+// maxMisses is the number of candidates with one key that did not recur, after
+// which no more of them are shrunk and retried.
+const maxMisses = 3
+
+// claims keeps what became of the candidates of a search, so that no two workers investigate
+// the same one. Its methods may be called concurrently.
+type claims struct {
+	found func(*Finding) // called for each finding, or nil
+
+	mu       sync.Mutex
+	states   map[Key]*candidateState
+	findings []*Finding
+}
+
+// candidateState is the state of the candidates with one key.
+type candidateState struct {
+	// claimed is set if a candidate was claimed, and no other may be.
+	claimed bool
+	// flaky is the first finding that did not recur, until one does. misses is
+	// the number of findings that did not recur.
+	flaky  *Finding
+	misses int
+}
+
+// report adds a finding to the report.
+func (c *claims) report(f *Finding) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state := c.states[f.Key()]; state != nil {
+		state.flaky = nil
+	}
+	c.findings = append(c.findings, f)
+	if c.found != nil {
+		c.found(f)
+	}
+}
+
+// reported returns how many findings were reported.
+func (c *claims) reported() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.findings)
+}
+
+// holdBack reports whether the finding did not recur. Such a finding is reported
+// at the end, unless another script shows it reliably.
+func (c *claims) holdBack(f *Finding) bool {
+	if f.Recurred() {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	state := c.states[f.Key()]
+	if state.flaky == nil {
+		state.flaky = f
+	}
+	state.misses++
+	state.claimed = state.misses >= maxMisses
+	return true
+}
+
+// reportHeldBack reports the findings that were held back, in the order of their keys.
+func (c *claims) reportHeldBack() {
+	for _, key := range slices.SortedFunc(maps.Keys(c.states), Key.compare) {
+		if f := c.states[key].flaky; f != nil {
+			c.report(f)
+		}
+	}
+}
+
+// claim reports whether the caller must shrink and retry the candidate with the key. If so, no
+// other worker may.
+func (c *claims) claim(key Key) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.isOpen(key) {
+		return false
+	}
+	if c.states[key] == nil {
+		c.states[key] = &candidateState{}
+	}
+	c.states[key].claimed = true
+	return true
+}
+
+// isClaimable reports whether claim would succeed.
+func (c *claims) isClaimable(key Key) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.isOpen(key)
+}
+
+// isOpen is isClaimable for callers that hold the lock.
+func (c *claims) isOpen(key Key) bool {
+	claimed, sameMistake := 0, 0
+	for other, state := range c.states {
+		switch {
+		case !state.claimed:
+		case other == key:
+			return false
+		default:
+			claimed++
+			if other.Mistake == key.Mistake {
+				sameMistake++
+			}
+		}
+	}
+	return claimed < maxFindings && sameMistake < maxMethods
+}
