@@ -2,6 +2,7 @@ package faults
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,6 +21,10 @@ func listenFilterFaults() []*Fault {
 	}
 	return withChangingTools(
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
+		newFault(acked+"ignored", "subscriptions/listen is ignored", WrapHandler(spec.MethodListen, func(*refserver.Call, Handler) (any, *refserver.Error) {
+			return nil, refserver.NoResponse
+		})),
+		newFault(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions()),
 		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omit("notifications"))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
 		newFault(acked+"refused", "subscriptions to resources get an error", refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
@@ -51,6 +56,7 @@ func listenFilterFaults() []*Fault {
 		newFault(value+"own", "the server makes up a subscriptionId", editSentParams(spec.MethodAcknowledged, inMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))).overTransports(spec.StreamableHTTP),
 		newFault(value+"other", "notifications of updates name another subscription", editSentParams(spec.MethodResourcesUpdated, inMember("_meta", setValue(spec.MetaSubscriptionID, 4711)))),
 
+		newFault(types+"first", "all notifications have the id of the first subscription", sendWithFirstID()).overTransports(spec.Stdio),
 		newFault(types+"all", "every subscription gets all types of notifications", editFilter(func(filter map[string]any) {
 			filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
 		})),
@@ -203,6 +209,35 @@ func answerListen(acknowledge bool) *refserver.Seams {
 		}
 		return map[string]any{"resultType": "complete", "_meta": meta}, nil
 	})
+}
+
+// ignoreLaterSubscriptions ignores every subscriptions/listen but the first.
+func ignoreLaterSubscriptions() *refserver.Seams {
+	var before atomic.Bool
+	return WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if before.Swap(true) {
+			return nil, refserver.NoResponse
+		}
+		return next(c)
+	})
+}
+
+// sendWithFirstID replaces the subscriptionId of changes by that of the first subscription of the
+// process.
+func sendWithFirstID() *refserver.Seams {
+	var first sync.Map
+	seams := []*refserver.Seams{WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		first.LoadOrStore("id", jsontext.Value(c.ID.Raw()))
+		return next(c)
+	})}
+	for _, method := range []string{spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged, spec.MethodResourcesUpdated} {
+		seams = append(seams, editSentParams(method, inMember("_meta", func(m map[string]any) {
+			if id, ok := first.Load("id"); ok {
+				m[spec.MetaSubscriptionID] = id
+			}
+		})))
+	}
+	return combine(seams...)
 }
 
 // refuseUsedIDs refuses subscriptions with the id of an earlier one.
