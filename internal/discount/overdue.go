@@ -14,10 +14,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A slow tool is not counted as a failure: a call without a response in time is
-// cancelled, and then needs none. Only the user knows whether the call is slow
-// or hangs, so a notice reports it. Calls that got a response in time in another
-// conversation are only slow.
+// A request that runs code of the server's author, such as a tool, may take any time: one without a
+// response in time is cancelled, and then needs none. Only the user knows whether it is slow or
+// hangs, so a notice reports it. Requests that got a response in time in another conversation are
+// only slow.
 
 // nameMembers maps a method that runs code of the server's author to the member
 // of its params that distinguishes such requests.

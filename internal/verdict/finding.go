@@ -12,7 +12,8 @@ import (
 )
 
 // A Place is the subject of one verdict: a requirement in a revision over a
-// transport.
+// transport. Baselines and comparisons of two reports are about places, not about findings: with a
+// new version of mcp-conform or of the server, the same mistake may have another summary.
 type Place struct {
 	Requirement string
 	Revision    spec.Revision
