@@ -92,6 +92,19 @@ func (f *remoteFlags) reach(t target.Target, pacer *exchange.Pacer) (reach excha
 	return reach, err
 }
 
+// registerOtherUser adds the flag about a second user, for commands that judge what users share.
+func (f *remoteFlags) registerOtherUser(fs *pflag.FlagSet) {
+	fs.StringVar(&f.otherUser, "other-user", "", "a second user, who must not get what belongs to the first")
+}
+
+// runArgs returns the flags that only the command of a run needs.
+func (f *remoteFlags) runArgs() []string {
+	if f.otherUser == "" {
+		return nil
+	}
+	return []string{"--other-user", f.otherUser}
+}
+
 // replayFlags returns the flags for a replay command.
 func (f *remoteFlags) replayFlags() []string {
 	var words []string
@@ -105,7 +118,7 @@ func (f *remoteFlags) replayFlags() []string {
 		words = append(words, "--auth-server")
 	}
 	for _, flag := range []struct{ name, value string }{
-		{"--client-id", f.clientID}, {"--client-secret-env", f.clientSecretEnv}, {"--as", f.as}, {"--other-user", f.otherUser},
+		{"--client-id", f.clientID}, {"--client-secret-env", f.clientSecretEnv}, {"--as", f.as},
 		{"--upstream-env", f.upstreamEnv}, {"--upstream-url", f.upstreamURL},
 	} {
 		if flag.value != "" {

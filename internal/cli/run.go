@@ -83,6 +83,7 @@ finding could not be retried.`,
 	fs.SortFlags = false
 	fs.BoolVar(&f.reference, "reference", false, "judge the bundled reference server")
 	f.registerTarget(fs)
+	f.remote.registerOtherUser(fs)
 	f.registerConfig(fs)
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, such as 2025-06-18 (default: all that the server speaks)")
 	fs.BoolVar(&f.quick, "quick", false, "judge only the newest revision, by the cases that share a conversation; the last line says what this leaves out")
@@ -350,7 +351,7 @@ func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 		return s, err
 	}
 	o := &s.options
-	o.RunArgs, o.ServerArgs = f.through.runArgs(), f.through.replayArgs(o.ServerArgs)
+	o.RunArgs, o.ServerArgs = slices.Concat(f.remote.runArgs(), f.through.runArgs()), f.through.replayArgs(o.ServerArgs)
 	o.Target = f.through.named(o.Target)
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed

@@ -47,7 +47,6 @@ func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that gets its own tokens from the server's authorization server (client credentials)")
 	fs.StringVar(&f.remote.clientSecretEnv, "client-secret-env", "", "with --client-id: variable that holds the client's secret")
 	fs.StringVar(&f.remote.as, "as", "", "judge the server as this user: the name of a login, or of an identity in mcp-conform.yaml; none sends no token")
-	fs.StringVar(&f.remote.otherUser, "other-user", "", "a second user, who must not get what belongs to the first")
 	fs.StringVar(&f.remote.upstreamEnv, "upstream-env", "", "with --start: variable in which the server finds the URL of a service that it calls; mcp-conform imitates the service, and checks that the server does not send it the client's token")
 	fs.StringVar(&f.remote.upstreamURL, "upstream-url", "", "with --upstream-env: URL of that service, to which mcp-conform forwards the requests [default: it answers {} itself]")
 	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, such as 'npm start'; {port} in it, in --env and in the URL is a free port")
