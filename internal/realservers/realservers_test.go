@@ -36,8 +36,8 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 // the reason if the server is not installed.
 func (s server) command(t *testing.T) stdio.Command {
 	t.Helper()
-	if s.nightly {
-		thirdparty.IsForNightly(t, s.name)
+	if slices.Contains(nightly, s.name) {
+		thirdparty.ForNightly(t, s.name)
 	}
 	if s.argv[0] == "node" {
 		thirdparty.TakesMinutes(t, "real server on node")

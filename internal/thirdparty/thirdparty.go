@@ -13,8 +13,7 @@ import (
 const Required = "MCP_CONFORM_REAL_SERVERS"
 
 func isRequired() bool {
-	value := os.Getenv(Required)
-	return value == "required" || value == "all"
+	return os.Getenv(Required) == "required" || IsNightly()
 }
 
 // TakesMinutes skips the test of what unless it is required, even if everything it needs is
@@ -26,10 +25,13 @@ func TakesMinutes(t testing.TB, what string) {
 	}
 }
 
-// IsForNightly skips the test of what unless all such tests are to run.
-func IsForNightly(t testing.TB, what string) {
+// IsNightly reports whether all such tests are to run.
+func IsNightly() bool { return os.Getenv(Required) == "all" }
+
+// ForNightly skips the test of what unless all such tests are to run.
+func ForNightly(t testing.TB, what string) {
 	t.Helper()
-	if os.Getenv(Required) != "all" {
+	if !IsNightly() {
 		t.Skipf("%s skipped, it takes minutes and resembles others: it runs where %s=all, as in .ci/nightly", what, Required)
 	}
 }
