@@ -75,8 +75,8 @@ func gatewayOf(r *verdict.Report) *gatewayView {
 	return v
 }
 
-// junitGateway returns a testcase for each thing that was compared of a gateway. What it
-// loses is a failure if warnings fail the run.
+// junitGateway returns a testcase for each comparison of a gateway. A change that is a warning is a
+// failure if warnings fail the run; what was not compared is skipped.
 func junitGateway(r *verdict.Report) []junitCase {
 	if r.Gateway == nil {
 		return nil

@@ -73,10 +73,11 @@ func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomple
 // maxReasons limits the reasons in a notice.
 const maxReasons = 3
 
-// reasons returns why no requirement of the purpose was judged; unmet is false if one was, or if none
-// was selected. missed reports whether some requirement could have been observed; then reasons has
-// only those of such requirements. Otherwise they are those of requirements that do not apply to the
-// server, or that need a tool which the configuration does not name.
+// reasons returns why no requirement of the purpose was judged; unmet is false if one was judged, if
+// there is no reason, or if p.after is set and was not kept. missed reports whether some requirement
+// could have been observed; then only the reasons of such requirements are returned. Otherwise they
+// are those of requirements that do not apply to the server, or that need a tool which the
+// configuration does not name.
 func (p *purpose) reasons(r *verdict.Report) (reasons []string, unmet, missed bool) {
 	began := p.after == ""
 	var other []string

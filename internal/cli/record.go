@@ -320,7 +320,7 @@ func (r *sessionRecorder) say(line string) {
 	}
 }
 
-// maxSaid limits the number of printed lines that say remembers.
+// maxSaid limits how many printed lines the method say remembers.
 const maxSaid = 10_000
 
 // end writes the remaining events, judges the complete sessions, and prints a summary.

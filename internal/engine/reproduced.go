@@ -12,7 +12,8 @@ import (
 
 // whenReproduced returns a function that reports whether all candidates of the
 // retry were seen again, so that the remaining waits can be skipped. It returns
-// nil unless rules alone judge the candidates: cases judge at their end. A rule
+// nil if a case judges one of the candidates, because cases judge at their end, if no rule judges
+// them, or if a response to one client also reached another. A rule
 // about something missing reports only at the end, so its waits stay complete.
 func (o *opener) whenReproduced() func() bool {
 	judges := o.retriedRules()

@@ -86,9 +86,9 @@ func (p *Playback) OperationOf(c *Conversation, m *wire.Message) *Operation {
 	return nil
 }
 
-// Operations returns the operations that the events show, in order: those that
-// sent the messages, or sent the requests to which the messages respond. A
-// notification of the server belongs to the last request that was pending.
+// Operations returns, in order, the operations to which the events at these positions belong: those
+// that sent the message, or the request to which it responds. A notification of the server belongs
+// to the latest operation with a pending request.
 func (c *Conversation) Operations(at []int) []int {
 	var out []int
 	for _, at := range at {

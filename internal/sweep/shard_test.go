@@ -84,7 +84,8 @@ func TestAnotherServerMovesNone(t *testing.T) {
 	})
 }
 
-// TestWeightsBalance is a law: no shard gets more than its share and the heaviest server.
+// TestWeightsBalance is a law: no shard exceeds overload times its share by more than the weight of the
+// heaviest server.
 func TestWeightsBalance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
