@@ -12,21 +12,12 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// fewHostile are the servers that every test run uses. With
-// MCP_CONFORM_HOSTILE=sample it also uses sampleOfHostile, and with all it uses
-// every server.
-var (
-	fewHostile      = []string{"escape sequences", "gzip bomb", "a huge header", "redirect without end"}
-	sampleOfHostile = []string{
-		"logs-in-call", "deep-logs", "logs-first", "logs-next", "pings", "strays", "deaf", "exits-often", "deep results, sse",
-		"floods after the handshake", "comments after the handshake", "a slow head",
-		"an endpoint of 100 MB", "reset in the stream, sse", "blank-lines", "drips",
-	}
-)
+// fewHostile are the servers that every test run uses. With MCP_CONFORM_HOSTILE=all it uses every
+// server.
+var fewHostile = []string{"escape sequences", "gzip bomb", "a huge header", "redirect without end"}
 
 func isSampled(name string) bool {
-	how := os.Getenv("MCP_CONFORM_HOSTILE")
-	return how == "all" || slices.Contains(fewHostile, name) || how == "sample" && slices.Contains(sampleOfHostile, name)
+	return os.Getenv("MCP_CONFORM_HOSTILE") == "all" || slices.Contains(fewHostile, name)
 }
 
 // A run with a server that floods, or whose responses are expensive, must end

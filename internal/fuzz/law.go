@@ -227,8 +227,5 @@ func lawsByID(laws []Law, id string) []Law {
 
 // isUnspecified reports whether the law is one that the specification does not state.
 func isUnspecified(laws []Law, id string) bool {
-	for _, l := range lawsByID(laws, id) {
-		return l.Unspecified
-	}
-	return false
+	return slices.ContainsFunc(lawsByID(laws, id), func(l Law) bool { return l.Unspecified })
 }

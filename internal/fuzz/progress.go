@@ -16,9 +16,10 @@ type counts struct {
 
 // status returns the progress so far.
 func (s *search) status() Status {
+	n := s.stage.counts
 	return Status{
-		Cases: s.counts.cases.Load(), Requests: s.counts.requests.Load(), Novel: s.counts.novel.Load(), Findings: s.claims.reported(),
-		Took: time.Since(s.started), Servers: s.counts.servers.Load(), Messages: s.counts.messages.Load(), Busy: s.activities.first(),
+		Cases: n.cases.Load(), Requests: n.requests.Load(), Novel: n.novel.Load(), Findings: s.claims.reported(),
+		Took: time.Since(s.started), Servers: n.servers.Load(), Messages: n.messages.Load(), Busy: s.activities.first(),
 	}
 }
 

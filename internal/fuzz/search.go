@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -31,7 +32,6 @@ type search struct {
 	drawer     *drawer
 	stage      *stage
 	judge      judge
-	counts     *counts // those of the stage
 	throttle   *throttle
 	deadlines  deadlines
 	stopSearch context.CancelCauseFunc
@@ -44,13 +44,13 @@ type search struct {
 	claims     claims
 	activities activities
 	hangs      hangs
-	starts     starts
+	// failedStarts counts consecutive scripts for which no server could be started.
+	failedStarts atomic.Int64
 }
 
 func newSearch(o Options) *search {
-	stage := newStage(o)
 	return &search{
-		Options: o, started: time.Now(), novelty: newNovelty(), stage: stage, judge: newJudge(o), counts: stage.counts, throttle: newThrottle(o.Jobs),
+		Options: o, started: time.Now(), novelty: newNovelty(), stage: newStage(o), judge: newJudge(o), throttle: newThrottle(o.Jobs),
 		exclusive: locks.NewRWMutex(), repetition: newRepetition(o.Laws),
 		claims: claims{found: o.Found, states: map[Key]*candidateState{}}, activities: activities{workers: map[string]int{}},
 		hangs: hangs{methods: map[string]bool{}},
@@ -148,12 +148,12 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) 
 		if err != nil {
 			return err
 		}
-		s.counts.servers.Add(1)
+		s.stage.counts.servers.Add(1)
 		if server == nil {
-			s.counts.messages.Add(int64(script.Frames(events)))
+			s.stage.counts.messages.Add(int64(script.Frames(events)))
 			continue
 		}
-		s.counts.messages.Add(int64(server.messages))
+		s.stage.counts.messages.Add(int64(server.messages))
 		s.overhead = time.Since(began)
 		// A server that hangs later must not cost the time of a slow start.
 		s.stage.start = min(s.stage.start, max(s.Timeout, 3*s.overhead))
@@ -176,25 +176,25 @@ func (s *search) work(ctx, searching context.Context) {
 	defer func() { end() }()
 	for searching.Err() == nil {
 		release := s.throttle.acquire(searching)
-		n := s.counts.cases.Add(1) - 1
+		n := s.stage.counts.cases.Add(1) - 1
 		if s.Cases > 0 && n >= int64(s.Cases) {
-			s.counts.cases.Add(-1)
+			s.stage.counts.cases.Add(-1)
 			release()
 			return
 		}
 		in := s.drawer.next(s.Shard.globalIndex(uint64(n), uint64(len(s.servers)))) //nolint:gosec // a count
 		x, interrupted := s.playInput(ctx, searching, d, in)
 		release()
-		s.counts.requests.Add(int64(x.Requests))
+		s.stage.counts.requests.Add(int64(x.Requests))
 		if x.Refused != nil && searching.Err() == nil {
 			end()
 			d, end = s.stage.fresh()
-			if s.starts.record(false) >= 5*s.Jobs {
+			if s.failedStarts.Add(1) >= int64(5*s.Jobs) {
 				s.stopSearch(fmt.Errorf("the server can no longer be reached: %w", x.Refused))
 				return
 			}
 		} else {
-			s.starts.record(true)
+			s.failedStarts.Store(0)
 		}
 		if interrupted {
 			return
@@ -226,7 +226,7 @@ func (s *search) evaluate(ctx context.Context, in input, x *Execution) {
 	if repeated := s.repetition.record(x); repeated {
 		s.endIfIdle()
 	} else {
-		s.counts.novel.Add(int64(s.novelty.record(x, in.validity)))
+		s.stage.counts.novel.Add(int64(s.novelty.record(x, in.validity)))
 	}
 	for _, c := range mergeByExit(x, s.judge.candidates(s.Laws, x)) {
 		if c.Outcome <= verdict.Note && !isUnspecified(s.Laws, c.Law) || s.blamesLater(ctx, in, x, &c) || !s.claims.claim(c.Key()) {
@@ -255,23 +255,6 @@ func (s *search) endIfIdle() {
 	if s.repetition.isOver() {
 		s.stopSearch(errUnreadable)
 	}
-}
-
-// starts counts the scripts for which no server could be started.
-type starts struct {
-	mu     sync.Mutex
-	failed int
-}
-
-// record records whether a server could be started for a script, and returns the number of
-// consecutive scripts for which none could.
-func (s *starts) record(started bool) (failed int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed++; started {
-		s.failed = 0
-	}
-	return s.failed
 }
 
 // An input is a generated script with its origin.

@@ -21,9 +21,7 @@ func listenFilterFaults() []*Fault {
 	}
 	return withChangingTools(
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
-		newFault(acked+"ignored", "subscriptions/listen is ignored", WrapHandler(spec.MethodListen, func(*refserver.Call, Handler) (any, *refserver.Error) {
-			return nil, refserver.NoResponse
-		})),
+		newFault(acked+"ignored", "subscriptions/listen is ignored", suppressResponse(spec.MethodListen, always)),
 		newFault(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions()),
 		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omit("notifications"))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
@@ -214,27 +212,20 @@ func answerListen(acknowledge bool) *refserver.Seams {
 // ignoreLaterSubscriptions ignores every subscriptions/listen but the first.
 func ignoreLaterSubscriptions() *refserver.Seams {
 	var before atomic.Bool
-	return WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if before.Swap(true) {
-			return nil, refserver.NoResponse
-		}
-		return next(c)
-	})
+	return suppressResponse(spec.MethodListen, func(*refserver.Call) bool { return before.Swap(true) })
 }
 
 // sendWithFirstID replaces the subscriptionId of changes by that of the first subscription of the
 // process.
 func sendWithFirstID() *refserver.Seams {
-	var first sync.Map
+	var first atomic.Pointer[wire.ID]
 	seams := []*refserver.Seams{WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		first.LoadOrStore("id", jsontext.Value(c.ID.Raw()))
+		first.CompareAndSwap(nil, &c.ID)
 		return next(c)
 	})}
 	for _, method := range []string{spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged, spec.MethodResourcesUpdated} {
 		seams = append(seams, editSentParams(method, inMember("_meta", func(m map[string]any) {
-			if id, ok := first.Load("id"); ok {
-				m[spec.MetaSubscriptionID] = id
-			}
+			m[spec.MetaSubscriptionID] = jsontext.Value(first.Load().Raw())
 		})))
 	}
 	return combine(seams...)
