@@ -79,7 +79,7 @@ func TestScripts(t *testing.T) {
 				t.Skip("is about time and memory")
 			}
 			if filepath.Base(group) == slowScripts {
-				suitetest.SkipIfSlow(t)
+				suitetest.SkipSlow(t)
 			}
 			scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 			if err != nil || len(scripts) == 0 {

@@ -23,7 +23,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 	if testing.Short() || suitetest.RaceDetector {
 		t.Skip("left out with -short and -race: starts many servers")
 	}
-	suitetest.SkipIfSlow(t)
+	suitetest.SkipSlow(t)
 	t.Parallel()
 	bearer, header, word, user, password, query := "b3arer-T0ken/41+x==", `h3ader "value" #7 <&>\n`, "swordfishes", "us3r-name-x", "p4ss!word-y", "qu3ry-key-77"
 	env, argument := `env!val%41ue-9Z`, "4rg-token-zz"

@@ -79,7 +79,7 @@ func TestDeadlines(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			first := s.stage.playFresh(ctx, server, pinging, searchTimeout)
+			first := s.executor.playFresh(ctx, server, pinging, searchTimeout)
 			if c.cause != nil {
 				cancel(c.cause)
 			}

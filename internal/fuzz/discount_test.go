@@ -81,7 +81,7 @@ func investigated(ctx context.Context, t *testing.T, code spec.Code, isShown fun
 	if err != nil || server == nil {
 		t.Fatal("the server can't be probed", err)
 	}
-	first := s.stage.playFresh(t.Context(), server, pinging, searchTimeout)
+	first := s.executor.playFresh(t.Context(), server, pinging, searchTimeout)
 	candidates := s.judge.candidates(o.Laws, first)
 	if len(candidates) != 1 {
 		t.Fatalf("%d candidates", len(candidates))
@@ -119,7 +119,7 @@ func TestMethodOfAFence(t *testing.T) {
 		if err != nil || server == nil {
 			t.Fatal("the server can't be probed", err)
 		}
-		got := s.judge.candidates(o.Laws, s.stage.playFresh(t.Context(), server, sc, searchTimeout))
+		got := s.judge.candidates(o.Laws, s.executor.playFresh(t.Context(), server, sc, searchTimeout))
 		if len(got) != 1 || got[0].Method != spec.MethodPing {
 			t.Errorf("%s: the candidates are %+v, want one of ping", name, got)
 		}

@@ -17,8 +17,8 @@ type Execution struct {
 	Offer *generate.Offer
 }
 
-// A stage plays scripts, each on a server of its own if the program starts the server.
-type stage struct {
+// An executor plays scripts, each on a server of its own if the program starts the server.
+type executor struct {
 	dialer         transport.Dialer
 	timeout, start time.Duration         // how long a response, and a start, may take
 	pace           func(context.Context) // waits until one more request may be sent; nil without a limit
@@ -26,17 +26,17 @@ type stage struct {
 	counts         *counts
 }
 
-func newStage(o Options) *stage {
-	return &stage{dialer: o.Dialer, timeout: o.Timeout, start: o.Start, pace: newLimiter(o.Rate), counts: &counts{}}
+func newExecutor(o Options) *executor {
+	return &executor{dialer: o.Dialer, timeout: o.Timeout, start: o.Start, pace: newLimiter(o.Rate), counts: &counts{}}
 }
 
 // player returns a player that waits for a response until the timeout at most.
-func (s *stage) player(d transport.Dialer, server *ServerInfo, timeout time.Duration) script.Player {
+func (s *executor) player(d transport.Dialer, server *ServerInfo, timeout time.Duration) script.Player {
 	return script.Player{Dialer: d, Timeout: min(s.timeout, timeout), Start: s.start, Pace: s.pace, FinalWait: s.finalWait, Forbidden: server.Forbidden}
 }
 
 // play plays a script, and counts its requests and messages.
-func (s *stage) play(ctx context.Context, p script.Player, server *ServerInfo, sc script.Script) *Execution {
+func (s *executor) play(ctx context.Context, p script.Player, server *ServerInfo, sc script.Script) *Execution {
 	x := &Execution{p.Play(ctx, sc), server.Offer}
 	s.counts.servers.Add(int64(len(x.Conversations)))
 	s.counts.messages.Add(int64(x.Messages))
@@ -44,7 +44,7 @@ func (s *stage) play(ctx context.Context, p script.Player, server *ServerInfo, s
 }
 
 // playFresh plays a script on a fresh server.
-func (s *stage) playFresh(ctx context.Context, server *ServerInfo, sc script.Script, timeout time.Duration) *Execution {
+func (s *executor) playFresh(ctx context.Context, server *ServerInfo, sc script.Script, timeout time.Duration) *Execution {
 	d, end := s.fresh()
 	defer end()
 	return s.play(ctx, s.player(d, server, timeout), server, sc)
@@ -53,7 +53,7 @@ func (s *stage) playFresh(ctx context.Context, server *ServerInfo, sc script.Scr
 // playPatiently plays the script on a fresh server and waits for all responses. If
 // the finding is about cancelled requests, those still pending at the end are
 // cancelled at once.
-func (s *stage) playPatiently(ctx context.Context, server *ServerInfo, r *script.File) *Execution {
+func (s *executor) playPatiently(ctx context.Context, server *ServerInfo, r *script.File) *Execution {
 	d, end := s.fresh()
 	defer end()
 	p := s.player(d, server, s.timeout)
@@ -63,7 +63,7 @@ func (s *stage) playPatiently(ctx context.Context, server *ServerInfo, r *script
 
 // fresh returns a dialer for a server that is not shared, if the program starts the server, and a
 // function that stops it.
-func (s *stage) fresh() (d transport.Dialer, end func()) {
+func (s *executor) fresh() (d transport.Dialer, end func()) {
 	if sharer, ok := s.dialer.(transport.Sharer); ok && !sharer.Single() {
 		return sharer.Fresh()
 	}

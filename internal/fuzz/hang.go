@@ -61,7 +61,7 @@ func (s *search) blamesLater(ctx context.Context, in input, x *Execution, c *Can
 	}
 	in.script = *uncancelled
 	s.exclusive.RLock()
-	again := s.stage.playFresh(ctx, in.server, in.script, searchTimeout)
+	again := s.executor.playFresh(ctx, in.server, in.script, searchTimeout)
 	s.exclusive.RUnlock()
 	for _, other := range s.judge.candidates(lawsByID(s.Laws, c.Law), again) {
 		if _, ok := again.hungOperation(&other); ok && other.Method == method {

@@ -16,8 +16,8 @@ func deriveSeed(seed, n uint64) uint64 {
 	return generate.Scatter(seed*0x9e3779b97f4a7c15+(n+1)*0xbf58476d1ce4e5b9)>>2 | 1
 }
 
-// A drawer draws the scripts of a search.
-type drawer struct {
+// inputs generates the inputs of a search.
+type inputs struct {
 	seed       uint64
 	most       int // the limit on the operations of a script, 0 for none
 	transport  spec.Transport
@@ -28,15 +28,15 @@ type drawer struct {
 }
 
 // next returns the nth input of the whole search.
-func (d *drawer) next(n uint64) input {
-	seed, revisions := deriveSeed(d.seed, n), uint64(len(d.servers))
-	in := input{server: d.servers[n%revisions], seed: seed}
-	if d.repetition.isDue(n / revisions) {
+func (g *inputs) next(n uint64) input {
+	seed, revisions := deriveSeed(g.seed, n), uint64(len(g.servers))
+	in := input{server: g.servers[n%revisions], seed: seed}
+	if g.repetition.isDue(n / revisions) {
 		in.script = in.server.Offer.Repetition(n / revisions).Example(int(seed)) //nolint:gosec // deriveSeed leaves the sign alone
 		return in
 	}
 	if round := n / revisions; round%roundsPerCycle < roundsPerCycle-1 {
-		return d.enumerate(in, round/roundsPerCycle*(roundsPerCycle-1)+round%roundsPerCycle, n%revisions)
+		return g.enumerate(in, round/roundsPerCycle*(roundsPerCycle-1)+round%roundsPerCycle, n%revisions)
 	}
 	switch percent := seed >> 8 % 100; {
 	case percent < 65:
@@ -47,8 +47,8 @@ func (d *drawer) next(n uint64) input {
 		in.validity = generate.Malformed
 	}
 	scripts := generate.Scripts{
-		Offer: in.server.Offer, Validity: in.validity, Operations: d.operations(seed >> 16), Conversations: d.conversations(seed >> 24),
-		Seeds: d.novelty.seeds(in.validity),
+		Offer: in.server.Offer, Validity: in.validity, Operations: g.operations(seed >> 16), Conversations: g.conversations(seed >> 24),
+		Seeds: g.novelty.seeds(in.validity),
 	}
 	in.script = scripts.Script().Example(int(seed)) //nolint:gosec // deriveSeed leaves the sign alone
 	return in
@@ -57,43 +57,43 @@ func (d *drawer) next(n uint64) input {
 // enumerate returns a script of the enumeration of what one revision permits.
 // Most scripts belong to an enumeration, and are short. Random scripts are
 // longer and find the unexpected, but leave systematic gaps.
-func (d *drawer) enumerate(in input, index, revision uint64) input {
-	e := generate.Enumeration{Index: index, Seed: deriveSeed(d.seed, revision^1<<32), Scale: 1}
-	if d.overhead > 100*time.Millisecond {
+func (g *inputs) enumerate(in input, index, revision uint64) input {
+	e := generate.Enumeration{Index: index, Seed: deriveSeed(g.seed, revision^1<<32), Scale: 1}
+	if g.overhead > 100*time.Millisecond {
 		e.Scale = 4
 	}
 	in.validity = e.Validity()
-	scripts := generate.Scripts{Offer: in.server.Offer, Validity: in.validity, Conversations: d.conversations(in.seed >> 24), Enumeration: &e}
+	scripts := generate.Scripts{Offer: in.server.Offer, Validity: in.validity, Conversations: g.conversations(in.seed >> 24), Enumeration: &e}
 	in.script = scripts.Script().Example(int(in.seed)) //nolint:gosec // deriveSeed leaves the sign alone
-	if d.most > 0 && len(in.script.Operations) > d.most {
-		in.script.Operations = in.script.Operations[:d.most]
+	if g.most > 0 && len(in.script.Operations) > g.most {
+		in.script.Operations = in.script.Operations[:g.most]
 	}
 	return in
 }
 
 // operations returns the number of operations of a script. It is higher if the
 // server is slow to start.
-func (d *drawer) operations(seed uint64) int {
+func (g *inputs) operations(seed uint64) int {
 	lengths := []int{4, 10, 25, 40, 60, 80, 120, 240}
 	shortest := 0
 	switch {
-	case d.overhead > 100*time.Millisecond:
+	case g.overhead > 100*time.Millisecond:
 		shortest = 4
-	case d.overhead > 5*time.Millisecond:
+	case g.overhead > 5*time.Millisecond:
 		shortest = 2
 	}
 	n := lengths[shortest+int(seed%uint64(len(lengths)-shortest))] //nolint:gosec // small
-	if d.most > 0 {
-		n = min(n, d.most)
+	if g.most > 0 {
+		n = min(n, g.most)
 	}
 	return n
 }
 
 // conversations returns the number of conversations of a script. On stdio it is
 // usually one, because each conversation needs a process.
-func (d *drawer) conversations(seed uint64) int {
+func (g *inputs) conversations(seed uint64) int {
 	percent := seed % 100
-	if d.transport == spec.Stdio {
+	if g.transport == spec.Stdio {
 		percent /= 2
 	}
 	switch {

@@ -52,7 +52,7 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 	f := &Finding{
 		Retries:   verdict.Retries{CountAll: true},
 		Candidate: c, Revision: in.script.Revision, Transport: x.Transport, Script: in.script, Evidence: x,
-		Case: in.seed, After: time.Since(s.started), Cases: s.stage.counts.cases.Load(), Requests: s.stage.counts.requests.Load(),
+		Case: in.seed, After: time.Since(s.started), Cases: s.executor.counts.cases.Load(), Requests: s.executor.counts.requests.Load(),
 	}
 	s.throttle.setShrinking(true)
 	defer s.throttle.setShrinking(false)
@@ -64,7 +64,7 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 		if ctx.Err() != nil {
 			return interrupted
 		}
-		again := s.stage.playFresh(ctx, in.server, sc, timeout)
+		again := s.executor.playFresh(ctx, in.server, sc, timeout)
 		if ctx.Err() != nil {
 			return interrupted
 		}

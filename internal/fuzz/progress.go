@@ -16,7 +16,7 @@ type counts struct {
 
 // status returns the progress so far.
 func (s *search) status() Status {
-	n := s.stage.counts
+	n := s.executor.counts
 	return Status{
 		Cases: n.cases.Load(), Requests: n.requests.Load(), Novel: n.novel.Load(), Findings: s.claims.reported(),
 		Took: time.Since(s.started), Servers: n.servers.Load(), Messages: n.messages.Load(), Busy: s.activities.first(),

@@ -64,5 +64,6 @@ func (r *repetition) record(x *Execution) bool {
 	return repeated
 }
 
-// isOver reports whether the search can do nothing, because it would only repeat requests.
+// isOver reports whether nothing is left to search for: the laws are all about memory, which cannot be
+// measured.
 func (r *repetition) isOver() bool { return r.only && r.unreadable.Load() }

@@ -82,8 +82,8 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 		return out, nil
 	}
 	expected := expectedKey(r.Expect)
-	stage, judge := newStage(o), newJudge(o)
-	stage.finalWait = FinalWait(r.Expect.Requirement)
+	executor, judge := newExecutor(o), newJudge(o)
+	executor.finalWait = FinalWait(r.Expect.Requirement)
 	inconclusive := ""
 	var shown *Candidate // in the latest execution that shows the finding
 	for !out.Retries.Done() {
@@ -91,10 +91,10 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 			out.Reason = context.Cause(ctx).Error()
 			return out, nil
 		}
-		x := stage.playFresh(ctx, server, r.Script, o.Timeout)
+		x := executor.playFresh(ctx, server, r.Script, o.Timeout)
 		found := expected.find(laws, x)
 		if found == nil && x.WaitedBriefly() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
-			x = stage.playPatiently(ctx, server, r)
+			x = executor.playPatiently(ctx, server, r)
 			found = expected.find(laws, x)
 		}
 		if ctx.Err() != nil && found == nil {
@@ -140,9 +140,9 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 // report, or nil: also if a discount voids it, or operations were skipped.
 func Recurs(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
 	o = o.withDefaults()
-	stage := newStage(o)
-	stage.finalWait = FinalWait(m.Requirement)
-	x := stage.playFresh(ctx, server, sc, o.Timeout)
+	executor := newExecutor(o)
+	executor.finalWait = FinalWait(m.Requirement)
+	x := executor.playFresh(ctx, server, sc, o.Timeout)
 	if ctx.Err() != nil || len(x.Skipped) > 0 {
 		return nil
 	}

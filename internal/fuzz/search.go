@@ -29,8 +29,8 @@ type search struct {
 	servers    []*ServerInfo // one for each revision that the server speaks
 	overhead   time.Duration // how long it takes to open a conversation, walk through the lists, and close it
 	novelty    *novelty
-	drawer     *drawer
-	stage      *stage
+	inputs     *inputs
+	executor   *executor
 	judge      judge
 	throttle   *throttle
 	deadlines  deadlines
@@ -50,7 +50,7 @@ type search struct {
 
 func newSearch(o Options) *search {
 	return &search{
-		Options: o, started: time.Now(), novelty: newNovelty(), stage: newStage(o), judge: newJudge(o), throttle: newThrottle(o.Jobs),
+		Options: o, started: time.Now(), novelty: newNovelty(), executor: newExecutor(o), judge: newJudge(o), throttle: newThrottle(o.Jobs),
 		exclusive: locks.NewRWMutex(), repetition: newRepetition(o.Laws),
 		claims: claims{found: o.Found, states: map[Key]*candidateState{}}, activities: activities{workers: map[string]int{}},
 		hangs: hangs{methods: map[string]bool{}},
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := s.probe(ctx); err != nil {
 		return nil, err
 	}
-	s.drawer = &drawer{
+	s.inputs = &inputs{
 		seed: o.Seed, most: o.Operations, transport: o.Dialer.Transport(), servers: s.servers, overhead: s.overhead, novelty: s.novelty, repetition: s.repetition,
 	}
 	searching, stopSearch := context.WithCancelCause(ctx)
@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	s.stopSearch = stopSearch
 	if s.repetition.some && s.Dialer.Transport() != spec.Stdio {
 		s.repetition.unreadable.Store(true)
-		s.endIfIdle()
+		s.endIfOver()
 	}
 	if o.Time > 0 {
 		timer := time.AfterFunc(o.Time, func() { stopSearch(errFinished) })
@@ -144,20 +144,20 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) 
 		}
 		began := time.Now()
 		server, events, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: s.Timeout, StartTimeout: start})
-		start = s.stage.start
+		start = s.executor.start
 		if err != nil {
 			return err
 		}
-		s.stage.counts.servers.Add(1)
+		s.executor.counts.servers.Add(1)
 		if server == nil {
-			s.stage.counts.messages.Add(int64(script.Frames(events)))
+			s.executor.counts.messages.Add(int64(script.Frames(events)))
 			continue
 		}
-		s.stage.counts.messages.Add(int64(server.messages))
+		s.executor.counts.messages.Add(int64(server.messages))
 		s.overhead = time.Since(began)
 		// A server that hangs later must not cost the time of a slow start.
-		s.stage.start = min(s.stage.start, max(s.Timeout, 3*s.overhead))
-		start = s.stage.start
+		s.executor.start = min(s.executor.start, max(s.Timeout, 3*s.overhead))
+		start = s.executor.start
 		if s.Probed != nil {
 			s.Probed(rev, server)
 		}
@@ -172,23 +172,23 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) 
 // work plays scripts until searching ends. It shrinks and retries the candidates
 // found by then until ctx ends.
 func (s *search) work(ctx, searching context.Context) {
-	d, end := s.stage.fresh()
+	d, end := s.executor.fresh()
 	defer func() { end() }()
 	for searching.Err() == nil {
 		release := s.throttle.acquire(searching)
-		n := s.stage.counts.cases.Add(1) - 1
+		n := s.executor.counts.cases.Add(1) - 1
 		if s.Cases > 0 && n >= int64(s.Cases) {
-			s.stage.counts.cases.Add(-1)
+			s.executor.counts.cases.Add(-1)
 			release()
 			return
 		}
-		in := s.drawer.next(s.Shard.globalIndex(uint64(n), uint64(len(s.servers)))) //nolint:gosec // a count
+		in := s.inputs.next(s.Shard.globalIndex(uint64(n), uint64(len(s.servers)))) //nolint:gosec // a count
 		x, interrupted := s.playInput(ctx, searching, d, in)
 		release()
-		s.stage.counts.requests.Add(int64(x.Requests))
+		s.executor.counts.requests.Add(int64(x.Requests))
 		if x.Refused != nil && searching.Err() == nil {
 			end()
-			d, end = s.stage.fresh()
+			d, end = s.executor.fresh()
 			if s.failedStarts.Add(1) >= int64(5*s.Jobs) {
 				s.stopSearch(fmt.Errorf("the server can no longer be reached: %w", x.Refused))
 				return
@@ -212,9 +212,9 @@ func (s *search) playInput(ctx, searching context.Context, d transport.Dialer, i
 	defer s.exclusive.RUnlock()
 	ctx, cancel := withLimit(ctx, unlimited, s.deadlines.shrink)
 	defer cancel()
-	p := s.stage.player(d, in.server, searchTimeout)
+	p := s.executor.player(d, in.server, searchTimeout)
 	p.Stop, p.Hangs, p.HangTimeout = searching.Done(), func(method string) bool { return s.hangs.isKnown(methodGroup(method)) }, s.hangTimeout()
-	x = s.stage.play(ctx, p, in.server, in.script)
+	x = s.executor.play(ctx, p, in.server, in.script)
 	return x, ctx.Err() != nil
 }
 
@@ -224,9 +224,9 @@ func (s *search) evaluate(ctx context.Context, in input, x *Execution) {
 		return
 	}
 	if repeated := s.repetition.record(x); repeated {
-		s.endIfIdle()
+		s.endIfOver()
 	} else {
-		s.stage.counts.novel.Add(int64(s.novelty.record(x, in.validity)))
+		s.executor.counts.novel.Add(int64(s.novelty.record(x, in.validity)))
 	}
 	for _, c := range mergeByExit(x, s.judge.candidates(s.Laws, x)) {
 		if c.Outcome <= verdict.Note && !isUnspecified(s.Laws, c.Law) || s.blamesLater(ctx, in, x, &c) || !s.claims.claim(c.Key()) {
@@ -250,8 +250,8 @@ func (s *search) evaluate(ctx context.Context, in input, x *Execution) {
 	}
 }
 
-// endIfIdle ends a search that can do nothing.
-func (s *search) endIfIdle() {
+// endIfOver ends a search that has nothing left to search for.
+func (s *search) endIfOver() {
 	if s.repetition.isOver() {
 		s.stopSearch(errUnreadable)
 	}

@@ -90,7 +90,7 @@ func passes(t *testing.T, c officialsuite.Check) {
 // find returns the suite, or skips the test with the reason.
 func find(t *testing.T) *officialsuite.Suite {
 	t.Helper()
-	thirdparty.TakesMinutes(t, "official suite")
+	thirdparty.SkipUnlessRequired(t, "official suite")
 	folder, err := filepath.Abs("../../fixtures/official-suite")
 	if err != nil {
 		t.Fatal(err)

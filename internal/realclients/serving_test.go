@@ -77,7 +77,7 @@ func installed(t *testing.T, file string) string {
 
 func needNode(t *testing.T) string {
 	t.Helper()
-	thirdparty.TakesMinutes(t, "real client")
+	thirdparty.SkipUnlessRequired(t, "real client")
 	node, err := exec.LookPath("node")
 	if err != nil {
 		thirdparty.Missing(t, "real client", err.Error())

@@ -37,10 +37,10 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 func (s server) command(t *testing.T) stdio.Command {
 	t.Helper()
 	if slices.Contains(nightly, s.name) {
-		thirdparty.ForNightly(t, s.name)
+		thirdparty.SkipUnlessNightly(t, s.name)
 	}
 	if s.argv[0] == "node" {
-		thirdparty.TakesMinutes(t, "real server on node")
+		thirdparty.SkipUnlessRequired(t, "real server on node")
 	}
 	root, err := filepath.Abs("../../fixtures/servers")
 	if err != nil {

@@ -16,9 +16,10 @@ func isRequired() bool {
 	return os.Getenv(Required) == "required" || IsNightly()
 }
 
-// TakesMinutes skips the test of what unless it is required, even if everything it needs is
-// installed: go test ./... must not take longer for those who have installed it.
-func TakesMinutes(t testing.TB, what string) {
+// SkipUnlessRequired skips the test of what, which takes minutes, unless it is required, even if
+// everything it needs is installed: go test ./... must not take longer for those who have installed
+// it.
+func SkipUnlessRequired(t testing.TB, what string) {
 	t.Helper()
 	if !isRequired() {
 		t.Skipf("%s skipped, it takes minutes: it runs where %s=required", what, Required)
@@ -28,8 +29,8 @@ func TakesMinutes(t testing.TB, what string) {
 // IsNightly reports whether all such tests are to run.
 func IsNightly() bool { return os.Getenv(Required) == "all" }
 
-// ForNightly skips the test of what unless all such tests are to run.
-func ForNightly(t testing.TB, what string) {
+// SkipUnlessNightly skips the test of what unless all such tests are to run.
+func SkipUnlessNightly(t testing.TB, what string) {
 	t.Helper()
 	if !IsNightly() {
 		t.Skipf("%s skipped, it takes minutes and resembles others: it runs where %s=all, as in .ci/nightly", what, Required)

@@ -21,8 +21,8 @@ func (e *ending) Skipf(format string, args ...any) { e.how = "skips: " + fmt.Spr
 
 func TestRequired(t *testing.T) {
 	missing := func(e *ending) { thirdparty.Missing(e, "real server", "it is not installed") }
-	minutes := func(e *ending) { thirdparty.TakesMinutes(e, "real server") }
-	nightly := func(e *ending) { thirdparty.ForNightly(e, "real server") }
+	minutes := func(e *ending) { thirdparty.SkipUnlessRequired(e, "real server") }
+	nightly := func(e *ending) { thirdparty.SkipUnlessNightly(e, "real server") }
 	for _, test := range []struct {
 		value string
 		call  func(*ending)

@@ -215,7 +215,7 @@ func ignoreLaterSubscriptions() *refserver.Seams {
 	return suppressResponse(spec.MethodListen, func(*refserver.Call) bool { return before.Swap(true) })
 }
 
-// sendWithFirstID replaces the subscriptionId of changes by that of the first subscription of the
+// sendWithFirstID gives all notifications about changes the id of the first subscription of the
 // process.
 func sendWithFirstID() *refserver.Seams {
 	var first atomic.Pointer[wire.ID]

@@ -160,7 +160,7 @@ func TestMemoryOfSlowTools(t *testing.T) {
 // TestMemorySearched checks that a search finds a leak, confirms it and can replay it. If the
 // server's memory can't be measured, the search says so at once.
 func TestMemorySearched(t *testing.T) {
-	suitetest.SkipIfSlow(t)
+	suitetest.SkipSlow(t)
 	o := fuzz.Options{
 		Dialer: keepingDialer(t, "cancelled requests"), Laws: lawsCalled("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Jobs: 2,
 		Time: time.Minute, Seed: 1, Shrink: fuzz.Budget{Time: 5 * time.Second, Attempts: 20}, StopAt: func(*fuzz.Finding) bool { return true },
