@@ -153,15 +153,15 @@ func withTask(members any, id string) any {
 	return o
 }
 
-// A taskTable contains the tasks of a session; no other client can access them.
+// A taskTable contains the tasks of a session; requests of other sessions don't find them.
 type taskTable struct {
 	mu      sync.Mutex
 	created int
 	tasks   []*task // oldest first
 }
 
-// createTask adds a task. It returns an error if there are too many. Only the
-// unguessable id restricts access to a task.
+// createTask adds a task with an id that can't be guessed. It returns an error if there are too
+// many.
 func (s *Session) createTask(ttl time.Duration, message string) (*task, *Error) {
 	s.tasks.mu.Lock()
 	defer s.tasks.mu.Unlock()

@@ -58,10 +58,9 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	}
 }
 
-// TestTheRestIsToldWhereTheRootIsNot checks a root that is in the baseline. It
-// is listed separately, and findings with the same cause that are not in the
-// baseline must still be listed.
-func TestTheRestIsToldWhereTheRootIsNot(t *testing.T) {
+// TestNewFindingsOfAKnownCause checks a group whose most severe finding is in the
+// baseline: the others, which are not, must still be listed.
+func TestNewFindingsOfAKnownCause(t *testing.T) {
 	r := caused()
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Outcome == verdict.Broken {

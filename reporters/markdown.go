@@ -233,9 +233,8 @@ func markdownLast(r *verdict.Report) string {
 	return fmt.Sprintf("<sub>%s · %s</sub>\n", prose(strings.TrimSpace(r.Tool+" "+r.Version), 80), prose(effort(r), 120))
 }
 
-// prose escapes text so that Markdown shows it unchanged. Characters other than
-// letters, digits and spaces become character references, so that the text
-// contains no links, HTML, emphasis, mentions or issue references.
+// prose escapes text so that Markdown shows it unchanged. The characters that could begin
+// a link, HTML, emphasis, a list, a mention or an issue reference become character references.
 func prose(text string, columns int) string {
 	var b strings.Builder
 	text = clip(text, columns)

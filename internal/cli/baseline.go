@@ -26,7 +26,8 @@ import (
 // reading.
 const baselineFile = "mcp-conform-baseline.yaml"
 
-// knownFlags are the flags that relate a run to known findings: a baseline, or an earlier report.
+// knownFlags are the flags that relate a run to known findings: a baseline, those of
+// the server's SDK, or an earlier report.
 type knownFlags struct {
 	path  string
 	rerun string             // path of a JSON report; "-" for --rerun-failed without a value
@@ -187,7 +188,7 @@ Exit codes: 0 written, 2 usage, or a file that can't be read or written.`,
 func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	for _, id := range accept.Requirements {
 		if spec.Requirements().Lookup(id) == nil {
-			return usagef(nearest(id), "there is no requirement %q", id)
+			return usagef(nearestAdvice(id), "there is no requirement %q", id)
 		}
 	}
 	r, err := readReport(from, "mcp-conform run --report json=FILE writes one; --from FILE names it")

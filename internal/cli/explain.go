@@ -71,7 +71,7 @@ func (a *app) explain(id string) error {
 	if slices.Contains(spec.Areas(), id) {
 		return usagef("mcp-conform list --area "+id+" lists its requirements", "%q is an area; explain takes the id of a requirement, case or rule", id)
 	}
-	return usagef(nearest(id), "there is no requirement, case or rule %q", id)
+	return usagef(nearestAdvice(id), "there is no requirement, case or rule %q", id)
 }
 
 // explainRaces prints the races of a case, each with its legal outcomes.
@@ -207,9 +207,9 @@ func judgeIDs() []string {
 	return out
 }
 
-// nearest returns advice that suggests the id with the most similar spelling
+// nearestAdvice returns advice that suggests the id with the most similar spelling
 // or, if there is none, the id that has the most words in common.
-func nearest(id string) string {
+func nearestAdvice(id string) string {
 	all := judgeIDs()
 	if best := spelling.Nearest(id, all); best != "" {
 		return "did you mean " + best + "? mcp-conform list shows all"

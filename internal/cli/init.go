@@ -154,18 +154,18 @@ func countOf(n int, what string) string {
 func workflow(t target.Target) string {
 	var with []string
 	words := t.Args()
-	say := func(input, text string) {
+	addInput := func(input, text string) {
 		with = append(with, fmt.Sprintf("          %s: %s", input, config.Quote(text)))
 	}
 	for i := 0; i+1 < len(words); i++ {
 		if words[i] == "--start" {
-			say("start", words[i+1])
+			addInput("start", words[i+1])
 		}
 	}
 	if t.URL != "" {
-		say("url", words[len(words)-1])
+		addInput("url", words[len(words)-1])
 	} else {
-		say("command", t.Display())
+		addInput("command", t.Display())
 	}
 	return strings.Join([]string{
 		"name: mcp-conform", "on: [push, pull_request]", "permissions:", "  contents: read", "jobs:", "  mcp-conform:",

@@ -389,7 +389,7 @@ func checkFocus(focus []string) error {
 			return usagef("give an id, or a regular expression", "invalid --focus %q: %v", text, err)
 		}
 		if !slices.ContainsFunc(all, re.MatchString) {
-			return usagef(nearest(text), "--focus %q matches no requirement, case or rule", text)
+			return usagef(nearestAdvice(text), "--focus %q matches no requirement, case or rule", text)
 		}
 	}
 	return nil

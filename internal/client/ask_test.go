@@ -254,7 +254,7 @@ func TestEnough(t *testing.T) {
 			enough = x.enough
 			c.Do(t.Context(), "ping", nil)
 			began := time.Now()
-			if err := c.Quiet(t.Context()); !errors.Is(err, x.err) || time.Since(began) != x.took {
+			if err := c.AwaitQuiet(t.Context()); !errors.Is(err, x.err) || time.Since(began) != x.took {
 				t.Errorf("enough %v: after %v the error is %v", x.enough, time.Since(began), err)
 			}
 		}

@@ -111,9 +111,10 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	return c, nil
 }
 
-// CanContinue reports whether a conversation with the options can continue c: in the
-// stateless era with the same revision, because each request carries what the client
-// declares (2026-07-28, basic/index#meta); in the handshake era only if it declares the same.
+// CanContinue reports whether a conversation with the options can continue c. Both must have
+// the same revision. In the handshake era they must also have the same version, capabilities and
+// first id, because the handshake fixes them; in the stateless era each request carries what
+// the client declares (2026-07-28, basic/index#meta).
 func (c *Conversation) CanContinue(opts Options) bool {
 	opts = opts.withDefaults()
 	if opts.Revision.Era() == spec.Stateless {

@@ -165,10 +165,10 @@ func fenceError(r *Reply) error {
 	return r.Err
 }
 
-// Quiet proves that nothing more comes: it sends a fence and waits for the grace. All
+// AwaitQuiet proves that nothing more comes: it sends a fence and waits for the grace. All
 // messages up to its end are in the record. It does not wait if neither side has sent
 // anything since the last proof. After an error, missing messages show nothing.
-func (c *Conversation) Quiet(ctx context.Context) error {
+func (c *Conversation) AwaitQuiet(ctx context.Context) error {
 	if from := c.quietUpTo.Load(); from > 0 {
 		since := c.Record.From(int(from))
 		if !slices.ContainsFunc(since, func(e *transcript.Event) bool { return e.Kind != transcript.Remark && e.Kind != transcript.CaseBegan }) {

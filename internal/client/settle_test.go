@@ -177,7 +177,7 @@ func TestQuiet(t *testing.T) {
 		s.later(100*time.Millisecond, func() { s.say([]byte(`{"method":"stray"}`)) })
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		began := time.Now()
-		if err := c.Quiet(t.Context()); err != nil {
+		if err := c.AwaitQuiet(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(began); took != 200*time.Millisecond { // the fence, and three times as long
@@ -209,17 +209,17 @@ func TestFenceTime(t *testing.T) {
 
 func TestQuietThatCannotBeHad(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
-		if err := c.Quiet(t.Context()); !errors.Is(err, ErrUnanswered) {
+		if err := c.AwaitQuiet(t.Context()); !errors.Is(err, ErrUnanswered) {
 			t.Errorf("of a mute server: %v", err)
 		}
 	})
 	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, s *scripted) {
 		s.later(10*time.Millisecond, s.end)
 		began := time.Now()
-		if err := c.Quiet(t.Context()); err != nil || time.Since(began) != 10*time.Millisecond {
+		if err := c.AwaitQuiet(t.Context()); err != nil || time.Since(began) != 10*time.Millisecond {
 			t.Errorf("of one that ends: %v after %v", err, time.Since(began))
 		}
-		if err := c.Quiet(t.Context()); !errors.Is(err, ErrEnded) {
+		if err := c.AwaitQuiet(t.Context()); !errors.Is(err, ErrEnded) {
 			t.Errorf("of one that ended: %v", err)
 		}
 	})
@@ -230,7 +230,7 @@ func TestQuietThatCannotBeHad(t *testing.T) {
 			synctest.Wait()
 			cancel(enough)
 		}()
-		if err := c.Quiet(ctx); !errors.Is(err, enough) {
+		if err := c.AwaitQuiet(ctx); !errors.Is(err, enough) {
 			t.Errorf("of one that is cut off: %v", err)
 		}
 	})
@@ -240,7 +240,7 @@ func TestSetIdle(t *testing.T) {
 	var before, after idle
 	inBubble(t, Options{Idle: before.wait}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
 		c.SetIdle(after.wait)
-		if err := c.Quiet(t.Context()); err != nil {
+		if err := c.AwaitQuiet(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		c.BeginIdle()()

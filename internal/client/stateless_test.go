@@ -53,7 +53,7 @@ func TestStatelessServer(t *testing.T) {
 	if bare := c.DoRaw(t.Context(), id, wire.NewRequest(id, spec.MethodToolsList, nil)); bare.Succeeded() {
 		t.Errorf("without the metadata tools/list says %s, so this test proves nothing", bare.Message.Raw)
 	}
-	if err := c.Quiet(t.Context()); err != nil {
+	if err := c.AwaitQuiet(t.Context()); err != nil {
 		t.Errorf("server/discover is not a fence: %v", err)
 	}
 	var methods []string

@@ -95,7 +95,7 @@ func targetKey() Key {
 		{Name: "other-user", Kind: Text, Flag: "other-user", Example: "bob", About: "A second user, who must not get what belongs to the first."},
 		{Name: "upstream-env", Kind: Text, Flag: "upstream-env", Example: "API_URL", About: "The variable in which the server finds the URL of a service that it calls; mcp-conform imitates the service, and checks that the server does not send it the client's token."},
 		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of that service, to which mcp-conform forwards the requests."},
-		{Name: "through", Kind: Switch, Flag: "through", Example: "true", About: "The target is a gateway, which is judged with the reference server as its upstream; {upstream} in its command is that server's URL, {upstream-command} a command that starts it."},
+		{Name: "through", Kind: Switch, Flag: "through", Example: "true", About: "The target is a gateway. It is judged with the reference server as its upstream. In its command, {upstream} is that server's URL and {upstream-command} a command that starts it."},
 		{Name: "upstream-listen", Kind: Text, Flag: "upstream-listen", Example: "127.0.0.1:7000", About: "Where the reference server listens, if the gateway is configured to reach it there."},
 		{Name: "expect-changes", Kind: Texts, Flag: "expect-change", Example: "[sessions, latency]", About: "Intended changes by a gateway: reported as notes, not as warnings."},
 		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is replaced by a free port."},

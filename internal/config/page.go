@@ -13,12 +13,12 @@ name that ends in .yaml or .yml; JSON files are clients' configurations). ` + "`
 writes one from what it finds on a server. ` + "`--no-config`" + ` reads none, and ` + "`--reference`" + ` needs none.
 
 It says how to reach the server, which of its tools may be called, and which calls have a known
-effect. If a run could not observe a requirement because it knows no such call, the reports show the
-line to add. If a configured call does not have its effect, the run prints a notice. A value that
+effect. If a run could not observe a requirement because no configured call has the effect
+that it needs, the reports show the line to add. If a configured call does not have its effect, the run prints a notice. A value that
 still has a NAME or a {…} in it is an error.
 
-Flags override environment variables, and those override the file. ` + "`env` and `headers`" + ` of flags
-are added to those of the file. Paths are relative to the folder of the file. If the command line names
+Flags override environment variables, and those override the file. The variables of ` + "`--env`" + ` and
+the headers of ` + "`--header`" + ` are added to those of the file. Paths are relative to the folder of the file. If the command line names
 a server, the one in the file is ignored, but all other keys apply. Unknown and repeated
 keys are errors; anchors and aliases are not supported. Editors check the file against
 [mcp-conform.schema.json](mcp-conform.schema.json) if its first line is
@@ -30,8 +30,8 @@ keys are errors; anchors and aliases are not supported. Editors check the file a
 By default a run calls only tools whose ` + "`readOnlyHint`" + ` is true. If a server has three or more of the
 tools that the official conformance suite calls by name, such as test_simple_text, a run calls
 those, too. A tool named in ` + "`tools.call` or `fixtures`" + ` may be called; ` + "`tools.never`" + ` overrides
-everything. ` + "`--call-tools`" + ` replaces ` + "`tools.call`" + `, and ` + "`--call-tools none`" + ` forbids all calls. The head
-of a run prints what the file permits.
+everything. ` + "`--call-tools`" + ` replaces ` + "`tools.call`" + `, and ` + "`--call-tools none`" + ` forbids all calls. A run
+first prints what the file permits.
 
 mcp-conform knows the tools of the reference server, of server-everything and of the servers for the
 official suite by their names, so they need no fixtures. It calls them by the same rules as other
@@ -83,13 +83,13 @@ func (k *Key) describeValues() string {
 	case Choice:
 		return "one of " + strings.Join(k.Values, ", ")
 	case Duration:
-		return "a duration, as 10s"
+		return "a duration, such as 10s"
 	case Number:
 		return "a number from 1 on"
 	case Switch:
 		return "true or false"
 	case Texts:
-		return "a text or a list of texts"
+		return "a string or a list of strings"
 	case Scalars:
 		return "names and their values"
 	case Object:
@@ -102,9 +102,9 @@ func (k *Key) describeValues() string {
 	case Named:
 		return "names, each with " + k.Of.describeValues()
 	case Several:
-		return k.Of.describeValues() + ", or a list of such"
+		return k.Of.describeValues() + ", or a list of them"
 	default:
-		return "a text"
+		return "a string"
 	}
 }
 

@@ -153,7 +153,7 @@ func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 	case Scalars:
 		return r.members(n, path, func(name string, _, value *yaml.Node) error {
 			if value.Kind != yaml.ScalarNode || value.Anchor != "" {
-				return r.wrong(value, join(path, name), "a text", "")
+				return r.wrong(value, join(path, name), "a string", "")
 			}
 			return nil
 		})
@@ -166,9 +166,9 @@ func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 		return r.elements(n, path, func(e *yaml.Node) error { return r.check(e, k.Of, path) })
 	case Texts:
 		if n.Kind != yaml.SequenceNode {
-			return r.text(n, k, path, "a text, or a list of texts")
+			return r.text(n, k, path, "a string, or a list of strings")
 		}
-		return r.elements(n, path, func(e *yaml.Node) error { return r.text(e, k, path, "a text") })
+		return r.elements(n, path, func(e *yaml.Node) error { return r.text(e, k, path, "a string") })
 	default:
 		return r.scalar(n, k, path)
 	}
@@ -208,7 +208,7 @@ func (r *reader) members(n *yaml.Node, path string, each func(name string, key, 
 		case key.Kind == yaml.AliasNode || key.Anchor != "" || key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge":
 			return usage(r.at(key), "anchors (&), aliases (*) and merges (<<) are not supported", "write out their values")
 		case key.Kind != yaml.ScalarNode:
-			return usage(r.at(key), "a key is "+kindOf(key)+", but must be a text", "put quotes around it")
+			return usage(r.at(key), "a key is "+kindOf(key)+", but must be a string", "put quotes around it")
 		case seen[key.Value] != nil:
 			return usage(r.at(key), quote(join(path, key.Value))+" is given twice", fmt.Sprintf("remove it here, or in line %d", seen[key.Value].Line))
 		}
@@ -256,7 +256,7 @@ func (r *reader) anything(n *yaml.Node, path string, depth int) error {
 		return nil
 	}
 	if _, err := plain(n); err != nil {
-		return usage(r.at(n), quote(path)+" is "+quote(n.Value)+", which "+err.Error(), "put quotes around it if a text is meant")
+		return usage(r.at(n), quote(path)+" is "+quote(n.Value)+", which "+err.Error(), "put quotes around it if a string is meant")
 	}
 	return nil
 }
@@ -348,7 +348,7 @@ func kindOf(n *yaml.Node) string {
 	case "!!bool", "!!int", "!!float":
 		return n.Value
 	default:
-		return "the text " + quote(n.Value)
+		return "the string " + quote(n.Value)
 	}
 }
 

@@ -28,13 +28,13 @@ func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
 		d, err := time.ParseDuration(n.Value)
 		switch {
 		case n.Kind != yaml.ScalarNode || err != nil:
-			advice := "write a number and its unit, as 10s or 500ms"
+			advice := "write a number and its unit, such as 10s or 500ms"
 			if number, err := strconv.ParseFloat(n.Value, 64); n.Kind == yaml.ScalarNode && err == nil && number > 0 {
 				advice = "write its unit after it, as " + n.Value + "s"
 			}
 			return r.wrong(n, path, "a duration", advice)
 		case d <= 0:
-			return r.wrong(n, path, "a duration above zero", "write one as 10s")
+			return r.wrong(n, path, "a duration above zero", "write one, such as 10s")
 		}
 	case Number:
 		if i, err := strconv.Atoi(n.Value); n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || i < 1 {
@@ -45,7 +45,7 @@ func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
 			return r.wrong(n, path, "true or false", "")
 		}
 	default:
-		return r.text(n, k, path, "a text")
+		return r.text(n, k, path, "a string")
 	}
 	return nil
 }

@@ -45,8 +45,8 @@ type RequestFacts struct {
 	// Unsupported reports whether the server does not know ping, which is
 	// judged instead.
 	Unsupported bool
-	// ExchangeJudged reports whether the HTTP response ended without it, which
-	// is judged instead.
+	// ExchangeJudged reports whether the HTTP response ended without the JSON-RPC
+	// response; that is judged instead.
 	ExchangeJudged bool
 }
 

@@ -36,7 +36,7 @@ var exchanges = []row[ExchangeFacts]{
 		return f.incomplete() && f.ServerEnded
 	}},
 	{Discount{"intermediary", "the status (401, 402, 403, 407, 421, 429, 502, 503 or 504) is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
-		return transcript.IsBarringStatus(f.Status)
+		return transcript.IsAmbiguousStatus(f.Status)
 	}},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
 		return f.incomplete() && f.Withdrawn

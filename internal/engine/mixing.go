@@ -38,7 +38,7 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	}
 	first, from := p.conv, p.conv.Record.Len()
 	id := wire.StringID("mcp-conform/apart")
-	if other.Handshake(ctx) != nil || !isAnswered(ctx, other, id) {
+	if other.Handshake(ctx) != nil || !getsResponse(ctx, other, id) {
 		r.s.endProbe(other)
 		return false
 	}
@@ -48,9 +48,9 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return e.ResponseTo(id) != nil })
 }
 
-// isAnswered reports whether a request with this id got a response. A missing one
-// does not count as a failure here, because no rule judges this conversation.
-func isAnswered(ctx context.Context, c *client.Conversation, id wire.ID) bool {
+// getsResponse sends a harmless request with this id and reports whether it got a response. A
+// missing one does not count as a failure here, because no rule judges this conversation.
+func getsResponse(ctx context.Context, c *client.Conversation, id wire.ID) bool {
 	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	from := c.Record.Len()

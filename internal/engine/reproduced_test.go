@@ -69,7 +69,7 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 							conv = t.Start(ctx, client.Options{})
 						}
 						conv.Do(ctx, "tools/list", nil)
-						enough = append(enough, errors.Is(conv.Quiet(ctx), client.ErrQuietSkipped))
+						enough = append(enough, errors.Is(conv.AwaitQuiet(ctx), client.ErrQuietSkipped))
 					},
 				}
 				y := &toy{answer: func(start int64, m *wire.Message) []byte {

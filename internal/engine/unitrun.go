@@ -41,7 +41,7 @@ func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 	observations := r.runCases(ctx, o)
 	if u.sharesConversation && o.shared != nil && o.shared.conv != nil {
 		o.shared.conv.Record.BeginCase("")
-		_ = o.shared.conv.Quiet(ctx) // for rules about messages that must not come; on failure silence is not proved
+		_ = o.shared.conv.AwaitQuiet(ctx) // for rules about messages that must not come; on failure silence is not proved
 	}
 	o.pass.finishWork()
 	go func() { // the servers end while other units run

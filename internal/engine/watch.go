@@ -154,9 +154,9 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	return from, from == 0 || mayBeOutage(last.Exchange.Status())
 }
 
-// connectionsLostSince returns the position from which on no exchange succeeded because
-// connections broke or were refused, or -1. It also reports whether a
-// connection was refused, which a working server never does.
+// connectionsLostSince returns the position from which nothing arrived any more because
+// connections broke or were refused, or -1. It also reports whether a connection was refused,
+// which a working server never does.
 func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
@@ -193,10 +193,10 @@ func (o *opener) checkEnded() {
 	}
 }
 
-// mayBeOutage reports whether a status may come from a server that fails, for
-// any reason, rather than from one that refuses the request.
+// mayBeOutage reports whether a request that got this HTTP status, but no JSON-RPC response,
+// may show an outage. It does not if the status says that the request itself is wrong.
 func mayBeOutage(status int) bool {
-	return status < 400 || status >= 500 || transcript.IsBarringStatus(status)
+	return status < 400 || status >= 500 || transcript.IsAmbiguousStatus(status)
 }
 
 // whyUnserved returns why no conversation can be opened any more, or "".

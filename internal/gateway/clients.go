@@ -38,7 +38,7 @@ func clients(ctx context.Context, v *visit) (any, error) {
 		case out["results"] == own:
 			out["results"] = "those of neither client"
 		}
-		_ = c.visit.Quiet(ctx)
+		_ = c.visit.AwaitQuiet(ctx)
 	}
 	for _, c := range []*heldCall{one, two} {
 		for _, m := range c.visit.received(spec.MethodProgress, c.visit.now()) {
@@ -55,7 +55,7 @@ func clients(ctx context.Context, v *visit) (any, error) {
 	if err := v.Cancel(ctx, one.id, "a probe"); err != nil {
 		return nil, err
 	}
-	_ = v.Quiet(ctx)
+	_ = v.AwaitQuiet(ctx)
 	if two.isCancelled() {
 		out["cancellations"] = others
 		return out, nil

@@ -224,7 +224,7 @@ func progress(ctx context.Context, v *visit) (any, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	_ = v.Quiet(ctx) // over HTTP, concurrent streams may deliver the progress later
+	_ = v.AwaitQuiet(ctx) // over HTTP, concurrent streams may deliver the progress later
 	out := []any{}
 	for _, m := range v.received(spec.MethodProgress, r.Event.Seq) {
 		if token, _ := wire.Text(m.ParamAt("/progressToken")); token == v.mark {
@@ -239,12 +239,12 @@ func streaming(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = v.Quiet(ctx) // wait for the messages that the upstream sent before
+	_ = v.AwaitQuiet(ctx) // wait for the messages that the upstream sent before
 	during := len(v.received(spec.MethodProgress, v.now()))
 	if _, err := call.response(ctx); err != nil {
 		return nil, err
 	}
-	_ = v.Quiet(ctx)
+	_ = v.AwaitQuiet(ctx)
 	switch {
 	case during > 0:
 		return "while the call runs", nil
@@ -264,7 +264,7 @@ func cancellation(ctx context.Context, v *visit) (any, error) {
 	if err := v.Cancel(ctx, call.id, "a probe"); err != nil {
 		return nil, err
 	}
-	_ = v.Quiet(ctx)
+	_ = v.AwaitQuiet(ctx)
 	if !call.isCancelled() {
 		return "it does not arrive, or names another request", nil
 	}

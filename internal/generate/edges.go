@@ -86,17 +86,17 @@ func edgeOf(schema jsontext.Value, number float64) (v any, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	atLeast := func(word string, n float64) bool {
+	meets := func(word string, n float64) bool {
 		least, err := strconv.ParseFloat(string(words[word]), 64)
 		return words[word] == nil || err == nil && least <= n
 	}
 	switch typeName, _ := wire.Text(words["type"]); typeName {
 	case "number", "integer":
-		return number, atLeast("minimum", number)
+		return number, meets("minimum", number)
 	case "string":
-		return "", atLeast("minLength", 0)
+		return "", meets("minLength", 0)
 	case "array":
-		return []any{}, atLeast("minItems", 0)
+		return []any{}, meets("minItems", 0)
 	case "boolean":
 		return false, true
 	}

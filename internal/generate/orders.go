@@ -161,12 +161,12 @@ func (o *Offer) strangers(t *rapid.T, method string) members {
 	var m members
 	switch method {
 	case spec.MethodToolsCall, spec.MethodPromptsGet:
-		m.text("name", drawUnknownName(t))
+		m.addText("name", drawUnknownName(t))
 	case spec.MethodComplete:
 		m.add("ref", jsontext.Value(`{"type":"ref/prompt","name":`+string(wire.Quote(drawUnknownName(t)))+`}`))
 		m.add("argument", jsontext.Value(`{"name":"a","value":""}`))
 	case spec.MethodResourcesRead, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
-		m.text("uri", URI().Draw(t, "URI"))
+		m.addText("uri", URI().Draw(t, "URI"))
 	default:
 		return o.typed(t, method)
 	}

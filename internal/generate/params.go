@@ -23,7 +23,7 @@ type member struct {
 
 func (m *members) add(name string, value jsontext.Value) { *m = append(*m, member{name, value}) }
 
-func (m *members) text(name, value string) { m.add(name, wire.Quote(value)) }
+func (m *members) addText(name, value string) { m.add(name, wire.Quote(value)) }
 
 func (m members) has(name string) bool {
 	return slices.ContainsFunc(m, func(one member) bool { return one.name == name })
@@ -51,12 +51,12 @@ func (o *Offer) typed(t *rapid.T, method string) members {
 	case spec.MethodToolsCall:
 		o.call(t, &m)
 	case spec.MethodResourcesRead:
-		m.text("uri", o.uri(t))
+		m.addText("uri", o.uri(t))
 	case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
 		if len(o.Resources) > 0 && !drawChance(t, 10) {
-			m.text("uri", rapid.SampledFrom(o.Resources).Draw(t, "resource"))
+			m.addText("uri", rapid.SampledFrom(o.Resources).Draw(t, "resource"))
 		} else {
-			m.text("uri", o.uri(t))
+			m.addText("uri", o.uri(t))
 		}
 	case spec.MethodPromptsGet:
 		o.prompt(t, &m)
@@ -64,9 +64,9 @@ func (o *Offer) typed(t *rapid.T, method string) members {
 		o.complete(t, &m)
 	case spec.MethodSetLevel:
 		level, _ := rapid.SampledFrom(levels).Draw(t, "level").(string)
-		m.text("level", level)
+		m.addText("level", level)
 	case spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel:
-		m.text("taskId", text.Draw(t, "task"))
+		m.addText("taskId", text.Draw(t, "task"))
 	}
 	return m
 }
@@ -74,11 +74,11 @@ func (o *Offer) typed(t *rapid.T, method string) members {
 // call draws the params of tools/call.
 func (o *Offer) call(t *rapid.T, m *members) {
 	if len(o.Tools) == 0 || drawChance(t, 5) {
-		m.text("name", drawUnknownName(t))
+		m.addText("name", drawUnknownName(t))
 		return
 	}
 	tool := rapid.SampledFrom(o.Tools).Draw(t, "tool")
-	m.text("name", tool.Name)
+	m.addText("name", tool.Name)
 	s := o.schemas["tool "+tool.Name]
 	instances := s.Valid()
 	if drawChance(t, 8) {
@@ -148,15 +148,15 @@ func URI() *rapid.Generator[string] {
 // prompt draws the params of prompts/get.
 func (o *Offer) prompt(t *rapid.T, m *members) {
 	if len(o.Prompts) == 0 || drawChance(t, 10) {
-		m.text("name", drawUnknownName(t))
+		m.addText("name", drawUnknownName(t))
 		return
 	}
 	p := rapid.SampledFrom(o.Prompts).Draw(t, "prompt")
-	m.text("name", p.Name)
+	m.addText("name", p.Name)
 	var arguments members
 	for _, name := range p.Arguments {
 		if slices.Contains(p.Required, name) && !drawChance(t, 4) || drawChance(t, 50) {
-			arguments.text(name, text.Draw(t, name))
+			arguments.addText(name, text.Draw(t, name))
 		}
 	}
 	if len(arguments) > 0 {
@@ -170,8 +170,8 @@ func (o *Offer) complete(t *rapid.T, m *members) {
 	name := "argument"
 	if len(o.Prompts) > 0 && (len(o.Templates) == 0 || drawChance(t, 50)) {
 		p := rapid.SampledFrom(o.Prompts).Draw(t, "prompt")
-		ref.text("type", "ref/prompt")
-		ref.text("name", p.Name)
+		ref.addText("type", "ref/prompt")
+		ref.addText("name", p.Name)
 		if len(p.Arguments) > 0 {
 			name = rapid.SampledFrom(p.Arguments).Draw(t, "argument")
 		}
@@ -180,20 +180,20 @@ func (o *Offer) complete(t *rapid.T, m *members) {
 		if len(o.Templates) > 0 {
 			template = rapid.SampledFrom(o.Templates).Draw(t, "template")
 		}
-		ref.text("type", "ref/resource")
-		ref.text("uri", template)
+		ref.addText("type", "ref/resource")
+		ref.addText("uri", template)
 		if names := uri.Parse(template).Variables; len(names) > 0 {
 			name = rapid.SampledFrom(names).Draw(t, "variable")
 		}
 	}
-	argument.text("name", name)
+	argument.addText("name", name)
 	value := rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "p", "1", "e"}), text).Draw(t, "value")
-	argument.text("value", value)
+	argument.addText("value", value)
 	m.add("ref", ref.bytes())
 	m.add("argument", argument.bytes())
 	if o.Revision.AtLeast(spec.V20250618) && drawChance(t, 20) {
 		var arguments, context members
-		arguments.text(name, "a")
+		arguments.addText(name, "a")
 		context.add("arguments", arguments.bytes())
 		m.add("context", context.bytes())
 	}

@@ -233,7 +233,7 @@ func (m *maker) askPrompt(conversation int, p Prompt, argument string, v jsontex
 		case name == argument:
 			arguments.add(name, v)
 		case slices.Contains(p.Required, name) || drawChance(m.t, 30):
-			arguments.text(name, someNames.Draw(m.t, name))
+			arguments.addText(name, someNames.Draw(m.t, name))
 		}
 	}
 	m.sendRequest(conversation, spec.MethodPromptsGet, members{{"name", wire.Quote(p.Name)}, {"arguments", arguments.bytes()}})

@@ -201,7 +201,7 @@ func (m *maker) newTask(conversation int) {
 	}
 	tool := rapid.SampledFrom(able).Draw(m.t, "tool")
 	var p members
-	p.text("name", tool.Name)
+	p.addText("name", tool.Name)
 	if i := m.offer.schemas["tool "+tool.Name].Valid().Draw(m.t, "arguments"); i.OK {
 		p.add("arguments", i.Value)
 	}
@@ -234,13 +234,13 @@ func (m *maker) subscription(conversation int) {
 	h := m.conversations[conversation]
 	var p members
 	if len(h.subscribed) > 0 && drawChance(m.t, 40) {
-		p.text("uri", rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))
+		p.addText("uri", rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))
 		m.sendRequest(conversation, spec.MethodResourcesUnsubscribe, p)
 		return
 	}
 	resource := rapid.SampledFrom(m.offer.Resources).Draw(m.t, "URI")
 	h.subscribed = append(h.subscribed, resource)
-	p.text("uri", resource)
+	p.addText("uri", resource)
 	m.sendRequest(conversation, spec.MethodResourcesSubscribe, p)
 }
 
@@ -256,7 +256,7 @@ func (m *maker) cancel(conversation int) {
 	}
 	p := members{{"requestId", jsontext.Value(h.sent[at].Raw())}}
 	if drawChance(m.t, 50) {
-		p.text("reason", text.Draw(m.t, "reason"))
+		p.addText("reason", text.Draw(m.t, "reason"))
 	}
 	m.sendNotification(conversation, spec.MethodCancelled, p)
 }
@@ -357,7 +357,7 @@ func replyTo(t *rapid.T, method string) *script.Reply {
 	switch method {
 	case spec.MethodRootsList:
 		var roots members
-		roots.text("uri", "file:///"+uriPath(t))
+		roots.addText("uri", "file:///"+uriPath(t))
 		return &script.Reply{Result: script.Bytes(`{"roots":[` + string(roots.bytes()) + `]}`)}
 	case spec.MethodSampling:
 		return &script.Reply{Result: script.Bytes(`{"role":"assistant","model":"none","content":{"type":"text","text":` + string(wire.Quote(text.Draw(t, "answer"))) + `}}`)}

@@ -72,17 +72,17 @@ func (v *Inventory) AskingFor(method string) (KnownCall, bool) {
 	return first(v.KnownCalls(Asks(method)))
 }
 
-// ChangingList returns a call that changes the list of the method.
-func (v *Inventory) ChangingList(method string) (KnownCall, bool) {
+// ListChange returns a call that changes the list of the method.
+func (v *Inventory) ListChange(method string) (KnownCall, bool) {
 	return first(v.KnownCalls(Changes(method)))
 }
 
-// Changing returns a call that changes a resource, and the resource's URI.
-func (v *Inventory) Changing() (k KnownCall, uri string, ok bool) { return v.ChangingTo(1) }
+// ResourceChange returns a call that changes a resource, and the resource's URI.
+func (v *Inventory) ResourceChange() (k KnownCall, uri string, ok bool) { return v.ResourceChangeTo(1) }
 
-// ChangingTo is like Changing. If the arguments have a placeholder, different
+// ResourceChangeTo is like ResourceChange. If the arguments have a placeholder, different
 // numbers make different changes.
-func (v *Inventory) ChangingTo(n int) (k KnownCall, uri string, ok bool) {
+func (v *Inventory) ResourceChangeTo(n int) (k KnownCall, uri string, ok bool) {
 	for _, f := range v.usable(ChangesResource) {
 		if f.own || slices.Contains(v.Resources, f.Resource) {
 			return f.known(filling{duration: shortDuration, steps: 1, count: n}), f.Resource, true

@@ -70,7 +70,7 @@ func TestFixturesByRole(t *testing.T) {
 	sampling, _ := all.AskingFor(spec.MethodSampling)
 	roots, _ := all.AskingFor(spec.MethodRootsList)
 	elicitation, _ := all.AskingFor(spec.MethodElicit)
-	list, _ := all.ChangingList(spec.MethodPromptsList)
+	list, _ := all.ListChange(spec.MethodPromptsList)
 	got := []string{sampling.Tool, roots.Tool, elicitation.Tool, list.Tool, list.Arguments["list"].(string)}
 	if diff := cmp.Diff([]string{"ask-sampling", "ask-roots", "ask-elicitation", "trigger-list-changed", "prompts"}, got); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
@@ -78,7 +78,7 @@ func TestFixturesByRole(t *testing.T) {
 	if _, ok := all.AskingFor(spec.MethodPing); ok {
 		t.Error("a tool is known to send pings")
 	}
-	if _, ok := all.ChangingList(spec.MethodResourcesTemplates); ok {
+	if _, ok := all.ListChange(spec.MethodResourcesTemplates); ok {
 		t.Error("a tool is known to change the templates")
 	}
 }
@@ -106,18 +106,18 @@ func TestOtherToolsOfTheName(t *testing.T) {
 
 func TestChangingAResource(t *testing.T) {
 	v := offering(CallSafe, tool("update-resource"), tool("mine"))
-	if _, _, ok := v.Changing(); ok || v.HasCall(ChangesResource) {
+	if _, _, ok := v.ResourceChange(); ok || v.HasCall(ChangesResource) {
 		t.Error("a resource is taken for known that is not listed")
 	}
 	v.Resources = []string{"demo://note"}
-	k, uri, _ := v.ChangingTo(2)
+	k, uri, _ := v.ResourceChangeTo(2)
 	if diff := cmp.Diff(KnownCall{Tool: "update-resource", Arguments: map[string]any{"text": "changed 2"}}, k); diff != "" || uri != "demo://note" {
 		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)
 	}
 	v.config.Fixtures = []Fixture{{Role: ChangesResource, Tool: "mine", Resource: "mine://one", Arguments: map[string]any{
 		"n": "{count}", "list": []any{"{count}th", true}, "{count}": "{other}",
 	}}}
-	k, uri, _ = v.Changing()
+	k, uri, _ = v.ResourceChange()
 	want := KnownCall{Tool: "mine", Arguments: map[string]any{"n": 1, "list": []any{"1th", true}, "{count}": "{other}"}, IsConfigured: true}
 	if diff := cmp.Diff(want, k); diff != "" || uri != "mine://one" {
 		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)

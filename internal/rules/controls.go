@@ -30,11 +30,11 @@ func PingControl() Control {
 // maxCompared bounds how many requests before and after an odd one are examined.
 const maxCompared = 500
 
-// IsInterpretable reports whether the response to an odd request may be interpreted: it is a
-// result, or a refusal that the nearest ordinary request did not get. Otherwise it marks the
+// RequireInterpretable reports whether the response to an odd request may be interpreted: it is a
+// result, or a refusal that the nearest ordinary request did not get. If not, it marks the
 // requirements as unclear, with the reason; they count as not observed unless they are observed
 // elsewhere.
-func (o *Reporter) IsInterpretable(obs *Observation, like Control, requirements ...string) bool {
+func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirements ...string) bool {
 	if control.Served(obs.Message) {
 		return true
 	}

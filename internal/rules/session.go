@@ -196,7 +196,7 @@ func (s *Session) isRefusal(e *transcript.Event, m *wire.Message) bool {
 	if x == nil || e.Stream != nil || !m.IsError() {
 		return false
 	}
-	if x.Refused() && (s.Era() == spec.Handshake || transcript.IsBarringStatus(x.Status())) {
+	if x.Refused() && (s.Era() == spec.Handshake || transcript.IsAmbiguousStatus(x.Status())) {
 		return true
 	}
 	return !x.HasRequest(m.ID) && (x.Refused() || len(s.Posted(x)) == 0)

@@ -57,8 +57,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestOverEveryTransport checks that the server without faults is silent over
-// every transport, and that a fault is found over the transport that it names.
+// TestOverEveryTransport checks that the server without faults gets no findings
+// over any transport, and that a fault is found over the transport that it names.
 func TestOverEveryTransport(t *testing.T) {
 	t.Parallel()
 	rows := selftest.Run(t.Context(), selftest.Options{Faultless: true, Workers: 2, Faults: []faults.Fault{

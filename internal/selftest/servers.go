@@ -23,7 +23,7 @@ type surroundings struct {
 	upstream *upstream.Double // nil unless it calls one
 }
 
-// surround starts the surroundings of a server with a fault.
+// surround starts the other servers that a server with this fault needs.
 func surround(ctx context.Context, f faults.Fault) (s surroundings, end func(), err error) {
 	end = func() {
 		if s.issuer != nil {

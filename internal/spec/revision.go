@@ -111,9 +111,9 @@ func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }
 // rules is named after the transport.
 func (t Transport) Rules(requirement string) bool { return AreaOf(requirement) == string(t) }
 
-// DefinedIn reports whether revision r defines the transport: HTTP+SSE only
-// 2024-11-05, Streamable HTTP all since 2025-03-26, stdio all (basic/transports
-// of each revision).
+// DefinedIn reports whether revision r defines the transport. Only 2024-11-05 defines HTTP+SSE;
+// all revisions since 2025-03-26 define Streamable HTTP; all define stdio (basic/transports of
+// each revision).
 func (t Transport) DefinedIn(r Revision) bool {
 	switch t {
 	case StreamableHTTP:

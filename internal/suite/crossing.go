@@ -172,7 +172,7 @@ func positionsOfResponse(r *client.Reply) []int {
 // resource that all clients change, because a misdirected update goes to
 // either. Rules judge updates that come to the others.
 func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
-	change, uri, ok := c.t.Inventory.Changing()
+	change, uri, ok := c.t.Inventory.ResourceChange()
 	if !ok || c.Isolation == "" {
 		return
 	}
@@ -180,7 +180,7 @@ func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
 		subscriber.Do(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}, client.Within(0))
 		c.forEach(func(_ int, conv *client.Conversation) {
 			conv.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(crowdTime))
-			_ = conv.Quiet(ctx) // an update may come a little later
+			_ = conv.AwaitQuiet(ctx) // an update may come a little later
 		})
 		subscriber.Do(ctx, spec.MethodResourcesUnsubscribe, map[string]any{"uri": uri}, client.Within(0))
 	}
@@ -198,7 +198,7 @@ func (c *ConcurrentClients) checkUnsubscribing(ctx context.Context, uri string) 
 	}
 	isUpdated := func() bool {
 		changes++
-		change, _, _ := c.t.Inventory.ChangingTo(changes)
+		change, _, _ := c.t.Inventory.ResourceChangeTo(changes)
 		from := staying.Record.Len()
 		return staying.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(crowdTime)).Succeeded() &&
 			c.t.AwaitNotification(ctx, staying, from, spec.MethodResourcesUpdated)

@@ -73,7 +73,7 @@ func mayRefuse(status int, odd bool) bool {
 	case 404, 408, 411, 413, 431, 501:
 		return odd
 	}
-	return transcript.IsBarringStatus(status)
+	return transcript.IsAmbiguousStatus(status)
 }
 
 func hasError(x *transcript.Exchange) bool {

@@ -115,7 +115,7 @@ func (c *ConcurrentClients) listen(ctx context.Context, act func(context.Context
 		act(ctx, p)
 	}
 	silent := make([]bool, len(c.convs))
-	c.forEach(func(i int, conv *client.Conversation) { silent[i] = i == 0 || conv.Quiet(ctx) == nil })
+	c.forEach(func(i int, conv *client.Conversation) { silent[i] = i == 0 || conv.AwaitQuiet(ctx) == nil })
 	for _, p := range all {
 		for i, l := range listeners {
 			if e := firstWithMethod(l.Record.From(from[i]), p.method); e != nil {

@@ -27,7 +27,7 @@ type Request struct {
 // A Probe consists of odd requests that a server should refuse, and their control: the ordinary
 // request that differs from them only in what is odd. A refusal is interpreted only if the control
 // was served: by the case through CanInterpret, and by the rules through
-// rules.Reporter.IsInterpretable.
+// rules.Reporter.RequireInterpretable.
 type Probe struct {
 	Control Request
 	Odd     []Request

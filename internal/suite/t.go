@@ -224,9 +224,9 @@ func (t *T) Fence(ctx context.Context, c *client.Conversation) {
 	}
 }
 
-// Quiet ends the case as not observed if silence cannot be proved.
-func (t *T) Quiet(ctx context.Context, c *client.Conversation) {
-	if err := c.Quiet(ctx); err != nil {
+// AwaitQuiet ends the case as not observed if silence cannot be proved.
+func (t *T) AwaitQuiet(ctx context.Context, c *client.Conversation) {
+	if err := c.AwaitQuiet(ctx); err != nil {
 		t.GiveUp("the server did not answer a later request: " + err.Error())
 	}
 }

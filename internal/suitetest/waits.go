@@ -47,8 +47,8 @@ func Waited(events []*transcript.Event) Wait {
 	return w
 }
 
-// unansweredLimit is how long a request without a response keeps a wait from being
-// counted, if the client never gave up on it.
+// unansweredLimit is how long a request that never gets a response counts as open. After that,
+// a wait counts even if the client never gave up on the request.
 const unansweredLimit = 50 * time.Millisecond
 
 // updateOpen updates the open requests.

@@ -100,13 +100,15 @@ func (s Shard) Of(entries []Entry, weights map[string]float64) []Entry {
 	return out
 }
 
-// overload is how much more than its share a shard gets by choice, when there are weights.
+// overload is how many times its equal share the names of a shard may weigh together. A name
+// that would exceed that goes to the next shard that it prefers or, if there is none, to the
+// lightest.
 const overload = 1.1
 
 // assign returns the shard of each name, from 0, by rendezvous hashing: each name prefers
 // the shards in an order of its own. Without weights it gets the first one, so that no other
-// name matters. With weights, the heaviest names choose first, and a shard that would get
-// more than its share is passed over.
+// name matters. With weights, the heaviest names choose first, and a shard that would
+// get more than overload times its share is passed over.
 func assign(names []string, count int, weights map[string]float64) []int {
 	out := make([]int, len(names))
 	if len(weights) == 0 {

@@ -213,8 +213,8 @@ func TestAnInterruptedSweepLosesNothing(t *testing.T) {
 	}
 }
 
-// TestLimits checks that a server that uses too much costs its own limit, and leaves no
-// process and no file.
+// TestLimits checks that a server is stopped when it exceeds a limit, with the limit as the
+// reason, and that it leaves no process and no file.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

@@ -16,7 +16,7 @@ import (
 func (r *resolver) fromArgs() (Target, error) {
 	args := r.Args
 	if r.Dash > 0 && r.Dash <= len(args) {
-		return Target{}, usage("", "there are arguments before --: "+quoteAll(r.secrets.Args(args[:r.Dash])),
+		return Target{}, newUsageError("", "there are arguments before --: "+quoteAll(r.secrets.Args(args[:r.Dash])),
 			"put the whole command of the server after it:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
@@ -27,13 +27,13 @@ func (r *resolver) fromArgs() (Target, error) {
 	case strings.Contains(args[0], "://") && len(args) == 1:
 		return r.url(args[0])
 	case strings.Contains(args[0], "://"):
-		return Target{}, usage("", "a URL takes no arguments, but some follow it: "+quoteAll(r.secrets.Args(args[1:])),
+		return Target{}, newUsageError("", "a URL takes no arguments, but some follow it: "+quoteAll(r.secrets.Args(args[1:])),
 			"leave the rest out:",
 			"  mcp-conform run "+quoteAll(r.secrets.Args(args[:1])))
 	case r.Dash == 0:
 		return r.command(args)
 	case len(args) > 1:
-		return Target{}, usage("", "the command of the server has arguments, but there is no -- before it",
+		return Target{}, newUsageError("", "the command of the server has arguments, but there is no -- before it",
 			"put -- before the command, so that its flags are not taken for ours:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
@@ -44,11 +44,11 @@ func (r *resolver) fromArgs() (Target, error) {
 // command from an empty one with arguments.
 func (r *resolver) noCommand() *UsageError {
 	if r.Start != nil && len(r.Args) == 0 {
-		return usage("", "--start starts a server, but no URL says where it listens", "add the URL:", startExample)
+		return newUsageError("", "--start starts a server, but no URL says where it listens", "add the URL:", startExample)
 	}
 	for _, arg := range r.Args {
 		if !isBlank(arg) {
-			return usage("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.Args(r.Args)),
+			return newUsageError("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.Args(r.Args)),
 				"check whether the variable that should hold the command is empty; for example:",
 				"  mcp-conform run -- npx -y some-server --flag")
 		}
@@ -66,19 +66,19 @@ func (r *resolver) single(arg string) (Target, error) {
 	exists := err == nil
 	switch {
 	case exists && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(arg), ".json"):
-		return Target{}, usage("", quote(arg)+" is a JSON file, not a command",
+		return Target{}, newUsageError("", quote(arg)+" is a JSON file, not a command",
 			"to judge a server that a configuration file names:",
 			"  mcp-conform run --config "+quoteAll([]string{arg})+" --server NAME")
 	case !exists && len(strings.Fields(arg)) > 1:
-		return Target{}, usage("", "there is no file "+quote(r.secrets.Arg(arg))+", and commands are not split at spaces",
+		return Target{}, newUsageError("", "there is no file "+quote(r.secrets.Arg(arg))+", and commands are not split at spaces",
 			"put -- before the command and leave the quotes out:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(strings.Fields(arg))))
 	case !exists && hostAndPort.MatchString(arg):
-		return Target{}, usage("", "there is no file "+quote(r.secrets.Arg(arg))+"; it looks like the address of a server",
+		return Target{}, newUsageError("", "there is no file "+quote(r.secrets.Arg(arg))+"; it looks like the address of a server",
 			"write the whole URL:",
 			"  mcp-conform run "+quoteAll([]string{"http://" + r.secrets.Arg(arg)}))
 	case !exists && strings.HasPrefix(arg, "@") && strings.Contains(arg, "/"):
-		return Target{}, usage("", "there is no file "+quote(arg)+"; it looks like the name of an npm package",
+		return Target{}, newUsageError("", "there is no file "+quote(arg)+"; it looks like the name of an npm package",
 			"let npx start it:",
 			"  mcp-conform run -- npx -y "+quoteAll([]string{arg}))
 	}
@@ -91,7 +91,7 @@ func (r *resolver) command(argv []string) (Target, error) {
 		return Target{}, err
 	}
 	if strings.HasPrefix(argv[0], "-") {
-		return Target{}, usage("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.Arg(argv[0])),
+		return Target{}, newUsageError("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.Arg(argv[0])),
 			"name the command first (or check whether the variable that should hold it is empty):",
 			"  mcp-conform run -- some-server "+quoteAll(r.secrets.Args(argv)))
 	}
@@ -100,9 +100,9 @@ func (r *resolver) command(argv []string) (Target, error) {
 	switch p := r.inspect(argv[0], dir, &env); {
 	case p == nil:
 	case p.instead == nil:
-		return Target{}, usage("", p.what, "name the program in it, or what runs it:", "  mcp-conform run -- node ./my-server/index.js")
+		return Target{}, newUsageError("", p.what, "name the program in it, or what runs it:", "  mcp-conform run -- node ./my-server/index.js")
 	default:
-		return Target{}, usage("", p.what, "write:",
+		return Target{}, newUsageError("", p.what, "write:",
 			"  mcp-conform run -- "+quoteAll(slices.Concat(p.instead, r.secrets.Args(argv)[1:])))
 	}
 	if err := r.elsewhere(argv[0]); err != nil {
@@ -140,7 +140,7 @@ func (r *resolver) elsewhere(name string) error {
 	if _, err := os.Stat(full); err != nil {
 		return nil
 	}
-	return usage("", quote(name)+" is in the current folder, not in the one that --cwd names ("+r.Cwd+")",
+	return newUsageError("", quote(name)+" is in the current folder, not in the one that --cwd names ("+r.Cwd+")",
 		"a relative command is looked up in --cwd, where the server starts; give the full path: "+quoteAll([]string{full}))
 }
 
@@ -151,7 +151,7 @@ func (r *resolver) url(raw string) (Target, error) {
 	}
 	flags := r.commonFlags()
 	if len(flags) > 0 && r.Start == nil {
-		return Target{}, usage("", flags[0]+" is for a server that is started as a command, and "+r.secrets.Arg(raw)+" is reached by its URL",
+		return Target{}, newUsageError("", flags[0]+" is for a server that is started as a command, and "+r.secrets.Arg(raw)+" is reached by its URL",
 			"leave "+flags[0]+" out, or let the server be started with --start")
 	}
 	r.secrets.AddArgs(raw)
@@ -163,13 +163,13 @@ func (r *resolver) checkURL(where, raw string) error {
 	u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort))
 	switch {
 	case err != nil:
-		return usage(where, shown+" is not a URL that can be read",
+		return newUsageError(where, shown+" is not a URL that can be read",
 			"give one like https://example.com/mcp")
 	case !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https"):
-		return usage(where, shown+" has the scheme "+quote(u.Scheme)+", but servers are reached over http or https",
+		return newUsageError(where, shown+" has the scheme "+quote(u.Scheme)+", but servers are reached over http or https",
 			"give a URL like https://example.com/mcp, or the command of a stdio server")
 	case u.Hostname() == "":
-		return usage(where, shown+" names no host",
+		return newUsageError(where, shown+" names no host",
 			"give a URL like http://localhost:3000/mcp")
 	}
 	return nil

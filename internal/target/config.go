@@ -27,7 +27,7 @@ func (r *resolver) fromConfig() (Target, error) {
 		return r.fromWellKnown()
 	}
 	if isBlank(r.ConfigFile) {
-		return Target{}, usage("", "--config names no file: its value is only spaces",
+		return Target{}, newUsageError("", "--config names no file: its value is only spaces",
 			"check whether the variable that should hold the path is empty")
 	}
 	shown := r.ConfigFile
@@ -46,7 +46,8 @@ func (r *resolver) fromConfig() (Target, error) {
 	return r.server(e, "server "+quote(e.name)+" in "+shown)
 }
 
-// fromWellKnown searches the files of the current folder for the server.
+// fromWellKnown searches the well-known configuration files of the current folder for the
+// server.
 func (r *resolver) fromWellKnown() (Target, error) {
 	var all []entry
 	var files []string
@@ -66,7 +67,7 @@ func (r *resolver) fromWellKnown() (Target, error) {
 		all = append(all, entries...)
 	}
 	if len(files) == 0 {
-		return Target{}, usage("", "--server is given without --config, and the current folder has no configuration file",
+		return Target{}, newUsageError("", "--server is given without --config, and the current folder has no configuration file",
 			"looked for "+strings.Join(wellKnown, ", ")+" in "+r.here+";",
 			"name the file: mcp-conform run --config FILE --server "+quoteAll([]string{r.ServerName}))
 	}
@@ -92,7 +93,7 @@ func (r *resolver) configFlags() []string {
 // servers returns the servers that the file configures, in any client's format.
 func (d *document) servers() ([]entry, error) {
 	if !d.root.object() {
-		return nil, usage(d.at(d.root.offset), "a configuration file holds an object, and this is "+d.root.kind(),
+		return nil, newUsageError(d.at(d.root.offset), "a configuration file holds an object, and this is "+d.root.kind(),
 			`it should look like {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
 	}
 	root := d.root
@@ -119,7 +120,7 @@ func (d *document) servers() ([]entry, error) {
 		}
 		found = true
 		if !place.node.object() {
-			return nil, usage(d.at(place.node.offset), quote(place.key)+" must be an object of servers by name, and is "+place.node.kind(),
+			return nil, newUsageError(d.at(place.node.offset), quote(place.key)+" must be an object of servers by name, and is "+place.node.kind(),
 				`write "`+place.key+`": {"name": {"command": "…", "args": ["…"]}}`)
 		}
 		inputs := readInputs(place.inputs)
@@ -140,7 +141,7 @@ func (d *document) noServers() error {
 	} else if len(d.root.names) > 0 && d.root.members[d.root.names[0]].has("command") {
 		advice = []string{`put "mcpServers" around the servers:`, `  {"mcpServers": … what the file has now … }`}
 	}
-	return usage(d.at(d.root.offset), "the file configures no servers", advice...)
+	return newUsageError(d.at(d.root.offset), "the file configures no servers", advice...)
 }
 
 // has is like get, but n need not be an object.
@@ -150,7 +151,7 @@ func (n *node) has(name string) bool { return n.object() && n.get(name) != nil }
 // have the same name, it returns the first.
 func selectEntry(entries []entry, name, files string) (entry, error) {
 	if len(entries) == 0 {
-		return entry{}, usage(files, "the file configures no servers: the list is empty",
+		return entry{}, newUsageError(files, "the file configures no servers: the list is empty",
 			`add one: {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
 	}
 	var names []string
@@ -170,12 +171,12 @@ func selectEntry(entries []entry, name, files string) (entry, error) {
 	case name == "" && len(names) == 1:
 		return entries[0], nil
 	case name == "":
-		return entry{}, usage(files, "the file configures several servers, but --server is not given",
+		return entry{}, newUsageError(files, "the file configures several servers, but --server is not given",
 			"add --server with one of "+strings.Join(list, ", "))
 	}
 	advice := "it has " + strings.Join(list, ", ")
 	if n := spelling.Nearest(name, names); n != "" {
 		advice = "did you mean " + quote(n) + "? " + advice
 	}
-	return entry{}, usage(files, "there is no server "+quote(name), advice)
+	return entry{}, newUsageError(files, "there is no server "+quote(name), advice)
 }

@@ -26,16 +26,16 @@ func (c *Credential) Read(lookup func(name string) (string, bool), secrets *reda
 	switch {
 	case secret == "" && !variableName.MatchString(c.Variable):
 		secrets.Add(c.Variable)
-		return "", usage("", c.What+" takes the name of an environment variable, but none has the given name, which is not shown because it may be a secret",
+		return "", newUsageError("", c.What+" takes the name of an environment variable, but none has the given name, which is not shown because it may be a secret",
 			"put the secret into a variable, and name that variable: "+c.What+" MCP_TOKEN")
 	case !set || secret == "":
-		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable is not set, or empty", c.advice())
+		return "", newUsageError("", c.What+" names "+quote(c.Variable)+", and that variable is not set, or empty", c.advice())
 	case c.Token && several && strings.EqualFold(word, "Bearer"):
-		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable begins with the word Bearer", c.advice())
+		return "", newUsageError("", c.What+" names "+quote(c.Variable)+", and that variable begins with the word Bearer", c.advice())
 	case strings.ContainsFunc(secret, unicode.IsControl):
-		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable contains a line break or another control character", c.advice())
+		return "", newUsageError("", c.What+" names "+quote(c.Variable)+", and that variable contains a line break or another control character", c.advice())
 	case c.Token && strings.ContainsFunc(secret, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsSpace(r) }):
-		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable contains a character that no token has", c.advice())
+		return "", newUsageError("", c.What+" names "+quote(c.Variable)+", and that variable contains a character that no token has", c.advice())
 	}
 	return secret, nil
 }

@@ -34,20 +34,20 @@ type node struct {
 func readDocument(path, shown string) (*document, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")",
+		return nil, newUsageError("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")",
 			"name a file like .mcp.json, .cursor/mcp.json, .vscode/mcp.json or claude_desktop_config.json")
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, usage("", "the configuration file "+quote(shown)+" is a folder",
+		return nil, newUsageError("", "the configuration file "+quote(shown)+" is a folder",
 			"name the file in it, like "+strings.TrimRight(shown, `/\`)+"/.mcp.json")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
-		return nil, usage("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")", "check its permissions")
+		return nil, newUsageError("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")", "check its permissions")
 	}
 	if len(text) > maxConfig {
-		return nil, usage("", fmt.Sprintf("the configuration file %s is larger than %d MiB", quote(shown), maxConfig>>20),
+		return nil, newUsageError("", fmt.Sprintf("the configuration file %s is larger than %d MiB", quote(shown), maxConfig>>20),
 			"name the file in which the server is configured")
 	}
 	return parseDocument(text, shown)
@@ -56,11 +56,11 @@ func readDocument(path, shown string) (*document, error) {
 func parseDocument(text []byte, shown string) (*document, error) {
 	d := &document{path: shown, text: text}
 	if bytes.HasPrefix(text, []byte{0xFF, 0xFE}) || bytes.HasPrefix(text, []byte{0xFE, 0xFF}) {
-		return nil, usage(shown, "the file is in UTF-16, but JSON must be UTF-8", "save it as UTF-8")
+		return nil, newUsageError(shown, "the file is in UTF-16, but JSON must be UTF-8", "save it as UTF-8")
 	}
 	plain := plainJSON(text)
 	if isBlank(string(plain)) {
-		return nil, usage(shown, "the file is empty", `it should look like {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
+		return nil, newUsageError(shown, "the file is empty", `it should look like {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
 	}
 	var all json.RawMessage
 	if err := json.Unmarshal(plain, &all); err != nil {
@@ -70,16 +70,16 @@ func parseDocument(text []byte, shown string) (*document, error) {
 			offset = int(syntax.Offset) - 1
 		}
 		if bytes.HasPrefix(plain[offset:], []byte("/*")) {
-			return nil, usage(d.at(offset), "this is not JSON: a comment begins here and never ends", "close it with */")
+			return nil, newUsageError(d.at(offset), "this is not JSON: a comment begins here and never ends", "close it with */")
 		}
-		return nil, usage(d.at(offset), "this is not JSON: "+err.Error(),
+		return nil, newUsageError(d.at(offset), "this is not JSON: "+err.Error(),
 			"correct the file there (comments and trailing commas are fine)")
 	}
 	reader := json.NewDecoder(bytes.NewReader(plain))
 	reader.UseNumber()
 	root, err := readNode(reader, plain)
 	if err != nil {
-		return nil, usage(shown, "this is not JSON: "+err.Error(), "correct the file")
+		return nil, newUsageError(shown, "this is not JSON: "+err.Error(), "correct the file")
 	}
 	d.root = root
 	return d, nil

@@ -134,19 +134,19 @@ func parseEnvFlags(flags []string, outer environ) ([]setting, error) {
 		name, value, hasValue := strings.Cut(flag, "=")
 		switch {
 		case name == "":
-			return nil, usage("", "--env begins with =, so it names no variable",
+			return nil, newUsageError("", "--env begins with =, so it names no variable",
 				"write --env NAME=value, or --env NAME to take it from the environment")
 		case strings.ContainsAny(name, " \t\r\n\x00"):
-			return nil, usage("", "--env has a name with a space in it: "+quote(redact.Arg(name)),
+			return nil, newUsageError("", "--env has a name with a space in it: "+quote(redact.Arg(name)),
 				"write --env NAME=value, without spaces around =, and a flag for each variable")
 		case strings.ContainsRune(value, 0):
-			return nil, usage("", "the value that --env gives to "+name+" has a NUL byte in it",
+			return nil, newUsageError("", "the value that --env gives to "+name+" has a NUL byte in it",
 				"no variable can hold one; leave it out")
 		}
 		if !hasValue {
 			v, ok := outer.get(name)
 			if !ok {
-				return nil, usage("", "--env "+redact.Arg(name)+" takes the variable from the environment, where it is not set",
+				return nil, newUsageError("", "--env "+redact.Arg(name)+" takes the variable from the environment, where it is not set",
 					"set it before (export "+redact.Arg(name)+"=…), or write --env "+redact.Arg(name)+"=value")
 			}
 			value = v

@@ -160,7 +160,7 @@ func (x *expander) problem() error {
 	if len(x.missing) > 1 {
 		what = "values that are not given"
 	}
-	return usage(x.entry.doc.at(x.entry.node.offset), "server "+quote(x.entry.name)+" needs "+what, x.missing...)
+	return newUsageError(x.entry.doc.at(x.entry.node.offset), "server "+quote(x.entry.name)+" needs "+what, x.missing...)
 }
 
 func (r *resolver) home() string {

@@ -81,12 +81,12 @@ func (r *resolver) parseInputs() (inputFlags, error) {
 	for _, flag := range r.Inputs {
 		id, value, hasValue := strings.Cut(flag, "=")
 		if isBlank(id) {
-			return given, usage("", "--input begins with =, so it names no input", "write --input ID=value, with an id from the file's inputs")
+			return given, newUsageError("", "--input begins with =, so it names no input", "write --input ID=value, with an id from the file's inputs")
 		}
 		if !hasValue {
 			v, ok := r.outer.get(inputVariable(id))
 			if !ok {
-				return given, usage("", "--input "+redact.Arg(id)+" takes the value from the variable "+inputVariable(id)+", which is not set",
+				return given, newUsageError("", "--input "+redact.Arg(id)+" takes the value from the variable "+inputVariable(id)+", which is not set",
 					"set it before, or write --input "+redact.Arg(id)+"=value")
 			}
 			value = v
@@ -113,13 +113,13 @@ func (x *expander) checkIDs() error {
 			continue
 		}
 		if len(known) == 0 {
-			return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", but the file has no inputs", "leave it out")
+			return newUsageError(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", but the file has no inputs", "leave it out")
 		}
 		advice := "it has " + strings.Join(known, ", ")
 		if n := spelling.Nearest(id, known); n != "" {
 			advice = "did you mean " + n + "? " + advice
 		}
-		return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", but the file has no such input", advice)
+		return newUsageError(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", but the file has no such input", advice)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (r *resolver) overURL(where string, t Target) (Target, error) {
 	default:
 		over, known := httpTypes[r.Transport]
 		if !known {
-			return Target{}, usage("", "--transport is "+quote(r.Transport)+", which is not a transport of a URL", "give auto, http or sse")
+			return Target{}, newUsageError("", "--transport is "+quote(r.Transport)+", which is not a transport of a URL", "give auto, http or sse")
 		}
 		t.Transport = over
 	}
@@ -48,7 +48,7 @@ func (r *resolver) headers() ([]setting, error) {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || strings.ContainsFunc(name, notInName) || strings.ContainsAny(value, "\r\n\x00") {
-			return nil, usage("", "--header is "+quote(r.secrets.Arg(text))+", which is not a header", "write it as --header 'Name: value'")
+			return nil, newUsageError("", "--header is "+quote(r.secrets.Arg(text))+", which is not a header", "write it as --header 'Name: value'")
 		}
 		out = append(out, setting{name: http.CanonicalHeaderKey(name), value: value})
 	}
@@ -90,11 +90,11 @@ func (r *resolver) onlyRemote() error {
 		given bool
 	}{{"--header", len(r.Headers) > 0}, {"--bearer-env", r.BearerEnv != ""}, {"--transport", r.Transport != ""}, {"--ready", r.Ready != nil}} {
 		if r.Start != nil {
-			return usage("", "--start is for a server that is reached by its URL, but this one speaks over stdin and stdout",
+			return newUsageError("", "--start is for a server that is reached by its URL, but this one speaks over stdin and stdout",
 				"leave --start out, because such a server is always started, or give the URL in place of the command:", startExample)
 		}
 		if f.given {
-			return usage("", f.name+" is for a server that is reached by its URL, but this one is started as a command", "leave "+f.name+" out, or give the URL")
+			return newUsageError("", f.name+" is for a server that is reached by its URL, but this one is started as a command", "leave "+f.name+" out, or give the URL")
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ var httpTypes = map[string]spec.Transport{
 // server turns one entry of a file into a target.
 func (r *resolver) server(e entry, source string) (Target, error) {
 	if !e.node.object() {
-		return Target{}, usage(e.doc.at(e.node.offset), "server "+quote(e.name)+" must be an object, and is "+e.node.kind(),
+		return Target{}, newUsageError(e.doc.at(e.node.offset), "server "+quote(e.name)+" must be an object, and is "+e.node.kind(),
 			`write {"command": "…", "args": ["…"]} or {"url": "…"}`)
 	}
 	given, err := r.parseInputs()
@@ -81,19 +81,19 @@ func (x *expander) remote(t *Target) (bool, error) {
 	t.Transport = transport
 	switch {
 	case kind != "" && kind != "stdio" && kind != "local" && !isHTTP:
-		return false, usage(x.at("type"), "server "+quote(x.entry.name)+" has the type "+quote(kind)+", which is unknown",
+		return false, newUsageError(x.at("type"), "server "+quote(x.entry.name)+" has the type "+quote(kind)+", which is unknown",
 			`use "stdio" with "command", or "http" or "sse" with "url"`)
 	case isHTTP && !url:
-		return false, usage(x.at("type"), "server "+quote(x.entry.name)+" has the type "+quote(kind)+" and no "+quote("url"),
+		return false, newUsageError(x.at("type"), "server "+quote(x.entry.name)+" has the type "+quote(kind)+" and no "+quote("url"),
 			`add "url": "https://…"`)
 	case kind != "" && !isHTTP && !command:
-		return false, usage(x.at("type"), "server "+quote(x.entry.name)+" has the type "+quote(kind)+" and no "+quote("command"),
+		return false, newUsageError(x.at("type"), "server "+quote(x.entry.name)+" has the type "+quote(kind)+" and no "+quote("command"),
 			`add "command": "…"`)
 	case kind == "" && command && url:
-		return false, usage(x.entry.doc.at(n.offset), "server "+quote(x.entry.name)+` has both "command" and "url"`,
+		return false, newUsageError(x.entry.doc.at(n.offset), "server "+quote(x.entry.name)+` has both "command" and "url"`,
 			`say which one to use with "type": "stdio" or "type": "http"`)
 	case !command && !url:
-		return false, usage(x.entry.doc.at(n.offset), "server "+quote(x.entry.name)+` has neither "command" nor "url"`,
+		return false, newUsageError(x.entry.doc.at(n.offset), "server "+quote(x.entry.name)+` has neither "command" nor "url"`,
 			`add "command" and "args" for a server to start, or "url" for one that runs`)
 	}
 	return isHTTP || kind == "" && url, nil
@@ -115,7 +115,7 @@ func (x *expander) http(t *Target) error {
 		return err
 	}
 	if r := x.resolver; r.Start == nil && (r.CleanEnv || r.Cwd != "") {
-		return usage(x.at("url"), "server "+quote(x.entry.name)+" is reached by a URL, but --cwd and --clean-env are for a server that is started",
+		return newUsageError(x.at("url"), "server "+quote(x.entry.name)+" is reached by a URL, but --cwd and --clean-env are for a server that is started",
 			"leave them out")
 	}
 	t.URL = raw
@@ -197,13 +197,13 @@ func (x *expander) startFolder(cwd string) (string, error) {
 func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 	command := argv[0]
 	if isBlank(command) {
-		return usage(x.at("command"), "the command of server "+quote(x.entry.name)+" is empty", `write what starts it, like "command": "npx"`)
+		return newUsageError(x.at("command"), "the command of server "+quote(x.entry.name)+" is empty", `write what starts it, like "command": "npx"`)
 	}
 	if p := x.inspect(command, dir, env); p != nil {
 		if p.instead == nil {
-			return usage(x.at("command"), p.what, "name the program in it, or what runs it")
+			return newUsageError(x.at("command"), p.what, "name the program in it, or what runs it")
 		}
-		return usage(x.at("command"), p.what, "write:",
+		return newUsageError(x.at("command"), p.what, "write:",
 			"  "+jsonCommand(slices.Concat(p.instead, x.secrets.Args(argv)[1:])))
 	}
 	words := strings.Fields(command)
@@ -213,7 +213,7 @@ func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 	if _, err := os.Stat(x.absolute(command, dir)); err == nil || filepath.IsAbs(command) {
 		return nil
 	}
-	return usage(x.at("command"), "there is no file "+quote(x.secrets.Arg(command))+", and commands are not split at spaces",
+	return newUsageError(x.at("command"), "there is no file "+quote(x.secrets.Arg(command))+", and commands are not split at spaces",
 		"write its arguments as a list:",
 		"  "+jsonCommand(x.secrets.Args(append(words, argv[1:]...))))
 }
@@ -246,7 +246,7 @@ func (x *expander) str(field string) (string, error) {
 		if field == "command" && n.kind() == "an array" {
 			advice = `write the first as "command" and the others as "args": ["…"]`
 		}
-		return "", usage(x.at(field), quote(field)+" of server "+quote(x.entry.name)+" must be a string, and is "+n.kind(), advice)
+		return "", newUsageError(x.at(field), quote(field)+" of server "+quote(x.entry.name)+" must be a string, and is "+n.kind(), advice)
 	}
 	return x.expand(n, s), nil
 }
@@ -258,14 +258,14 @@ func (x *expander) list(field string) ([]string, error) {
 		return nil, nil
 	}
 	if n.kind() != "an array" {
-		return nil, usage(x.at(field), quote(field)+" of server "+quote(x.entry.name)+" must be an array of strings, and is "+n.kind(),
+		return nil, newUsageError(x.at(field), quote(field)+" of server "+quote(x.entry.name)+" must be an array of strings, and is "+n.kind(),
 			`write "`+field+`": ["one", "two"]`)
 	}
 	var list []string
 	for i, item := range n.items {
 		s, ok := item.value.(string)
 		if !ok {
-			return nil, usage(x.entry.doc.at(item.offset), fmt.Sprintf("%s[%d] of server %s must be a string, and is %s", field, i, quote(x.entry.name), item.kind()),
+			return nil, newUsageError(x.entry.doc.at(item.offset), fmt.Sprintf("%s[%d] of server %s must be a string, and is %s", field, i, quote(x.entry.name), item.kind()),
 				"write it in quotes")
 		}
 		list = append(list, x.expand(item, s))
@@ -281,7 +281,7 @@ func (x *expander) table(field string) ([]setting, error) {
 		return nil, nil
 	}
 	if !n.object() {
-		return nil, usage(x.at(field), quote(field)+" of server "+quote(x.entry.name)+" must be an object, and is "+n.kind(),
+		return nil, newUsageError(x.at(field), quote(field)+" of server "+quote(x.entry.name)+" must be an object, and is "+n.kind(),
 			`write "`+field+`": {"NAME": "value"}`)
 	}
 	var settings []setting
@@ -295,13 +295,13 @@ func (x *expander) table(field string) ([]setting, error) {
 			s.unset = true
 		default:
 			if member.members != nil || member.kind() == "an array" {
-				return nil, usage(x.entry.doc.at(member.offset), quote(field)+" of server "+quote(x.entry.name)+" gives "+quote(name)+" "+member.kind()+", and a string is needed",
+				return nil, newUsageError(x.entry.doc.at(member.offset), quote(field)+" of server "+quote(x.entry.name)+" gives "+quote(name)+" "+member.kind()+", and a string is needed",
 					"write the value in quotes")
 			}
 			s.value = fmt.Sprint(v)
 		}
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(s.value, 0) {
-			return nil, usage(x.entry.doc.at(member.offset), quote(field)+" of server "+quote(x.entry.name)+" has "+quote(name)+", which can't be a variable",
+			return nil, newUsageError(x.entry.doc.at(member.offset), quote(field)+" of server "+quote(x.entry.name)+" has "+quote(name)+", which can't be a variable",
 				"a name has no = and no NUL byte, and a value no NUL byte")
 		}
 		settings = append(settings, s)

@@ -27,7 +27,7 @@ func Servers(path string) ([]Configured, error) {
 			out[i].URL, _ = url.value.(string)
 		}
 		if out[i].Text, err = json.Marshal(e.node.plain()); err != nil {
-			return nil, usage(e.doc.at(e.node.offset), "server "+quote(e.name)+" can't be read: "+err.Error(), "correct the file there")
+			return nil, newUsageError(e.doc.at(e.node.offset), "server "+quote(e.name)+" can't be read: "+err.Error(), "correct the file there")
 		}
 	}
 	return out, nil

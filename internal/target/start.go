@@ -53,18 +53,18 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	ported := strings.Contains(raw, PortMark)
 	switch {
 	case r.Start == nil && ported:
-		return nil, usage(where, quote(r.secrets.Arg(raw))+" contains "+PortMark+", but there is no --start to give it a port",
+		return nil, newUsageError(where, quote(r.secrets.Arg(raw))+" contains "+PortMark+", but there is no --start to give it a port",
 			"write the port of the server that runs, or let it be started:",
 			"  mcp-conform run --start 'npm start' --env PORT={port} "+quoteAll([]string{r.secrets.Arg(raw)}))
 	case r.Start == nil && r.Ready != nil:
-		return nil, usage(where, "--ready needs --start", "add --start COMMAND, or leave --ready out")
+		return nil, newUsageError(where, "--ready needs --start", "add --start COMMAND, or leave --ready out")
 	case r.Start == nil:
 		return nil, nil
 	}
 	s := &Start{Ready: DefaultReady, text: *r.Start, dir: r.dir()}
 	if r.Ready != nil {
 		if s.Ready = *r.Ready; s.Ready <= 0 {
-			return nil, usage("", "--ready is "+s.Ready.String()+", but must be positive", "give the time that the server may take to listen, like --ready 10s")
+			return nil, newUsageError("", "--ready is "+s.Ready.String()+", but must be positive", "give the time that the server may take to listen, like --ready 10s")
 		}
 	}
 	words, err := splitCommand("--start", s.text, r.goos)
@@ -81,7 +81,7 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 		words = words[1:]
 	}
 	if len(words) == 0 || isBlank(words[0].text) {
-		return nil, usage("", "--start names no command", "give the command that starts the server, and the URL at which it listens then:", startExample)
+		return nil, newUsageError("", "--start names no command", "give the command that starts the server, and the URL at which it listens then:", startExample)
 	}
 	for _, w := range words {
 		text := w.text
@@ -98,9 +98,9 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	env := r.child(set...)
 	if p := r.inspect(s.argv[0], s.dir, &env); p != nil {
 		if p.instead == nil {
-			return nil, usage("", p.what, "name the program in it, or what runs it")
+			return nil, newUsageError("", p.what, "name the program in it, or what runs it")
 		}
-		return nil, usage("", p.what, "write:",
+		return nil, newUsageError("", p.what, "write:",
 			"  --start "+quoteAll([]string{quoteAll(slices.Concat(p.instead, r.secrets.Args(s.argv)[1:]))}))
 	}
 	return s, nil
@@ -136,16 +136,16 @@ func (r *resolver) portKnown(where, raw string, s *Start) error {
 	ported := strings.Contains(raw, PortMark)
 	switch {
 	case ported && !passed:
-		return usage(where, "the URL contains "+PortMark+", but nothing passes that port to the server",
+		return newUsageError(where, "the URL contains "+PortMark+", but nothing passes that port to the server",
 			"name it in the command or in a variable, as the server needs it:",
 			"  --start 'my-server --port {port}'",
 			"  --start 'npm start' --env PORT={port}")
 	case passed && !ported:
-		return usage(where, "--start uses "+PortMark+", but the URL does not",
+		return newUsageError(where, "--start uses "+PortMark+", but the URL does not",
 			"write "+PortMark+" as the port of the URL: http://localhost:{port}/mcp")
 	}
 	if u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort)); ported && (err != nil || u.Port() != dummyPort) {
-		return usage(where, PortMark+" is not the port of the URL "+quote(r.secrets.Arg(raw)), "write it like http://localhost:{port}/mcp")
+		return newUsageError(where, PortMark+" is not the port of the URL "+quote(r.secrets.Arg(raw)), "write it like http://localhost:{port}/mcp")
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ type resolver struct {
 func (r *resolver) resolve() (Target, error) {
 	here, err := r.Getwd()
 	if err != nil {
-		return Target{}, usage("", "the current folder can't be found: "+err.Error(), "change to a folder that exists and try again")
+		return Target{}, newUsageError("", "the current folder can't be found: "+err.Error(), "change to a folder that exists and try again")
 	}
 	r.here = here
 	r.outer = newEnviron(r.Environ, r.goos)
@@ -177,7 +177,7 @@ func (r *resolver) resolve() (Target, error) {
 	}
 	if r.ConfigFile != "" || r.ServerName != "" {
 		if len(r.Args) > 0 {
-			return Target{}, usage("", "a server is named twice: on the command line and with --config or --server",
+			return Target{}, newUsageError("", "a server is named twice: on the command line and with --config or --server",
 				"give one of them:",
 				"  mcp-conform run -- "+quoteAll(r.secrets.Args(r.Args)),
 				"  mcp-conform run "+quoteAll(r.configFlags()))
@@ -185,7 +185,7 @@ func (r *resolver) resolve() (Target, error) {
 		return r.fromConfig()
 	}
 	if len(r.Inputs) > 0 {
-		return Target{}, usage("", "--input is for the inputs of a configuration file, but none is given",
+		return Target{}, newUsageError("", "--input is for the inputs of a configuration file, but none is given",
 			"add --config FILE --server NAME, or leave --input out")
 	}
 	return r.fromArgs()
@@ -198,10 +198,10 @@ func (r *resolver) folder(where, what, path, base string) (string, error) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil:
-		return "", usage(where, what+" names a folder that can't be used: "+quote(path)+" ("+reason(err)+")",
+		return "", newUsageError(where, what+" names a folder that can't be used: "+quote(path)+" ("+reason(err)+")",
 			"name a folder that exists; a relative one is looked up in "+base)
 	case !info.IsDir():
-		return "", usage(where, what+" names a file, but must name a folder: "+quote(path),
+		return "", newUsageError(where, what+" names a file, but must name a folder: "+quote(path),
 			"name the folder in which the server should start")
 	}
 	return abs, nil

@@ -27,7 +27,7 @@ func (e *UsageError) Error() string {
 	return text
 }
 
-func usage(where, what string, advice ...string) *UsageError {
+func newUsageError(where, what string, advice ...string) *UsageError {
 	return &UsageError{What: what, Where: where, Advice: strings.Join(advice, "\n")}
 }
 
@@ -49,7 +49,7 @@ func reason(err error) string {
 }
 
 func noTarget() *UsageError {
-	return usage("", "no server is named: there is nothing to judge",
+	return newUsageError("", "no server is named: there is nothing to judge",
 		"name its command, after -- when it has arguments:",
 		"  mcp-conform run ./my-server",
 		"  mcp-conform run -- npx -y some-server --flag",

@@ -48,7 +48,7 @@ func splitCommand(flag, text, goos string) ([]word, error) {
 		var err error
 		switch {
 		case c == 0:
-			err = usage("", flag+" contains a NUL byte", "leave it out")
+			err = newUsageError("", flag+" contains a NUL byte", "leave it out")
 		case c == '\n', strings.IndexByte("|&;<>()`", c) >= 0, c == '$' && s.expands():
 			err = s.needsShell(c)
 		case c == ' ' || c == '\t' || c == '\r':
@@ -160,11 +160,11 @@ func (s *splitter) expands() bool {
 
 func (s *splitter) needsShell(c byte) error {
 	what := quote(string([]byte{c}))
-	return usage("", s.flag+" contains "+what+", which only a shell understands, but no shell is run",
+	return newUsageError("", s.flag+" contains "+what+", which only a shell understands, but no shell is run",
 		"put it in single quotes if it belongs to an argument, or run a shell yourself:",
 		"  "+s.flag+" "+quoteAll([]string{"sh -c " + quoteAll([]string{redact.Arg(s.text)})}))
 }
 
 func (s *splitter) unclosed(mark string) error {
-	return usage("", "a quote in "+s.flag+" is not closed: "+mark, "close it, or write \\"+mark+" for the character itself")
+	return newUsageError("", "a quote in "+s.flag+" is not closed: "+mark, "close it, or write \\"+mark+" for the character itself")
 }

@@ -231,19 +231,19 @@ func TestDescribe(t *testing.T) {
 
 // TestStatuses checks every status for what it may say about anything but the request.
 func TestStatuses(t *testing.T) {
-	var intercepted, barring []int
+	var intercepted, ambiguous []int
 	for status := range 1000 {
 		if IsInterceptedStatus(status) {
 			intercepted = append(intercepted, status)
 		}
-		if IsBarringStatus(status) {
-			barring = append(barring, status)
+		if IsAmbiguousStatus(status) {
+			ambiguous = append(ambiguous, status)
 		}
 	}
 	if diff := cmp.Diff([]int{407, 429, 502, 503, 504}, intercepted); diff != "" {
 		t.Errorf("intercepted (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]int{401, 402, 403, 407, 421, 429, 502, 503, 504}, barring); diff != "" {
-		t.Errorf("barring (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]int{401, 402, 403, 407, 421, 429, 502, 503, 504}, ambiguous); diff != "" {
+		t.Errorf("ambiguous (-want +got):\n%s", diff)
 	}
 }

@@ -171,7 +171,7 @@ func IsInterceptedStatus(status int) bool {
 	return false
 }
 
-// IsBarringStatus reports whether a status may have a reason other than the request itself: the
+// IsAmbiguousStatus reports whether a status may have a reason other than the request itself: the
 // identity of the client, or something between client and server. These are the statuses of
 // IsInterceptedStatus, and
 //
@@ -181,7 +181,7 @@ func IsInterceptedStatus(status int) bool {
 //
 // A judge of a requirement that demands such a status, such as 403 for an invalid Origin, makes an
 // exception.
-func IsBarringStatus(status int) bool {
+func IsAmbiguousStatus(status int) bool {
 	switch status {
 	case 401, 402, 403, 421:
 		return true

@@ -227,23 +227,23 @@ func resourceMetadataFaults() []*Fault {
 }
 
 func serverMetadataFaults() []*Fault {
-	server := func(name string, value any) *refserver.Seams {
+	setServerMetadata := func(name string, value any) *refserver.Seams {
 		return editServerMetadata(func(members map[string]any) {
 			replaceMember(members, name, value)
 		})
 	}
 	return []*Fault{
-		newFault("authorization.as.metadata-2025-06-18/issuer", "the metadata of the authorization server names another issuer", server("issuer", "https://other.example")),
+		newFault("authorization.as.metadata-2025-06-18/issuer", "the metadata of the authorization server names another issuer", setServerMetadata("issuer", "https://other.example")),
 		newFault("authorization.as.metadata-2025-11-25/nowhere", "the authorization server has no metadata", editDocuments(movePaths(refserver.ServerMetadataPath, ""))),
-		newFault("authorization.as.pkce-advertised-2025-11-25/missing", "the authorization server lists no PKCE methods", server("code_challenge_methods_supported", nil)),
-		newFault("authorization.as.https-2025-06-18/token", "the token endpoint has no https", server("token_endpoint", "http://auth.example/token")),
-		newFault("authorization.as.dynamic-registration-2025-06-18/missing", "clients can't register", server("registration_endpoint", nil)),
-		newFault("authorization.as.client-id-metadata-2025-11-25/missing", "client id metadata documents are not accepted", server("client_id_metadata_document_supported", nil)),
-		newFault("authorization.as.iss-parameter-2026-07-28/missing", "authorization responses have no iss", server("authorization_response_iss_parameter_supported", nil)),
+		newFault("authorization.as.pkce-advertised-2025-11-25/missing", "the authorization server lists no PKCE methods", setServerMetadata("code_challenge_methods_supported", nil)),
+		newFault("authorization.as.https-2025-06-18/token", "the token endpoint has no https", setServerMetadata("token_endpoint", "http://auth.example/token")),
+		newFault("authorization.as.dynamic-registration-2025-06-18/missing", "clients can't register", setServerMetadata("registration_endpoint", nil)),
+		newFault("authorization.as.client-id-metadata-2025-11-25/missing", "client id metadata documents are not accepted", setServerMetadata("client_id_metadata_document_supported", nil)),
+		newFault("authorization.as.iss-parameter-2026-07-28/missing", "authorization responses have no iss", setServerMetadata("authorization_response_iss_parameter_supported", nil)),
 		newFault("authorization.as.metadata-2025-03-26/nowhere", "there is no metadata of the authorization server", editDocuments(movePaths(refserver.ServerMetadataPath, ""))),
 		newFault("authorization.as.metadata-at-origin-2025-03-26/path", "the metadata of the authorization server is not at the origin, but at a path below it", editDocuments(movePaths(refserver.ServerMetadataPath, refserver.ServerMetadataPath+"/mcp"))),
-		newFault("authorization.as.https-2025-03-26/token", "the token endpoint has no https", server("token_endpoint", "http://auth.example/token")),
-		newFault("authorization.as.dynamic-registration-2025-03-26/missing", "clients can't register", server("registration_endpoint", nil)),
+		newFault("authorization.as.https-2025-03-26/token", "the token endpoint has no https", setServerMetadata("token_endpoint", "http://auth.example/token")),
+		newFault("authorization.as.dynamic-registration-2025-03-26/missing", "clients can't register", setServerMetadata("registration_endpoint", nil)),
 	}
 }
 

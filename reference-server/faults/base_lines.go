@@ -16,8 +16,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// lineFaults returns the faults in handling lines that contain more than a plain
-// message.
+// lineFaults returns the faults that show with unusual lines: text after a message, or unusual
+// members, characters, ids or methods. One shows only after many errors.
 func lineFaults() []*Fault {
 	return []*Fault{
 		newFault("base.parse-error/comma", "a comma after a message ends the process", onIncoming(hasTrailing(","), exitWith(1))),

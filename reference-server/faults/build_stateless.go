@@ -116,8 +116,8 @@ func completeResult(members map[string]any) map[string]any {
 	return r
 }
 
-// statelessResult edits the results of requests of the stateless era.
-func statelessResult(when func(c *refserver.Call) bool, e edit) *refserver.Seams {
+// editStatelessResult edits the results of requests of the stateless era.
+func editStatelessResult(when func(c *refserver.Call) bool, e edit) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || !isStatelessCall(c) || !when(c) {

@@ -61,10 +61,10 @@ func metadataFaults() []*Fault {
 		newFault(anonymous+"lists", "lists without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList))),
 		newFault(anonymous+"calls", "tool calls without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsCall))),
 		newFault(anonymous+"reads", "resources are not read without clientInfo", unnamed(ofMethods(spec.MethodResourcesRead))),
-		newFault("stateless.client-info-no-behaviour/instructions", "one client gets different instructions", statelessResult(func(c *refserver.Call) bool {
+		newFault("stateless.client-info-no-behaviour/instructions", "one client gets different instructions", editStatelessResult(func(c *refserver.Call) bool {
 			return c.Method == spec.MethodDiscover && clientName(c) == "claude-ai"
 		}, setValue("instructions", "For this client alone."))),
-		newFault("stateless.client-info-no-behaviour/tools", "a client of unknown name gets no tools", statelessResult(func(c *refserver.Call) bool {
+		newFault("stateless.client-info-no-behaviour/tools", "a client of unknown name gets no tools", editStatelessResult(func(c *refserver.Call) bool {
 			return c.Method == spec.MethodToolsList && clientName(c) == "mcp-conform-unknown-client"
 		}, setValue("tools", []any{}))),
 		newFault("stateless.client-info-no-behaviour/refused", "one client is refused", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -185,23 +185,20 @@ func resultFaults() []*Fault {
 	const kind, known, info, asked = "stateless.result-type/", "stateless.result-type-known/", "stateless.server-info/", "stateless.no-server-requests/"
 	unnamed := inMember("_meta", omit(spec.MetaServerInfo))
 	calls := ofMethods(spec.MethodToolsCall)
-	statelessOut := func(methods ...string) MessageFilter {
-		return func(o *refserver.Out) bool { return o.Revision.Era() == spec.Stateless && Results(methods...)(o) }
-	}
 	return []*Fault{
-		newFault(kind+"missing", "no result has a resultType", statelessResult(always, omit("resultType"))),
-		newFault(kind+"calls", "results of tools have no resultType", statelessResult(calls, omit("resultType"))),
-		newFault(kind+"null", "resultType is null", statelessResult(ofMethods(spec.MethodToolsList), setValue("resultType", nil))),
-		newFault(known+"completed", "resultType is completed", statelessResult(calls, setValue("resultType", "completed"))),
-		newFault(known+"capital", "resultType is Complete", statelessResult(ofMethods(spec.MethodResourcesRead), setValue("resultType", "Complete"))),
-		newFault(info+"lists", "lists do not name the server", statelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), unnamed)),
-		newFault(info+"top-level", "results name the server outside of _meta", statelessResult(not(isDiscover), func(r map[string]any) {
+		newFault(kind+"missing", "no result has a resultType", editStatelessResult(always, omit("resultType"))),
+		newFault(kind+"calls", "results of tools have no resultType", editStatelessResult(calls, omit("resultType"))),
+		newFault(kind+"null", "resultType is null", editStatelessResult(ofMethods(spec.MethodToolsList), setValue("resultType", nil))),
+		newFault(known+"completed", "resultType is completed", editStatelessResult(calls, setValue("resultType", "completed"))),
+		newFault(known+"capital", "resultType is Complete", editStatelessResult(ofMethods(spec.MethodResourcesRead), setValue("resultType", "Complete"))),
+		newFault(info+"lists", "lists do not name the server", editStatelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), unnamed)),
+		newFault(info+"top-level", "results name the server outside of _meta", editStatelessResult(not(isDiscover), func(r map[string]any) {
 			unnamed(r)
 			r["serverInfo"] = map[string]any{"name": "faulty", "version": "1"}
 		})),
-		newFault(asked+"ping", "the server sends a ping before each list", prependLines(statelessOut(spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList),
+		newFault(asked+"ping", "the server sends a ping before each list", prependLines(statelessResults(spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList),
 			`{"jsonrpc":"2.0","id":"s1","method":"ping"}`)),
-		newFault("stateless.server-requests-via-mrtr/roots", "the server sends roots/list before the result of a call", prependLines(statelessOut(spec.MethodToolsCall),
+		newFault("stateless.server-requests-via-mrtr/roots", "the server sends roots/list before the result of a call", prependLines(statelessResults(spec.MethodToolsCall),
 			`{"jsonrpc":"2.0","id":"s1","method":"roots/list"}`)),
 		newFault("stateless.message-patterns-supported/no-listen", "subscriptions/listen is unknown", refuseCalls(spec.MethodListen, always, spec.CodeMethodNotFound, "Method not found")),
 	}
@@ -271,11 +268,11 @@ func cursorsByConnection() *refserver.Seams {
 // every result.
 func legalStateless() []*Fault {
 	return variationsIn(statelessRevisions(),
-		newVariation("more-in-results", "results have members and metadata that the revision does not know", statelessResult(always, func(r map[string]any) {
+		newVariation("more-in-results", "results have members and metadata that the revision does not know", editStatelessResult(always, func(r map[string]any) {
 			r["com.example/more"] = map[string]any{"a": 1}
 			inMember("_meta", setValue("com.example/more", true))(r)
 		})),
-		newVariation("server-info-in-full", "the server names itself with title, website and icons", statelessResult(always, inMember("_meta", inMember(spec.MetaServerInfo, func(m map[string]any) {
+		newVariation("server-info-in-full", "the server names itself with title, website and icons", editStatelessResult(always, inMember("_meta", inMember(spec.MetaServerInfo, func(m map[string]any) {
 			m["title"], m["websiteUrl"] = "A Server", "https://example.com/"
 		})))),
 		newVariation("errors-in-other-words", "errors on metadata have other messages, and data", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacksMeta(spec.MetaVersion)), not(lacksMeta(spec.MetaClientCapabilities)))), func(e *refserver.Error) {
@@ -287,7 +284,7 @@ func legalStateless() []*Fault {
 			}
 			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: "No such method", Data: map[string]any{"method": c.Method}}
 		})),
-		newVariation("tools-by-capabilities", "tools/list leaves out the tools for which the client lacks the capabilities", statelessResult(func(c *refserver.Call) bool {
+		newVariation("tools-by-capabilities", "tools/list leaves out the tools for which the client lacks the capabilities", editStatelessResult(func(c *refserver.Call) bool {
 			_, offers := wire.Members(metaOf(c)[spec.MetaClientCapabilities])
 			return c.Method == spec.MethodToolsList && offers["elicitation"] == nil
 		}, func(r map[string]any) {

@@ -91,12 +91,12 @@ func eraFaults() []*Fault {
 			}
 			return next(c)
 		})).inRevisions(spec.V20260728),
-		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", statelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omit("resultType", "ttlMs", "cacheScope"))),
+		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", editStatelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omit("resultType", "ttlMs", "cacheScope"))),
 		newFault("versioning.extension-id-format/no-prefix", "an extension has an identifier without a prefix", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"tasks": map[string]any{}})))),
 		newFault("versioning.extension-id-format/bad-label", "an extension has an identifier that begins with a digit", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"1example.com/tasks": map[string]any{}})))),
 		newFault("versioning.extension-fallback/task", "tools return a resultType of an extension that the client did not declare", combine(
 			EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}))),
-			statelessResult(ofMethods(spec.MethodToolsCall), func(r map[string]any) { r["resultType"] = "task" }))),
+			editStatelessResult(ofMethods(spec.MethodToolsCall), func(r map[string]any) { r["resultType"] = "task" }))),
 	}
 }
 

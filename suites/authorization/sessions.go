@@ -26,21 +26,22 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 		t.GiveUp("mcp-conform was given no bearer token")
 	}
 	p.mustBeProtected(ctx)
-	list := p.listRequest()
-	if !p.post(ctx, "with the token", []string{header}, list(), "").IsServed() {
+	newRequest := p.requestMaker()
+	if !p.post(ctx, "with the token", []string{header}, newRequest(), "").IsServed() {
 		t.GiveUp("the server does not serve the same request with the token, either")
 	}
-	p.judgeLowerCase(ctx, header, p.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, list(), ""))
-	if !p.judgeEveryRequest(ctx, header, list) {
+	p.judgeLowerCase(ctx, header, p.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, newRequest(), ""))
+	if !p.judgeEveryRequest(ctx, header, newRequest) {
 		t.NotObserved(queryUnused, "the server serves the same request without a token, too")
 	} else {
-		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, list(), "access_token="+url.QueryEscape(token)))
+		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, newRequest(), "access_token="+url.QueryEscape(token)))
 	}
-	p.judgeDelete(ctx, header, list)
+	p.judgeDelete(ctx, header, newRequest)
 }
 
-// listRequest returns a request that every server serves; if it has a list, one for that.
-func (p *prober) listRequest() func() []byte {
+// requestMaker returns a function that makes a new request for the first list that the server
+// declares, or, if it declares none, a request that every server serves.
+func (p *prober) requestMaker() func() []byte {
 	method := p.C.HarmlessMethod()
 	if lists := p.t.DeclaredLists(); len(lists) > 0 {
 		method = lists[0]
@@ -85,7 +86,7 @@ func (p *prober) useRequest() func() []byte {
 // judgeEveryRequest judges whether requests of the session are refused without a valid token, and
 // reports whether they are. A server may protect only some methods; then its lists may be open, but
 // not what they list.
-func (p *prober) judgeEveryRequest(ctx context.Context, header string, list func() []byte) bool {
+func (p *prober) judgeEveryRequest(ctx context.Context, header string, newRequest func() []byte) bool {
 	refused := true
 	for _, w := range []wrongToken{
 		{how: "of the session, without the token"},
@@ -94,7 +95,7 @@ func (p *prober) judgeEveryRequest(ctx context.Context, header string, list func
 		v := verdict.Deviation{
 			Requirement: everyRequest, Summary: "The server does not check the token of every request.", Permitted: "401 Unauthorized without a valid token, also in an open session",
 		}
-		listed := p.post(ctx, w.how, w.header, list(), "")
+		listed := p.post(ctx, w.how, w.header, newRequest(), "")
 		if isRefusal(listed) {
 			p.judgeLaterLeak(ctx, listed)
 		}
@@ -160,7 +161,7 @@ func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.Out
 		p.t.Kept(bearerAccepted)
 		return
 	}
-	if list := p.listRequest(); !p.post(ctx, "with the token, once more", []string{header}, list(), "").IsServed() {
+	if newRequest := p.requestMaker(); !p.post(ctx, "with the token, once more", []string{header}, newRequest(), "").IsServed() {
 		p.t.GiveUp("the server no longer serves the request with the token, either")
 	}
 	p.deviates(ctx, verdict.Deviation{
@@ -169,14 +170,14 @@ func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.Out
 }
 
 // judgeDelete judges whether a client without a token can end the session.
-func (p *prober) judgeDelete(ctx context.Context, header string, list func() []byte) {
+func (p *prober) judgeDelete(ctx context.Context, header string, newRequest func() []byte) {
 	h := p.Headers(http.MethodDelete, nil, nil)
 	if h.Get(sessionHeader) == "" || p.inner != nil {
 		p.t.NotObserved(noTokenDelete, "the server has no session that a token has opened")
 		return
 	}
 	served := func(how string) (*suite.OutsideResponse, bool) {
-		a := p.post(ctx, how, []string{header}, list(), "")
+		a := p.post(ctx, how, []string{header}, newRequest(), "")
 		return a, a.IsServed()
 	}
 	if _, ok := served("with the token, before the DELETE"); !ok {

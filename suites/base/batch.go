@@ -151,7 +151,7 @@ func sendMixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		judgeMissingResponses(t, c, &a, "a batch of requests and a notification")
 		return
 	}
-	t.Quiet(ctx, c) // extra responses may come last
+	t.AwaitQuiet(ctx, c) // extra responses may come last
 	a.collect(c)
 	judgeExtraResponses(t, c, &a)
 }
@@ -226,7 +226,7 @@ func sendBatchOfNotifications(ctx context.Context, t *suite.T, c *client.Convers
 	if err := c.Send(ctx, joinAsArray(knownNotification(), knownNotification())); err != nil {
 		t.GiveUp("mcp-conform could not send the batch: " + err.Error())
 	}
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 	at := unmatchedResponses(c, from)
 	for _, e := range c.Record.From(from) {
 		if e.Kind == transcript.Received && e.Frame.Batch && len(e.Frame.Messages) == 0 {

@@ -56,7 +56,7 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 		return
 	}
 	if !a.missed {
-		a.ended = hasEnded(c, c.Quiet(ctx)) // the two responses may come separately
+		a.ended = hasEnded(c, c.AwaitQuiet(ctx)) // the two responses may come separately
 	}
 	unmatched, message := firstUnmatchedResponse(c, a.from)
 	code, _ := errorCode(message)

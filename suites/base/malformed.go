@@ -89,7 +89,7 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 		_ = w.c.Send(ctx, frame) // if it can't be sent, the fence fails
 		err := w.c.FenceIdle(ctx)
 		if err == nil && (unsure && i == 0 || i == len(lines)-1) {
-			err = w.c.Quiet(ctx)
+			err = w.c.AwaitQuiet(ctx)
 		}
 		p.until = w.c.Record.Len()
 		if err == nil && w.c.Alive() {

@@ -49,7 +49,7 @@ func unknownNotificationCase() suite.Case {
 
 // judgeSilence judges what the server sent after the unknown notifications since from.
 func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
-	err := c.Quiet(ctx)
+	err := c.AwaitQuiet(ctx)
 	switch {
 	case ctx.Err() != nil:
 		t.GiveUp("the case ran out of time")
@@ -115,7 +115,7 @@ func oddNotificationCase() suite.Case {
 				}
 				t.Fence(ctx, c)
 			}
-			t.Quiet(ctx, c)
+			t.AwaitQuiet(ctx, c)
 			if len(unmatchedResponses(c, from)) == 0 {
 				t.Kept(noResponse)
 			}

@@ -46,7 +46,7 @@ func unmatchedReplyCase() suite.Case {
 				}
 				return
 			}
-			_ = c.Quiet(ctx) // rules judge the reaction
+			_ = c.AwaitQuiet(ctx) // rules judge the reaction
 		},
 	}
 }

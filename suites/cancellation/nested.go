@@ -25,7 +25,7 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	var open atomic.Bool
 	open.Store(true)
 	c := t.Start(ctx, client.Options{Answer: suite.LeaveOpen(&open)})
-	t.Quiet(ctx, c) // requests that the server sends on its own at the start have come
+	t.AwaitQuiet(ctx, c) // requests that the server sends on its own at the start have come
 	calls, from := []wire.ID{c.NewID(), c.NewID()}, c.Record.Len()
 	asked := awaitServerRequests(ctx, t, c, calls, tool.Params(), tool.Params())
 	if len(asked) == 0 {
@@ -39,7 +39,7 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	if c.Cancel(ctx, last, "the case wants to see what becomes of the request in it") != nil {
 		t.GiveUp("mcp-conform could not send the cancellation")
 	}
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 	_ = c.Send(ctx, suite.Refuse(asked[0]))
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
 		hasEnded(ctx, c, r.Err)
@@ -70,7 +70,7 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 	for _, id := range ids {
 		_ = c.Cancel(ctx, id, "the case wants to see what becomes of the request in it")
 	}
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 	for _, m := range asked {
 		_ = c.Send(ctx, suite.Refuse(m))
 	}

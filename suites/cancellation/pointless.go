@@ -49,7 +49,7 @@ func cancelPointlessly(ctx context.Context, t *suite.T) {
 		_ = c.Send(ctx, wire.NewNotification(n.method, params)) // the fence reports why it can't be sent
 		c = conversationAfter(ctx, t, c)
 	}
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 }
 
 // conversationAfter returns the conversation if the server still responds, and a new one if the

@@ -198,7 +198,7 @@ func runQuickRaces(ctx context.Context, t *suite.T) {
 	for _, r := range quickRaces() {
 		c = r.run(ctx, t, c, harmlessRequests(t, c))
 	}
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 	if c == first { // otherwise the server has already ended once
 		closeAfterCancellations(ctx, t, c)
 	}

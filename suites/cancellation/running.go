@@ -73,7 +73,7 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 		c.AwaitResponse(ctx, from, id, client.Within(duration-c.Record.Since(began)))
 	}
 	if runs {
-		t.Quiet(ctx, c)
+		t.AwaitQuiet(ctx, c)
 	}
 }
 

@@ -40,7 +40,7 @@ func checkCompletionReceivers(ctx context.Context, t *suite.T) {
 	if len(given()) == 0 {
 		t.GiveUp("no tool that may be called sent the user to a page")
 	}
-	t.Quiet(ctx, sent) // the completion of a visit may be announced after the response
+	t.AwaitQuiet(ctx, sent) // the completion of a visit may be announced after the response
 	announced := false
 	for _, e := range sent.Record.From(0) {
 		announced = announced || completedElicitation(e, given()) != ""
@@ -48,7 +48,7 @@ func checkCompletionReceivers(ctx context.Context, t *suite.T) {
 	if !announced {
 		t.GiveUp("the server sent no notification that the user had finished with the page")
 	}
-	t.Quiet(ctx, other)
+	t.AwaitQuiet(ctx, other)
 	for _, e := range other.Record.From(0) {
 		if id := completedElicitation(e, given()); id != "" && !slices.Contains(elicitationIDs(other.Record.From(0)), id) {
 			t.Deviates(other, verdict.Deviation{

@@ -49,7 +49,7 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 // judgeAfterSilence judges a server whose own request gets no response. The server must have sent
 // one.
 func judgeAfterSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
-	_ = c.Quiet(ctx)
+	_ = c.AwaitQuiet(ctx)
 	request := firstServerRequest(c)
 	if request == nil {
 		t.NotObserved(errorsPrepared, "the server sent no request that mcp-conform could leave unanswered")

@@ -57,7 +57,7 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 		}
 		err := c.Initialized(ctx)
 		if err == nil {
-			err = c.Quiet(ctx)
+			err = c.AwaitQuiet(ctx)
 		}
 		if hasEnded(ctx, c, err) {
 			reportDeviation(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")

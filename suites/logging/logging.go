@@ -152,7 +152,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 		return
 	}
 	if level != "" && len(logsOnListeningStream(t, c, 0)) > 0 {
-		t.Quiet(ctx, c) // the fence came on another stream
+		t.AwaitQuiet(ctx, c) // the fence came on another stream
 	}
 	tool, _ := t.Inventory.Logging()
 	r := c.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(0))
@@ -167,7 +167,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 		return
 	}
 	if firstMissingLevel(c, r.Sent.Seq, want) != "" {
-		t.Quiet(ctx, c) // they may come after the response
+		t.AwaitQuiet(ctx, c) // they may come after the response
 	}
 	if want = provenLevels(c, tool, want); len(want) == 0 {
 		t.NotObserved(sendsAll, whyInconclusive(tool))

@@ -48,7 +48,7 @@ func requestLogs(ctx context.Context, t *suite.T) {
 	}
 	call(tool.Params())
 	c.Do(ctx, c.HarmlessMethod(), withLevel(nil, "debug"))
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 }
 
 // requestLogsOnStreams calls the tool while a subscription and a call without a level have their
@@ -69,7 +69,7 @@ func requestLogsOnStreams(ctx context.Context, t *suite.T) {
 		t.GiveUp("mcp-conform could not open another stream")
 	}
 	c.Do(ctx, spec.MethodToolsCall, withLevel(tool.Params(), "debug"), client.Within(0))
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 	if ok {
 		c.AwaitResponse(ctx, from, id, client.Within(2*slowTime))
 	}

@@ -76,7 +76,7 @@ func Cases() []suite.Case {
 	}
 }
 
-// Limits for real servers.
+// Limits, because a server may offer hundreds of tools.
 const (
 	maxTools  = 6 // that are called
 	maxOthers = 5 // prompts, and resources

@@ -57,7 +57,7 @@ func resumeAfterChange(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	tried := false
 	for _, known := range lists {
-		change, ok := t.Inventory.ChangingList(known.method)
+		change, ok := t.Inventory.ListChange(known.method)
 		l := &listing{c: c, method: known.method}
 		if !ok || !c.Server().Declares(known.capability) {
 			continue

@@ -33,9 +33,9 @@ func pingWhileAsked(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	a := &askingConversation{t: t}
 	a.c = t.Start(ctx, client.Options{FirstID: farIDs, Answer: a.thinks.answer})
-	t.Quiet(ctx, a.c) // requests that the server sends on its own at the start have come
+	t.AwaitQuiet(ctx, a.c) // requests that the server sends on its own at the start have come
 	for _, tool := range askingTools(t.Inventory) {
-		if !a.ping(ctx, tool) {
+		if !a.pingDuringCall(ctx, tool) {
 			break
 		}
 	}
@@ -67,10 +67,10 @@ type askingConversation struct {
 	reportedLate bool // a late ping was reported
 }
 
-// ping calls a tool and pings while the server's request is open. One of the pings has the same
+// pingDuringCall calls a tool and pings while the server's request is open. One of the pings has the same
 // id as the server's request, which the client has not used. It reports whether the call ended,
 // so that another tool can follow.
-func (a *askingConversation) ping(ctx context.Context, tool inventory.KnownCall) bool {
+func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.KnownCall) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
 	a.thinks.begin()
 	if err := c.Send(ctx, c.Request(call, spec.MethodToolsCall, tool.Params())); err != nil {

@@ -54,7 +54,7 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	if early.Answered() {
 		// The server runs and reads: anything it sends in this silence, it sends
 		// before initialize.
-		_ = c.Quiet(ctx)
+		_ = c.AwaitQuiet(ctx)
 	}
 	init := c.Initialize(ctx)
 	if !early.Answered() && init.Answered() {
@@ -91,6 +91,6 @@ func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversati
 	if !r.Answered() {
 		return // without a fence, a missing response shows nothing
 	}
-	_ = c.Quiet(ctx)
+	_ = c.AwaitQuiet(ctx)
 	_ = c.Initialized(ctx)
 }

@@ -64,5 +64,5 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 		c.DoAll(ctx, calls, client.Within(callTime))
 		resume()
 	}
-	t.Quiet(ctx, c) // late progress comes now
+	t.AwaitQuiet(ctx, c) // late progress comes now
 }

@@ -245,13 +245,13 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 // getAfterChange walks through the list before and after a call that is known to change it.
 func getAfterChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesPrompts)
-	change, _ := t.Inventory.ChangingList(spec.MethodPromptsList)
+	change, _ := t.Inventory.ListChange(spec.MethodPromptsList)
 	c := t.Conversation(ctx)
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
 	for range 2 { // the second call may remove what the first one added
 		from := c.Record.Len()
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(getTime))
-		_ = c.Quiet(ctx) // the notification may come a little later
+		_ = c.AwaitQuiet(ctx) // the notification may come a little later
 		inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
 		if !t.Inventory.Declares("prompts.listChanged") || !t.AwaitNotification(ctx, c, from, spec.MethodPromptsChanged) {
 			return

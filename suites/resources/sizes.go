@@ -24,18 +24,18 @@ var resizings = []int{1, 10, 100}
 // the size in the list. The reads before and after show that nothing else changes the resource.
 func resizeResource(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
-	_, uri, _ := t.Inventory.Changing()
+	_, uri, _ := t.Inventory.ResourceChange()
 	c := t.Conversation(ctx)
 	before := listAndRead(ctx, t, c, uri)
 	for _, n := range resizings {
-		change, _, _ := t.Inventory.ChangingTo(n)
+		change, _, _ := t.Inventory.ResourceChangeTo(n)
 		if !c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0)).Succeeded() {
 			t.GiveUp("the call that should change the resource fails")
 		}
-		t.Quiet(ctx, c)
+		t.AwaitQuiet(ctx, c)
 		if _, now := readContents(ctx, t, c, uri); now.bytes != before.contents.bytes {
 			first := listAndRead(ctx, t, c, uri)
-			t.Quiet(ctx, c) // the list may be updated a little later
+			t.AwaitQuiet(ctx, c) // the list may be updated a little later
 			judgeResized(t, c, before, first, listAndRead(ctx, t, c, uri))
 			return
 		}

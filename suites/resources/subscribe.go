@@ -51,14 +51,14 @@ func sendSubscription(ctx context.Context, c *client.Conversation, method, uri s
 // ended, after its own subscription has ended, and twice after it is subscribed to again.
 func provokeUpdates(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
-	_, uri, _ := t.Inventory.Changing()
+	_, uri, _ := t.Inventory.ResourceChange()
 	c := t.Conversation(ctx)
 	changes := 0
 	call := func() {
 		changes++
-		change, _, _ := t.Inventory.ChangingTo(changes)
+		change, _, _ := t.Inventory.ResourceChangeTo(changes)
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
-		_ = c.Quiet(ctx) // the update may come a little later
+		_ = c.AwaitQuiet(ctx) // the update may come a little later
 	}
 	// announces reports whether the server announces a change. If it does not, the
 	// rest is pointless.
@@ -84,7 +84,7 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 		return
 	}
 	sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
-	_ = c.Quiet(ctx) // messages in transit have come
+	_ = c.AwaitQuiet(ctx) // messages in transit have come
 	call()
 	for range 2 {
 		sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
@@ -112,13 +112,13 @@ func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri stri
 // provokeListChange walks through the list before and after a change.
 func provokeListChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResources)
-	change, _ := t.Inventory.ChangingList(spec.MethodResourcesList)
+	change, _ := t.Inventory.ListChange(spec.MethodResourcesList)
 	c := t.Conversation(ctx)
 	walkList(ctx, c, spec.MethodResourcesList)
 	for range 2 { // the second call may remove what the first one added
 		from := c.Record.Len()
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
-		_ = c.Quiet(ctx) // the notification may come a little later
+		_ = c.AwaitQuiet(ctx) // the notification may come a little later
 		walkList(ctx, c, spec.MethodResourcesList)
 		if !t.Inventory.Declares("resources.listChanged") || !t.AwaitNotification(ctx, c, from, spec.MethodResourcesChanged) {
 			return

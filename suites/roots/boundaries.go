@@ -98,7 +98,7 @@ func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g 
 		notApplicable(t, "the server may run on another machine, where mcp-conform can't write files for it")
 	case !awaitRootsRequest(ctx, c, 0, time.Millisecond):
 		notApplicable(t, "the server did not request the roots")
-	case c.Quiet(ctx) == nil: // by now it knows them
+	case c.AwaitQuiet(ctx) == nil: // by now it knows them
 		for _, way := range ways {
 			g.judge(ctx, t, c, way)
 		}

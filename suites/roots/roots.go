@@ -188,7 +188,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, kee
 		t.Kept(asksAgain)
 		return true
 	}
-	if err := c.Quiet(ctx); err != nil {
+	if err := c.AwaitQuiet(ctx); err != nil {
 		return false
 	}
 	if awaitRootsRequest(ctx, c, from, time.Millisecond) {
@@ -266,7 +266,7 @@ func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversatio
 	switch {
 	case awaitRootsRequest(ctx, c, from, c.Grace()):
 		t.Kept(asksAgain)
-	case again.Answered() && !again.Failed() && c.Quiet(ctx) == nil && !awaitRootsRequest(ctx, c, from, time.Millisecond):
+	case again.Answered() && !again.Failed() && c.AwaitQuiet(ctx) == nil && !awaitRootsRequest(ctx, c, from, time.Millisecond):
 		t.Deviates(c, verdict.Deviation{
 			Requirement: asksAgain,
 			Summary:     "The server's tool uses the old roots after they change.",

@@ -73,9 +73,9 @@ func responseVariations(r spec.Revision) []responseVariation {
 		{anyStopReason, removeMember("stopReason"), true, "The server's tool fails if there is no stopReason.", nil, ""},
 		{rejectionHandled, func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "User rejected sampling request", nil) }, false,
 			"The server does not answer a call after the user rejects sampling.", nil, ""},
-		{contentValidated, removeMember("content"), false, "The server does not answer a call after sampling without content.", nil, ""},
+		{contentValidated, removeMember("content"), false, "The server does not answer a call after a sampling result without content.", nil, ""},
 		{contentValidated, setMember("content", object{"type": "image", "data": "%%%", "mimeType": "image/png"}), false,
-			"The server does not answer a call after an image without base64.", nil, ""},
+			"The server does not answer a call after a sampling result with invalid base64.", nil, ""},
 	}
 	if r.AtLeast(spec.V20251125) {
 		// Many servers accept an array only if they offered tools.

@@ -88,7 +88,7 @@ func callWithoutCapability(ctx context.Context, t *suite.T) {
 		})
 	}
 	wg.Wait()
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 }
 
 // likelyAskersFirst returns the tools that may be called, at most maxTools, with those first that

@@ -54,12 +54,12 @@ func oneChangeCase() suite.Case {
 // makeChange makes the call that changes something. It returns the position from which the change
 // may be announced.
 func makeChange(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.KnownCall) int {
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 	from := c.Record.Len()
 	if !c.Do(ctx, spec.MethodToolsCall, call.Params(), client.Within(callTime)).Succeeded() {
 		t.GiveUp("the call that should change something fails")
 	}
-	t.Quiet(ctx, c) // the notification may come a little later
+	t.AwaitQuiet(ctx, c) // the notification may come a little later
 	return from
 }
 
@@ -88,7 +88,7 @@ func listChangeCase() suite.Case {
 			c := t.Start(ctx, client.Options{})
 			walk := func() {
 				for _, l := range changeable {
-					if _, ok := t.Inventory.ChangingList(l.method); ok {
+					if _, ok := t.Inventory.ListChange(l.method); ok {
 						inventory.Walk(ctx, c, l.method, l.member, maxPages)
 					}
 				}
@@ -97,14 +97,14 @@ func listChangeCase() suite.Case {
 			for range 2 { // the second call may remove what the first one added
 				from, announced := c.Record.Len(), true
 				for _, l := range changeable {
-					if change, ok := t.Inventory.ChangingList(l.method); ok {
+					if change, ok := t.Inventory.ListChange(l.method); ok {
 						c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(callTime))
 					}
 				}
-				t.Quiet(ctx, c) // the notification may come a little later
+				t.AwaitQuiet(ctx, c) // the notification may come a little later
 				walk()
 				for _, l := range changeable {
-					if _, ok := t.Inventory.ChangingList(l.method); ok && t.Inventory.Declares(l.member+".listChanged") {
+					if _, ok := t.Inventory.ListChange(l.method); ok && t.Inventory.Declares(l.member+".listChanged") {
 						announced = t.AwaitNotification(ctx, c, from, l.changed) && announced
 					}
 				}
@@ -119,11 +119,11 @@ func listChangeCase() suite.Case {
 // changingCall returns a call that makes one change, and the URI of the resource to subscribe to
 // before, if any.
 func changingCall(t *suite.T) (k inventory.KnownCall, uri string, ok bool) {
-	if k, uri, ok = t.Inventory.Changing(); ok && t.Inventory.Declares("resources.subscribe") {
+	if k, uri, ok = t.Inventory.ResourceChange(); ok && t.Inventory.Declares("resources.subscribe") {
 		return k, uri, true
 	}
 	for _, list := range []string{spec.MethodResourcesList, spec.MethodToolsList, spec.MethodPromptsList} {
-		if k, ok = t.Inventory.ChangingList(list); ok {
+		if k, ok = t.Inventory.ListChange(list); ok {
 			return k, "", true
 		}
 	}

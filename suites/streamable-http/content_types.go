@@ -206,7 +206,7 @@ func isJudgedElsewhere(t *suite.T, x *transcript.Exchange) bool {
 	if t.Transport == spec.SSE || status == 406 {
 		return x.Refused()
 	}
-	return status/100 == 3 || transcript.IsBarringStatus(status)
+	return status/100 == 3 || transcript.IsAmbiguousStatus(status)
 }
 
 // headerName returns the name of the header that a requirement is about.

@@ -47,7 +47,7 @@ func listeningCase() suite.Case {
 			for _, s := range streams {
 				s.Drop()
 			}
-			_ = c.Quiet(ctx) // so that the server has noticed
+			_ = c.AwaitQuiet(ctx) // so that the server has noticed
 			w.SendHarmless(ctx)
 		},
 	}

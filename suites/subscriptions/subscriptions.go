@@ -104,9 +104,9 @@ func changes(t *suite.T) []change {
 			})
 		}
 	}
-	if _, uri, ok := t.Inventory.Changing(); ok {
+	if _, uri, ok := t.Inventory.ResourceChange(); ok {
 		out = append(out, change{
-			call:         func(n int) inventory.KnownCall { k, _, _ := t.Inventory.ChangingTo(n); return k },
+			call:         func(n int) inventory.KnownCall { k, _, _ := t.Inventory.ResourceChangeTo(n); return k },
 			notification: spec.MethodResourcesUpdated,
 			read: func(ctx context.Context, c *client.Conversation) {
 				c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))
@@ -138,7 +138,7 @@ func (ch change) make(ctx context.Context, t *suite.T, c *client.Conversation, n
 // watchedURIs returns the resource that a call changes, if one is known, and others that
 // are listed.
 func watchedURIs(t *suite.T) (changing, others []string) {
-	_, uri, ok := t.Inventory.Changing()
+	_, uri, ok := t.Inventory.ResourceChange()
 	if ok {
 		changing = []string{uri}
 	}
@@ -193,7 +193,7 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 	if len(all) > 0 && !all[0].make(ctx, t, c, 3) {
 		return
 	}
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 	judgeCancelled(ctx, t, c, text)
 }
 
@@ -287,7 +287,7 @@ func changeWithout(ctx context.Context, t *suite.T) {
 			}
 		}
 	}
-	t.Quiet(ctx, c)
+	t.AwaitQuiet(ctx, c)
 }
 
 // subscribeWrongly sends requests that the server has to refuse, and cancels each that it

@@ -69,7 +69,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	r.listen(ctx, from, result)
 	r.get(ctx, ids[0])
 	r.listen(ctx, from, plain)
-	t.Quiet(ctx, r.c) // late messages of a cancelled execution come now
+	t.AwaitQuiet(ctx, r.c) // late messages of a cancelled execution come now
 	r.listen(ctx, from, whole)
 	for _, id := range ids {
 		r.get(ctx, id)

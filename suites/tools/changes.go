@@ -48,7 +48,7 @@ func promisedChanges(t *suite.T) []promisedChange {
 		}
 		p := promisedChange{change: c, call: func(number int) inventory.KnownCall { return t.Inventory.Numbered(c.role, number) }}
 		if c.role == inventory.ChangesResource {
-			_, uri, _ := t.Inventory.Changing()
+			_, uri, _ := t.Inventory.ResourceChange()
 			p.params = map[string]any{"uri": uri}
 		}
 		out = append(out, p)
@@ -85,7 +85,7 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 		if !r.Succeeded() || inventory.Fails.ShownBy(r.Message) || !more {
 			return more // the call itself may have failed
 		}
-		t.Quiet(ctx, k.c) // the change may be made after the response
+		t.AwaitQuiet(ctx, k.c) // the change may be made after the response
 		after, ok := p.read(ctx, k)
 		if !ok {
 			return ctx.Err() == nil && k.c.Alive()

@@ -129,7 +129,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		return e.seen(r.Message, receivedMessages(k.c.Record.From(from)), token) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
 	}
 	if !seen() {
-		t.Quiet(ctx, k.c) // it may come after the response
+		t.AwaitQuiet(ctx, k.c) // it may come after the response
 	}
 	if seen() {
 		t.Kept(knownEffect)

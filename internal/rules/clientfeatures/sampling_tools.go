@@ -146,7 +146,7 @@ func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: usesAnswered,
-			Summary:     "The server's next message lacks the result of a tool use.",
+			Summary:     "The server's sampling request lacks the result of a tool use.",
 			Permitted:   "a user message with a result for each tool use",
 			Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(m.uses[open].id)),
 			At:          rules.At(obs.Event),

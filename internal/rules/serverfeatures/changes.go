@@ -139,7 +139,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 				out.Deviates(verdict.Deviation{
 					Requirement: requirement,
 					Summary:     "The server sends no notification of a changed list of " + f.things + ".",
-					Permitted:   f.changed + " for each change, which was declared",
+					Permitted:   f.changed + " for each change, because listChanged is declared",
 					Seen:        rules.Excerpt(firstDifference(c.before, c.after)),
 					At:          rules.At(append(slices.Clone(c.before.pages), c.after.pages...)...),
 				})

@@ -123,7 +123,7 @@ func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules
 	case declared:
 		out.Observed(completionAnswered)
 		out.Observed(completionDeclared)
-	case !out.IsInterpretable(obs, rules.PingControl(), completionUnsupported, completionDeclared):
+	case !out.RequireInterpretable(obs, rules.PingControl(), completionUnsupported, completionDeclared):
 	case isUnknownMethod(obs.Message):
 		out.Observed(completionUnsupported)
 		out.Observed(completionDeclared)
@@ -145,7 +145,7 @@ func completionRefused() rules.Fold {
 		switch {
 		case !mayComplete(s) || isUnknownMethod(obs.Message): // judged by the rule on the capability
 		case q.mistyped:
-			if out.IsInterpretable(obs, b.validCompletion(), completionValidates) {
+			if out.RequireInterpretable(obs, b.validCompletion(), completionValidates) {
 				judgeMistypedCompletion(obs, out)
 			}
 		case q.missing:

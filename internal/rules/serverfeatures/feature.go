@@ -84,7 +84,7 @@ func (f *feature) rules() []rules.Rule {
 
 func (f *feature) declaration() rules.Handlers {
 	refused := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if declared, malformed := declaresCapability(s, f.capability); isRegular(s, obs) && !declared && !malformed && out.IsInterpretable(obs, rules.PingControl(), f.declared) {
+		if declared, malformed := declaresCapability(s, f.capability); isRegular(s, obs) && !declared && !malformed && out.RequireInterpretable(obs, rules.PingControl(), f.declared) {
 			out.Observed(f.declared)
 		}
 	}

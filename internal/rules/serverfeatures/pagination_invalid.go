@@ -32,7 +32,7 @@ func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	case !b.served[p.method]:
 	case p.before == nil && isInvented(p.cursor):
 		b.lastInvalid[p.method] = p
-		if out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.request}, firstPageControl(p.method), invalidCode) {
+		if out.RequireInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.request}, firstPageControl(p.method), invalidCode) {
 			b.judgeCode(p, out)
 		}
 	case p.before == nil && p.cursor == "":
@@ -123,7 +123,7 @@ func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Re
 	if !isFirstResponse(s, obs) || !s.ServerDeclared(list.capability) || cursor == nil || cursor.Kind() == '"' || cursor.Kind() == 'n' {
 		return
 	}
-	if !out.IsInterpretable(obs, firstPageControl(obs.Request.Message.Method), cursorWrongType) {
+	if !out.RequireInterpretable(obs, firstPageControl(obs.Request.Message.Method), cursorWrongType) {
 		return
 	}
 	d := verdict.Deviation{
@@ -166,7 +166,7 @@ func judgeForeignCursor(s *rules.Session, p *page, out *rules.Reporter) {
 		if method == p.method || from == nil || from.event.Seq > p.request.Event.Seq {
 			continue
 		}
-		if !out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.request}, firstPageControl(p.method), cursorOtherList) {
+		if !out.RequireInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.request}, firstPageControl(p.method), cursorOtherList) {
 			return
 		}
 		d := verdict.Deviation{

@@ -49,7 +49,7 @@ type invalidParamsCheck struct {
 
 // judge counts a refusal only if valid requests of the same kind are served.
 func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
-	if !out.IsInterpretable(obs, like, i.requirement) {
+	if !out.RequireInterpretable(obs, like, i.requirement) {
 		return
 	}
 	d := deviationOf(i.requirement, obs)
@@ -81,7 +81,7 @@ func promptsFound() rules.Fold {
 		switch declared, malformed := declaresCapability(s, "prompts"); {
 		case malformed:
 		case !declared:
-			if out.IsInterpretable(obs, rules.PingControl(), promptNotSupported) {
+			if out.RequireInterpretable(obs, rules.PingControl(), promptNotSupported) {
 				judgeUndeclaredGet(obs, out)
 			}
 		case !named:
@@ -183,7 +183,7 @@ func promptArguments() rules.Fold {
 				"The server refuses a missing prompt argument, but not with -32602.", verdict.Full,
 			}.judge(obs, b.validGet(name), out)
 		case !areStrings(arguments):
-			if out.IsInterpretable(obs, b.validGet(name), promptValidates) {
+			if out.RequireInterpretable(obs, b.validGet(name), promptValidates) {
 				judgeMistypedArgument(arguments, obs, out)
 			}
 		default:

@@ -102,7 +102,7 @@ func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *r
 
 // judgeUndeclared records that the server, as it should, does not offer what it does not declare.
 func judgeUndeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if isFirstResponse(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.IsInterpretable(obs, rules.PingControl(), resourcesDeclared) {
+	if isFirstResponse(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.RequireInterpretable(obs, rules.PingControl(), resourcesDeclared) {
 		out.Observed(resourcesDeclared)
 	}
 }

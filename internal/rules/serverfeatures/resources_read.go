@@ -124,7 +124,7 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 		At:          rules.At(obs.Request.Event, obs.Event),
 	}
 	code, _ := obs.Message.ErrorCode()
-	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || isNotFound(obs)) && !out.IsInterpretable(obs, l.anyRead(), requirement) {
+	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || isNotFound(obs)) && !out.RequireInterpretable(obs, l.anyRead(), requirement) {
 		return
 	}
 	switch {
@@ -189,13 +189,13 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 	requestedURI, isText := uriOf(obs.Request)
 	if !isText {
 		d.Requirement, d.Permitted = uriMissing, "error -32602"
-		if out.IsInterpretable(obs, l.anyRead(), uriMissing) {
+		if out.RequireInterpretable(obs, l.anyRead(), uriMissing) {
 			judgeMissingParam(obs, d, out)
 		}
 		return
 	}
 	_, listed := l.listed[requestedURI]
-	if uri.CannotBeURI(requestedURI) && !listed && !l.matchesTemplate(s, requestedURI) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
+	if uri.CannotBeURI(requestedURI) && !listed && !l.matchesTemplate(s, requestedURI) && out.RequireInterpretable(obs, l.anyRead(), uriValidated) {
 		if obs.Message.IsError() {
 			out.Observed(uriValidated)
 		} else if len(contentItems(obs)) > 0 && l.areTemplatesKnown() {

@@ -80,7 +80,7 @@ func (a *subscribedURIs) subscribed(s *rules.Session, obs *rules.Observation, ou
 // subscriptions.
 func judgeUnsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	switch {
-	case !s.ServerDeclared("resources") || !out.IsInterpretable(obs, rules.PingControl(), subscribeRefused):
+	case !s.ServerDeclared("resources") || !out.RequireInterpretable(obs, rules.PingControl(), subscribeRefused):
 	case obs.Message.IsError():
 		out.Observed(subscribeRefused)
 	default:

@@ -31,7 +31,7 @@ func toolArguments() rules.Fold {
 			return
 		}
 		if !acceptsArguments(s, input, arguments) && !isUnknownNameError("tool", name, obs.Message) &&
-			out.IsInterpretable(obs, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
+			out.RequireInterpretable(obs, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
 			judgeInvalidArguments(s, input, arguments, obs, out)
 		}
 	}

@@ -32,7 +32,7 @@ func toolsFound() rules.Fold {
 		switch {
 		case malformed:
 		case !declared:
-			if out.IsInterpretable(obs, rules.PingControl(), toolNotSupported) {
+			if out.RequireInterpretable(obs, rules.PingControl(), toolNotSupported) {
 				judgeUndeclaredCall(obs, out)
 			}
 		case obs.Request.Message.ParamAt("/task") != nil: // tasks have rules of their own
@@ -79,7 +79,7 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 	if other := nameInOtherCase(b.tools, name); other != "" {
 		like := b.validCall(s, other)
 		like.ByName = true
-		if !out.IsInterpretable(obs, like, toolCase) {
+		if !out.RequireInterpretable(obs, like, toolCase) {
 			return
 		}
 		if obs.Message.IsError() || isFailedResult(obs.Message) {
@@ -91,7 +91,7 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 		}
 		return
 	}
-	if !out.IsInterpretable(obs, b.anyCall(s), toolUnknownError, toolUnknownCode) {
+	if !out.RequireInterpretable(obs, b.anyCall(s), toolUnknownError, toolUnknownCode) {
 		return
 	}
 	if !obs.Message.IsError() {

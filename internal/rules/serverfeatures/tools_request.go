@@ -31,7 +31,7 @@ func toolRequests() rules.Fold {
 		arguments := request.ParamAt("/arguments")
 		switch {
 		case !named || arguments != nil && arguments.Kind() != '{':
-			if out.IsInterpretable(obs, b.anyCall(s), toolMalformed) {
+			if out.RequireInterpretable(obs, b.anyCall(s), toolMalformed) {
 				judgeMalformedCall(obs, out)
 			}
 		case request.ParamAt("/task") == nil && requiresNothing(s, b.tools.seen[name]):

@@ -36,10 +36,10 @@ func serverRequestRows() []row {
 			in: sampling, place: "SamplingMessage.content", kinds: kinds(schema.Missing), ids: "sampling.message.role", when: isMemberItself, observedAt: "SamplingMessage",
 			summary: "The server's sampling message has no content.",
 		},
-		{in: sampling, place: "SamplingMessage.role", ids: "sampling.message.role", observedAt: "SamplingMessage", summary: "The server's sampling message has an unknown role."},
+		{in: sampling, place: "SamplingMessage.role", ids: "sampling.message.role", observedAt: "SamplingMessage", summary: "The server's sampling message has no valid role."},
 		{
 			in: sampling, place: "SamplingMessage.content", ids: contentTypes,
-			summary: "The server's sampling message has content of an unknown type.",
+			summary: "The server's sampling message has content that the revision does not define.",
 		},
 		{
 			in: sampling, place: "ModelPreferences.costPriority ModelPreferences.speedPriority ModelPreferences.intelligencePriority", ids: "sampling.priorities.range",

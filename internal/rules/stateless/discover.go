@@ -238,7 +238,7 @@ func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *ru
 	case declared:
 		out.ReportedElsewhere(discoverCapabilities)
 	case !refused, obs.Request.Message.Method == spec.MethodResourcesTemplates: // only a part of the resources capability
-	case out.IsInterpretable(obs, rules.PingControl(), discoverCapabilities):
+	case out.RequireInterpretable(obs, rules.PingControl(), discoverCapabilities):
 		d.Summary, d.Permitted = "The server refuses an undeclared method, but not with -32601.", "error -32601"
 		d.At = rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
 		out.Deviates(d)

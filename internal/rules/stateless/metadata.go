@@ -177,7 +177,7 @@ func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	named := rules.Control{What: req.Message.Method + " with clientInfo", Matches: func(other *rules.Request) bool {
 		return other.Message.Method == req.Message.Method && other.Metadata.Info != nil && hasOnlyMeta(other)
 	}}
-	if codeOf(obs) == spec.CodeMethodNotFound || !out.IsInterpretable(obs, named, infoOptional) {
+	if codeOf(obs) == spec.CodeMethodNotFound || !out.RequireInterpretable(obs, named, infoOptional) {
 		return
 	}
 	d := deviationOf(infoOptional, obs)

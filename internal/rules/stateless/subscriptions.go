@@ -95,8 +95,8 @@ type subscription struct {
 	// server.
 	atShutdown bool
 	cancelled  *transcript.Event
-	// since counts the round trips after its cancellation, sent those after the request.
-	since, sent roundTrips
+	// sinceCancelled counts the round trips after the cancellation, sinceSent those after the request.
+	sinceCancelled, sinceSent roundTrips
 }
 
 // roundTrips counts consecutive requests, each sent after the response to the one before. See
@@ -134,7 +134,7 @@ func (f *subscriptions) noteRequest(s *rules.Session, obs *rules.Observation, _ 
 	if s.Era() != spec.Stateless {
 		return
 	}
-	sub := &subscription{request: obs.Request, sent: roundTrips{after: obs.Event.Seq}}
+	sub := &subscription{request: obs.Request, sinceSent: roundTrips{after: obs.Event.Seq}}
 	if filter := obs.Message.ParamAt("/notifications"); filter.Kind() == '{' {
 		sub.filter = filter
 	}
@@ -145,7 +145,7 @@ func (f *subscriptions) noteCancelled(_ *rules.Session, obs *rules.Observation, 
 	id := obs.Message.ParamIDAt("/requestId")
 	for _, sub := range f.all {
 		if sub.cancelled == nil && sub.request.Message.ID.Same(id) {
-			sub.cancelled, sub.since = obs.Event, roundTrips{after: obs.Event.Seq}
+			sub.cancelled, sub.sinceCancelled = obs.Event, roundTrips{after: obs.Event.Seq}
 		}
 	}
 }
@@ -158,9 +158,9 @@ func (f *subscriptions) noteResponse(s *rules.Session, obs *rules.Observation, _
 			}
 			continue
 		}
-		sub.sent.note(obs)
+		sub.sinceSent.note(obs)
 		if sub.cancelled != nil {
-			sub.since.note(obs)
+			sub.sinceCancelled.note(obs)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func subscriptionID(m *wire.Message) wire.ID {
 
 // isActive reports whether the server may still send notifications for the subscription.
 func (sub *subscription) isActive() bool {
-	return sub.response == nil && (sub.cancelled == nil || sub.since.n < settlingTrips)
+	return sub.response == nil && (sub.cancelled == nil || sub.sinceCancelled.n < settlingTrips)
 }
 
 // deliversAny reports whether the server has agreed to deliver any type of notification.
@@ -259,7 +259,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		out.Observed(idValue)
 	}
 	switch {
-	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.since.n >= settlingTrips:
+	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.sinceCancelled.n >= settlingTrips:
 		d.Requirement, d.Summary, d.Permitted = cancelledOnStdio, "The server sends a notification of a cancelled subscription.", "no further notification for it"
 		d.At = rules.At(sub.request.Event, sub.cancelled, obs.Event)
 		out.Deviates(d)
@@ -284,7 +284,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		out.Observed(onlyOnListen)
 		sub.judgeRequested(change.filter, obs, d, out)
 		if slices.ContainsFunc(f.all, func(other *subscription) bool {
-			return other != sub && other.cancelled != nil && other.since.n >= settlingTrips && other.requests(change.filter)
+			return other != sub && other.cancelled != nil && other.sinceCancelled.n >= settlingTrips && other.requests(change.filter)
 		}) {
 			out.Observed(cancelledOnStdio) // the cancelled subscription would have got this notification too
 		}

@@ -131,7 +131,7 @@ func (sub *subscription) missedUntil(s *rules.Session) *transcript.Event {
 		return sub.request.Event
 	case x != nil && x.End != nil && x.Succeeded() && (x.End.How == transcript.Complete || x.End.How == transcript.Dropped && x.End.At-sub.request.Event.At >= verdict.NoticeTime):
 		return x.End
-	case sub.cancelled != nil && sub.cancelled.At-sub.request.Event.At >= verdict.NoticeTime && sub.sent.n >= settlingTrips:
+	case sub.cancelled != nil && sub.cancelled.At-sub.request.Event.At >= verdict.NoticeTime && sub.sinceSent.n >= settlingTrips:
 		return sub.cancelled
 	}
 	return nil
@@ -260,7 +260,7 @@ func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 	}
 	atShutdown := sub.atShutdown || sub.response == nil && (s.InputClosed || s.Signalled)
 	switch {
-	case sub.sent.n >= settlingTrips && (end == nil || atShutdown):
+	case sub.sinceSent.n >= settlingTrips && (end == nil || atShutdown):
 		out.Observed(staysOpen)
 	case end == nil || atShutdown || sub.cancelled != nil || !sub.deliversAny():
 	case end.At-sub.ack.Event.At < tooEarly && !slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {

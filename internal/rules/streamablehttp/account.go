@@ -141,7 +141,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 // so it is only noted.
 func judgeLegalRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if x.Response == nil || transcript.IsBarringStatus(x.Status()) || x.hasErrorWithID() {
+		if x.Response == nil || transcript.IsAmbiguousStatus(x.Status()) || x.hasErrorWithID() {
 			continue
 		}
 		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.hasInitialize() &&
@@ -165,7 +165,7 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
 			d.Permitted = "a status from 400 to 499 for what is wrong with the request"
 			out.Deviates(d)
-		case legal && x.Refused() && !dependsOnState(x.Status()):
+		case legal && x.Refused() && !mayRefuseLegally(x.Status()):
 			d.Weight = verdict.OnlyNote
 			out.Deviates(d)
 		}
@@ -277,10 +277,10 @@ func (v *view) wasListening(x *exchange) bool {
 	return len(streams) == 1 && streams[0].isOpenAt(x.Response.Seq)
 }
 
-// dependsOnState reports whether a status depends on more than the request itself: 404 and 410
-// may mean that the session is over, other rules judge 406 and 415, and the others mean a
-// conflict, a size or a timeout.
-func dependsOnState(status int) bool {
+// mayRefuseLegally reports whether a 4xx status may be right for a legal request: 404 and 410
+// because the session may be over, 406 and 415 because other rules judge them, and the others
+// because of a limit, a conflict, a timeout or a condition that the request does not show.
+func mayRefuseLegally(status int) bool {
 	switch status {
 	case 404, 406, 408, 409, 410, 411, 413, 415, 422, 423, 425, 428, 431:
 		return true

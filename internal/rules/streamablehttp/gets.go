@@ -62,7 +62,7 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 			v.judgeUnanswered(x, out)
 			return
 		}
-		if isBarringStatus(x.Status()) {
+		if isAmbiguousStatus(x.Status()) {
 			return
 		}
 		d := verdict.Deviation{Requirement: streamOr405, Permitted: "status 200 with text/event-stream, or 405", Seen: x.describeSeen(), At: x.positions()}

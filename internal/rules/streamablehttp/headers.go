@@ -69,7 +69,7 @@ func (v *view) forEachRequest(visit func(x *exchange, req *rules.Request)) {
 		return
 	}
 	for _, x := range v.all {
-		if x.Method() != "POST" || len(x.requests) != 1 || x.Sent.Frame.Batch || x.Response == nil || isBarringStatus(x.Status()) {
+		if x.Method() != "POST" || len(x.requests) != 1 || x.Sent.Frame.Batch || x.Response == nil || isAmbiguousStatus(x.Status()) {
 			continue
 		}
 		if req := x.requests[0]; req.WellFormed && req.HasLegalID() && req.Metadata.IsComplete() {

@@ -93,7 +93,7 @@ func judgeWithoutRequests(v *view, out *rules.Reporter) {
 // judgeRefusalBody judges the messages in the body of a refusal. A complete body without a
 // JSON-RPC message is fine: there is no request whose id an error could have.
 func judgeRefusalBody(x *exchange, out *rules.Reporter) {
-	plain := x.hasBody() && x.Ended() == transcript.Complete && !isBarringStatus(x.Status())
+	plain := x.hasBody() && x.Ended() == transcript.Complete && !isAmbiguousStatus(x.Status())
 	for _, m := range x.Messages() {
 		if !m.Has("jsonrpc") {
 			continue
@@ -264,7 +264,7 @@ func judgeAccepted(v *view, out *rules.Reporter) {
 
 func judgeUnparsable(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if x.Method() != "POST" || x.Sent == nil || x.Sent.IsCut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || isBarringStatus(x.Status()) {
+		if x.Method() != "POST" || x.Sent == nil || x.Sent.IsCut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || isAmbiguousStatus(x.Status()) {
 			continue
 		}
 		if x.flaws != badBody {

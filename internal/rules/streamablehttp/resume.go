@@ -120,7 +120,7 @@ func judgeResumptions(v *view, out *rules.Reporter) {
 		if resumes && origin == nil && x.flaws == 0 && x.isStreamOpened() {
 			v.judgeForeignMessages(x, out)
 		}
-		if !resumes || x.Method() != "GET" || origin == nil || x.flaws != 0 || isBarringStatus(x.Status()) {
+		if !resumes || x.Method() != "GET" || origin == nil || x.flaws != 0 || isAmbiguousStatus(x.Status()) {
 			continue
 		}
 		if x.isStreamOpened() {

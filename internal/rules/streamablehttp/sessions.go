@@ -196,7 +196,7 @@ func judgeSessionStatus(v *view, out *rules.Reporter) {
 				Seen:        x.describeSeen(), At: x.positions(),
 			})
 		}
-		if x.Response == nil || isBarringStatus(x.Status()) {
+		if x.Response == nil || isAmbiguousStatus(x.Status()) {
 			continue
 		}
 		switch x.flaws {

@@ -209,7 +209,7 @@ const closeNoticeTime = time.Second
 
 func judgeLegacyPosts(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if v.s.Transport != spec.SSE || !x.isPost() || x.Response == nil || x.flaws != 0 || isBarringStatus(x.Status()) {
+		if v.s.Transport != spec.SSE || !x.isPost() || x.Response == nil || x.flaws != 0 || isAmbiguousStatus(x.Status()) {
 			continue
 		}
 		for _, c := range v.channelsFor(x) {

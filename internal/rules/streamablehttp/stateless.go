@@ -67,7 +67,7 @@ func judgeMethodStatus(v *view, out *rules.Reporter) {
 		case unknown:
 			d.Summary = "The server's error -32601 comes with a status other than 404."
 			out.Deviates(d)
-		case x.Status() == 404 && e == nil && v.servedBefore(x):
+		case x.Status() == 404 && e == nil && v.servesTarget(x):
 			d.Summary = "The server answers 404 without a JSON-RPC error."
 			if !isLoopback(x.RequestHead().Get("Host")) {
 				d.Weight = verdict.AtMostWarning // it may come from a proxy in front
@@ -80,8 +80,8 @@ func judgeMethodStatus(v *view, out *rules.Reporter) {
 	})
 }
 
-// servedBefore reports whether the server served another request at the same address.
-func (v *view) servedBefore(x *exchange) bool {
+// servesTarget reports whether the server accepted another POST to the same target.
+func (v *view) servesTarget(x *exchange) bool {
 	return slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y != x && y.Method() == "POST" && y.isAccepted() && y.RequestHead().Target() == x.RequestHead().Target()
 	})
@@ -96,7 +96,7 @@ func judgeOtherMethods(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		requirement := map[string]string{"GET": getRefused, "DELETE": deleteRefused}[x.Method()]
 		switch {
-		case requirement == "" || x.Response == nil || isBarringStatus(x.Status()):
+		case requirement == "" || x.Response == nil || isAmbiguousStatus(x.Status()):
 		case x.Status() == 405:
 			out.Observed(requirement)
 		default:

@@ -24,7 +24,7 @@ func judgeVersionHeaders(v *view, out *rules.Reporter) {
 		if x.flaws == badVersion && v.isUnanswered(x) {
 			v.judgeInvalidVersion(x, out)
 		}
-		if x.Response == nil || isBarringStatus(x.Status()) || v.initialized < 0 || x.Request.Seq < v.initialized {
+		if x.Response == nil || isAmbiguousStatus(x.Status()) || v.initialized < 0 || x.Request.Seq < v.initialized {
 			continue
 		}
 		switch x.flaws {

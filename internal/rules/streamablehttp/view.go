@@ -272,8 +272,8 @@ func positionsOf(events ...*transcript.Event) []int {
 // positions returns the positions of the request and the response head.
 func (x *exchange) positions() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
-// isBarringStatus reports whether a status may have reasons that no requirement here covers: there
+// isAmbiguousStatus reports whether a status may have reasons that no requirement here covers: there
 // is none, it bars the client, or it leads elsewhere.
-func isBarringStatus(status int) bool {
-	return status == 0 || status/100 == 3 || transcript.IsBarringStatus(status)
+func isAmbiguousStatus(status int) bool {
+	return status == 0 || status/100 == 3 || transcript.IsAmbiguousStatus(status)
 }

@@ -42,7 +42,7 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	if q.named && q.id != "" && l.isTaskKnown(q.id, q) {
 		return
 	}
-	if !out.IsInterpretable(&rules.Observation{Event: q.event, Message: q.reply, Request: q.request}, l.knownTask(), unknownID) {
+	if !out.RequireInterpretable(&rules.Observation{Event: q.event, Message: q.reply, Request: q.request}, l.knownTask(), unknownID) {
 		return
 	}
 	none := !q.named || q.id == ""

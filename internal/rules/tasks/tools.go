@@ -122,7 +122,7 @@ func supportOf(v []byte) taskSupport {
 
 // judgeForbidden judges a task call of a tool that forbids tasks.
 func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
-	if !c.asTask || !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
+	if !c.asTask || !out.RequireInterpretable(c.observation(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
 		return
 	}
 	code, _ := c.reply.ErrorCode()
@@ -157,7 +157,7 @@ func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 	if returned := c.request.Message.ParamAt("/arguments"); returned != nil && returned.Kind() != '{' {
 		return // other arguments may be refused first, whatever the tool
 	}
-	if !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
+	if !out.RequireInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
 		return
 	}
 	code, isCode := c.reply.ErrorCode()

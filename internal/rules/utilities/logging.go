@@ -142,7 +142,7 @@ func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, ou
 	case !hasCode:
 		return // not a well-formed error, which another rule reports
 	case !declaresLogging(s):
-		if !out.IsInterpretable(obs, rules.PingControl(), levelUndeclared) {
+		if !out.RequireInterpretable(obs, rules.PingControl(), levelUndeclared) {
 			return
 		}
 		if code == spec.CodeMethodNotFound {
@@ -155,7 +155,7 @@ func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, ou
 	case level == nil:
 		return
 	case severity(level) < 0:
-		if !out.IsInterpretable(obs, knownLevel, levelInvalid) {
+		if !out.RequireInterpretable(obs, knownLevel, levelInvalid) {
 			return
 		}
 		if code == spec.CodeInvalidParams {

@@ -180,7 +180,7 @@ func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case !obs.Message.IsError():
-	case !out.IsInterpretable(obs, control, logInvalid):
+	case !out.RequireInterpretable(obs, control, logInvalid):
 		return
 	case spec.Code(code) == spec.CodeInvalidParams:
 		out.Observed(logInvalid)

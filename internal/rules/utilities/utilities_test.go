@@ -46,7 +46,7 @@ func TestCorners(t *testing.T) {
 		script []string
 		want   []string
 	}{
-		// Which notification is the cause.
+		// The process exits after one or more notifications: which of them is the cause.
 		{"two cancellations of the same sort", []string{cancel("7"), cancel("8"), at(ping, 2), exit}, []string{unknown}},
 		{"two of different sorts", []string{cancel("7"), cancel("null"), at(ping, 2), exit}, nil},
 		{"progress after a cancellation", []string{cancel("7"), stray, at(ping, 2), exit}, nil},
