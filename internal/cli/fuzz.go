@@ -19,6 +19,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
+	"github.com/mcp-conform/mcp-conform/internal/sdk"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -215,7 +216,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if _, said := os.LookupEnv("GOGC"); !said {
 		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent)) // little memory is retained, and much is allocated
 	}
-	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, args: o.ServerArgs}
+	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, args: o.ServerArgs, sdk: s.sdk()}
 	if f.time > 0 {
 		screen.printf("searching for %v; shrinking and confirming findings may take up to %v more\n", f.time, fuzz.Overtime(f.time, f.timeout))
 	}
@@ -286,9 +287,10 @@ type fuzzScreen struct {
 	a        *app
 	redactor *transcript.Redactor
 	folder   string
-	args     []string // with which a command reaches the server
-	callable []string // the tools that may be called in the revision before
-	live     bool     // the last line is to be overwritten
+	args     []string  // with which a command reaches the server
+	sdk      *sdk.Used // nil if it was not recognised
+	callable []string  // the tools that may be called in the revision before
+	live     bool      // the last line is to be overwritten
 	last     time.Time
 	count    int
 	err      error
@@ -369,6 +371,7 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	again, err := s.write(f)
 	s.err = errors.Join(s.err, err)
 	v := fuzzFinding(f, s.redactor, again)
+	s.sdk.MarkFinding(&v)
 	v.Redact(s.a.clear)
 	s.printf("\n%s\n", strings.Join(reporters.Entry(&v, reporters.ConsoleOptions{Color: s.a.Color, Width: min(s.a.Columns, widest)}), "\n"))
 }

@@ -32,7 +32,6 @@ type SDK struct {
 // A Finding is a deviation that the SDK causes in every server built with it.
 type Finding struct {
 	Requirement string           `yaml:"requirement"`
-	Judge       string           `yaml:"judge"`
 	Revisions   []spec.Revision  `yaml:"revisions"`  // empty for all
 	Transports  []spec.Transport `yaml:"transports"` // empty for all
 	Since       string           `yaml:"since"`      // the first version in which a golden shows it
@@ -96,8 +95,8 @@ func (s *SDK) check() error {
 		switch {
 		case spec.Requirements().Lookup(f.Requirement) == nil:
 			errs = append(errs, fmt.Errorf("there is no requirement %q", f.Requirement))
-		case f.Judge == "" || f.Note == "" || f.Shape.Regexp == nil:
-			errs = append(errs, fmt.Errorf("%s: judge, note and shape must not be empty", f.Requirement))
+		case f.Note == "" || f.Shape.Regexp == nil:
+			errs = append(errs, fmt.Errorf("%s: note and shape must not be empty", f.Requirement))
 		case versionOf(f.Since) == nil || compare(f.Since, f.Until) > 0:
 			errs = append(errs, fmt.Errorf("%s: since %q and until %q are not a range of versions", f.Requirement, f.Since, f.Until))
 		}
@@ -122,12 +121,19 @@ func (u *Used) Mark(r *verdict.Report) {
 	}
 	r.SDK = u.String()
 	for i := range r.Findings {
-		f := &r.Findings[i]
-		at := slices.IndexFunc(u.SDK.Findings, func(known Finding) bool { return known.matches(f, u.Version) })
-		if at >= 0 {
-			known := &u.SDK.Findings[at]
-			f.SDK = &verdict.SDKFinding{Name: u.SDK.Name, Versions: known.versions(), Note: known.Note, Issue: known.Issue}
-		}
+		u.MarkFinding(&r.Findings[i])
+	}
+}
+
+// MarkFinding sets SDK on a finding if the SDK causes it. A nil Used marks nothing.
+func (u *Used) MarkFinding(f *verdict.Finding) {
+	if u == nil {
+		return
+	}
+	at := slices.IndexFunc(u.SDK.Findings, func(known Finding) bool { return known.matches(f, u.Version) })
+	if at >= 0 {
+		known := &u.SDK.Findings[at]
+		f.SDK = &verdict.SDKFinding{Name: u.SDK.Name, Versions: known.versions(), Note: known.Note, Issue: known.Issue}
 	}
 }
 
@@ -140,7 +146,7 @@ func (f *Finding) versions() string {
 }
 
 func (f *Finding) matches(seen *verdict.Finding, version string) bool {
-	return f.Requirement == seen.Requirement && f.Judge == seen.Judge &&
+	return f.Requirement == seen.Requirement &&
 		(len(f.Revisions) == 0 || slices.Contains(f.Revisions, seen.Revision)) &&
 		(len(f.Transports) == 0 || slices.Contains(f.Transports, seen.Transport)) &&
 		compare(f.Since, version) <= 0 && compare(version, f.Until) <= 0 &&
