@@ -333,7 +333,7 @@ func (c *Conversation) noteDuration(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slowest = max(c.slowest, d)
-	c.opts.Pace.noteDuration(d)
+	c.opts.Pace.NoteDuration(d)
 }
 
 // Grace returns how long silence must last before it counts: three times the

@@ -58,7 +58,8 @@ func (p *Pace) scaledLimit(least, most time.Duration) time.Duration {
 	return min(most, max(least, 20*p.slowest))
 }
 
-func (p *Pace) noteDuration(d time.Duration) {
+// NoteDuration records how long a response took.
+func (p *Pace) NoteDuration(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slowest = max(p.slowest, d)
@@ -67,15 +68,6 @@ func (p *Pace) noteDuration(d time.Duration) {
 	} else {
 		p.recent[p.noted%pacedResponses] = d
 	}
-}
-
-// PaceOf returns the pace of a server that took the given times to respond.
-func PaceOf(responses ...time.Duration) *Pace {
-	p := &Pace{}
-	for _, d := range responses {
-		p.noteDuration(d)
-	}
-	return p
 }
 
 // Typical returns the median of the last response times to single requests, 0 if there was none.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
@@ -44,7 +43,7 @@ func planned(response time.Duration, units ...*unit) *execution {
 	o := Options{Dialer: stdio.InProcess("none", nil), Jobs: 1}.withDefaults()
 	s, offered := newSession(o), &offer{over: spec.Stdio, revisions: []spec.Revision{spec.V20250618, spec.V20251125}}
 	for _, rev := range offered.revisions {
-		s.timing.paces[rev] = client.PaceOf(response)
+		s.timing.paces[rev].NoteDuration(response)
 	}
 	return newExecution(s, offered, &plan{units: units}, &openConversations{})
 }

@@ -280,21 +280,21 @@ func TestNothingIsSaidOfLegalTraffic(t *testing.T) {
 			s.step()
 		}
 		s.goodbye()
-		var script strings.Builder
-		if err := transcript.WriteScript(&script, &transcript.Recording{Events: s.rec.From(0)}); err != nil {
+		whole := s.rec.From(0)
+		var file strings.Builder
+		if err := transcript.WriteRecording(&file, &transcript.Recording{Events: whole}); err != nil {
 			t.Fatal(err)
 		}
-		read, err := transcript.ParseScript(script.String())
+		read, err := transcript.ReadRecordings("", strings.NewReader(file.String()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole := s.rec.From(0)
 		beginning := whole[:rapid.IntRange(0, len(whole)).Draw(t, "so far")]
-		for _, events := range [][]*transcript.Event{whole, read.Events, beginning} {
+		for _, events := range [][]*transcript.Event{whole, read[0].Events, beginning} {
 			for _, r := range rules.Judge(all(), events, s.rev, spec.StreamableHTTP) {
 				for _, d := range r.Deviations {
 					if d.Outcome(spec.Requirements().Lookup(r.Requirement), r.Revision) > verdict.Note {
-						t.Fatalf("%s: %s, of\n%s", r.Requirement, d.Summary, script.String())
+						t.Fatalf("%s: %s, of\n%s", r.Requirement, d.Summary, file.String())
 					}
 				}
 			}

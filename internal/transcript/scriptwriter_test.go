@@ -3,6 +3,7 @@ package transcript
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -178,6 +179,80 @@ func isPlain(text string) bool {
 	}
 	for _, c := range text {
 		if c != ' ' && !unicode.IsPrint(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// fold is the inverse of unfold. It returns false if the chunk has another form.
+func fold(piece []byte) (string, bool) {
+	text := strings.TrimSuffix(strings.TrimSuffix(string(piece), "\n"), "\n")
+	return text, string(unfold(text)) == string(piece)
+}
+
+// writeExchange writes an event of an exchange. It returns false if e is not one.
+func (f *scriptWriter) writeExchange(e *Event) bool {
+	if e.Exchange == 0 {
+		return false
+	}
+	number := strconv.Itoa(e.Exchange)
+	text, whole := string(e.Raw), true
+	var mark string
+	switch e.Kind {
+	case Requested:
+		mark = ">"
+	case Responded:
+		mark = "<"
+	case Sent:
+		mark = ">>"
+	case Received, Streamed:
+		mark = "<<"
+		if e.Stream != nil {
+			mark = "<~"
+			if text, whole = fold(e.Stream); !whole {
+				text = string(e.Stream)
+			}
+		}
+	case Over:
+		line := number + "! " + string(e.How)
+		if e.Detail != "" {
+			line += " " + quoteArgument(e.Detail)
+		}
+		f.b.WriteString(line + "\n")
+		return true
+	default:
+		return false
+	}
+	if e.Unterminated && (mark == ">>" || mark == "<<") {
+		mark += "|"
+	}
+	f.writeText(number+mark, text, whole && isFoldable(text))
+	return true
+}
+
+// hasExchangeNumber reports whether events of this kind are written with the number of their exchange.
+func hasExchangeNumber(k Kind) bool {
+	return slices.Contains(httpKinds, k) || k == Sent || k == Received
+}
+
+// writeText writes text after its mark, plain or quoted.
+func (f *scriptWriter) writeText(mark, text string, plain bool) {
+	switch {
+	case !plain:
+		f.b.WriteString(mark + "q " + quote(text) + "\n")
+	case text == "":
+		f.b.WriteString(mark + "\n")
+	default:
+		indent := strings.Repeat(" ", len(mark)+1)
+		f.b.WriteString(mark + " " + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n")
+	}
+}
+
+// isFoldable reports whether text can be written as several lines of a script.
+func isFoldable(text string) bool {
+	for i, line := range strings.Split(text, "\n") {
+		if !isPlain(line) || i > 0 && (line == "" || line[0] == ' ') {
 			return false
 		}
 	}
