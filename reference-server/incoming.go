@@ -60,7 +60,7 @@ func (s *Session) handleFrame(f *wire.Frame) {
 	switch {
 	case !f.Batch:
 		s.handleMessage(&f.Messages[0], duplicates, &responder{session: s})
-	case !s.Revision().Batches():
+	case !s.Revision().HasBatches():
 		s.sendError(invalidRequest("batches exist only where revision %s was negotiated", spec.V20250326))
 	case len(f.Messages) == 0:
 		s.sendError(invalidRequest("the batch is empty"))

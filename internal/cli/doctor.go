@@ -105,8 +105,7 @@ func (a *app) doctor(f *serverFlags) error {
 // probeOrder returns the revisions that define the transport, in the order in which a server
 // is probed: those with a handshake, newest first, and then the stateless one.
 func probeOrder(over spec.Transport) []spec.Revision {
-	revisions := spec.NewestFirst(spec.HandshakeRevisions())
-	revisions = append(revisions, spec.V20260728)
+	revisions := slices.Concat(spec.NewestFirst(spec.HandshakeRevisions()), spec.StatelessRevisions())
 	return slices.DeleteFunc(revisions, func(r spec.Revision) bool { return !over.DefinedIn(r) })
 }
 

@@ -208,7 +208,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	o.Progress = engine.ShowWaiting(s.waiting)
 	err = engine.Reach(a.ctx, o) // otherwise each revision would wait for a server that never responds
 	if errors.Is(err, engine.ErrStatelessOnly) && len(revisions) == 0 {
-		o.Revisions, err = []spec.Revision{spec.V20260728}, nil
+		o.Revisions, err = spec.StatelessRevisions(), nil
 	}
 	if err != nil {
 		return err

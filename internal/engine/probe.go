@@ -75,7 +75,7 @@ func (r *prober) probe(ctx context.Context) (*probedConversations, error) {
 	found, err := r.probeRevisions(ctx, r.s.o.wanted())
 	if errors.Is(err, ErrStatelessOnly) && len(r.s.o.Revisions) == 0 {
 		r.s.gate.drain()
-		return r.probeRevisions(ctx, []spec.Revision{spec.V20260728})
+		return r.probeRevisions(ctx, spec.StatelessRevisions())
 	}
 	return found, err
 }

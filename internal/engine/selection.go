@@ -118,7 +118,7 @@ func explainFilterError(err error) string {
 func (o *Options) someSelected() error {
 	candidates, over := o.wanted(), o.Dialer.Transport()
 	if o.mayAddStateless() {
-		candidates = append(candidates, spec.V20260728)
+		candidates = append(candidates, spec.StatelessRevisions()...)
 	}
 	for _, r := range candidates {
 		if len(o.pairs(r)) > 0 {

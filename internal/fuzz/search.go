@@ -131,7 +131,7 @@ func (s *search) probe(ctx context.Context) error {
 	}
 	err := s.probeRevisions(ctx, revisions)
 	if errors.Is(err, ErrNotSpoken) && len(s.Revisions) == 0 {
-		err = s.probeRevisions(ctx, []spec.Revision{spec.V20260728})
+		err = s.probeRevisions(ctx, spec.StatelessRevisions())
 	}
 	return err
 }

@@ -145,7 +145,7 @@ func results(ctx context.Context, v *visit) (any, error) {
 	}
 	err := v.requireCapability("completions")
 	var value any
-	if err == nil || v.Revision() == spec.V20241105 { // it has no capability for completion
+	if err == nil || !v.Revision().HasCompletionsCapability() {
 		value, err = v.prompted(ctx, "greeting", spec.MethodComplete, func(name string) map[string]any {
 			return map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": name}, "argument": map[string]any{"name": "style", "value": "f"}}
 		})
@@ -331,7 +331,7 @@ func headers(ctx context.Context, v *visit) (any, error) {
 		return nil, errors.New("the gateway does not reach the upstream over HTTP")
 	}
 	out := map[string]any{tracing: header.Get(tracing) == v.mark}
-	if v.Revision().AtLeast(spec.V20250618) {
+	if v.Revision().HasVersionHeader() {
 		out["MCP-Protocol-Version"] = header.Get("Mcp-Protocol-Version")
 	}
 	return out, nil

@@ -102,11 +102,10 @@ func (o *Offer) harmless(id wire.ID) []byte {
 	return script.Message{ID: id, Method: spec.MethodPing}.Bytes()
 }
 
-// supports reports whether the server declared what the method requires. Before
-// 2025-03-26 completion had no capability, so completion/complete is not used
-// there.
+// supports reports whether the server declared what the method requires.
+// completion/complete is not used in a revision that has no capability for it.
 func (o *Offer) supports(m *Method) bool {
-	if m.needs == "completions" && !o.Revision.AtLeast(spec.V20250326) {
+	if m.needs == "completions" && !o.Revision.HasCompletionsCapability() {
 		return false
 	}
 	return o.Has(m.needs)

@@ -191,7 +191,7 @@ func (o *Offer) complete(t *rapid.T, m *members) {
 	argument.addText("value", value)
 	m.add("ref", ref.bytes())
 	m.add("argument", argument.bytes())
-	if o.Revision.AtLeast(spec.V20250618) && drawChance(t, 20) {
+	if o.Revision.HasCompletionContext() && drawChance(t, 20) {
 		var arguments, context members
 		arguments.addText(name, "a")
 		context.add("arguments", arguments.bytes())

@@ -215,7 +215,7 @@ func (v *Inventory) takePage(c *client.Conversation, l *list, r *client.Reply) {
 	case l.items == maxItems:
 		v.Incomplete[l.method] = "the list is very long, so no further page was requested"
 	case !more:
-	case cursor == "" && !c.Revision().EmptyCursors():
+	case cursor == "" && !c.Revision().HasEmptyCursors():
 		v.Incomplete[l.method] = EmptyCursor
 	case l.seen[cursor]:
 		v.Incomplete[l.method] = "a cursor was repeated, so no further page was requested"

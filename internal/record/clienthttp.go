@@ -38,7 +38,7 @@ func (c *client) requested(e *transcript.Event) {
 	if e.Head.Method() == http.MethodGet && !accepts(e.Head, transcript.EventStream) {
 		c.add(e, listening, "The client sends a GET whose Accept header does not list text/event-stream.")
 	}
-	if c.revision.AtLeast(spec.V20250618) && !e.Head.Has(headers.Version) {
+	if c.revision.HasVersionHeader() && !e.Head.Has(headers.Version) {
 		c.add(e, versionHeader, "The client sends requests without MCP-Protocol-Version after initialize.")
 	}
 }

@@ -82,7 +82,7 @@ func (s *Session) noteExchange(e *transcript.Event) {
 func (s *Session) noteSent(e *transcript.Event) {
 	sound := s.Sent.noteFrame(e)
 	f := s.Sent.last
-	framed := sound && (!f.Batch || s.Negotiation.negotiated.Batches())
+	framed := sound && (!f.Batch || s.Negotiation.negotiated.HasBatches())
 	legal := framed && f.Readable() && (!f.Batch || len(f.Messages) > 0)
 	for i := range f.Messages {
 		m := &f.Messages[i]

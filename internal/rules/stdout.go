@@ -84,7 +84,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 		out.ReportedElsewhere(onlyMessages)
 	case unread:
 	case plain: // an empty batch is judged as a batch if the revision has none, or if the client sent one
-		if s.Revision().Batches() && s.Sent.batches == 0 {
+		if s.Revision().HasBatches() && s.Sent.batches == 0 {
 			d.Summary, d.Seen = "The server writes JSON to stdout that is not an MCP message.", excerpt(e.Raw)
 			out.Deviates(d)
 		}

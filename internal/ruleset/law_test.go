@@ -281,7 +281,7 @@ func (w *weaver) strands() []strand {
 			out = append(out, more())
 		}
 	}
-	if w.revision.Batches() {
+	if w.revision.HasBatches() {
 		out = append(out, w.batched())
 	}
 	return out

@@ -59,7 +59,7 @@ func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 		}
 		return nil
 	}
-	if r.AtLeast(spec.V20251125) {
+	if r.HasDefaultDialect() {
 		return []*jsonschema.Draft{jsonschema.Draft2020}
 	}
 	return []*jsonschema.Draft{jsonschema.Draft7, jsonschema.Draft2020}

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
 // InDraft07 returns what Structured would return if the schema's dialect were draft-07. It
@@ -28,7 +26,7 @@ func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) 
 // that 2020-12 has and older dialects lack. It ignores keywords that forbid additional members,
 // because such members do no harm.
 func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
-	if !v.revision.AtLeast(spec.V20251125) || valueOf(trimmed(schema), "$schema") != nil || len(v.Structured(schema, value)) == 0 {
+	if !v.revision.HasDefaultDialect() || valueOf(trimmed(schema), "$schema") != nil || len(v.Structured(schema, value)) == 0 {
 		return false
 	}
 	root, ok := decode(schema)

@@ -189,7 +189,7 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 			break
 		}
 		cursor, more := wire.Text(reply.Message.ResultAt("/nextCursor"))
-		if !more || cursor == "" && !l.c.Revision().EmptyCursors() || seen[cursor] {
+		if !more || cursor == "" && !l.c.Revision().HasEmptyCursors() || seen[cursor] {
 			break
 		}
 		seen[cursor] = true

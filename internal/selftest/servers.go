@@ -90,7 +90,7 @@ func serverOptions(f faults.Fault) refserver.Options {
 		o.Token = faults.Token
 	}
 	if f.StatelessOnly {
-		o.Revisions = []spec.Revision{spec.V20260728}
+		o.Revisions = spec.StatelessRevisions()
 	}
 	if f.Seams != nil {
 		o.Seams = f.Seams()

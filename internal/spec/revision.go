@@ -41,6 +41,9 @@ func Revisions() []Revision {
 // HandshakeRevisions returns the revisions that open with initialize, oldest first.
 func HandshakeRevisions() []Revision { return InEra(Handshake, Revisions()) }
 
+// StatelessRevisions returns the revisions of the stateless era, oldest first.
+func StatelessRevisions() []Revision { return InEra(Stateless, Revisions()) }
+
 // InEra returns those of the revisions that belong to the era.
 func InEra(era Era, revisions []Revision) []Revision {
 	return slices.DeleteFunc(slices.Clone(revisions), func(r Revision) bool { return r.Era() != era })
@@ -68,12 +71,32 @@ func (r Revision) Published() bool { return slices.Contains(Revisions(), r) }
 // AtLeast reports whether r is other or newer. Dates compare as text.
 func (r Revision) AtLeast(other Revision) bool { return r >= other }
 
-// Batches reports whether JSON-RPC batches exist in r.
-func (r Revision) Batches() bool { return r == V20250326 }
+// HasBatches reports whether JSON-RPC batches exist in r.
+func (r Revision) HasBatches() bool { return r == V20250326 }
 
-// EmptyCursors reports whether an empty string is a cursor like any other in r. Before 2026-07-28
-// the specification does not say so, and many servers use it to mark the end.
-func (r Revision) EmptyCursors() bool { return r.AtLeast(V20260728) }
+// HasEmptyCursors reports whether an empty string is a cursor like any other in r. Before
+// 2026-07-28 the specification does not say so, and many servers use it to mark the end.
+func (r Revision) HasEmptyCursors() bool { return r.AtLeast(V20260728) }
+
+// HasVersionHeader reports whether clients over Streamable HTTP name the revision in the header
+// MCP-Protocol-Version.
+func (r Revision) HasVersionHeader() bool { return r.AtLeast(V20250618) }
+
+// HasCompletionsCapability reports whether servers with completion declare it. 2024-11-05 has
+// completion without a capability.
+func (r Revision) HasCompletionsCapability() bool { return r.AtLeast(V20250326) }
+
+// HasCompletionContext reports whether a completion request can have the values of other arguments.
+func (r Revision) HasCompletionContext() bool { return r.AtLeast(V20250618) }
+
+// HasSamplingTools reports whether sampling can have tools, and several content blocks in a message.
+func (r Revision) HasSamplingTools() bool { return r.AtLeast(V20251125) }
+
+// HasTasks reports whether r itself has tasks. In 2026-07-28 they are an extension.
+func (r Revision) HasTasks() bool { return r == V20251125 }
+
+// HasDefaultDialect reports whether r says which dialect a JSON Schema without $schema has: 2020-12.
+func (r Revision) HasDefaultDialect() bool { return r.AtLeast(V20251125) }
 
 // NewestFirst returns the revisions sorted, the newest first.
 func NewestFirst[R ~string](revisions []R) []R {

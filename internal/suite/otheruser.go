@@ -41,7 +41,7 @@ func (o *Outside) HeadersIn(session, method string, body []byte, authorization [
 	if session != "" {
 		h.Set(sessionHeader, session)
 	}
-	if r := o.t.Revision; r.Era() == spec.Handshake && r.AtLeast(spec.V20250618) {
+	if r := o.t.Revision; r.Era() == spec.Handshake && r.HasVersionHeader() {
 		h.Set(versionHeader, string(r))
 	}
 	return h

@@ -89,10 +89,10 @@ func legalMessages() []*Fault {
 		})).inRevisions(spec.V20250326),
 		newVariation("answers-in-arrays", "every response is an array with one element, in the revision that does not mention batches", EditBytes(Responses(), func(b []byte) []byte { return joinArray([][]byte{b}) })).inRevisions(spec.V20241105),
 		newVariation("batch-ignored", "batches get no response in revisions without batches", onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
-			return f.Batch && !s.Revision().Batches()
+			return f.Batch && !s.Revision().HasBatches()
 		}, dropFrame)).inRevisions(spec.V20241105, spec.V20250618, spec.V20251125),
 		newVariation("batch-taken-apart", "the members of a batch get single responses in revisions without batches", onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
-			return f.Batch && len(f.Messages) > 0 && s.Revision() != "" && !s.Revision().Batches()
+			return f.Batch && len(f.Messages) > 0 && s.Revision() != "" && !s.Revision().HasBatches()
 		}, func(s *refserver.Session, raw []byte) refserver.FrameAction {
 			for _, e := range splitArray(raw) {
 				s.Deliver(e)

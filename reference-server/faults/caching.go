@@ -57,7 +57,7 @@ func cachingFaults() []*Fault {
 
 // legalCaching returns the legal variations in caching hints.
 func legalCaching() []*Fault {
-	return variationsIn(statelessRevisions(),
+	return variationsIn(spec.StatelessRevisions(),
 		newVariation("stale-at-once", "no result may be cached", editHints(setValue("ttlMs", 0))),
 		newVariation("fresh-for-years", "ttlMs is larger than 32 bits", editHints(setValue("ttlMs", rawJSON("315360000000")))),
 		newVariation("whole-fractions", "ttlMs has a fraction of zero", editHints(setValue("ttlMs", rawJSON("60000.0")))),
@@ -112,9 +112,6 @@ func ifInputRequired(e edit) edit {
 		}
 	}
 }
-
-// statelessRevisions returns the revisions of the stateless era.
-func statelessRevisions() []spec.Revision { return []spec.Revision{spec.V20260728} }
 
 // variationsIn limits several variations to some revisions.
 func variationsIn(revisions []spec.Revision, rows ...*Fault) []*Fault {

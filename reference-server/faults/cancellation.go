@@ -97,7 +97,7 @@ func cancellationFaults() []*Fault {
 		newFault("cancellation.no-messages-after-cancel.stdio/late", "a cancelled tool reports progress once more after 150 ms", sendAfterCancellation(func(_ wire.ID, token jsontext.Value) []byte {
 			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1e6})
 		})),
-		newFault(race+"stateless", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).inRevisions(statelessRevisions()...).overTransports(spec.Stdio),
+		newFault(race+"stateless", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).inRevisions(spec.StatelessRevisions()...).overTransports(spec.Stdio),
 		newFault("cancellation.server-only-subscriptions/call", "the server cancels the client's tools/call", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			c.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(c.ID.Raw()), "reason": "busy"})
 			return next(c)

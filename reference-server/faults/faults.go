@@ -66,7 +66,7 @@ func (f Fault) AppliesIn() []spec.Revision {
 	case f.Revisions != nil:
 		return f.Revisions
 	case q != nil && !q.InEra(spec.Handshake):
-		return []spec.Revision{spec.V20260728}
+		return spec.StatelessRevisions()
 	default:
 		return spec.HandshakeRevisions()
 	}

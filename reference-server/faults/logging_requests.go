@@ -16,7 +16,7 @@ func requestLoggingFaults() []*Fault {
 	const silent, threshold, before = "logging.per-request.silent-without-level/", "logging.per-request.threshold/", "logging.per-request.before-response/"
 	const own, carry, invalid = "logging.per-request.own-stream-only/", "logging.per-request.no-carry-over/", "logging.per-request.invalid-level/"
 	return []*Fault{
-		newFault("logging.capability.declared/requests", "a tool sends log messages on request although logging is not declared", withholdCapabilities("logging")).inRevisions(statelessRevisions()...),
+		newFault("logging.capability.declared/requests", "a tool sends log messages on request although logging is not declared", withholdCapabilities("logging")).inRevisions(spec.StatelessRevisions()...),
 
 		newFault(silent+"tool", "a tool logs although the call has no log level", replaceRequestLevel(func(level string) string { return replaceIfEqual(level, "", "debug") })),
 		newFault(silent+"errors", "a tool logs errors although the call has no log level", replaceRequestLevel(func(level string) string { return replaceIfEqual(level, "", "error") })),
@@ -71,7 +71,7 @@ func requestLoggingFaults() []*Fault {
 
 // legalRequestLogging returns the legal variations in log levels of requests.
 func legalRequestLogging() []*Fault {
-	return variationsIn(statelessRevisions(),
+	return variationsIn(spec.StatelessRevisions(),
 		newVariation("logs-withheld", "no request gets log messages", dropMessages(isLog)),
 		newVariation("logs-some-above", "calls get only log messages of the level emergency", replaceRequestLevel(ifKnownLevel(func(string) string { return "emergency" }))),
 		newStatefulVariation("logs-for-everything", "every request with a log level gets a log message in the same write as its response", func() *refserver.Seams {

@@ -205,7 +205,7 @@ func conversations(r spec.Revision) []conversation {
 		{answers: 3, chunks: []string{open("{}"), request("1", "tools/call", `{"name":"slow","arguments":{"durationMs":20,"steps":1}}`) +
 			line(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`), line("\"\xff\""), ping("2")}},
 	}
-	if r.Batches() {
+	if r.HasBatches() {
 		member := strings.TrimSpace
 		note := `{"jsonrpc":"2.0","method":"notifications/x"}`
 		out = append(out, conversation{answers: 5, chunks: []string{

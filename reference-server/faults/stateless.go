@@ -267,7 +267,7 @@ func cursorsByConnection() *refserver.Seams {
 // legalStateless returns the legal variations in checking metadata and in the members of
 // every result.
 func legalStateless() []*Fault {
-	return variationsIn(statelessRevisions(),
+	return variationsIn(spec.StatelessRevisions(),
 		newVariation("more-in-results", "results have members and metadata that the revision does not know", editStatelessResult(always, func(r map[string]any) {
 			r["com.example/more"] = map[string]any{"a": 1}
 			inMember("_meta", setValue("com.example/more", true))(r)

@@ -109,7 +109,7 @@ var lines = []line{
 	{
 		what: "an array", frame: `[{"jsonrpc":"2.0","id":ID,"method":"METHOD"}]`,
 		requirement: refusedBatch, survival: refusedBatch, readable: true, silence: true, serves: true,
-		applies: func(r spec.Revision) bool { return !r.Batches() },
+		applies: func(r spec.Revision) bool { return !r.HasBatches() },
 	},
 	{
 		what: "an empty line", frame: ``,

@@ -61,10 +61,10 @@ func Cases() []suite.Case {
 	}
 }
 
-// mayComplete reports whether completion may be requested. Revision 2024-11-05 has no capability
-// for it, so there it is tried.
+// mayComplete reports whether completion may be requested. A revision without a capability for it
+// permits it, so it is tried.
 func mayComplete(t *suite.T) bool {
-	return t.Revision == spec.V20241105 || t.Inventory.Declares("completions")
+	return !t.Revision.HasCompletionsCapability() || t.Inventory.Declares("completions")
 }
 
 // requireCompletion ends the case if completion is not declared.

@@ -143,7 +143,7 @@ func walkPages(ctx context.Context, c *client.Conversation, method string, each 
 			return
 		}
 		cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
-		if !more || cursor == "" && !c.Revision().EmptyCursors() {
+		if !more || cursor == "" && !c.Revision().HasEmptyCursors() {
 			return
 		}
 		params = map[string]any{"cursor": cursor}

@@ -19,7 +19,7 @@ const anyValue = "1"
 // completes: it has to know that they are valid. Expansions with values that the author promises
 // are read by readPromised.
 func readExpansions(ctx context.Context, t *suite.T) {
-	completes := t.Inventory.Declares("completions") || !t.Revision.AtLeast(spec.V20250326)
+	completes := t.Inventory.Declares("completions") || !t.Revision.HasCompletionsCapability()
 	c := listedConversation(ctx, t)
 	if !readMalformedEscapes(ctx, t, c) {
 		return

@@ -77,7 +77,7 @@ func responseVariations(r spec.Revision) []responseVariation {
 		{contentValidated, setMember("content", object{"type": "image", "data": "%%%", "mimeType": "image/png"}), false,
 			"The server does not answer a call after a sampling result with invalid base64.", nil, ""},
 	}
-	if r.AtLeast(spec.V20251125) {
+	if r.HasSamplingTools() {
 		// Many servers accept an array only if they offered tools.
 		toolless := func(m *wire.Message) bool { return len(wire.Elements(wire.At(m.Params(), "/tools"))) == 0 }
 		out = append(out, responseVariation{anyContent, setMember("content", array), true, "The server's tool fails if sampled content with tools is an array.",
@@ -151,7 +151,7 @@ const maxRounds = 53
 
 // runToolLoop uses a model that calls two tools at once, and then one that never stops.
 func runToolLoop(ctx context.Context, t *suite.T) {
-	if !t.Revision.AtLeast(spec.V20251125) {
+	if !t.Revision.HasSamplingTools() {
 		t.Skip("the revision has no tools in sampling")
 	}
 	tools := samplingTools(t)

@@ -124,7 +124,7 @@ func callSamplingTools(ctx context.Context, t *suite.T) {
 // sampling.
 func fullCapabilities(r spec.Revision) map[string]any {
 	caps := client.AllCapabilities(r)
-	if r.AtLeast(spec.V20251125) {
+	if r.HasSamplingTools() {
 		caps["sampling"] = map[string]any{"tools": map[string]any{}, "context": map[string]any{}}
 	}
 	return caps

@@ -101,10 +101,10 @@ func onComplete(judge func(s *rules.Session, q completionRequest, obs *rules.Obs
 	return rules.Handlers{rules.ResultOf(spec.MethodComplete): handler, rules.ErrorTo(spec.MethodComplete): handler}
 }
 
-// mayComplete reports whether completion requests are permitted. Revision 2024-11-05 has no
-// capability for them.
+// mayComplete reports whether completion requests are permitted. A revision without a capability
+// for them permits them.
 func mayComplete(s *rules.Session) bool {
-	return s.ServerDeclared("completions") || s.Revision() == spec.V20241105
+	return s.ServerDeclared("completions") || !s.Revision().HasCompletionsCapability()
 }
 
 func isUnknownMethod(m *wire.Message) bool {

@@ -47,7 +47,7 @@ func (t *referenceTrial) note(q completionRequest, r spec.Revision, obs *rules.O
 	t.all = append(t.all, obs)
 	t.served = t.served || !obs.Message.IsError()
 	switch {
-	case q.context != nil && r.AtLeast(spec.V20250618):
+	case q.context != nil && r.HasCompletionContext():
 		t.withContext = append(t.withContext, obs)
 	case q.value == "":
 		t.empty = append(t.empty, obs)

@@ -106,7 +106,7 @@ func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Report
 
 // emptyCursorWeight weakens findings on empty cursors where they may mark the end.
 func emptyCursorWeight(s *rules.Session, p *page) verdict.Weight {
-	if p.cursor == "" && !s.Revision().EmptyCursors() {
+	if p.cursor == "" && !s.Revision().HasEmptyCursors() {
 		return verdict.OnlyNote
 	}
 	return verdict.Full

@@ -87,7 +87,7 @@ func (v *view) isLegal(x *exchange) bool {
 		return false
 	}
 	f := x.Sent.Frame
-	if f == nil || len(f.Problems) > 0 || len(f.Messages) == 0 || f.Batch && !v.revision.Batches() {
+	if f == nil || len(f.Problems) > 0 || len(f.Messages) == 0 || f.Batch && !v.revision.HasBatches() {
 		return false
 	}
 	responses := 0
@@ -109,17 +109,18 @@ func (v *view) isLegal(x *exchange) bool {
 	return responses == 0 || responses == len(f.Messages)
 }
 
-// versionFlaws judges the version header, which 2025-03-26 does not have yet.
+// versionFlaws judges the version header. In a revision that lacks it, only the revision itself may
+// be named.
 func (v *view) versionFlaws(x *exchange) flaw {
 	head := x.RequestHead()
 	version := head.Get(versionHeader)
 	r := spec.Revision(version)
 	switch {
 	case !head.Has(versionHeader):
-		if v.revision.AtLeast(spec.V20250618) && !x.hasInitialize() {
+		if v.revision.HasVersionHeader() && !x.hasInitialize() {
 			return noVersion
 		}
-	case !v.revision.AtLeast(spec.V20250618):
+	case !v.revision.HasVersionHeader():
 		if r != v.revision {
 			return otherVersion
 		}

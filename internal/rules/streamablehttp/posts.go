@@ -193,7 +193,7 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 		summary = "The server's JSON body is not JSON."
 	case f.Has(wire.TrailingText):
 		summary = "The server's JSON body has more than one value."
-	case f.Batch && !v.revision.Batches(): // base.batch-not-emitted
+	case f.Batch && !v.revision.HasBatches(): // base.batch-not-emitted
 		out.ReportedElsewhere(singleObject)
 		return
 	case f.Batch && !posted:

@@ -160,7 +160,7 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 
 // isTaskResult reports whether a request became a task, which continues after the response.
 func isTaskResult(s *rules.Session, req *rules.Request) bool {
-	return s.Revision() == spec.V20251125 && req.Responses[0].ResultAt("/task") != nil
+	return s.Revision().HasTasks() && req.Responses[0].ResultAt("/task") != nil
 }
 
 // lastProgress is the latest progress of a request.

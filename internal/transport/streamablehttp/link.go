@@ -127,7 +127,7 @@ func (l *Link) fields(method string, m *wire.Message) []transcript.Field {
 	switch v := l.negotiated(); {
 	case m != nil && (isStateless(m) || l.isStateless):
 		fields = append(fields, l.metadataFields(m, v)...)
-	case spec.Revision(v).AtLeast(spec.V20250618):
+	case spec.Revision(v).HasVersionHeader():
 		add(headers.Version, v)
 	}
 	return fields
