@@ -3,7 +3,6 @@ package rules
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -189,10 +188,4 @@ func arrays(s *Session, e *transcript.Event, out *Reporter) {
 		d.Weight = verdict.OnlyNote
 	}
 	out.Deviates(d)
-}
-
-// Judges reports whether the requirement exists in the revision and transport
-// of the conversation.
-func (o *Reporter) Judges(requirement string) bool {
-	return slices.Contains(o.rule.Requirements, requirement) && o.result(requirement) != nil
 }

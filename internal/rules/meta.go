@@ -149,13 +149,12 @@ func isNoLabel(label string) bool { return !isMetaLabel(label) }
 func origin(s *Session, labels []string, key string, deviates func(verdict.Deviation), out *Reporter) {
 	if reserved(labels, s.Revision()) && !definedKey(key) {
 		d := verdict.Deviation{
-			Requirement: metaReserved2511, Summary: "The server uses a _meta prefix that is reserved for MCP.",
+			Summary:   "The server uses a _meta prefix that is reserved for MCP.",
 			Permitted: "a prefix of the server's maker, or a key that the specification defines",
 		}
-		if s.Revision() == spec.V20250618 {
-			d.Requirement = metaReserved2506
+		for _, d.Requirement = range []string{metaReserved2506, metaReserved2511} {
+			deviates(d) // only the requirement that exists in the revision has an effect
 		}
-		deviates(d)
 		return // reserved, so the order of its labels does not matter
 	}
 	out.Observed(metaReserved2506)

@@ -15,7 +15,7 @@ import (
 type Rule struct {
 	ID           string   // starts with "rule."
 	Title        string   // what is checked, in one line
-	Requirements []string // catalogue ids that the rule judges
+	Requirements []string // catalogue ids that the rule judges; it runs only where one of them exists
 	// Start returns a fresh fold over one transcript.
 	Start func() Fold
 }
@@ -68,6 +68,12 @@ type Reporter struct {
 
 // notApplicable stands for the result of a requirement that does not exist in the revision.
 var notApplicable = &Result{}
+
+// Judges reports whether the requirement exists in the revision and transport
+// of the conversation.
+func (o *Reporter) Judges(requirement string) bool {
+	return slices.Contains(o.rule.Requirements, requirement) && o.result(requirement) != nil
+}
 
 // Observed records that the requirement was observed once.
 func (o *Reporter) Observed(requirement string) {

@@ -30,7 +30,7 @@ func toolLoops() rules.Fold {
 		rules.ClientReply(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			reason, _ := wire.Text(obs.Message.ResultAt("/stopReason"))
 			uses := readContent("assistant", obs.Message.ResultAt("/content")).uses
-			if !hasTools(s) || reason != "toolUse" || len(uses) == 0 || !s.ClientDeclares(obs.Request, "sampling.tools") {
+			if reason != "toolUse" || len(uses) == 0 || !s.ClientDeclares(obs.Request, "sampling.tools") {
 				return
 			}
 			number := 1
@@ -41,10 +41,7 @@ func toolLoops() rules.Fold {
 			}
 			open = append(open, toolUseRound{uses: uses, number: number, request: obs.ServerRequest.Event, event: obs.Event})
 		},
-		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if !hasTools(s) {
-				return
-			}
+		rules.ServerRequest(spec.MethodSampling): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			messages := samplingMessages(obs.Message.Params())
 			for i := range open {
 				if r := &open[i]; r.uses != nil && hasToolUses(messages, r.uses) {

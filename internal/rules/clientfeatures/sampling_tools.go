@@ -50,13 +50,7 @@ func toolRules() []rules.Rule {
 	}
 }
 
-// hasTools reports whether the session's revision has tools in sampling.
-func hasTools(s *rules.Session) bool { return s.Revision().AtLeast(spec.V20251125) }
-
 func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if !hasTools(s) {
-		return
-	}
 	for i, m := range samplingMessages(obs.Message.Params()) {
 		d := verdict.Deviation{Seen: fmt.Sprintf("in message %d: %s", i, rules.Excerpt(obs.Message.Raw)), At: rules.At(obs.Event)}
 		switch {
@@ -93,9 +87,6 @@ func toolUseBalance() rules.Fold {
 			learn(readContent("assistant", obs.Message.ResultAt("/content")))
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if !hasTools(s) {
-				return
-			}
 			messages := samplingMessages(obs.Message.Params())
 			for i, m := range messages {
 				var next samplingMessage
@@ -167,9 +158,6 @@ func structuredResults() rules.Fold {
 			learn(readContent("assistant", obs.Message.ResultAt("/content")))
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if !hasTools(s) {
-				return
-			}
 			for _, m := range samplingMessages(obs.Message.Params()) {
 				learn(m)
 				for _, r := range m.results {

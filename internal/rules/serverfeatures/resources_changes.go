@@ -53,7 +53,7 @@ func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Re
 		return
 	}
 	requirement := resourcesChanged24
-	if s.Revision().AtLeast(spec.V20250618) {
+	if out.Judges(resourcesChanged25) {
 		requirement = resourcesChanged25
 	}
 	if s.ServerDeclared("resources.listChanged") {

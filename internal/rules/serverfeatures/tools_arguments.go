@@ -44,7 +44,7 @@ func toolArguments() rules.Fold {
 func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	d := deviationOf(toolInvalidIsResult, obs)
 	d.Permitted = "a result with isError true"
-	if !s.Revision().AtLeast(spec.V20251125) {
+	if !out.Judges(toolInvalidIsResult) {
 		d.Permitted += ", or an error"
 	}
 	code, _ := obs.Message.ErrorCode()
@@ -70,9 +70,9 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 	case schema.For(s.Revision()).BreaksModern(input, arguments): // reported as an unsupported dialect
 		out.ReportedElsewhere(toolValidates)
 	default:
-		d.Requirement, d.Weight = toolRejects, verdict.AtMostWarning
-		if s.Revision().AtLeast(spec.V20251125) {
-			d.Requirement = toolValidates
+		d.Requirement, d.Weight = toolValidates, verdict.AtMostWarning
+		if out.Judges(toolRejects) {
+			d.Requirement = toolRejects
 		}
 		d.Summary = "The server's tool may convert arguments that break its schema."
 		if conforms(s, input, knownArguments(input, arguments)) {

@@ -84,7 +84,7 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 		}
 		if obs.Message.IsError() || isFailedResult(obs.Message) {
 			out.Observed(toolCase)
-		} else if s.Revision().AtLeast(spec.V20251125) {
+		} else {
 			d := deviationOf(toolCase, obs)
 			d.Summary, d.Permitted = "The server finds a tool by its name in other letter case.", "an error, as for any unknown tool"
 			out.Deviates(d)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -38,7 +37,7 @@ func (f *form) judgeItems(items jsontext.Value) {
 // judgeOptions judges the form of an enumeration: enum, or oneOf if the revision has it.
 func (f *form) judgeOptions(name string, v jsontext.Value) {
 	permitted := "enum with strings, and enumNames next to it"
-	modern := f.s.Revision().AtLeast(spec.V20251125)
+	modern := f.out.Judges(enumForms11)
 	if modern {
 		permitted = "enum with strings, or oneOf with const and title"
 	}
@@ -54,7 +53,7 @@ func (f *form) judgeOptions(name string, v jsontext.Value) {
 	for _, id := range []string{enumForms06, enumForms11} {
 		f.out.Observed(id)
 	}
-	if modern && !has(v, "enumNames") {
+	if !has(v, "enumNames") {
 		f.out.Observed(legacyNames)
 	}
 }

@@ -50,7 +50,7 @@ func requests() []rules.Rule {
 
 func judgeRequiredElicitations(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	code, ok := obs.Message.ErrorCode()
-	if !ok || spec.Code(code) != spec.CodeURLElicitation || !since(s, obs, spec.V20251125) {
+	if !ok || spec.Code(code) != spec.CodeURLElicitation || !isGoverned(s, obs) {
 		return
 	}
 	list := wire.At(obs.Message.Member("error"), "/data/elicitations")
@@ -72,7 +72,7 @@ func judgeRequiredElicitations(s *rules.Session, obs *rules.Observation, out *ru
 
 func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	tools := wire.Elements(obs.Message.ParamAt("/tools"))
-	if !since(s, obs, spec.V20251125) || len(tools) == 0 {
+	if !isGoverned(s, obs) || len(tools) == 0 {
 		return
 	}
 	names := map[string]bool{}
@@ -103,7 +103,7 @@ type form struct {
 
 func judgeRequestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requested := obs.Message.ParamAt("/requestedSchema")
-	if !since(s, obs, spec.V20250618) || text(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
+	if !isGoverned(s, obs) || text(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
 		return
 	}
 	f := &form{s: s, out: out, at: rules.At(obs.Event)}
@@ -179,7 +179,7 @@ func (f *form) judgeField(name string, v jsontext.Value) {
 		f.judgeEnum(name, v)
 	case "number", "integer", "boolean":
 	case "array":
-		if !f.s.Revision().AtLeast(spec.V20251125) {
+		if !f.out.Judges(enumForms11) {
 			return
 		}
 		f.judgeItems(wire.At(v, "/items"))
@@ -237,8 +237,8 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	if value == nil {
 		return
 	}
-	early := !f.s.Revision().AtLeast(spec.V20251125)
-	if early && kind == "boolean" {
+	early := f.out.Judges(defaultsEarly)
+	if kind == "boolean" {
 		f.out.Observed(defaultsEarly)
 	}
 	if !hasKind(value, kind) && (!early || kind == "boolean") {
@@ -249,7 +249,7 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 		return
 	}
 	f.out.Observed(defaultsFit)
-	if early && kind != "boolean" {
+	if kind != "boolean" {
 		f.report(defaultsEarly, "The server's form field has a default that this revision lacks.", "defaults of booleans", name, v, verdict.Full)
 	}
 }

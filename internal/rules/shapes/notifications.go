@@ -18,7 +18,7 @@ func notifications() []rules.Rule {
 			Requirements: []string{cancelledID},
 			Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 				switch {
-				case !since(s, obs, spec.V20251125):
+				case !isGoverned(s, obs):
 				case has(obs.Message.Params(), "requestId"):
 					out.Observed(cancelledID)
 				default:

@@ -26,7 +26,7 @@ func promptResources() rules.Rule {
 		Requirements: []string{embeddedMIME},
 		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodPromptsGet): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-				if !since(s, obs, spec.V20241105) {
+				if !isGoverned(s, obs) {
 					return
 				}
 				for i, m := range wire.Elements(obs.Message.ResultAt("/messages")) {
@@ -64,7 +64,7 @@ func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) 
 	completion := obs.Message.ResultAt("/completion")
 	values := wire.At(completion, "/values")
 	total, ok := number(wire.At(completion, "/total"))
-	if !since(s, obs, spec.V20241105) || !ok || values.Kind() != '[' {
+	if !isGoverned(s, obs) || !ok || values.Kind() != '[' {
 		return
 	}
 	n := len(wire.Elements(values))
@@ -113,7 +113,7 @@ func emptyResults() rules.Rule {
 
 func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.Reporter) {
 	names, _ := wire.Members(obs.Message.Result())
-	if !since(s, obs, spec.V20241105) || obs.Message.Result().Kind() != '{' {
+	if !isGoverned(s, obs) || obs.Message.Result().Kind() != '{' {
 		return
 	}
 	for _, name := range names {

@@ -26,7 +26,7 @@ func toolDefinitions() rules.Rule {
 		Requirements: []string{noParametersForm, dependentHints, recommendedDialect},
 		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-				if !since(s, obs, spec.V20250326) || !obs.Request.WellFormed {
+				if !isGoverned(s, obs) || !obs.Request.WellFormed {
 					return
 				}
 				found := rules.MemoResult(s, obs.Message, definitionsKey{}, func() *definitions { return judgeDefinitions(s, obs.Message) })
@@ -78,9 +78,6 @@ func judgeDefinitions(s *rules.Session, m *wire.Message) *definitions {
 	for i, t := range toolsOf(s, m) {
 		where := "/result/tools/" + strconv.Itoa(i)
 		found.judgeHints(t, where)
-		if !s.Revision().AtLeast(spec.V20251125) {
-			continue
-		}
 		for _, name := range []string{"inputSchema", "outputSchema"} {
 			if v := t.members[name]; v.Kind() == '{' {
 				found.judgeDialect(v, where+"/"+name)

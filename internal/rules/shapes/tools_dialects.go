@@ -44,7 +44,7 @@ func hasDifferingKeyword(input jsontext.Value) bool {
 // and refused ones may have another fault.
 func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	params := obs.Request.Message.Params()
-	if !since(s, obs, spec.V20251125) || !obs.Request.WellFormed || len(l.schemas) == 0 {
+	if !isGoverned(s, obs) || !obs.Request.WellFormed || len(l.schemas) == 0 {
 		return
 	}
 	input, arguments := l.schemas[text(params, "/name")], obs.Request.Message.ParamAt("/arguments")

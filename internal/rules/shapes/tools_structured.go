@@ -67,7 +67,7 @@ func (l *toolSchemas) forget(*rules.Session, *rules.Observation, *rules.Reporter
 // be partial, and tasks, whose result comes later.
 func (l *toolSchemas) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	result := obs.Message.Result()
-	if !since(s, obs, spec.V20250618) || !obs.Request.WellFormed || obs.Request.IsCancelled() || result.Kind() != '{' {
+	if !isGoverned(s, obs) || !obs.Request.WellFormed || obs.Request.IsCancelled() || result.Kind() != '{' {
 		return
 	}
 	var outputSchema jsontext.Value

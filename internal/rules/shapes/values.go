@@ -13,14 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// since reports whether the session's revision is first or later, and applies to the message: the
-// handshake was seen, or in the stateless era the request names it.
-func since(s *rules.Session, obs *rules.Observation, first spec.Revision) bool {
-	return s.Revision().AtLeast(first) && isGoverned(s, obs)
-}
-
-// isGoverned reports whether the session's revision applies to a message of the server. The
-// stateless era has no server requests as messages of their own.
+// isGoverned reports whether the session's revision applies to a message of the server: the
+// handshake was seen, or in the stateless era the request names it. The stateless era has no server
+// requests as messages of their own.
 func isGoverned(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Handshake {
 		return s.Began()

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -57,9 +56,9 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
 		At:        positionsOf(x.Request, x.Sent, x.Response, x.End),
 	}
-	// Since 2025-11-25 the client may poll a stream with ids. Whether the server
-	// delivers the response in the end was not tested, or shows on the resumed stream.
-	polled := v.revision.AtLeast(spec.V20251125)
+	// Where the server may close early, the client may poll a stream with ids. Whether the
+	// server delivers the response in the end was not tested, or shows on the resumed stream.
+	polled := !out.Judges(noEarlyClose)
 	switch {
 	case polled && missing == 0:
 		out.Observed(responseDelivered)

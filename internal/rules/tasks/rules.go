@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
 // Rules returns the rules of the package.
@@ -39,7 +38,7 @@ func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
 	return rules.WithoutState(rules.Fold{
 		Shared: []rules.SharedState{ledgers},
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
-			if s.Revision() == spec.V20251125 && s.Began() {
+			if s.Began() {
 				judge(ledgers.Of(s).complete(s), out)
 			}
 		},
