@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -191,7 +192,7 @@ func (p *prober) maxWeight(ctx context.Context, otherwise verdict.Weight) verdic
 	if doc, _ := p.resourceMetadata(ctx); doc != nil {
 		return verdict.Full
 	}
-	if !p.t.Revision.AtLeast(spec.V20250618) && isServerDocument(p.fetch(ctx, oauth.RootServerMetadataURL(p.URL))) {
+	if !slices.Contains(sinceResourceMetadata, p.t.Revision) && isServerDocument(p.fetch(ctx, oauth.RootServerMetadataURL(p.URL))) {
 		return verdict.AtMostWarning
 	}
 	return otherwise

@@ -26,7 +26,6 @@ func batchCase() suite.Case {
 		ID:                 "messages.batch",
 		Title:              "Sends a batch of requests, one of requests and a notification, and one of notifications only",
 		Requirements:       []string{receive, complete, together, silentBatches},
-		Revisions:          []spec.Revision{spec.V20250326},
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)

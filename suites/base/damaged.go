@@ -22,7 +22,6 @@ func damagedBatchCase() suite.Case {
 		ID:           "messages.damaged-batch",
 		Title:        "Sends a batch with an invalid member, and an empty batch",
 		Requirements: []string{emptyArray, invalidMembers},
-		Revisions:    []spec.Revision{spec.V20250326},
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			id := c.NewID()

@@ -20,7 +20,6 @@ func initiatorCase() suite.Case {
 		Title:        "Elicits a URL from one of two clients, and checks that the other gets no notification of its completion",
 		Requirements: []string{onlyToInitiator},
 		Needs:        []string{"tools"},
-		Revisions:    []spec.Revision{spec.V20251125},
 		OnlyOver:     spec.StreamableHTTP,
 		Run:          checkCompletionReceivers,
 	}

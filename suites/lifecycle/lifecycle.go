@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -73,7 +72,6 @@ func Cases() []suite.Case {
 			ID:           "lifecycle.batched-initialize",
 			Title:        "Sends initialize in a batch",
 			Requirements: []string{batchInitialize},
-			Revisions:    []spec.Revision{spec.V20250326},
 			Run:          sendBatchedInitialize,
 		},
 	}

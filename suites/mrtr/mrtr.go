@@ -25,7 +25,6 @@ const (
 
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
-	revisions := []spec.Revision{spec.V20260728}
 	return []suite.Case{
 		{
 			ID:    "mrtr.retries",
@@ -35,42 +34,36 @@ func Cases() []suite.Case {
 				"mrtr.retry-completes", "mrtr.validate-input-responses", "mrtr.malformed-input-error", "mrtr.unexpected-input-ignored",
 				"mrtr.missing-input-asked-again", "caching.hints.absent-on-input-required", "deprecated.sampling", "deprecated.roots",
 			},
-			Revisions: revisions,
-			Run:       retry,
+			Run: retry,
 		},
 		{
-			ID:        "mrtr.capabilities",
-			Title:     "Sends requests that require input from a client that declares nothing, and from one that declares one capability",
-			Provokes:  []string{"mrtr.only-declared-capabilities", "stateless.no-undeclared-capability", "stateless.missing-capability-error", "stateless.missing-capability-data"},
-			Revisions: revisions,
-			Run:       declareLess,
+			ID:       "mrtr.capabilities",
+			Title:    "Sends requests that require input from a client that declares nothing, and from one that declares one capability",
+			Provokes: []string{"mrtr.only-declared-capabilities", "stateless.no-undeclared-capability", "stateless.missing-capability-error", "stateless.missing-capability-data"},
+			Run:      declareLess,
 		},
 		{
 			ID:           "mrtr.state",
 			Title:        "Retries requests with a changed requestState, with that of another request, and with values that are not states",
 			Requirements: []string{stateTampered, attackerControlled, stateBound},
-			Revisions:    revisions,
 			Run:          changeState,
 		},
 		{
 			ID:           "mrtr.other-user",
 			Title:        "Retries a request of one user, with its state, as another",
 			Requirements: []string{statePrincipal},
-			Revisions:    revisions,
 			Run:          retryAsOtherUser,
 		},
 		{
 			ID:           "mrtr.other-connection",
 			Title:        "Retries a request on another connection, over stdio with another process",
 			Requirements: []string{selfContained},
-			Revisions:    revisions,
 			Run:          retryElsewhere,
 		},
 		{
 			ID:           "mrtr.abandoned",
 			Title:        "Leaves requests that require input without a retry, and sends one again",
 			Requirements: []string{noAssumption},
-			Revisions:    revisions,
 			Run:          abandon,
 		},
 	}

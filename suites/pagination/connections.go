@@ -34,7 +34,6 @@ func connectionsCase() suite.Case {
 		ID:           "pagination.connections",
 		Title:        "Walks every list on several connections, before and after other requests",
 		Requirements: append(judged, otherConnection),
-		Revisions:    []spec.Revision{spec.V20260728},
 		Run:          compareConnections,
 	}
 }

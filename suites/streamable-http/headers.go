@@ -31,7 +31,6 @@ func headerCase() suite.Case {
 			"streamable-http.header-mismatch-error", "streamable-http.header-names-case-insensitive", "streamable-http.header-whitespace",
 			"streamable-http.single-endpoint-post", "base.error-code-defined-meaning",
 		},
-		Revisions:          stateless,
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Conversation(ctx))
@@ -63,8 +62,6 @@ func headerCase() suite.Case {
 	}
 }
 
-var stateless = []spec.Revision{spec.V20260728}
-
 // poster returns a function that posts a request with changed headers.
 func poster(ctx context.Context, w *suite.Web, r suite.Request) func(h ...suite.Header) *exchange {
 	return func(h ...suite.Header) *exchange {
@@ -95,7 +92,6 @@ func nameCase() suite.Case {
 			"streamable-http.mcp-name-required", "streamable-http.mcp-name-match", "streamable-http.mcp-name-base64",
 			"streamable-http.base64-marker-case", "streamable-http.header-invalid-chars",
 		},
-		Revisions:          stateless,
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Conversation(ctx))

@@ -33,7 +33,6 @@ func paramCase() suite.Case {
 			"streamable-http.header-invalid-chars",
 		},
 		Needs:              []string{"tools"},
-		Revisions:          stateless,
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			t.NeedsCallable()
