@@ -98,12 +98,8 @@ func (s *callHistory) canShow(role Role, rev spec.Revision, token bool) bool {
 		return wire.At(s.declared, "/elicitation") != nil
 	case AsksRoots:
 		return wire.At(s.declared, "/roots") != nil
-	case Structured, GivesLink:
-		return rev >= spec.V20250618
-	case GivesAudio:
-		return rev >= spec.V20250326
 	default:
-		return true
+		return role.ExistsIn(rev)
 	}
 }
 

@@ -49,10 +49,8 @@ type Learned struct {
 // server declares, what the role needs.
 func (v *Inventory) canShowRole(role Role) bool {
 	switch role {
-	case Slow, Progress, AsksSampling, AsksRoots, ChangesTools:
-		return true
-	case AsksElicitation:
-		return spec.Revision(v.Server.ProtocolVersion).AtLeast(spec.V20250618)
+	case Slow, Progress, AsksSampling, AsksElicitation, AsksRoots, ChangesTools:
+		return role.ExistsIn(spec.Revision(v.Server.ProtocolVersion))
 	case Logging:
 		return v.Declares("logging")
 	case ChangesResource:

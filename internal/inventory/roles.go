@@ -47,6 +47,18 @@ func Roles() []Role {
 	}
 }
 
+// ExistsIn reports whether the revision has what a tool of the role does.
+func (r Role) ExistsIn(rev spec.Revision) bool {
+	switch r {
+	case Structured, GivesLink, AsksElicitation:
+		return rev.AtLeast(spec.V20250618)
+	case GivesAudio:
+		return rev.AtLeast(spec.V20250326)
+	default:
+		return true
+	}
+}
+
 // ShownBy reports whether a response to tools/call shows that the call plays
 // the role: its result is an error, is structured, or has content of the kind.
 // It is false for roles that no response shows.

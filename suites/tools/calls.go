@@ -95,7 +95,7 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 			continue
 		}
 		more := r.More()
-		if t.Revision.AtLeast(spec.V20250618) && wire.At(r.Raw, "/outputSchema") != nil {
+		if inventory.Structured.ExistsIn(t.Revision) && wire.At(r.Raw, "/outputSchema") != nil {
 			more = append(more, r.Edges()...) // servers often mistake empty or zero results for none
 		}
 		call := i + 1 // callTools calls this tool with callToken(i); these tokens have the other type

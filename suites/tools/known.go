@@ -19,8 +19,7 @@ const knownEffect = "tools.call.known-effect"
 
 // An effect is the known effect of a role, and how to observe it.
 type effect struct {
-	role  inventory.Role
-	since spec.Revision // the first revision that has it
+	role inventory.Role
 	// lacks is the summary of the finding if the effect is missing.
 	lacks, permitted string
 	// seen reports whether the effect is visible in the response and in the server's messages
@@ -32,7 +31,7 @@ type effect struct {
 
 // effects returns the effects that a single call shows. Another case judges changes.
 func effects() []effect {
-	first, content := spec.V20241105, func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
+	content := func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
 		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.ShownBy(m) }
 	}
 	sends := func(method string) func(*wire.Message, []*wire.Message, string) bool {
@@ -43,18 +42,18 @@ func effects() []effect {
 		}
 	}
 	return []effect{
-		{inventory.Fails, first, "The server's tool that is known to fail succeeds.", "a result with isError true", content(inventory.Fails), false},
-		{inventory.Structured, spec.V20250618, "The server's tool does not return the known structured content.", "a result with structuredContent", content(inventory.Structured), false},
-		{inventory.GivesText, first, "The server's tool does not return the known text.", "a result with a text block", content(inventory.GivesText), false},
-		{inventory.GivesImage, first, "The server's tool does not return the known image.", "a result with an image", content(inventory.GivesImage), false},
-		{inventory.GivesAudio, spec.V20250326, "The server's tool does not return the known audio.", "a result with audio", content(inventory.GivesAudio), false},
-		{inventory.GivesResource, first, "The server's tool does not embed the known resource.", "a result with an embedded resource", content(inventory.GivesResource), false},
-		{inventory.GivesLink, spec.V20250618, "The server's tool does not link to the known resource.", "a result with a resource link", content(inventory.GivesLink), false},
-		{inventory.Progress, first, "The server's tool does not report the known progress.", "notifications/progress with the token of the call", sends(spec.MethodProgress), true},
-		{inventory.Logging, first, "The server's tool does not send the known log message.", "notifications/message at level debug", sends(spec.MethodMessage), true},
-		{inventory.AsksSampling, first, "The server's tool does not sample as it is known to.", "a request " + spec.MethodSampling, sends(spec.MethodSampling), true},
-		{inventory.AsksElicitation, spec.V20250618, "The server's tool does not elicit as it is known to.", "a request " + spec.MethodElicit, sends(spec.MethodElicit), true},
-		{inventory.AsksRoots, first, "The server's tool does not request roots as it is known to.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList), true},
+		{inventory.Fails, "The server's tool that is known to fail succeeds.", "a result with isError true", content(inventory.Fails), false},
+		{inventory.Structured, "The server's tool does not return the known structured content.", "a result with structuredContent", content(inventory.Structured), false},
+		{inventory.GivesText, "The server's tool does not return the known text.", "a result with a text block", content(inventory.GivesText), false},
+		{inventory.GivesImage, "The server's tool does not return the known image.", "a result with an image", content(inventory.GivesImage), false},
+		{inventory.GivesAudio, "The server's tool does not return the known audio.", "a result with audio", content(inventory.GivesAudio), false},
+		{inventory.GivesResource, "The server's tool does not embed the known resource.", "a result with an embedded resource", content(inventory.GivesResource), false},
+		{inventory.GivesLink, "The server's tool does not link to the known resource.", "a result with a resource link", content(inventory.GivesLink), false},
+		{inventory.Progress, "The server's tool does not report the known progress.", "notifications/progress with the token of the call", sends(spec.MethodProgress), true},
+		{inventory.Logging, "The server's tool does not send the known log message.", "notifications/message at level debug", sends(spec.MethodMessage), true},
+		{inventory.AsksSampling, "The server's tool does not sample as it is known to.", "a request " + spec.MethodSampling, sends(spec.MethodSampling), true},
+		{inventory.AsksElicitation, "The server's tool does not elicit as it is known to.", "a request " + spec.MethodElicit, sends(spec.MethodElicit), true},
+		{inventory.AsksRoots, "The server's tool does not request roots as it is known to.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList), true},
 	}
 }
 
@@ -91,7 +90,7 @@ func knownCalls(ctx context.Context, t *suite.T) {
 // promisedCalls returns the calls that have the effect according to the server's author, if the
 // revision supports it.
 func promisedCalls(t *suite.T, e effect) []inventory.KnownCall {
-	if !t.Revision.AtLeast(e.since) {
+	if !e.role.ExistsIn(t.Revision) {
 		return nil
 	}
 	return slices.DeleteFunc(t.Inventory.KnownCalls(e.role), func(k inventory.KnownCall) bool { return !k.IsPromised || !schemaAccepts(t, k) })
