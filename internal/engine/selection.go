@@ -86,10 +86,11 @@ func (s *Selection) narrows() bool { return len(s.Focus) > 0 || s.Labels != "" }
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
 	more := []string{q.Area, spec.AreaOf(judge)}
-	if q.IsSecurity() {
+	n := q.Weakness()
+	if spec.IsSecurity(q.ID, n) {
 		more = append(more, spec.AreaSecurity)
 	}
-	if n := q.Weakness(); n > 0 {
+	if n > 0 {
 		more = append(more, fmt.Sprintf("CWE-%d", n))
 	}
 	for _, more := range more {

@@ -226,11 +226,6 @@ func (q *Requirement) ServerNeeds() []string {
 	})
 }
 
-// IsSecurity reports whether a deviation can be a weakness.
-func (q *Requirement) IsSecurity() bool {
-	return q.CWE > 0 || q.Area == AreaSecurity || slices.Contains(q.Traits, Survival)
-}
-
 // Weakness returns the CWE that a deviation can have, 0 if there is none.
 func (q *Requirement) Weakness() int {
 	if q.CWE == 0 && slices.Contains(q.Traits, Survival) {

@@ -34,6 +34,12 @@ var weaknesses = map[int]string{
 	1327:     "Binding to an Unrestricted IP Address",
 }
 
+// IsSecurity reports whether a deviation from the requirement is about security, if it has this
+// weakness, or 0 for none.
+func IsSecurity(requirement string, cwe int) bool {
+	return cwe > 0 || AreaOf(requirement) == AreaSecurity
+}
+
 // WeaknessName returns the number of a weakness with its name, such as
 // "CWE-346 Origin Validation Error".
 func WeaknessName(cwe int) string {

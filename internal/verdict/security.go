@@ -19,7 +19,7 @@ type Security struct {
 
 // IsSecurity reports whether the finding is about security.
 func (f *Finding) IsSecurity() bool {
-	return f.CWE > 0 || spec.AreaOf(f.Requirement) == spec.AreaSecurity
+	return spec.IsSecurity(f.Requirement, f.CWE)
 }
 
 // SecurityOf returns the security summary of a report. It does not count requirements
@@ -37,7 +37,7 @@ func SecurityOf(p *Report) Security {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		q := spec.Requirements().Lookup(v.Requirement)
-		if q == nil || !q.IsSecurity() || broken[q.ID] {
+		if q == nil || !spec.IsSecurity(q.ID, q.Weakness()) || broken[q.ID] {
 			continue
 		}
 		before, known := worst[q.ID]
