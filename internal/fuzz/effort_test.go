@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -48,4 +49,26 @@ func TestEffortIsReported(t *testing.T) {
 	if got.Servers != d.servers.Load() || got.Messages != int64(messages) || messages == 0 {
 		t.Errorf("reported %d servers and %d messages; there were %d and %d", got.Servers, got.Messages, d.servers.Load(), messages)
 	}
+}
+
+// TestProgressCountsRequestsAtOnce checks that the progress counts each request when it is sent, and
+// not only when its script has ended, which takes long with a limit.
+func TestProgressCountsRequestsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []int64
+		got, err := Run(t.Context(), Options{
+			Dialer: stdio.InProcess("minimal", minimalServer), Revisions: []spec.Revision{spec.V20250618}, Policy: inventory.Config{Policy: inventory.CallNone},
+			Cases: 1, Jobs: 1, Rate: 1, Timeout: time.Second, Start: 10 * time.Second,
+			Progress: func(s Status) { seen = append(seen, s.Requests) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range seen {
+			if n > 0 && n < got.Requests {
+				return
+			}
+		}
+		t.Errorf("of %d requests, the progress showed only %v", got.Requests, seen)
+	})
 }

@@ -35,7 +35,15 @@ func (s *executor) player(d transport.Dialer, server *ServerInfo, timeout time.D
 	return script.Player{Dialer: d, Timeout: min(s.timeout, timeout), Start: s.start, Pace: s.pace, FinalWait: s.finalWait, Forbidden: server.Forbidden}
 }
 
-// play plays a script, and counts its requests and messages.
+// countAndPace waits until one more request may be sent, and counts it.
+func (s *executor) countAndPace(ctx context.Context) {
+	if s.pace != nil {
+		s.pace(ctx)
+	}
+	s.counts.requests.Add(1)
+}
+
+// play plays a script, and counts its conversations and messages.
 func (s *executor) play(ctx context.Context, p script.Player, server *ServerInfo, sc script.Script) *Execution {
 	x := &Execution{p.Play(ctx, sc), server.Offer}
 	s.counts.servers.Add(int64(len(x.Conversations)))

@@ -9,7 +9,8 @@ import (
 // progressEvery is how often the progress is reported.
 const progressEvery = 500 * time.Millisecond
 
-// counts are what a search has done so far.
+// counts are what a search has done so far. Cases and requests are those of the search itself,
+// without shrinking and retries, and include those in progress.
 type counts struct {
 	cases, requests, novel, servers, messages atomic.Int64
 }

@@ -185,7 +185,6 @@ func (s *search) work(ctx, searching context.Context) {
 		in := s.inputs.next(s.Shard.globalIndex(uint64(n), uint64(len(s.servers)))) //nolint:gosec // a count
 		x, interrupted := s.playInput(ctx, searching, d, in)
 		release()
-		s.executor.counts.requests.Add(int64(x.Requests))
 		if x.Refused != nil && searching.Err() == nil {
 			end()
 			d, end = s.executor.fresh()
@@ -213,6 +212,7 @@ func (s *search) playInput(ctx, searching context.Context, d transport.Dialer, i
 	ctx, cancel := withLimit(ctx, unlimited, s.deadlines.shrink)
 	defer cancel()
 	p := s.executor.player(d, in.server, searchTimeout)
+	p.Pace = s.executor.countAndPace
 	p.Stop, p.Hangs, p.HangTimeout = searching.Done(), func(method string) bool { return s.hangs.isKnown(methodGroup(method)) }, s.hangTimeout()
 	x = s.executor.play(ctx, p, in.server, in.script)
 	return x, ctx.Err() != nil

@@ -224,7 +224,7 @@ func (p *repeater) send(n int, cancel bool) bool {
 		id := p.l.c.NewID()
 		frame := Message{ID: id, Method: p.message.Method, Params: p.message.Params()}.Bytes()
 		frames = append(frames, frame)
-		p.count()
+		p.pace()
 		p.l.noteSent(request{operation: p.i, text: frame, id: id, method: p.message.Method, cancelled: cancel})
 		if cancel {
 			frames = append(frames, Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + id.Raw() + `}`)}.Bytes())

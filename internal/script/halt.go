@@ -141,7 +141,7 @@ func (r *runner) halted(l *liveConversation, a *request) bool {
 
 // pingUnanswered reports whether a ping gets no response.
 func (r *runner) pingUnanswered(l *liveConversation) bool {
-	r.count()
+	r.pace()
 	var reply *client.Reply
 	if r.knownToHang(l) {
 		reply = l.c.Do(r.ctx, l.c.HarmlessMethod(), nil, client.Within(min(r.Timeout, r.HangTimeout)))

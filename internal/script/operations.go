@@ -28,7 +28,7 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	for _, m := range parsed.Messages {
 		switch {
 		case m.Kind == wire.Request && m.ID.Present():
-			r.count()
+			r.pace()
 			again := l.sentIDs[m.ID.Key()]
 			l.noteSent(request{
 				operation: i, text: m.Raw, id: m.ID, method: m.Method, params: o.Violates != "", task: m.ParamAt("/task") != nil,
@@ -157,7 +157,7 @@ func (r *runner) raw(l *liveConversation, i int, o *Operation) {
 			}
 		}
 	}
-	r.count()
+	r.pace()
 	release := l.c.HoldReplies()
 	defer release()
 	ctx, cancel := l.c.Record.WithTimeout(r.ctx, r.Timeout, context.DeadlineExceeded)
@@ -170,7 +170,7 @@ func (r *runner) raw(l *liveConversation, i int, o *Operation) {
 
 // fence waits until the server has read everything that was sent.
 func (r *runner) fence(l *liveConversation) {
-	r.count()
+	r.pace()
 	if err := l.c.Fence(r.ctx); err != nil {
 		l.over = true
 		l.Unresponsive = l.Unresponsive || errors.Is(err, client.ErrUnanswered)
@@ -182,7 +182,7 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 	seen := map[string]bool{}
 	var params map[string]any
 	for range maxPages {
-		r.count()
+		r.pace()
 		reply := l.c.Do(r.ctx, o.Method, params)
 		if !reply.Succeeded() {
 			l.missed = l.missed || errors.Is(reply.Err, client.ErrUnanswered)
@@ -220,7 +220,7 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 	if web == nil || o.Exchange == nil {
 		return
 	}
-	r.count()
+	r.pace()
 	x, err := web.Begin(transport.Request{Method: o.Exchange.Method, Fields: headersOf(web, o.Exchange, o.Exchange.Body), Body: o.Exchange.Body}, "")
 	if err != nil {
 		return

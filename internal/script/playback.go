@@ -15,9 +15,8 @@ type Playback struct {
 	Transport spec.Transport
 	// Conversations are in the order in which they ended.
 	Conversations []*Conversation
-	// Requests is the number of requests, including fences, and Messages the
-	// number of frames in both directions.
-	Requests, Messages int
+	// Messages is the number of frames in both directions.
+	Messages int
 	// Refused is the error if no server could be started, or nil.
 	Refused error
 	// Skipped are the operations that were not performed.

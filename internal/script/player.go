@@ -138,7 +138,7 @@ func (r *runner) conversation(on int) *liveConversation {
 		Conversation: &Conversation{On: on}, c: c, answers: answers, pendingFrom: -1,
 	}
 	r.live[on] = l
-	r.count()
+	r.pace()
 	if err := c.Handshake(r.ctx); err != nil {
 		l.over = true
 		if !c.Alive() || errors.Is(err, client.ErrUnanswered) {
@@ -148,8 +148,8 @@ func (r *runner) conversation(on int) *liveConversation {
 	return l
 }
 
-func (r *runner) count() {
-	r.out.Requests++
+// pace waits until one more request may be sent.
+func (r *runner) pace() {
 	if r.Pace != nil {
 		r.Pace(r.ctx)
 	}
@@ -204,7 +204,7 @@ func (r *runner) settle(l *liveConversation) (halted bool) {
 	if r.FinalWait > 0 {
 		l.until(r.ctx, r.FinalWait, func() bool { return false })
 	}
-	r.count()
+	r.pace()
 	if reply := l.c.Do(r.ctx, l.c.HarmlessMethod(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
 		l.Unresponsive = true
 	}

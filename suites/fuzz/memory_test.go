@@ -131,7 +131,7 @@ func TestMemory(t *testing.T) {
 				t.Fatal("nothing was held", o.Refused)
 			}
 			g := o.Conversations[0].Growths[0]
-			t.Logf("%v, %d requests: %d, %d and %d windows %v", time.Since(began), o.Requests, len(g.Plain), len(g.Cancelled), len(g.After), g)
+			t.Logf("%v: %d, %d and %d windows %v", time.Since(began), len(g.Plain), len(g.Cancelled), len(g.After), g)
 			if g.Why != "" || len(g.Plain) == 0 {
 				t.Fatalf("nothing was seen: %s", g.Why)
 			}
