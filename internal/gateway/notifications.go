@@ -27,12 +27,12 @@ func listChanged(ctx context.Context, v *visit) (any, error) {
 		if _, err := v.callTool(ctx, "trigger-list-changed", map[string]any{"list": list}, nil); err != nil {
 			return nil, err
 		}
-		_ = v.AwaitQuiet(ctx)
+		announced := v.awaitNotification(ctx, l.announcement)
 		after, err := v.list(ctx, l.method, list, l.key)
 		if err != nil {
 			return nil, err
 		}
-		out[list] = map[string]any{"announced": len(v.received(l.announcement, v.now())) > 0, "listed": len(before) != len(after)}
+		out[list] = map[string]any{"announced": announced, "listed": len(before) != len(after)}
 	}
 	return out, nil
 }
@@ -49,7 +49,7 @@ func subscriptions(ctx context.Context, v *visit) (any, error) {
 	if _, err := v.callTool(ctx, "update-resource", map[string]any{"text": v.mark}, nil); err != nil {
 		return nil, err
 	}
-	_ = v.AwaitQuiet(ctx)
+	v.awaitNotification(ctx, spec.MethodResourcesUpdated)
 	updated := map[string]any{}
 	for _, m := range v.received(spec.MethodResourcesUpdated, v.now()) {
 		uri, _ := wire.Text(m.ParamAt("/uri"))
@@ -66,7 +66,7 @@ func logging(ctx context.Context, v *visit) (any, error) {
 	if _, err := v.callTool(ctx, "log", map[string]any{"text": v.mark}, nil); err != nil {
 		return nil, err
 	}
-	_ = v.AwaitQuiet(ctx)
+	v.awaitNotification(ctx, spec.MethodMessage)
 	levels := []any{}
 	for _, m := range v.received(spec.MethodMessage, v.now()) {
 		if strings.Contains(string(m.Params()), v.mark) {

@@ -233,6 +233,19 @@ func (c *heldCall) response(ctx context.Context) (string, error) {
 	return firstText(decoded(r.Message.Result())), nil
 }
 
+// awaitNotification waits for a notification of a method, and reports whether one came. Over HTTP
+// it comes on a stream of its own, which a busy machine may read later than the response to a
+// fence, so the absence of a notification counts only after several fences.
+func (v *visit) awaitNotification(ctx context.Context, method string) bool {
+	for range 3 {
+		failed := v.Fence(ctx) != nil || v.AwaitQuiet(ctx) != nil
+		if came := len(v.received(method, v.now())) > 0; came || failed {
+			return came
+		}
+	}
+	return false
+}
+
 // received returns the notifications of a method before the position.
 func (v *visit) received(method string, upTo int) []*wire.Message {
 	var out []*wire.Message
