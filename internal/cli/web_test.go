@@ -3,11 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -21,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mcp-conform/mcp-conform/internal/transport/started"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -99,21 +98,14 @@ func web(args []string) int {
 	return 1
 }
 
-// freePorts sets P1 to P4 to ports on which no program listens. They are below
-// the range of ephemeral ports.
+// freePorts sets P1 to P4 to ports on which no program listens.
 func freePorts(e *testscript.Env) error {
-	for i, tries := 1, 0; i <= 4; tries++ {
-		if tries > 1000 {
-			return errors.New("there are no free ports")
-		}
-		port := strconv.Itoa(15000 + rand.IntN(15000))
-		l, err := net.Listen("tcp", ":"+port)
+	for i := range 4 {
+		port, err := started.FreePort()
 		if err != nil {
-			continue
+			return err
 		}
-		_ = l.Close()
-		e.Setenv("P"+strconv.Itoa(i), port)
-		i++
+		e.Setenv("P"+strconv.Itoa(i+1), port)
 	}
 	return nil
 }

@@ -1,14 +1,11 @@
 package realservers
 
 import (
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -18,6 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/started"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -194,22 +192,11 @@ func bearer(token string) exchange.Reach {
 // protects itself keeps in this area.
 const leastProtected = 25
 
-// freePort returns a port that was free a moment ago.
 func freePort(t *testing.T) string {
 	t.Helper()
-	for {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		_ = l.Close()
-		if _, taken := givenPorts.LoadOrStore(port, true); !taken {
-			return strconv.Itoa(port)
-		}
+	port, err := started.FreePort()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return port
 }
-
-// givenPorts are the ports that freePort has returned: the server of a parallel test may not listen
-// yet.
-var givenPorts sync.Map

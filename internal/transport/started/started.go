@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -81,7 +84,7 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 		port := ""
 		if s.o.Ported {
 			var err error
-			if port, err = freePort(); err != nil {
+			if port, err = FreePort(); err != nil {
 				return nil, &Error{Reason: "no free port could be picked: " + err.Error()}
 			}
 		}
@@ -164,13 +167,31 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// freePort returns a port that is free on all addresses of this machine.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", ":0")
-	if err != nil {
-		return "", err
+// The ports from which FreePort picks lie below those that systems give to outgoing connections,
+// so that none of these can take a port before the server listens.
+const (
+	firstPort = 15000
+	portCount = 15000
+)
+
+// picked counts the ports that FreePort has tried. The first is a random one, because other
+// processes pick ports too.
+var (
+	picked    atomic.Uint32
+	firstPick = rand.Uint32N(portCount) //nolint:gosec // no secret
+)
+
+// FreePort returns a port that is free on all addresses of this machine, and that no call before
+// has returned in this process, unless all others are taken.
+func FreePort() (string, error) {
+	var failed error
+	for range portCount {
+		port := strconv.Itoa(firstPort + int((firstPick+picked.Add(1))%portCount))
+		l, err := net.Listen("tcp", ":"+port)
+		if err == nil {
+			return port, l.Close()
+		}
+		failed = err
 	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	_ = l.Close()
-	return port, err
+	return "", fmt.Errorf("no port from %d to %d is free: %w", firstPort, firstPort+portCount-1, failed)
 }

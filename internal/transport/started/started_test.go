@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -79,15 +80,9 @@ func dialer(t *testing.T, port string) *started.Dialer {
 	return d
 }
 
-// freePort returns a port that the system will not soon assign again.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
+	port, err := started.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,6 +222,31 @@ func TestFresh(t *testing.T) {
 				t.Error("an end that we brought about is recorded")
 			}
 		})
+	}
+}
+
+// TestFreePort checks that no port is picked twice, or while another program listens on it.
+func TestFreePort(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100 {
+		port := freePort(t)
+		if seen[port] {
+			t.Fatalf("port %s was picked twice", port)
+		}
+		seen[port] = true
+	}
+	last := 0
+	for port := range seen {
+		if n, err := strconv.Atoi(port); err == nil {
+			last = max(last, n)
+		}
+	}
+	next := net.JoinHostPort("", strconv.Itoa(last+1)) // as long as the numbers do not wrap around, it is the next one
+	if l, err := net.Listen("tcp", next); err == nil { // otherwise another program listens there
+		defer func() { _ = l.Close() }()
+	}
+	if port := freePort(t); net.JoinHostPort("", port) == next {
+		t.Errorf("port %s was picked, but it is not free", port)
 	}
 }
 
