@@ -98,7 +98,7 @@ func explainSilence(events []*transcript.Event, opening string, waited time.Dura
 	toStderr := "write logs and banners to stderr: stdout is only for MCP messages"
 	if junk != nil {
 		fault := "which is not an MCP message"
-		if rules.CutShort(junk.Raw) {
+		if rules.IsCutShort(junk.Raw) {
 			fault, toStderr = "which ends inside a message", "write each message as a whole, and end it with a newline"
 		}
 		before = fmt.Sprintf("; on stdout it wrote %q (%d bytes), %s", wire.Excerpt(string(junk.Raw), 120), junk.Size, fault)

@@ -32,7 +32,7 @@ transport: stdio
 	for _, e := range rec.Events {
 		s.noteEvent(e)
 	}
-	s.unmatched.attributed()
+	s.unmatched.attributeAll()
 	if d := discount.ForRequest(s.factsOf(s.ClientRequests()[len(s.ClientRequests())-1])); d == nil || d.ID != "server-gone" {
 		t.Errorf("the ping is explained by %+v; want server-gone", d)
 	}

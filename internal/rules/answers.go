@@ -40,14 +40,14 @@ func responseRules() []Rule {
 			Requirements: []string{
 				responseIDEcho, responseUnsolicited, errorResponseID, errorResponseIDAlways, notificationNoResponse,
 			},
-			Start: WithoutState(Fold{AtEnd: responseIDs}),
+			Start: WithoutState(Fold{AtEnd: judgeResponseIDs}),
 		},
 	}
 }
 
 // reportUnanswered judges at the end, because a late response still counts as a response.
 func reportUnanswered(s *Session, out *Reporter) {
-	s.unmatched.attributed()
+	s.unmatched.attributeAll()
 	reportHeldBack(s, out)
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) > 0 {
@@ -98,7 +98,7 @@ func describeEnd(s *Session, req *Request) string {
 }
 
 func reportRepeated(s *Session, out *Reporter) {
-	s.unmatched.attributed()
+	s.unmatched.attributeAll()
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) == 0 || !req.HasLegalID() {
 			continue
@@ -119,8 +119,8 @@ func reportRepeated(s *Session, out *Reporter) {
 	}
 }
 
-func responseIDs(s *Session, out *Reporter) {
-	unmatched := s.unmatched.attributed()
+func judgeResponseIDs(s *Session, out *Reporter) {
+	unmatched := s.unmatched.attributeAll()
 	for _, req := range s.ClientRequests() {
 		for _, m := range req.Responses {
 			if !m.Has("result") && !m.IsError() {
@@ -134,7 +134,7 @@ func responseIDs(s *Session, out *Reporter) {
 					Requirement: responseIDEcho,
 					Summary:     "The server writes an integer id in another form, such as 1.0 for 1.",
 					Permitted:   "the id as it was sent; the same number in another form is tolerated",
-					Seen:        seenID(req, m.Message),
+					Seen:        describeIDs(req, m.Message),
 					At:          at(req.Event, m.Event),
 					Weight:      verdict.OnlyNote,
 				})
@@ -162,7 +162,7 @@ func isSpelledAlike(sent, got wire.ID) bool {
 	return sent == got || !sent.IsInteger() || sent.Raw() != sent.Key()
 }
 
-func seenID(req *Request, m *wire.Message) string {
+func describeIDs(req *Request, m *wire.Message) string {
 	return fmt.Sprintf("id %s answered with id %s", excerpt(req.Message.ID.String()), excerpt(m.ID.String()))
 }
 
@@ -170,7 +170,7 @@ func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
 	d := verdict.Deviation{At: at(r.event), Seen: excerpt(r.message.Raw)}
 	if r.request != nil {
 		d.At = at(r.request.Event, r.event)
-		d.Seen = seenID(r.request, r.message)
+		d.Seen = describeIDs(r.request, r.message)
 	}
 	switch r.class {
 	case changedID:

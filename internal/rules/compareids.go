@@ -17,23 +17,24 @@ func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.
 // maxSafe is the largest integer that a double distinguishes from its neighbors.
 const maxSafe = 1<<53 - 1
 
-// beyondSafe reports whether the id is an integer that not every server can hold.
-func beyondSafe(id wire.ID) bool {
-	x, ok := number(id)
+// isBeyondSafe reports whether the id is an integer that not every server can hold.
+func isBeyondSafe(id wire.ID) bool {
+	x, ok := parseNumber(id)
 	return ok && id.IsInteger() && math.Abs(x) > maxSafe
 }
 
-// compareIDs reports how got was made from sent; unsolicited means that it was not.
+// compareIDs returns how a server may have turned the id sent into got; unsolicited if no known
+// mistake explains got.
 func compareIDs(sent, got wire.ID) mismatch {
-	if sameJSON(sent, got) {
+	if isSameJSON(sent, got) {
 		return respelled
 	}
-	x, isNumber := number(sent)
-	y, gotNumber := number(got)
+	x, isNumber := parseNumber(sent)
+	y, gotNumber := parseNumber(got)
 	if isNumber && gotNumber {
 		switch {
-		case beyondSafe(sent):
-			if closeTo(x, y) {
+		case isBeyondSafe(sent):
+			if isCloseTo(x, y) {
 				return rounded
 			}
 		case x == y:
@@ -52,21 +53,21 @@ func compareIDs(sent, got wire.ID) mismatch {
 	case len(b) >= 8 && strings.HasPrefix(a, b):
 		return changedID // cut
 	}
-	if p, err := strconv.ParseFloat(a, 64); err == nil && gotNumber && (p == y || closeTo(p, y) && math.Abs(p) > maxSafe) {
+	if p, err := strconv.ParseFloat(a, 64); err == nil && gotNumber && (p == y || isCloseTo(p, y) && math.Abs(p) > maxSafe) {
 		return changedID // a numeric string became a number
 	}
 	return unsolicited
 }
 
-// closeTo reports whether y is what doubles or 64-bit integers may make of the integer x, which
-// they can't hold.
-func closeTo(x, y float64) bool {
+// isCloseTo reports whether a double or a 64-bit integer, neither of which can hold the integer x,
+// may have turned it into y.
+func isCloseTo(x, y float64) bool {
 	const limit = 1 << 63
 	return x == y || math.Abs(x-y) <= math.Abs(x)*1e-9 ||
 		math.Abs(x) >= limit && (math.Abs(y) == limit || math.Abs(y) == maxSafe)
 }
 
-func number(id wire.ID) (float64, bool) {
+func parseNumber(id wire.ID) (float64, bool) {
 	if id.Raw() == "" || id.Raw()[0] != '-' && (id.Raw()[0] < '0' || id.Raw()[0] > '9') {
 		return 0, false
 	}
@@ -74,7 +75,7 @@ func number(id wire.ID) (float64, bool) {
 	return f, err == nil
 }
 
-// unquotedID returns the text of an id without the quotes of a string.
+// unquotedID returns the value of a string id, and the JSON of any other id.
 func unquotedID(id wire.ID) string {
 	if text, ok := wire.Text(jsontext.Value(id.Raw())); ok {
 		return text
@@ -82,8 +83,9 @@ func unquotedID(id wire.ID) string {
 	return id.Raw()
 }
 
-// sameJSON reports whether both ids are the same JSON value, apart from integers.
-func sameJSON(a, b wire.ID) bool {
+// isSameJSON reports whether both ids are the same JSON value in different forms. It is false for
+// integers, which are compared as numbers.
+func isSameJSON(a, b wire.ID) bool {
 	x, y := jsontext.Value(a.Raw()).Clone(), jsontext.Value(b.Raw()).Clone()
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y) && !a.IsInteger()
 }

@@ -20,7 +20,7 @@ type Control struct {
 	ByName bool
 }
 
-// PingControl returns the control for a request whose whole method is odd.
+// PingControl returns the control for a request whose method is odd: a ping, or server/discover.
 func PingControl() Control {
 	return Control{What: "a ping", ByName: true, Matches: func(req *Request) bool {
 		return req.Message.Method == spec.MethodPing || req.Message.Method == spec.MethodDiscover

@@ -17,7 +17,7 @@ func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]
 	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[uint64]*transcript.Event{}, seed: maphash.MakeSeed(), out: map[*transcript.Event]bool{}}
 	for _, e := range events {
 		c.exchanges.Note(e)
-		if e.Kind == transcript.Received && e.Exchange > 0 && !e.IsCut() && (c.words(e) || t == spec.StreamableHTTP && c.redelivered(e) || c.broadcast(e)) {
+		if e.Kind == transcript.Received && e.Exchange > 0 && !e.IsCut() && (c.isTextRefusal(e) || t == spec.StreamableHTTP && c.isRedelivered(e) || c.isBroadcast(e)) {
 			c.out[e] = true
 		}
 	}
@@ -32,13 +32,13 @@ type copyFinder struct {
 	out       map[*transcript.Event]bool
 }
 
-// words reports whether e is the body of a refusal that is not JSON.
-func (c *copyFinder) words(e *transcript.Event) bool {
+// isTextRefusal reports whether e is the body of a refusal that is not JSON.
+func (c *copyFinder) isTextRefusal(e *transcript.Event) bool {
 	x := c.exchanges.Of(e)
 	return x != nil && x.Refused() && e.Stream == nil && x.ResponseHead().MediaType() != "application/json"
 }
 
-func (c *copyFinder) redelivered(e *transcript.Event) bool {
+func (c *copyFinder) isRedelivered(e *transcript.Event) bool {
 	ev := e.StreamEvent()
 	if ev == nil || ev.ID == "" {
 		return false
@@ -51,7 +51,7 @@ func (c *copyFinder) redelivered(e *transcript.Event) bool {
 	return c.exchanges.Of(e).RequestHead().Has("Last-Event-ID") && bytes.Equal(first.Raw, e.Raw)
 }
 
-func (c *copyFinder) broadcast(e *transcript.Event) bool {
+func (c *copyFinder) isBroadcast(e *transcript.Event) bool {
 	messages := e.Messages()
 	if len(messages) != 1 || e.Frame.Batch {
 		return false

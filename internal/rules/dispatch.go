@@ -251,7 +251,7 @@ func (d *dispatcher) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *
 	case wire.Notification:
 		return ClientNotification(m.Method), obs, true
 	case wire.Response:
-		obs.ServerRequest = s.repliesTo(m)
+		obs.ServerRequest = s.serverRequestOf(m)
 		if obs.ServerRequest == nil {
 			return Topic{}, nil, false
 		}

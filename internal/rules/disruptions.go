@@ -20,11 +20,12 @@ type Disruption struct {
 	Posed *transcript.Request
 	// Before is the disruption that still lasted when this one began, or nil.
 	Before *Disruption
-	// Mixed is set if another notification was sent after it, which may be the cause instead.
+	// Mixed is set if the client sent another notification since, which may also be the reason if
+	// the server ends or stops responding.
 	Mixed bool
 }
 
-// Disruptions hold the disruption that lasts now.
+// Disruptions track the disruption that lasts now.
 type Disruptions struct {
 	Current *Disruption // nil if there is none
 
@@ -39,7 +40,7 @@ func (d *Disruptions) note(e *transcript.Event, m *wire.Message) {
 	o := &Disruption{Event: e, Message: m, Before: d.Current}
 	switch {
 	case m.Kind == wire.Notification && m.Method == spec.MethodCancelled:
-		if all := d.requests.RequestsWithID(namedBy(m)); len(all) > 0 {
+		if all := d.requests.RequestsWithID(cancelledID(m)); len(all) > 0 {
 			o.Cancelled = all[len(all)-1]
 		}
 	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
@@ -49,7 +50,7 @@ func (d *Disruptions) note(e *transcript.Event, m *wire.Message) {
 		}
 		return
 	case m.Kind == wire.Response:
-		o.Posed = d.requests.repliesTo(m)
+		o.Posed = d.requests.serverRequestOf(m)
 		if o.Posed == nil || len(o.Posed.Cancellations) == 0 {
 			return // a response that the server waits for does no harm
 		}
@@ -70,8 +71,9 @@ func (d *Disruptions) noteResponse(req *Request) {
 	}
 }
 
-// mayExplain reports whether a disruption may be the reason that the request has no response up
-// to e: the server ended, or the request was sent after the disruption.
+// mayExplain reports whether the current disruption may be the reason that the request has no
+// response up to e. If the client only gave up at e, the request must have been sent after the
+// disruption; if the server ended, the disruption may explain any missing response.
 func (d *Disruptions) mayExplain(req *Request, e *transcript.Event) bool {
 	return d.Current != nil && (e.Kind != transcript.GaveUp || req.Event.Seq > d.Current.Event.Seq)
 }

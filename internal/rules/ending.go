@@ -2,7 +2,7 @@ package rules
 
 import "github.com/mcp-conform/mcp-conform/internal/transcript"
 
-// An Ending is how the conversation ends, and how far.
+// An Ending records which side can still send something, and whether the server's process exited.
 type Ending struct {
 	// InputClosed is set if the client can send nothing more.
 	InputClosed bool

@@ -23,31 +23,31 @@ func envelopeRules() []Rule {
 			ID:           "rule.jsonrpc-version",
 			Title:        "each message is a request, a notification or a response of JSON-RPC 2.0",
 			Requirements: []string{jsonrpc20},
-			Start:        WithoutState(Fold{OnEvent: envelope}),
+			Start:        WithoutState(Fold{OnEvent: judgeEnvelope}),
 		},
 		{
 			ID:           "rule.message-utf8",
 			Title:        "messages are UTF-8",
 			Requirements: []string{messageUTF8, jsonrpc20},
-			Start:        WithoutState(Fold{OnEvent: encoding}),
+			Start:        WithoutState(Fold{OnEvent: judgeEncoding}),
 		},
 		{
 			ID:           "rule.batch-not-emitted",
 			Title:        "no batches in revisions without them",
 			Requirements: []string{batchNotEmitted},
-			Start:        WithoutState(Fold{OnEvent: arrays}),
+			Start:        WithoutState(Fold{OnEvent: judgeBatches}),
 		},
 	}
 }
 
-func envelope(s *Session, e *transcript.Event, out *Reporter) {
+func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
 	messages := received(s, e)
 	if len(messages) > 0 && e.Frame.Has(wire.DuplicateKey) {
 		out.Deviates(verdict.Deviation{
 			Requirement: jsonrpc20,
 			Summary:     "The server's message has a member twice.",
 			Permitted:   "objects whose members have different names",
-			Seen:        problem(e.Frame, wire.DuplicateKey),
+			Seen:        describeProblem(e.Frame, wire.DuplicateKey),
 			At:          at(e),
 			Weight:      verdict.AtMostWarning,
 		})
@@ -55,7 +55,7 @@ func envelope(s *Session, e *transcript.Event, out *Reporter) {
 	}
 	for _, m := range messages {
 		d := verdict.Deviation{Requirement: jsonrpc20}
-		if malformed(m, &d) {
+		if describeMalformed(m, &d) {
 			d.Seen, d.At = excerpt(m.Raw), at(e)
 			out.Deviates(d)
 		} else if m.Kind != wire.Invalid {
@@ -64,10 +64,10 @@ func envelope(s *Session, e *transcript.Event, out *Reporter) {
 	}
 }
 
-// malformed reports whether the envelope of m is malformed, and describes the fault in d. A
-// message with an id that otherwise lacks the members of a response is judged by
+// describeMalformed reports whether the envelope of m is malformed, and describes in d what is
+// wrong. A message with an id that otherwise lacks the members of a response is judged by
 // base.response-result-or-error.
-func malformed(m *wire.Message, d *verdict.Deviation) bool {
+func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 	switch {
 	case m.Members == nil:
 		d.Summary, d.Permitted = "The server's batch has a member that is not a message.", "an array of requests, notifications and responses"
@@ -93,18 +93,19 @@ func malformed(m *wire.Message, d *verdict.Deviation) bool {
 	return true
 }
 
-func problem(f *wire.Frame, fault wire.ProblemKind) string {
+// describeProblem returns the description of the frame's first problem of a kind.
+func describeProblem(f *wire.Frame, kind wire.ProblemKind) string {
 	for _, p := range f.Problems {
-		if p.Kind == fault {
+		if p.Kind == kind {
 			return excerpt(p.String())
 		}
 	}
-	return string(fault)
+	return string(kind)
 }
 
-// encoding judges the bytes of messages. If the revision says nothing about encoding, JSON itself
+// judgeEncoding judges the bytes of messages. If the revision says nothing about encoding, JSON itself
 // requires UTF-8; a violation is then at most a warning.
-func encoding(s *Session, e *transcript.Event, out *Reporter) {
+func judgeEncoding(s *Session, e *transcript.Event, out *Reporter) {
 	if len(received(s, e)) == 0 {
 		return
 	}
@@ -126,17 +127,17 @@ func encoding(s *Session, e *transcript.Event, out *Reporter) {
 	}
 	switch {
 	case !valid:
-		d.Summary, d.Seen = "The server's message is not valid UTF-8.", problem(f, wire.InvalidUTF8)
+		d.Summary, d.Seen = "The server's message is not valid UTF-8.", describeProblem(f, wire.InvalidUTF8)
 	case f.Has(wire.ByteOrderMark):
 		d.Summary, d.Seen = "The server's message begins with a byte order mark.", "the bytes EF BB BF before the message"
 	default:
 		d.Weight = verdict.OnlyNote
-		d.Summary, d.Permitted, d.Seen = "The server's message has a string with half a surrogate pair.", "escapes that make whole characters", problem(f, wire.InvalidUTF8)
+		d.Summary, d.Permitted, d.Seen = "The server's message has a string with half a surrogate pair.", "escapes that make whole characters", describeProblem(f, wire.InvalidUTF8)
 	}
 	out.Deviates(d)
 }
 
-// raw returns the bytes of the lines.
+// raw returns the bytes of the lines, joined.
 func (r *reading) raw() []byte {
 	if len(r.events) == 1 {
 		return r.events[0].Raw
@@ -157,10 +158,10 @@ func hasBeyondASCII(text []byte) bool {
 	return false
 }
 
-// arrays judges arrays of messages. A batch in response to the client's own batch, which the
+// judgeBatches judges arrays of messages. A batch in response to the client's own batch, which the
 // client was not permitted to send, is at most a warning. Revision 2024-11-05 does not mention
 // batches, but says that messages follow JSON-RPC 2.0, which permits them.
-func arrays(s *Session, e *transcript.Event, out *Reporter) {
+func judgeBatches(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind != transcript.Received || e.IsCut() {
 		return
 	}

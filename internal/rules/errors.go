@@ -28,23 +28,23 @@ func errorRules() []Rule {
 			ID:           "rule.response-shape",
 			Title:        "a response has a result that is an object, or an error",
 			Requirements: []string{resultOrError, notBoth, resultIsObject},
-			Start:        WithoutState(onMessage(responseShape)),
+			Start:        WithoutState(onMessage(judgeResponseShape)),
 		},
 		{
 			ID:           "rule.error-shape",
 			Title:        "an error has an integer code and a short message",
 			Requirements: []string{errorCodeAndMessage, errorCodeInteger, errorConcise},
-			Start:        WithoutState(onMessage(errorShape)),
+			Start:        WithoutState(onMessage(judgeErrorShape)),
 		},
 	}
 }
 
-func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
+func judgeResponseShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if !isResponse(m) {
 		return
 	}
 	deviates := func(requirement, summary, permitted string) {
-		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: shownBy(s, e, m)})
+		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: responsePositions(s, e, m)})
 	}
 	switch {
 	case m.Has("result") && m.IsError():
@@ -68,20 +68,20 @@ func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Report
 // hasError reports whether m has an error, even a malformed one; null does not count.
 func hasError(m *wire.Message) bool { return m.IsError() && m.Member("error").Kind() != 'n' }
 
-// shownBy returns the positions of a response and of its request, if there is one.
-func shownBy(s *Session, e *transcript.Event, m *wire.Message) []int {
+// responsePositions returns the positions of a response and of its request, if there is one.
+func responsePositions(s *Session, e *transcript.Event, m *wire.Message) []int {
 	if req := s.requestOf(m); req != nil {
 		return at(req.Event, e)
 	}
 	return at(e)
 }
 
-func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
+func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if !isResponse(m) || !hasError(m) {
 		return
 	}
 	deviates := func(requirement, summary, permitted string) {
-		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Member("error")), At: shownBy(s, e, m)})
+		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Member("error")), At: responsePositions(s, e, m)})
 	}
 	content, isObject := m.Error()
 	text, isText := wire.Text(content.Message)
@@ -107,7 +107,7 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)
 			Summary:     "The server's error message is long or has several lines.",
 			Permitted:   fmt.Sprintf("a short sentence; more than a line, or than %d characters, is taken for long", conciseLimit),
 			Seen:        fmt.Sprintf("%d characters and %d line breaks: %s", utf8.RuneCountInString(text), strings.Count(text, "\n"), excerpt(text)),
-			At:          shownBy(s, e, m),
+			At:          responsePositions(s, e, m),
 			Weight:      verdict.OnlyNote,
 		})
 	}

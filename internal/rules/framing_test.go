@@ -12,7 +12,7 @@ import (
 )
 
 // A framing fault yields one finding, and counts as keeping neither of the framing requirements.
-func TestFramingKeepsNothing(t *testing.T) {
+func TestFramingFaultKeepsNoFramingRequirement(t *testing.T) {
 	const answer = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	for _, c := range []struct{ name, lines, kept, found string }{
 		{"headers", `<q "Content-Length: 36\r"` + "\n" + `<q "\r"` + "\n< " + answer, "stdio.newline-delimited", "stdio.stdout-only-messages"},
@@ -20,7 +20,7 @@ func TestFramingKeepsNothing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			events := read(t, handshake(spec.V20251125)+"> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"+c.lines+"\n"+pinged("2"))
-			came := subjects(rules.Judge(rules.Base(), events, spec.V20251125, spec.Stdio))
+			came := observedCounts(rules.Judge(rules.Base(), events, spec.V20251125, spec.Stdio))
 			if came[c.kept] > 0 || came[c.found] == 0 {
 				t.Errorf("%s was observed %d times, %s %d times", c.kept, came[c.kept], c.found, came[c.found])
 			}
@@ -30,7 +30,7 @@ func TestFramingKeepsNothing(t *testing.T) {
 
 // Values deeper than the reader's limit are judged by their brackets. Values too deep for any
 // reader are not messages.
-func TestDepth(t *testing.T) {
+func TestDeepValues(t *testing.T) {
 	call := func(id string, levels int) string {
 		return `> {"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"a"}}` + "\n" +
 			`< {"jsonrpc":"2.0","id":` + id + `,"result":{"content":[],"structuredContent":` + strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels) + "}}\n"

@@ -31,12 +31,12 @@ const (
 	ParamInvalid
 )
 
-// Flaws that a server should ignore. OtherHeaders are flaws that may be a reason to refuse the
-// request, or whose outcome is not regulated.
+// Flaws that a server should ignore, and OtherHeaders: flaws that may be a reason to refuse the
+// request, or whose outcome the specification does not regulate.
 const (
 	SessionNamed  HeaderFlaw = iota + 100 // an Mcp-Session-Id
 	StreamResumed                         // a Last-Event-ID
-	ParamUnknown                          // an Mcp-Param header that mirrors nothing
+	ParamUnknown                          // an Mcp-Param header that belongs to no argument
 	OtherHeaders
 )
 
@@ -129,8 +129,8 @@ func (h *RequestHeaders) flawsOf(req *Request) []HeaderFlaw {
 	return out
 }
 
-// isOddHead reports whether a header that mirrors nothing may be a reason to refuse the request:
-// Content-Type, Accept, Host or Origin.
+// isOddHead reports whether a header that mirrors no part of the body may be a reason to refuse the
+// request: Content-Type, Accept, Host or Origin.
 func (h *RequestHeaders) isOddHead(head *transcript.Head) bool {
 	if h.host == "" {
 		h.host = head.Get("Host")

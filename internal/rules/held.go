@@ -8,18 +8,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// What shows that a response was written because of the next message, and not after a fixed time:
-// the client sent nothing for a while, the response came at once after the next message, and the
-// times before that differ.
+// A response was written because of the next message, and not after a fixed time, if the client
+// sent nothing for a while, the response came at once after the next message, and the times of
+// silence before it differ.
 const (
 	leastSilence   = time.Second
 	mostAfterNext  = 100 * time.Millisecond
-	silencesDiffer = 2 // times
+	silencesDiffer = 2 // the longest silence is at least this many times the shortest
 )
 
-// reportHeldBack judges a server whose responses come only with the next message, for one of which
-// the client waited until the timeout. It reports nothing if any response came by itself after such
-// a wait: that server is slow.
+// reportHeldBack reports a server that sends its responses only when it gets another message. For
+// at least one of them the client must have waited until the timeout. It reports nothing if any
+// response came by itself after a silence: that server is only slow.
 func reportHeldBack(s *Session, out *Reporter) {
 	var shortest, longest *Request
 	var least, most time.Duration

@@ -24,14 +24,16 @@ func idRules() []Rule {
 			Requirements: []string{requestIDType, requestIDNotNull, requestIDUnique},
 			Start: func() Fold {
 				used := map[string]*transcript.Event{}
-				return onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) { requestID(s, used, e, m, out) })
+				return onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
+					judgeRequestID(s, used, e, m, out)
+				})
 			},
 		},
 		{
 			ID:           "rule.notification-no-id",
 			Title:        "notifications have no id",
 			Requirements: []string{notificationNoID},
-			Start:        WithoutState(onMessage(notificationID)),
+			Start:        WithoutState(onMessage(judgeNotificationID)),
 		},
 	}
 }
@@ -44,7 +46,7 @@ func asksClient(m *wire.Message) bool {
 	return m.Kind == wire.Request && m.Method != "" || m.Kind == wire.Notification && isServerRequest(m.Method)
 }
 
-func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Reporter) {
+func judgeRequestID(s *Session, used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if !asksClient(m) || s.reinitialized {
 		return // what follows a second initialize is not regulated
 	}
@@ -80,7 +82,7 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 	out.Observed(requestIDUnique)
 }
 
-func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
+func judgeNotificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	switch {
 	case isResponse(m):
 	case m.Kind == wire.Request && spec.IsNotification(m.Method):

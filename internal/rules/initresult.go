@@ -12,11 +12,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// refusedOutright reports whether a flawless initialize was refused for another reason than its
+// isRefusedOutright reports whether a flawless initialize was refused for another reason than its
 // version or an unknown method.
-func refusedOutright(req *Request) bool {
+func isRefusedOutright(req *Request) bool {
 	m := req.Responses[0].Message
-	if !hasError(m) || m.Has("result") || !req.SoundInitialize() {
+	if !hasError(m) || m.Has("result") || !req.IsSoundInitialize() {
 		return false
 	}
 	switch code, _ := m.ErrorCode(); spec.Code(code) {
@@ -26,8 +26,8 @@ func refusedOutright(req *Request) bool {
 	return !bytes.Contains(bytes.ToLower(m.Member("error")), []byte("version"))
 }
 
-// SoundInitialize reports whether the request is a flawless initialize.
-func (req *Request) SoundInitialize() bool {
+// IsSoundInitialize reports whether the request is a flawless initialize.
+func (req *Request) IsSoundInitialize() bool {
 	if req.Message.Method != spec.MethodInitialize || !req.WellFormed || req.batched {
 		return false
 	}
@@ -49,20 +49,20 @@ func isUnknownCapability(name string) bool {
 	return !slices.Contains([]string{"roots", "sampling", "elicitation"}, name)
 }
 
-// demanded are the members that a result of initialize must have.
-var demanded = []string{"/protocolVersion", "/capabilities", "/serverInfo", "/serverInfo/name", "/serverInfo/version"}
+// requiredMembers are the members that a result of initialize must have.
+var requiredMembers = []string{"/protocolVersion", "/capabilities", "/serverInfo", "/serverInfo/name", "/serverInfo/version"}
 
-// initializeShape returns the first demanded member that is missing, and the first other
-// violation of the schema; a member of the wrong type is not missing. The tasks capability and
-// the themes of icons have requirements of their own.
-func initializeShape(result jsontext.Value, r spec.Revision) (missing string, wrong *schema.Violation) {
+// checkInitializeResult returns the first required member that is missing, and the first other
+// violation of the schema; a member of the wrong type is not missing. The tasks capability and the
+// themes of icons have requirements of their own.
+func checkInitializeResult(result jsontext.Value, r spec.Revision) (missing string, wrong *schema.Violation) {
 	if r.Era() != spec.Handshake {
 		r = spec.V20251125 // the last that has initialize
 	}
 	for _, v := range schema.For(r).Result(spec.MethodInitialize, result) {
 		switch {
 		case v.Basis != schema.Schema || v.Place == "Icon.theme" || strings.HasPrefix(v.Place, "ServerCapabilities.tasks"):
-		case v.Kind == schema.Missing && slices.Contains(demanded, v.Pointer):
+		case v.Kind == schema.Missing && slices.Contains(requiredMembers, v.Pointer):
 			if missing == "" {
 				missing = strings.ReplaceAll(v.Pointer[1:], "/", ".")
 			}

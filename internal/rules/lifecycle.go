@@ -21,29 +21,29 @@ func lifecycleRules() []Rule {
 			ID:           "rule.initialize-first",
 			Title:        "the server sends nothing before initialize",
 			Requirements: []string{initializeFirst},
-			Start:        WithoutState(Fold{OnEvent: beforeInitialize}),
+			Start:        WithoutState(Fold{OnEvent: judgeBeforeInitialize}),
 		},
 		{
 			ID:           "rule.initialize-result",
 			Title:        "the result of initialize is complete and well-formed",
 			Requirements: []string{initializeResponse, initializeSchema},
-			Start:        WithoutState(Fold{AtEnd: initializeResult}),
+			Start:        WithoutState(Fold{AtEnd: judgeInitializeResult}),
 		},
 		{
 			ID:           "rule.no-requests-before-initialized",
 			Title:        "the server sends no request but ping before initialized",
 			Requirements: []string{noEarlyRequests},
-			Start:        WithoutState(Fold{OnEvent: beforeInitialized}),
+			Start:        WithoutState(Fold{OnEvent: judgeBeforeInitialized}),
 		},
 	}
 }
 
-// beforeInitialize judges messages that the server sends unprompted. It skips conversations in
+// judgeBeforeInitialize judges messages that the server sends unprompted. It skips conversations in
 // which the client sent anything but pings before initialize.
-func beforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
+func judgeBeforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
 		for _, req := range s.ClientRequests() {
-			if req != s.Initialize && len(req.Responses) > 0 && !s.brokeOrder && !s.Sent.HasIllegal() && onlyPingsBefore(s, req) {
+			if req != s.Initialize && len(req.Responses) > 0 && !s.brokeOrder && !s.Sent.HasIllegal() && onlyPingsUpTo(s, req) {
 				out.Observed(initializeFirst) // an answered ping shows that the server had its chance
 			}
 		}
@@ -74,8 +74,8 @@ func beforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	}
 }
 
-// onlyPingsBefore reports whether the request and all requests before it are pings.
-func onlyPingsBefore(s *Session, req *Request) bool {
+// onlyPingsUpTo reports whether the request and all requests before it are pings.
+func onlyPingsUpTo(s *Session, req *Request) bool {
 	for _, b := range s.ClientRequests() {
 		if !isPing(b) {
 			return false
@@ -87,7 +87,7 @@ func onlyPingsBefore(s *Session, req *Request) bool {
 	return false
 }
 
-func beforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
+func judgeBeforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 	if s.initialized || s.Initialize == nil {
 		return
 	}
@@ -102,14 +102,14 @@ func beforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 			})
 		}
 		if req := s.requestOf(m); req != nil && req.beforeInitialized {
-			out.Observed(noEarlyRequests) // the response to a ping shows that initialized was held back
+			out.Observed(noEarlyRequests) // the response to a ping before initialized: the server had its chance to send a request
 		}
 	}
 }
 
-func initializeResult(s *Session, out *Reporter) {
+func judgeInitializeResult(s *Session, out *Reporter) {
 	req := s.Initialize
-	if req != nil && len(req.Responses) > 0 && refusedOutright(req) {
+	if req != nil && len(req.Responses) > 0 && isRefusedOutright(req) {
 		out.Deviates(verdict.Deviation{
 			Requirement: initializeResponse,
 			Summary:     "The server answers a valid initialize with an error.",
@@ -122,7 +122,7 @@ func initializeResult(s *Session, out *Reporter) {
 	if req == nil || !req.Succeeded() || req.Responses[0].Result().Kind() != '{' || req.Responses[0].Event.IsCut() {
 		return
 	}
-	missing, wrong := initializeShape(req.Responses[0].Result(), s.Revision())
+	missing, wrong := checkInitializeResult(req.Responses[0].Result(), s.Revision())
 	d := verdict.Deviation{At: at(req.Event, req.Responses[0].Event)}
 	if missing != "" {
 		d.Requirement, d.Summary = initializeResponse, "The server's initialize result lacks a required member."

@@ -73,7 +73,7 @@ func readLines(events []*transcript.Event, t spec.Transport) map[*transcript.Eve
 		switch {
 		case e.Kind != transcript.Received || again[e]:
 		case t == spec.Stdio:
-			r.line(e)
+			r.read(e)
 		default:
 			r.store(readLine(e))
 		}
@@ -93,7 +93,7 @@ type lineReader struct {
 
 func (r *lineReader) store(got *reading) { r.readings[got.lastEvent()] = got }
 
-func (r *lineReader) line(e *transcript.Event) {
+func (r *lineReader) read(e *transcript.Event) {
 	got := readLine(e)
 	if got.shape == blank && e.Unterminated {
 		return // the server ended in the middle of a write: this is not a line
@@ -102,12 +102,12 @@ func (r *lineReader) line(e *transcript.Event) {
 	r.afterHeader = got.shape == headed
 	switch {
 	case len(r.open) > 0 && (got.shape == plain && len(got.messages) > 0 || got.shape == unread):
-		r.giveUp() // what looked like the beginning of a message was not
+		r.giveUp() // the open lines were no beginning of a message
 		r.store(got)
 	case len(r.open) > 0:
-		r.add(e)
+		r.extend(e)
 	case got.shape == foreign && wire.OpensMultilineJSON(e.Raw) && len(got.messages) == 0:
-		r.add(e)
+		r.extend(e)
 	case got.shape == blank && header:
 		got.shape = headed
 		r.store(got)
@@ -116,8 +116,8 @@ func (r *lineReader) line(e *transcript.Event) {
 	}
 }
 
-// add adds a line to the open value.
-func (r *lineReader) add(e *transcript.Event) {
+// extend adds a line to the open value.
+func (r *lineReader) extend(e *transcript.Event) {
 	r.open = append(r.open, e)
 	r.text.Add(e.Raw)
 	switch {
@@ -181,12 +181,12 @@ func readLine(e *transcript.Event) *reading {
 		if headerLine.Match(e.Raw) {
 			got.shape = headed
 		} else {
-			got.messages = search(e.Raw)
+			got.messages = findMessages(e.Raw)
 		}
 	case len(got.messages) == 0 && !(f.Batch && len(f.Messages) == 0):
 		got.shape = foreign
 	case f.Has(wire.TrailingText):
-		got.trailing(f)
+		got.readTrailing(f)
 	}
 	return got
 }
@@ -202,14 +202,14 @@ func mayBeMessage(line []byte) bool {
 	return wire.IsBalanced(line)
 }
 
-// trailing sets the shape of a line that continues after its message.
-func (r *reading) trailing(f *wire.Frame) {
+// readTrailing sets the shape of a line that continues after its message.
+func (r *reading) readTrailing(f *wire.Frame) {
 	for _, p := range f.Problems {
 		if p.Kind != wire.TrailingText || p.Offset < 0 || p.Offset > int64(len(f.Raw)) {
 			continue
 		}
 		rest := f.Raw[p.Offset:]
-		more := search(rest)
+		more := findMessages(rest)
 		r.messages = append(r.messages, more...)
 		switch {
 		case headerLine.Match(rest):
@@ -222,8 +222,8 @@ func (r *reading) trailing(f *wire.Frame) {
 	}
 }
 
-// search finds the messages in a text that also has other content.
-func search(text []byte) []*wire.Message {
+// findMessages finds the messages in a text that also has other content.
+func findMessages(text []byte) []*wire.Message {
 	var out []*wire.Message
 	for range maxCandidates {
 		at := bytes.IndexByte(text, '{')
@@ -275,7 +275,7 @@ func isMessage(m *wire.Message) bool {
 	case m.ID.Present() && (m.Has("result") || m.Has("error") || m.Has("method")):
 		return true
 	case m.Has("method"):
-		return onlyMembers(m, "method", "params") && (m.Has("params") || spec.IsNotification(m.Method) || isServerRequest(m.Method))
+		return hasOnlyMembers(m, "method", "params") && (m.Has("params") || spec.IsNotification(m.Method) || isServerRequest(m.Method))
 	case m.Has("error"):
 		e, ok := m.Error()
 		return ok && e.Code != nil && e.Message != nil
@@ -283,8 +283,8 @@ func isMessage(m *wire.Message) bool {
 	return false
 }
 
-// onlyMembers reports whether m has no members other than names.
-func onlyMembers(m *wire.Message, names ...string) bool {
+// hasOnlyMembers reports whether m has no members other than names.
+func hasOnlyMembers(m *wire.Message, names ...string) bool {
 	return !slices.ContainsFunc(m.Names, func(name string) bool { return !slices.Contains(names, name) })
 }
 

@@ -13,16 +13,16 @@ import (
 // rules share the work. The value must not be changed, and must not depend on later messages. The
 // key's type should belong to the calling package, so that keys of different packages differ.
 func Memo[K comparable, V any](s *Session, key K, produce func() V) V {
-	return remember(&s.cache.memo, key, produce)
+	return memoize(&s.cache.memo, key, produce)
 }
 
 // MemoResult is like Memo, but calls produce once for each key and different result: servers
 // often send the same list again. The value must depend on the bytes of m's result alone.
 func MemoResult[K comparable, V any](s *Session, m *wire.Message, key K, produce func() V) V {
-	return remember(&s.cache.resultOf(m).memo, key, produce)
+	return memoize(&s.cache.resultOf(m).memo, key, produce)
 }
 
-func remember[K comparable, V any](memo *map[any]any, key K, produce func() V) V {
+func memoize[K comparable, V any](memo *map[any]any, key K, produce func() V) V {
 	if v, ok := (*memo)[key]; ok {
 		return v.(V)
 	}

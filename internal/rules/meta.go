@@ -31,7 +31,7 @@ func metaRules() []Rule {
 				keys = append(keys, MemoResult(s, m, metaKeysKey{}, func() []string { return metaKeys(m.Result()) })...)
 			}
 			for _, key := range keys {
-				metaKey(s, e, key, out)
+				judgeMetaKey(s, e, key, out)
 			}
 		})),
 	}}
@@ -106,7 +106,7 @@ func isWord(text, between string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func metaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
+func judgeMetaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 	prefix, name, hasPrefix := strings.Cut(key, "/")
 	if !hasPrefix {
 		prefix, name = "", key
@@ -125,7 +125,7 @@ func metaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 			return
 		}
 		out.Observed(metaPrefix)
-		origin(s, labels, key, deviates, out)
+		judgeMetaPrefix(s, labels, key, deviates, out)
 	}
 	if isMetaName(name) {
 		out.Observed(metaName)
@@ -145,9 +145,10 @@ func IsPrefixedKey(key string) bool {
 
 func isNoLabel(label string) bool { return !isMetaLabel(label) }
 
-// origin judges who owns a well-formed prefix.
-func origin(s *Session, labels []string, key string, deviates func(verdict.Deviation), out *Reporter) {
-	if reserved(labels, s.Revision()) && !definedKey(key) {
+// judgeMetaPrefix judges whether the server may use a well-formed prefix: it is not reserved for
+// MCP, and looks like a reversed domain.
+func judgeMetaPrefix(s *Session, labels []string, key string, deviates func(verdict.Deviation), out *Reporter) {
+	if isReservedPrefix(labels, s.Revision()) && !isDefinedKey(key) {
 		d := verdict.Deviation{
 			Summary:   "The server uses a _meta prefix that is reserved for MCP.",
 			Permitted: "a prefix of the server's maker, or a key that the specification defines",
@@ -162,7 +163,7 @@ func origin(s *Session, labels []string, key string, deviates func(verdict.Devia
 	if len(labels) < 2 {
 		return
 	}
-	if topLevel(labels[len(labels)-1]) && !topLevel(labels[0]) {
+	if isTopLevelDomain(labels[len(labels)-1]) && !isTopLevelDomain(labels[0]) {
 		deviates(verdict.Deviation{
 			Requirement: metaReverseDNS, Summary: "The server's _meta prefix is a domain that is not reversed.",
 			Permitted: "the domain in reverse order, such as com.example/",
@@ -173,9 +174,9 @@ func origin(s *Session, labels []string, key string, deviates func(verdict.Devia
 	out.Observed(metaReverseDNS)
 }
 
-// reserved reports whether the prefix is reserved for MCP. In 2025-06-18 it is if an MCP label is
-// followed by another label; in later revisions, if the second label is an MCP label.
-func reserved(labels []string, r spec.Revision) bool {
+// isReservedPrefix reports whether the prefix is reserved for MCP: in 2025-06-18, if an MCP label
+// is followed by another label; in later revisions, if the second label is an MCP label.
+func isReservedPrefix(labels []string, r spec.Revision) bool {
 	if r == spec.V20250618 {
 		return len(labels) > 1 && slices.ContainsFunc(labels[:len(labels)-1], isMCP)
 	}
@@ -184,9 +185,9 @@ func reserved(labels []string, r spec.Revision) bool {
 
 func isMCP(label string) bool { return label == "modelcontextprotocol" || label == "mcp" }
 
-// definedKey reports whether any revision or official extension defines the key. A key of another
-// revision is not the server's own either.
-func definedKey(key string) bool {
+// isDefinedKey reports whether any revision or official extension defines the key. A key that only
+// another revision defines is not a misuse of the reserved prefix either.
+func isDefinedKey(key string) bool {
 	name, ok := strings.CutPrefix(key, "io.modelcontextprotocol/")
 	return ok && slices.Contains([]string{
 		"related-task", "model-immediate-response", "protocolVersion", "clientInfo", "clientCapabilities",
@@ -194,8 +195,8 @@ func definedKey(key string) bool {
 	}, name)
 }
 
-// topLevel reports whether a label is a common top-level domain.
-func topLevel(label string) bool {
+// isTopLevelDomain reports whether a label is a common top-level domain.
+func isTopLevelDomain(label string) bool {
 	return slices.Contains([]string{
 		"com", "org", "net", "io", "dev", "ai", "app", "co", "edu", "gov", "info", "me", "xyz", "cloud", "tech",
 		"uk", "us", "de", "fr", "eu", "jp", "cn", "in", "ch", "nl", "se", "ca", "au", "br", "ru", "kr", "it", "es", "pl",

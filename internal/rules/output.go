@@ -2,7 +2,7 @@ package rules
 
 import "github.com/mcp-conform/mcp-conform/internal/transcript"
 
-// output is what the server wrote, as it was read.
+// output is what the server wrote, and how it was read.
 type output struct {
 	// readings are by the last event of each. If it is nil, each event is read alone.
 	readings map[*transcript.Event]*reading
@@ -40,7 +40,7 @@ func (o *output) note(e *transcript.Event) *reading {
 func (o *output) mayHaveResponse(req *Request) bool {
 	for _, r := range o.unreadable {
 		for _, e := range r.events {
-			if e.Seq > req.Event.Seq && mentions(e.Raw, req.Message.ID) {
+			if e.Seq > req.Event.Seq && mentionsID(e.Raw, req.Message.ID) {
 				return true
 			}
 		}

@@ -23,7 +23,7 @@ func pingRules() []Rule {
 			ID:           "rule.ping-answered",
 			Title:        "pings are answered with an empty result",
 			Requirements: []string{pingResponds, pingEmpty, pingEarly},
-			Start:        WithoutState(Fold{AtEnd: pingAnswers}),
+			Start:        WithoutState(Fold{AtEnd: judgePings}),
 		},
 		{
 			ID:           "rule.ping-not-excessive",
@@ -51,15 +51,15 @@ func lacksPing(s *Session) bool {
 	return true
 }
 
-func pingAnswers(s *Session, out *Reporter) {
-	s.unmatched.attributed()
+func judgePings(s *Session, out *Reporter) {
+	s.unmatched.attributeAll()
 	lacks := lacksPing(s)
 	for _, req := range s.ClientRequests() {
 		if !isPing(req) || !req.due {
 			continue
 		}
 		if len(req.Responses) > 0 {
-			pingAnswer(s, req, out)
+			judgePingResponse(s, req, out)
 		} else if isSilent(s, req) && lacks {
 			out.Deviates(verdict.Deviation{
 				Requirement: pingRequirement(req),
@@ -80,7 +80,7 @@ func pingRequirement(req *Request) string {
 	return pingResponds
 }
 
-func pingAnswer(s *Session, req *Request, out *Reporter) {
+func judgePingResponse(s *Session, req *Request, out *Reporter) {
 	m := req.Responses[0].Message
 	deviates := func(requirement, summary, permitted string) {
 		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: at(req.Event, req.Responses[0].Event)})
@@ -90,7 +90,7 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 		return // not a usable response
 	case m.IsError() && req.IsCancelled():
 		return // the cancellation may be the reason
-	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, req):
+	case m.IsError() && !blamesRequest(m) && servedEqualPing(s, req):
 		out.ReportedElsewhere(pingRequirement(req)) // it may be an overload error with an unknown text
 		return
 	case m.IsError():
@@ -111,14 +111,15 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 	out.Observed(pingEmpty)
 }
 
-// speaksOfRequest reports whether an error code blames the request, not the state of the server.
-func speaksOfRequest(m *wire.Message) bool {
+// blamesRequest reports whether an error code blames the request, not the state of the server.
+func blamesRequest(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	return ok && code <= int64(spec.CodeInvalidRequest) && code >= int64(spec.CodeInvalidParams)
 }
 
-// anotherServed reports whether an equal ping got a result at another time.
-func anotherServed(s *Session, req *Request) bool {
+// servedEqualPing reports whether another ping with an id of the same type and the same params got
+// a result, in the same phase of the handshake.
+func servedEqualPing(s *Session, req *Request) bool {
 	for _, o := range s.ClientRequests() {
 		if isPing(o) && o.Succeeded() && pingRequirement(o) == pingRequirement(req) && o.Message.ID.IsString() == req.Message.ID.IsString() && string(o.Message.Params()) == string(req.Message.Params()) {
 			return true
@@ -127,8 +128,7 @@ func anotherServed(s *Session, req *Request) bool {
 	return false
 }
 
-// What counts as excessive: more than one ping a second, over three seconds, while nothing else
-// happens.
+// More than one ping a second, over three seconds in which nothing else happens, is excessive.
 const (
 	manyPings  = 4
 	pingWindow = 3 * time.Second

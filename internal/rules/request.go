@@ -8,7 +8,8 @@ import (
 // Request is a request of the client.
 type Request struct {
 	*transcript.Request
-	// WellFormed is set if neither JSON-RPC nor JSON gives a receiver a reason to refuse it.
+	// WellFormed is set if the request is valid JSON-RPC and JSON, so that neither is a reason to
+	// refuse it.
 	WellFormed bool
 	// Metadata is parsed from _meta; nil in the handshake era.
 	Metadata *Metadata
@@ -23,30 +24,31 @@ type Request struct {
 	reused            bool // the id was used before
 	idCancelled       bool // the client cancelled the id before
 	due               bool // the server has to respond to a request sent at this time
-	refused           bool // by an HTTP status, or there was no connection
+	refused           bool // by an HTTP status, or because there was no connection
 	beforeInitialized bool // a ping between the response to initialize and initialized
-	whileOpen         bool // it was sent while the session was open for all requests
+	whileOpen         bool // the session was open for all requests; in the stateless era, see Versions.notePhase
 	overdue           *transcript.Event
 	// excusable is set if the client had sent something illegal before it was overdue.
 	excusable bool
-	// disrupted is set if it was overdue after something that a server has to survive, which is
-	// judged instead.
+	// disrupted is set if the request has no response, but a disruption may be the reason. Rules on
+	// disruptions then judge that.
 	disrupted bool
-	// misidentified is the response that was meant for it but has another id.
+	// misidentified is the response that was meant for this request but has another id.
 	misidentified *unmatchedResponse
 
-	// saysOverload and sawResponse cache reportsOverload, validMeta and sawMeta HasValidMeta.
+	// saysOverload is the result of reportsOverload for the first response once sawResponse is set,
+	// and validMeta that of HasValidMeta once sawMeta is set.
 	saysOverload, sawResponse bool
 	validMeta, sawMeta        bool
 }
 
-// Succeeded reports whether its first response is a result.
+// Succeeded reports whether the request's first response is a result.
 func (req *Request) Succeeded() bool {
 	return len(req.Responses) > 0 && req.Responses[0].Has("result") && !req.Responses[0].IsError()
 }
 
-// IsOverloaded reports whether its first response is an overload error, which says nothing about
-// the request itself.
+// IsOverloaded reports whether the request's first response is an overload error, which says
+// nothing about the request itself.
 func (req *Request) IsOverloaded() bool {
 	return len(req.Responses) > 0 && req.Responses[0].IsError() && req.hasOverloadResponse()
 }
@@ -69,8 +71,8 @@ func (req *Request) reportsOverload(m *wire.Message) bool {
 	return req.saysOverload
 }
 
-// IsCancelled reports whether the client cancelled it, or its id before it was sent; a response
-// may come or not.
+// IsCancelled reports whether the client cancelled the request, or its id before the request was
+// sent. A cancelled request may get a response or not.
 func (req *Request) IsCancelled() bool { return req.idCancelled || len(req.Cancellations) > 0 }
 
 // CancelledBefore is like IsCancelled, but counts only cancellations before the position.
@@ -82,8 +84,8 @@ func (req *Request) CancelledBefore(at int) bool {
 // base.request-answered judges that.
 func (req *Request) Unanswered() bool { return req.overdue != nil }
 
-// MayBeCancelled reports whether the client cancelled it and its first response is an error,
-// possibly because of that.
+// MayBeCancelled reports whether the client cancelled the request and its first response is an
+// error, possibly because of the cancellation.
 func (req *Request) MayBeCancelled() bool {
 	return req.IsCancelled() && len(req.Responses) > 0 && req.Responses[0].IsError()
 }
@@ -117,7 +119,7 @@ func hasValidMeta(m *wire.Message) bool {
 func (req *Request) HasLegalID() bool { return isLegalID(req.Message.ID) }
 
 // HasSafeID reports whether every server can hold the id: it is not an integer beyond 2^53-1.
-func (req *Request) HasSafeID() bool { return !beyondSafe(req.Message.ID) }
+func (req *Request) HasSafeID() bool { return !isBeyondSafe(req.Message.ID) }
 
 func isLegalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }
 

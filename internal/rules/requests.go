@@ -17,7 +17,8 @@ type Requests struct {
 	client   []*Request // in the order of the dialogue
 	// cancelled are the keys of the ids that the client has cancelled.
 	cancelled map[string]bool
-	// settled is the number of the first requests that are not pending any more, see isBusy.
+	// settled counts the requests, from the first on, that are known not to be pending any more;
+	// see isBusy.
 	settled int
 }
 
@@ -67,9 +68,10 @@ func (r *Requests) Posted(x *transcript.Exchange) []*Request {
 	return out
 }
 
-// StreamOf returns the only request of the HTTP exchange in which an event came, or nil. In the
-// stateless era the server's messages in that exchange belong to it.
-func (r *Requests) StreamOf(e *transcript.Event) *Request {
+// RequestOfExchange returns the request that was posted in the HTTP exchange of an event; nil if
+// none or several were. In the stateless era the server's messages in that exchange belong to the
+// request.
+func (r *Requests) RequestOfExchange(e *transcript.Event) *Request {
 	x := r.Exchanges().Of(e)
 	if x == nil {
 		return nil
@@ -82,10 +84,11 @@ func (r *Requests) StreamOf(e *transcript.Event) *Request {
 
 // requestOf returns the client's request that m is, responds to, cancels or reports progress of,
 // or nil.
-func (r *Requests) requestOf(m *wire.Message) *Request { return r.annotated(r.dialogue.Of(m)) }
+func (r *Requests) requestOf(m *wire.Message) *Request { return r.clientRequestOf(r.dialogue.Of(m)) }
 
-// annotated returns the client's request of the dialogue; nil if it is nil or the server's.
-func (r *Requests) annotated(known *transcript.Request) *Request {
+// clientRequestOf returns the Request of a client request of the dialogue; nil for nil or a request
+// of the server.
+func (r *Requests) clientRequestOf(known *transcript.Request) *Request {
 	if known == nil || known.Event.Kind != transcript.Sent {
 		return nil
 	}
@@ -95,13 +98,13 @@ func (r *Requests) annotated(known *transcript.Request) *Request {
 func (r *Requests) requestsOf(all []*transcript.Request) []*Request {
 	var out []*Request
 	for _, known := range all {
-		out = append(out, r.annotated(known))
+		out = append(out, r.clientRequestOf(known))
 	}
 	return out
 }
 
-// repliesTo returns the server request to which m is the client's first response, or nil.
-func (r *Requests) repliesTo(m *wire.Message) *transcript.Request {
+// serverRequestOf returns the server request to which m is the client's first response, or nil.
+func (r *Requests) serverRequestOf(m *wire.Message) *transcript.Request {
 	if known := r.dialogue.Of(m); known != nil && known.Response() != nil && known.Response().Message == m {
 		return known
 	}
@@ -128,14 +131,14 @@ func (r *Requests) noteNotification(e *transcript.Event, m *wire.Message) {
 	if r.cancelled == nil {
 		r.cancelled = map[string]bool{}
 	}
-	r.cancelled[namedBy(m).Key()] = true
+	r.cancelled[cancelledID(m).Key()] = true
 }
 
 // noteReply records a response of the client. It reports whether a server request with its id was
 // pending.
 func (r *Requests) noteReply(e *transcript.Event, m *wire.Message) bool {
 	r.dialogue.NoteResponse(e, m)
-	return r.repliesTo(m) != nil
+	return r.serverRequestOf(m) != nil
 }
 
 // isBusy reports whether a request of the client is pending, which may be the reason for what the
@@ -156,5 +159,5 @@ func (r *Requests) isOutlived(req *Request) bool {
 	return slices.ContainsFunc(r.RequestsFrom(req.Event.Seq+1), func(b *Request) bool { return len(b.Responses) > 0 && b.due })
 }
 
-// namedBy returns the id that a cancellation names.
-func namedBy(m *wire.Message) wire.ID { return m.ParamIDAt("/requestId") }
+// cancelledID returns the id that a cancellation names.
+func cancelledID(m *wire.Message) wire.ID { return m.ParamIDAt("/requestId") }

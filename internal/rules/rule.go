@@ -42,13 +42,13 @@ type Result struct {
 	Rule        string
 	Requirement string
 	Revision    spec.Revision
-	Observed    int // how often it was observed
+	Observed    int // how often the requirement was observed
 	Deviations  []verdict.Deviation
 	// Unclear says why the observations show nothing, for example because an ordinary request gets
 	// the same refusal; "" if nothing did.
 	Unclear string
 
-	elsewhere bool
+	elsewhere bool // see ReportedElsewhere
 }
 
 // maxDeviations bounds the deviations that are kept for a rule, requirement and summary, so that
@@ -122,7 +122,8 @@ func (o *Reporter) Unclear(requirement, why string) {
 	}
 }
 
-// result returns nil if the requirement does not exist in the revision.
+// result returns the result for a requirement; nil if the requirement does not exist in the
+// revision.
 func (o *Reporter) result(requirement string) *Result {
 	i := slices.Index(o.rule.Requirements, requirement)
 	if i < 0 {
@@ -185,7 +186,7 @@ type ruleRun struct {
 func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
 	s := newSession(asked, t)
 	s.output.readings = readLines(events, t)
-	s.negotiated = agreed(events, s)
+	s.negotiated = negotiatedRevision(events, s)
 	applying := spec.Requirements().Applying(s.Revision(), t)
 	runs := make([]ruleRun, 0, len(all))
 	listeners := newDispatcher(s)
@@ -241,8 +242,8 @@ func results(runs []ruleRun) []Result {
 	return out
 }
 
-// agreed returns the revision that the conversation negotiates, or "".
-func agreed(events []*transcript.Event, like *Session) spec.Revision {
+// negotiatedRevision returns the revision that the conversation negotiates, or "".
+func negotiatedRevision(events []*transcript.Event, like *Session) spec.Revision {
 	scout := newSession(like.requested, like.Transport)
 	scout.output.readings = like.output.readings
 	for _, e := range events {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func TestRulesAreWhole(t *testing.T) {
+func TestRulesAreComplete(t *testing.T) {
 	ids := map[string]bool{}
 	for _, r := range rules.Base() {
 		if !strings.HasPrefix(r.ID, "rule.") || ids[r.ID] || r.Title == "" || r.Start == nil {
@@ -30,7 +30,7 @@ func TestRulesAreWhole(t *testing.T) {
 }
 
 // Observed requirements are counted; those that were not observed are not kept.
-func TestSubjects(t *testing.T) {
+func TestObservationsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
 		revision     spec.Revision
@@ -90,7 +90,7 @@ func TestSubjects(t *testing.T) {
 			< {"jsonrpc":"2.0","id":2,"method":"ping"}`, spec.V20251125, map[string]int{"ping.not-excessive": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := subjects(rules.Judge(rules.Base(), read(t, c.script), c.revision, spec.Stdio))
+			got := observedCounts(rules.Judge(rules.Base(), read(t, c.script), c.revision, spec.Stdio))
 			for id := range got { // ignore rules that are newer than the lists
 				if _, named := c.want[id]; !named && len(c.want) > 0 {
 					delete(got, id)
@@ -102,7 +102,7 @@ func TestSubjects(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("subjects (-want +got):\n%s", diff)
+				t.Errorf("observations (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -116,7 +116,7 @@ func TestRepeatedDeviationsAreBounded(t *testing.T) {
 			t.Errorf("%s keeps %d deviations", r.Rule, len(r.Deviations))
 		}
 		if r.Requirement == "stdio.stdout-only-messages" && r.Observed < 50 {
-			t.Errorf("%d subjects were counted", r.Observed)
+			t.Errorf("%d observations were counted", r.Observed)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestJudgingIsTotalAndDeterministic(t *testing.T) {
 		}
 		for _, result := range first {
 			if result.Observed < len(result.Deviations) || result.Observed == 0 {
-				t.Fatalf("%s: %d deviations of %d subjects", result.Requirement, len(result.Deviations), result.Observed)
+				t.Fatalf("%s: %d deviations of %d observations", result.Requirement, len(result.Deviations), result.Observed)
 			}
 			for _, d := range result.Deviations {
 				if len(d.At) == 0 || !slices.IsSorted(d.At) || d.At[0] < 0 || d.At[len(d.At)-1] >= len(events) || d.Summary == "" || d.Permitted == "" {

@@ -56,8 +56,8 @@ func found(results []rules.Result) []string {
 	return slices.Compact(out)
 }
 
-// subjects returns how often each requirement was observed.
-func subjects(results []rules.Result) map[string]int {
+// observedCounts returns how often each requirement was observed.
+func observedCounts(results []rules.Result) map[string]int {
 	out := map[string]int{}
 	for _, r := range results {
 		out[r.Requirement] += r.Observed

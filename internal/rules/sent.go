@@ -39,7 +39,7 @@ func (s *SentMessages) HasIllegal() bool { return len(s.illegal) > 0 }
 // or its id is a number that not every server can hold.
 func (s *SentMessages) MayBeRefused(sent *transcript.Event) bool {
 	return slices.Contains(s.illegal, sent.Seq) ||
-		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return beyondSafe(m.ID) })
+		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return isBeyondSafe(m.ID) })
 }
 
 // HasGarbled reports whether text is in a frame that can't be read with certainty, or may be in
@@ -50,7 +50,7 @@ func (s *SentMessages) HasGarbled(text string) bool {
 
 // hasGarbledID reports whether the id is in a frame that can't be read with certainty.
 func (s *SentMessages) hasGarbledID(id wire.ID) bool {
-	return slices.ContainsFunc(s.garbled, func(frame []byte) bool { return mentions(frame, id) })
+	return slices.ContainsFunc(s.garbled, func(frame []byte) bool { return mentionsID(frame, id) })
 }
 
 // hasIllegalBefore reports whether the client sent, before e, something that a server may refuse
@@ -125,7 +125,7 @@ func (s *SentMessages) noteUnmatchedReply(e *transcript.Event, m *wire.Message) 
 	}
 }
 
-// mentions reports whether text has an id member with this value.
-func mentions(text []byte, id wire.ID) bool {
+// mentionsID reports whether text has an id member with this value.
+func mentionsID(text []byte, id wire.ID) bool {
 	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
 }

@@ -135,7 +135,7 @@ func (s *Session) notePhase(req *Request) {
 	} else {
 		s.Negotiation.notePhase(req)
 	}
-	req.due = req.due && req.WellFormed && !req.reused && !req.batched && !beyondSafe(req.Message.ID)
+	req.due = req.due && req.WellFormed && !req.reused && !req.batched && !isBeyondSafe(req.Message.ID)
 }
 
 func (s *Session) noteReceived(e *transcript.Event) {
@@ -157,7 +157,7 @@ func (s *Session) noteReceived(e *transcript.Event) {
 
 // noteResponse records a response of the server.
 func (s *Session) noteResponse(e *transcript.Event, m *wire.Message) {
-	req := s.Requests.annotated(s.Requests.dialogue.NoteResponse(e, m))
+	req := s.Requests.clientRequestOf(s.Requests.dialogue.NoteResponse(e, m))
 	if req == nil {
 		s.unmatched.note(e, m)
 		return

@@ -72,7 +72,7 @@ func (v *Versions) IsOlder(e *transcript.Event) bool {
 	if v.transport == spec.Stdio {
 		return v.servedOlder != nil && e.Seq > v.servedOlder.Responses[0].Event.Seq
 	}
-	req := v.requests.StreamOf(e)
+	req := v.requests.RequestOfExchange(e)
 	return req == nil || !v.Governs(req)
 }
 

@@ -14,28 +14,29 @@ const (
 	noEmbeddedNewlines = "stdio.no-embedded-newlines"
 )
 
-// stdoutRules judge stdio.one-message-per-line nowhere: base.batch-not-emitted, which has the
-// better basis, and stdio.newline-delimited cover all its violations.
+// stdoutRules returns the rules on the server's stdout. No rule judges stdio.one-message-per-line:
+// base.batch-not-emitted, which has the better basis, and stdio.newline-delimited cover all its
+// violations.
 func stdoutRules() []Rule {
 	return []Rule{
 		{
 			ID:           "rule.stdout-purity",
 			Title:        "only messages on stdout, from start to exit",
 			Requirements: []string{onlyMessages},
-			Start:        WithoutState(Fold{OnEvent: purity}),
+			Start:        WithoutState(Fold{OnEvent: judgePurity}),
 		},
 		{
 			ID:           "rule.line-framing",
 			Title:        "one message per line, no newline inside a message",
 			Requirements: []string{newlineDelimited, noEmbeddedNewlines},
-			Start:        WithoutState(Fold{OnEvent: framing}),
+			Start:        WithoutState(Fold{OnEvent: judgeFraming}),
 		},
 	}
 }
 
-func purity(s *Session, e *transcript.Event, out *Reporter) {
+func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Flooded {
-		flood(e, out)
+		judgeFlood(e, out)
 		return
 	}
 	if e.Kind != transcript.Received {
@@ -57,7 +58,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 		if e.Frame.Readable() && !e.Frame.Has(wire.TrailingText) || len(got.events) > 1 {
 			d.Summary = "The server writes JSON to stdout that is not an MCP message."
 		}
-		if len(got.events) == 1 && CutShort(e.Raw) {
+		if len(got.events) == 1 && IsCutShort(e.Raw) {
 			d.Summary = "The server writes a newline inside a message."
 			d.Permitted = "each message complete on its own line"
 		}
@@ -91,15 +92,15 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 	}
 }
 
-// CutShort reports whether the line begins like a JSON-RPC message or batch and ends before that
-// does.
-func CutShort(line []byte) bool {
+// IsCutShort reports whether a line begins like a JSON-RPC message or batch, but does not contain
+// its end.
+func IsCutShort(line []byte) bool {
 	return wire.OpensMultilineJSON(line) && bytes.Contains(line, []byte(`"jsonrpc"`))
 }
 
-// flood judges an endless line. A message may be longer than the harness accepts, so a line that
-// begins like a message passes.
-func flood(e *transcript.Event, out *Reporter) {
+// judgeFlood judges an endless line. A message may be longer than the harness accepts, so a line
+// that begins like a message is not reported.
+func judgeFlood(e *transcript.Event, out *Reporter) {
 	if len(bytes.TrimSpace(e.Raw)) == 0 || wire.LooksLikeMessage(e.Raw) {
 		return
 	}
@@ -112,7 +113,7 @@ func flood(e *transcript.Event, out *Reporter) {
 	})
 }
 
-func framing(s *Session, e *transcript.Event, out *Reporter) {
+func judgeFraming(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind != transcript.Received {
 		return
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// shown is how many bytes of the server's text a deviation quotes; the evidence has the rest.
-const shown = 160
+// maxExcerpt is how many bytes of the server's text a deviation quotes; the evidence has the rest.
+const maxExcerpt = 160
 
 // excerpt returns the beginning of b, cut at a whole character.
 func excerpt[T ~string | ~[]byte](b T) string {
-	if len(b) <= shown {
+	if len(b) <= maxExcerpt {
 		return string(b)
 	}
-	cut := shown
-	for cut > shown-utf8.UTFMax && !utf8.RuneStart(b[cut]) {
+	cut := maxExcerpt
+	for cut > maxExcerpt-utf8.UTFMax && !utf8.RuneStart(b[cut]) {
 		cut--
 	}
 	return string(b[:cut]) + "… (" + strconv.Itoa(len(b)) + " bytes)"

@@ -52,10 +52,10 @@ func (u *unmatchedResponses) note(e *transcript.Event, m *wire.Message) {
 	u.all = append(u.all, &unmatchedResponse{event: e, message: m})
 }
 
-// attributed returns the responses, each with its class. It can be called only at the end: a
+// attributeAll returns the responses, each with its class. It can be called only at the end: a
 // response that came while a request was pending was not meant for it if that request got its
 // response later.
-func (u *unmatchedResponses) attributed() []*unmatchedResponse {
+func (u *unmatchedResponses) attributeAll() []*unmatchedResponse {
 	if !u.isAttributed {
 		u.isAttributed = true
 		for i, r := range u.all {
@@ -90,7 +90,7 @@ func (u *unmatchedResponses) attribute(r *unmatchedResponse) {
 		r.class = excused
 		return
 	}
-	if all := u.unanswered(r.event); len(all) == 1 && u.comesAlone(r, all[0]) {
+	if all := u.unansweredBefore(r.event); len(all) == 1 && u.comesAlone(r, all[0]) {
 		r.request, r.class = all[0], changedID
 		return
 	}
@@ -102,8 +102,9 @@ func (u *unmatchedResponses) attribute(r *unmatchedResponse) {
 	}
 }
 
-// comesAlone reports whether no unmatched response with another id came between the request and
-// the next one. With several it is unclear which was meant for the request.
+// comesAlone reports whether every unmatched response between the request and the client's next
+// request has the same id as r. With several ids it is unclear which response was meant for the
+// request.
 func (u *unmatchedResponses) comesAlone(r *unmatchedResponse, req *Request) bool {
 	end := math.MaxInt
 	if later := u.requests.RequestsFrom(req.Event.Seq + 1); len(later) > 0 {
@@ -124,7 +125,7 @@ func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 	case !r.message.Has("result") && !isError:
 		r.class = excused // another rule judges that it is not a response at all
 	}
-	if all := u.unanswered(r.event); len(all) > 0 {
+	if all := u.unansweredBefore(r.event); len(all) > 0 {
 		r.request = all[0]
 		switch {
 		case r.class == excused:
@@ -186,7 +187,7 @@ func (u *unmatchedResponses) isMisread(r *unmatchedResponse) bool {
 // was meant: one whose illegal id is similar, or else the only overdue one; otherwise nil.
 func (u *unmatchedResponses) intendedRequest(e *transcript.Event, m *wire.Message) *Request {
 	var missing []*Request
-	for _, b := range u.unanswered(e) {
+	for _, b := range u.unansweredBefore(e) {
 		switch {
 		case !b.HasLegalID() && compareIDs(b.Message.ID, m.ID) != unsolicited:
 			return b
@@ -209,10 +210,10 @@ func (u *unmatchedResponses) missesBatch(e *transcript.Event) bool {
 	})
 }
 
-// unanswered returns the requests sent before e that have no response and should have one. It
+// unansweredBefore returns the requests sent before e that have no response and should have one. It
 // includes requests with an illegal id: a server may ignore them, but must not send a wrong
 // response.
-func (u *unmatchedResponses) unanswered(e *transcript.Event) []*Request {
+func (u *unmatchedResponses) unansweredBefore(e *transcript.Event) []*Request {
 	var out []*Request
 	for _, req := range u.requests.client {
 		if req.Event.Seq < e.Seq && len(req.Responses) == 0 && req.misidentified == nil && req.isStrictJSON && !req.IsCancelled() && !req.batched && (req.due || !req.HasLegalID()) {

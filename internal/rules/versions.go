@@ -30,7 +30,7 @@ func versionRules() []Rule {
 			ID:           "rule.negotiated-version-respected",
 			Title:        "no features newer than the negotiated revision",
 			Requirements: []string{respectedSince24, respectedSince25},
-			Start:        WithoutState(onMessage(respected)),
+			Start:        WithoutState(onMessage(judgeVersionRespected)),
 		},
 	}
 }
@@ -66,9 +66,9 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 	}
 }
 
-// respected looks for constructs of later revisions. Extra members of objects are not among them:
-// each revision permits them. base.batch-not-emitted judges arrays.
-func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
+// judgeVersionRespected looks for constructs of later revisions. Extra members of objects are not
+// among them: each revision permits them. base.batch-not-emitted judges arrays.
+func judgeVersionRespected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if s.Initialize == nil || !s.Initialize.Succeeded() || s.Revision().Era() != spec.Handshake {
 		return
 	}
@@ -78,9 +78,9 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) 
 	}
 	var c *construct
 	if req != nil {
-		c = MemoResult(s, m, newInKey{req.Message.Method}, func() *construct { return newInResult(req.Message.Method, m.Result()) })
+		c = MemoResult(s, m, newestInKey{req.Message.Method}, func() *construct { return newestInResult(req.Message.Method, m.Result()) })
 	} else {
-		c = newInMessage(m)
+		c = newestInMessage(m)
 	}
 	if c == nil {
 		return
@@ -99,7 +99,7 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) 
 		Summary:   "The server uses a feature that the negotiated revision lacks.",
 		Permitted: "what " + string(s.Revision()) + " knows; this came with " + string(c.since),
 		Seen:      c.name + ": " + excerpt(m.Raw),
-		At:        shownBy(s, e, m),
+		At:        responsePositions(s, e, m),
 	}
 	for _, d.Requirement = range []string{respectedSince24, respectedSince25} {
 		out.Deviates(d) // only the requirement that exists in the revision has an effect
@@ -113,8 +113,8 @@ type construct struct {
 	content bool // a type of content block
 }
 
-// newInKey is the memo key of the newest construct in a result.
-type newInKey struct{ method string }
+// newestInKey is the memo key of the newest construct in a result.
+type newestInKey struct{ method string }
 
 // laterOf returns the construct of the later revision.
 func laterOf(a, b *construct) *construct {
@@ -124,8 +124,8 @@ func laterOf(a, b *construct) *construct {
 	return a
 }
 
-// newInMessage returns the newest construct in a request or notification of the server.
-func newInMessage(m *wire.Message) *construct {
+// newestInMessage returns the newest construct in a request or notification of the server.
+func newestInMessage(m *wire.Message) *construct {
 	switch m.Method {
 	case spec.MethodElicit:
 		if mode, _ := wire.Text(m.ParamAt("/mode")); mode == "url" {
@@ -137,7 +137,7 @@ func newInMessage(m *wire.Message) *construct {
 	case spec.MethodSampling:
 		c := &construct{name: m.Method, since: spec.V20241105}
 		for _, message := range wire.Elements(m.ParamAt("/messages")) {
-			c = laterOf(c, newInContent(wire.At(message, "/content")))
+			c = laterOf(c, newestInContent(wire.At(message, "/content")))
 		}
 		return c
 	case spec.MethodRootsList:
@@ -146,8 +146,8 @@ func newInMessage(m *wire.Message) *construct {
 	return nil
 }
 
-// newInResult returns the newest construct in the result of a request.
-func newInResult(method string, result jsontext.Value) *construct {
+// newestInResult returns the newest construct in the result of a request.
+func newestInResult(method string, result jsontext.Value) *construct {
 	if result.Kind() != '{' {
 		return nil
 	}
@@ -162,17 +162,17 @@ func newInResult(method string, result jsontext.Value) *construct {
 			return &construct{name: "a task instead of a result", since: spec.V20251125}
 		}
 		for _, block := range wire.Elements(content) {
-			c = laterOf(c, newInContent(block))
+			c = laterOf(c, newestInContent(block))
 		}
 	case spec.MethodPromptsGet:
 		for _, message := range wire.Elements(wire.At(result, "/messages")) {
-			c = laterOf(c, newInContent(wire.At(message, "/content")))
+			c = laterOf(c, newestInContent(wire.At(message, "/content")))
 		}
 	}
 	return c
 }
 
-func newInContent(block jsontext.Value) *construct {
+func newestInContent(block jsontext.Value) *construct {
 	switch kind, _ := wire.Text(wire.At(block, "/type")); kind {
 	case "audio":
 		return &construct{"audio content", spec.V20250326, true}

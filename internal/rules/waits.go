@@ -81,8 +81,8 @@ func (w *Waits) noteOverdue(req *Request, e *transcript.Event) {
 	req.excusable = w.isExcusable(req)
 }
 
-// enough is how many responses show that the server survived the illegal messages before them.
-const enough = 3
+// enoughResponses is how many responses show that the server survived the illegal messages before them.
+const enoughResponses = 3
 
 // isExcusable reports whether illegal messages may be the reason for the missing response. They
 // cannot be if all of them came before the request, each illegal request with a legal id was
@@ -104,13 +104,13 @@ func (w *Waits) isExcusable(req *Request) bool {
 			answered++
 		}
 	}
-	return answered < enough
+	return answered < enoughResponses
 }
 
 // isExchangeOver reports whether the exchange in which the request was posted has ended, so that a
 // missing response is judged for that exchange. It returns false if responses come on another
-// stream, or if the client gave up on this one. A POST that broke before its response may never
-// have reached the server.
+// stream, or if the client closed the connection. A POST whose connection broke before an HTTP
+// response may never have reached the server.
 func (w *Waits) isExchangeOver(req *Request) bool {
 	x := w.requests.Exchanges().Of(req.Event)
 	if x == nil || x.End == nil || x.End.How == transcript.Dropped {

@@ -86,8 +86,8 @@ func declarationOf(s *rules.Session, obs *rules.Observation) *transcript.Event {
 	return s.Initialize.Event
 }
 
-// requiresDeclaration finds requests of a method to a client without the capability. Each of the
-// ids exists in different revisions.
+// requiresDeclaration returns the start of a rule that reports requests of a method to a client
+// without the capability. No revision has more than one of the ids.
 func requiresDeclaration(method, capability, summary string, ids ...string) func() rules.Fold {
 	return rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 		rules.ServerRequest(method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

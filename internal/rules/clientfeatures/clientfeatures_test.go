@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func TestLinks(t *testing.T) {
+func TestFirstLink(t *testing.T) {
 	for text, want := range map[string]string{
 		"Please read https://docs.acme.com/terms first.": "https://docs.acme.com/terms",
 		"(see HTTP://acme.com)":                          "HTTP://acme.com",
@@ -37,7 +37,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func TestDevelopment(t *testing.T) {
+func TestIsDevelopmentHost(t *testing.T) {
 	for host, want := range map[string]bool{
 		"localhost": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true, "0.0.0.0": true, "10.0.0.1": true, "192.168.1.1": true, "172.16.0.1": true,
 		"printer.local": true, "app.localhost": true, "App.LocalHost.": true, "host.docker.internal": true, "build": true, "a.test": true,
@@ -62,27 +62,27 @@ func TestSecretNames(t *testing.T) {
 
 type object = map[string]any
 
-// talk records a conversation and judges it.
-type talk struct{ record *transcript.Transcript }
+// A conversation is recorded, and then judged.
+type conversation struct{ record *transcript.Transcript }
 
-func begin(capabilities object) *talk {
-	c := &talk{transcript.New()}
-	c.say(transcript.Sent, wire.NewRequest(wire.StringID("hello"), spec.MethodInitialize, object{
+func startConversation(capabilities object) *conversation {
+	c := &conversation{transcript.New()}
+	c.add(transcript.Sent, wire.NewRequest(wire.StringID("hello"), spec.MethodInitialize, object{
 		"protocolVersion": spec.V20251125, "capabilities": capabilities, "clientInfo": object{"name": "c", "version": "1"},
 	}))
-	c.say(transcript.Received, wire.NewResult(wire.StringID("hello"), object{
+	c.add(transcript.Received, wire.NewResult(wire.StringID("hello"), object{
 		"protocolVersion": spec.V20251125, "capabilities": object{"tools": object{}}, "serverInfo": object{"name": "s", "version": "1"},
 	}))
-	c.say(transcript.Sent, wire.NewNotification(spec.MethodInitialized, nil))
+	c.add(transcript.Sent, wire.NewNotification(spec.MethodInitialized, nil))
 	return c
 }
 
-func (c *talk) say(kind transcript.Kind, frame []byte) {
+func (c *conversation) add(kind transcript.Kind, frame []byte) {
 	c.record.Add(transcript.Event{Kind: kind, Raw: frame})
 }
 
 // findings returns the requirements that are broken.
-func (c *talk) findings() []string {
+func (c *conversation) findings() []string {
 	var out []string
 	for _, r := range rules.Judge(Rules(), c.record.From(0), spec.V20251125, spec.Stdio) {
 		if len(r.Deviations) > 0 {
@@ -93,16 +93,17 @@ func (c *talk) findings() []string {
 	return slices.Compact(out)
 }
 
-// loop returns a conversation with a tool loop, in which the model calls some tools each round.
-func loop(rounds []int, spoil func(round int, uses, results []any) (any, any)) *talk {
-	c := begin(object{"sampling": object{"tools": object{}}})
-	c.say(transcript.Sent, wire.NewRequest(wire.IntID(1), spec.MethodToolsCall, object{"name": "a"}))
+// toolLoop returns a conversation with a tool loop, in which the model calls some tools each round;
+// spoil may change the messages of a round.
+func toolLoop(rounds []int, spoil func(round int, uses, results []any) (any, any)) *conversation {
+	c := startConversation(object{"sampling": object{"tools": object{}}})
+	c.add(transcript.Sent, wire.NewRequest(wire.IntID(1), spec.MethodToolsCall, object{"name": "a"}))
 	messages := []any{object{"role": "user", "content": object{"type": "text", "text": "?"}}}
 	for i := 0; ; i++ {
 		id := wire.IntID(int64(100 + i))
-		c.say(transcript.Received, wire.NewRequest(id, spec.MethodSampling, object{"messages": messages, "maxTokens": 1, "tools": []any{object{"name": "t"}}}))
+		c.add(transcript.Received, wire.NewRequest(id, spec.MethodSampling, object{"messages": messages, "maxTokens": 1, "tools": []any{object{"name": "t"}}}))
 		if i == len(rounds) {
-			c.say(transcript.Sent, wire.NewResult(id, object{"role": "assistant", "content": object{"type": "text", "text": "."}, "model": "m", "stopReason": "endTurn"}))
+			c.add(transcript.Sent, wire.NewResult(id, object{"role": "assistant", "content": object{"type": "text", "text": "."}, "model": "m", "stopReason": "endTurn"}))
 			break
 		}
 		var uses, results []any
@@ -111,21 +112,21 @@ func loop(rounds []int, spoil func(round int, uses, results []any) (any, any)) *
 			uses = append(uses, object{"type": "tool_use", "id": name, "name": "t", "input": object{}})
 			results = append(results, object{"type": "tool_result", "toolUseId": name, "content": []any{}})
 		}
-		c.say(transcript.Sent, wire.NewResult(id, object{"role": "assistant", "content": uses, "model": "m", "stopReason": "toolUse"}))
+		c.add(transcript.Sent, wire.NewResult(id, object{"role": "assistant", "content": uses, "model": "m", "stopReason": "toolUse"}))
 		said, done := spoil(i, uses, results)
 		messages = append(messages, object{"role": "assistant", "content": said}, object{"role": "user", "content": done})
 	}
-	c.say(transcript.Received, wire.NewResult(wire.IntID(1), object{"content": []any{}}))
+	c.add(transcript.Received, wire.NewResult(wire.IntID(1), object{"content": []any{}}))
 	return c
 }
 
 // A well-formed loop has no findings, whatever the number of rounds and tools. One mistake in one
 // round yields exactly one finding.
-func TestLoopsInOrder(t *testing.T) {
+func TestToolLoops(t *testing.T) {
 	keep := func(_ int, uses, results []any) (any, any) { return uses, results }
 	rapid.Check(t, func(t *rapid.T) {
 		rounds := rapid.SliceOfN(rapid.IntRange(1, 4), 1, 8).Draw(t, "rounds")
-		if diff := cmp.Diff([]string(nil), loop(rounds, keep).findings()); diff != "" {
+		if diff := cmp.Diff([]string(nil), toolLoop(rounds, keep).findings()); diff != "" {
 			t.Fatalf("a loop in order (-want +got):\n%s", diff)
 		}
 		at := rapid.IntRange(0, len(rounds)-1).Draw(t, "at")
@@ -141,7 +142,7 @@ func TestLoopsInOrder(t *testing.T) {
 			{"another id", 1, func(u, r []any) (any, any) {
 				return u, append(slices.Clone(r[:last]), object{"type": "tool_result", "toolUseId": "other", "content": []any{}})
 			}, resultMatches},
-			{"a text beside", 1, func(u, r []any) (any, any) { return u, append(slices.Clone(r), object{"type": "text", "text": "."}) }, resultsAlone},
+			{"a text next to the results", 1, func(u, r []any) (any, any) { return u, append(slices.Clone(r), object{"type": "text", "text": "."}) }, resultsAlone},
 			{"one block alone", 1, func(u, r []any) (any, any) {
 				if len(r) == 1 {
 					return u[0], r[0]
@@ -156,7 +157,7 @@ func TestLoopsInOrder(t *testing.T) {
 			if spoiler.want != "" {
 				want = []string{spoiler.want}
 			}
-			got := loop(rounds, func(round int, uses, results []any) (any, any) {
+			got := toolLoop(rounds, func(round int, uses, results []any) (any, any) {
 				if round == at {
 					return spoiler.spoil(uses, results)
 				}
@@ -170,7 +171,7 @@ func TestLoopsInOrder(t *testing.T) {
 }
 
 // A request is permitted exactly if the client declared the capability.
-func TestOnlyWhatWasDeclared(t *testing.T) {
+func TestRequestsNeedDeclaredCapabilities(t *testing.T) {
 	plain := object{"messages": []any{}, "maxTokens": 1}
 	with := func(name string, v any) object {
 		return object{"messages": []any{}, "maxTokens": 1, name: v}
@@ -196,8 +197,8 @@ func TestOnlyWhatWasDeclared(t *testing.T) {
 			if part != "" {
 				member[part] = object{}
 			}
-			c := begin(object{name: member})
-			c.say(transcript.Received, wire.NewRequest(wire.IntID(1), x.method, x.params))
+			c := startConversation(object{name: member})
+			c.add(transcript.Received, wire.NewRequest(wire.IntID(1), x.method, x.params))
 			got := c.findings()
 			area, _, _ := strings.Cut(x.method, "/")
 			switch permitted := slices.Contains(x.paths, path); {

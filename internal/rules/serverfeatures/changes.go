@@ -101,7 +101,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 	var last *listWalk
 	var seen []listChange
 	var announced []int
-	l := &listens{}
+	l := &subscriptions{}
 	// compare looks at the last complete walk. It is unchanged until the next one ends.
 	compare := func(s *rules.Session) {
 		w := catalogs.Of(s).list(f.method).latest
@@ -126,7 +126,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 			requirement, unreachable := f.announced, isGetRefused(s)
 			for _, c := range seen {
 				if s.Era() == spec.Stateless { // only subscribers are notified
-					_, subscribed := l.during(f.filter, "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
+					_, subscribed := l.openDuring(f.filter, "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
 					requirement, unreachable = f.announcedOnListen, !subscribed
 				}
 				if len(announced) > 0 && announced[len(announced)-1] > c.before.begun {

@@ -53,7 +53,7 @@ func (f *feature) rules() []rules.Rule {
 			ID:           "rule." + f.things + "-declared",
 			Title:        "the server lists or serves " + f.things + " only if it declares them",
 			Requirements: []string{f.declared},
-			Start:        rules.WithoutState(rules.Fold{OnMessage: f.declaration()}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: f.declarationHandlers()}),
 		},
 		{
 			ID:           "rule." + f.things + "-list-answered",
@@ -82,7 +82,7 @@ func (f *feature) rules() []rules.Rule {
 	}
 }
 
-func (f *feature) declaration() rules.Handlers {
+func (f *feature) declarationHandlers() rules.Handlers {
 	refused := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if declared, malformed := declaresCapability(s, f.capability); isRegular(s, obs) && !declared && !malformed && out.RequireInterpretable(obs, rules.PingControl(), f.declared) {
 			out.Observed(f.declared)
@@ -137,7 +137,7 @@ type attempts struct{ served, refused []listAttempt }
 // listsAnswered judges at the end, because other attempts show whether the params were the reason
 // for a refusal.
 func (f *feature) listsAnswered() rules.Fold {
-	bare, empty := &attempts{}, &attempts{} // without params, and with params that carry nothing
+	bare, empty := &attempts{}, &attempts{} // without params, and with params that are empty or have only _meta
 	listen := func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 		params := obs.Request.Message.Params()
 		names, _ := wire.Members(params)

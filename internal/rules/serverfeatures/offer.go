@@ -35,7 +35,7 @@ type listPart struct {
 	walk *listWalk
 }
 
-// listWalk is a walk through the pages of a list, as far as it came.
+// listWalk is a walk through the pages of a list, up to the latest page.
 type listWalk struct {
 	begun   int // the position of its first request
 	pages   []*transcript.Event
@@ -48,19 +48,19 @@ type listWalk struct {
 // without an announced change shows what does not exist.
 type listState struct {
 	list
-	whole   *listWalk            // the last complete walk; nil after an announced change
-	latest  *listWalk            // the last complete walk, even if a change was announced since
-	walks   map[string]*listWalk // by the next cursor
-	settled bool                 // the last two complete walks were equal, with nothing in between that may change the list
-	changes int                  // the position of the last change notification, -1 if there is none
-	touched int                  // the position of the last result of a call that may have changed the list, -1 if there is none
-	seen    map[string]jsontext.Value
-	shares  bool            // seen is shared with the whole walk, and is copied before it changes
-	ever    map[string]bool // every key that was ever in the list: the item may be hidden, not removed
+	whole      *listWalk            // the last complete walk; nil after an announced change
+	latest     *listWalk            // the last complete walk, even if a change was announced since
+	walks      map[string]*listWalk // by the next cursor
+	settled    bool                 // the last two complete walks were equal, with nothing in between that may change the list
+	changes    int                  // the position of the last change notification, -1 if there is none
+	touched    int                  // the position of the last result of a call that may have changed the list, -1 if there is none
+	seen       map[string]jsontext.Value
+	shares     bool            // seen is shared with the whole walk, and is copied before it changes
+	everListed map[string]bool // every key that was ever in the list: an item that is not listed now may be hidden, not removed
 }
 
 func newListState(l list) *listState {
-	return &listState{list: l, walks: map[string]*listWalk{}, seen: map[string]jsontext.Value{}, ever: map[string]bool{}, changes: -1, touched: -1}
+	return &listState{list: l, walks: map[string]*listWalk{}, seen: map[string]jsontext.Value{}, everListed: map[string]bool{}, changes: -1, touched: -1}
 }
 
 // handlers returns the handlers that keep the state up to date.
@@ -116,11 +116,12 @@ func isReadOnly(tool jsontext.Value) bool {
 // isFailedResult reports whether a tool result has isError set.
 func isFailedResult(m *wire.Message) bool { return string(m.ResultAt("/isError")) == "true" }
 
-// isKnownAbsent reports whether the item was known not to be in the list when the request was sent, is
-// still not in it, and never was. An unlisted item that was served may have appeared since. So in
-// that case the list must be known to be stable: changes are announced, or two walks were equal.
+// isKnownAbsent reports whether the item was known not to be in the list when the request was sent,
+// is still not in it, and never was. If the server served the request, the item may have appeared
+// in the meantime; the list must then be known to be stable: changes are announced, or two walks
+// were equal.
 func (o *listState) isKnownAbsent(s *rules.Session, name string, req *rules.Request, served bool) bool {
-	if !o.isKnown() || max(o.changes, o.touched) >= req.Event.Seq || o.ever[name] {
+	if !o.isKnown() || max(o.changes, o.touched) >= req.Event.Seq || o.everListed[name] {
 		return false
 	}
 	return !served || o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
@@ -145,14 +146,14 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 		return
 	}
 	for _, i := range p.items {
-		o.ever[i.key] = true
+		o.everListed[i.key] = true
 	}
 	next := cursorOf(s, obs.Message)
 	if p.walk == nil || next.raw != nil { // otherwise it becomes part of seen with the whole walk
 		if o.shares {
 			o.seen, o.shares = maps.Clone(o.seen), false
 		}
-		o.remember(o.seen, p)
+		o.storeItems(o.seen, p)
 	}
 	if p.walk == nil {
 		return
@@ -161,7 +162,7 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 		delete(o.walks, p.walk.cursor)
 	}
 	p.walk.pages = append(p.walk.pages, obs.Event)
-	o.remember(p.walk.items, p)
+	o.storeItems(p.walk.items, p)
 	if next.raw != nil {
 		o.noteNextCursor(p.walk, next)
 		return
@@ -171,8 +172,8 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 	o.latest = p.walk
 }
 
-// walkOf returns the walk that the result continues or begins; nil if it belongs to no
-// undisturbed walk.
+// walkOf returns the walk that the result continues or begins; nil if the list may have changed
+// since, or if the cursor is unknown.
 func (o *listState) walkOf(obs *rules.Observation) *listWalk {
 	cursor := obs.Request.Message.ParamAt("/cursor")
 	switch text, ok := wire.Text(cursor); {
@@ -196,7 +197,7 @@ func (o *listState) noteNextCursor(w *listWalk, n next) {
 	}
 }
 
-func (o *listState) remember(into map[string]jsontext.Value, p listPart) {
+func (o *listState) storeItems(into map[string]jsontext.Value, p listPart) {
 	for _, i := range p.items {
 		if i.keyed {
 			into[i.key] = i.raw

@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// heardOf folds a conversation about tools. It returns the names that are known in the end, and
+// knownTools folds a conversation about tools. It returns the names that are known in the end, and
 // whether the list is complete.
-func heardOf(t *testing.T, lines ...string) string {
+func knownTools(t *testing.T, lines ...string) string {
 	t.Helper()
 	script := []string{
 		"revision: 2025-11-25", "transport: stdio", "",
@@ -34,7 +34,7 @@ func heardOf(t *testing.T, lines ...string) string {
 	return fmt.Sprintf("%s whole=%v", strings.Join(slices.Sorted(maps.Keys(c.tools.seen)), ","), c.tools.isKnown())
 }
 
-func asks(id int, cursor string) string {
+func listRequestLine(id int, cursor string) string {
 	params := ""
 	if cursor != "" {
 		params = `,"params":{"cursor":` + cursor + `}`
@@ -42,7 +42,7 @@ func asks(id int, cursor string) string {
 	return fmt.Sprintf(`> {"jsonrpc":"2.0","id":%d,"method":"tools/list"%s}`, id, params)
 }
 
-func lists(id int, next string, names ...string) string {
+func listResultLine(id int, next string, names ...string) string {
 	var items []string
 	for _, n := range names {
 		items = append(items, fmt.Sprintf(`{"name":%q,"annotations":{"readOnlyHint":%v}}`, n, !strings.HasPrefix(n, "write")))
@@ -53,7 +53,7 @@ func lists(id int, next string, names ...string) string {
 	return fmt.Sprintf(`< {"jsonrpc":"2.0","id":%d,"result":{"tools":[%s]%s}}`, id, strings.Join(items, ","), next)
 }
 
-func TestOffer(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	const changed = `< {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 	calls := func(id int, name, result string) []string {
 		return []string{
@@ -68,26 +68,26 @@ func TestOffer(t *testing.T) {
 		want  string
 	}{
 		{"nothing", nil, " whole=false"},
-		{"one page", []string{asks(1, ""), lists(1, "", "a", "b")}, "a,b whole=true"},
-		{"two pages", []string{asks(1, ""), lists(1, `"2"`, "a"), asks(2, `"2"`), lists(2, "", "b")}, "a,b whole=true"},
-		{"half of two pages", []string{asks(1, ""), lists(1, `"2"`, "a")}, "a whole=false"},
-		{"another page than the next", []string{asks(1, ""), lists(1, `"2"`, "a"), asks(2, `"3"`), lists(2, "", "b")}, "a,b whole=false"},
-		{"an empty cursor", []string{asks(1, ""), lists(1, `""`, "a"), asks(2, `""`), lists(2, "", "b")}, "a,b whole=true"},
-		{"a circle", []string{asks(1, ""), lists(1, `"2"`, "a"), asks(2, `"2"`), lists(2, `"2"`, "b"), asks(3, `"2"`), lists(3, "", "c")}, "a,b,c whole=false"},
-		{"a cursor that is a number", []string{asks(1, ""), lists(1, `2`, "a"), asks(2, `2`), lists(2, "", "b")}, "a,b whole=false"},
-		{"walked again", []string{asks(1, ""), lists(1, "", "a", "b"), asks(2, ""), lists(2, "", "b")}, "b whole=true"},
-		{"a change", []string{asks(1, ""), lists(1, "", "a"), changed}, " whole=false"},
-		{"a change between pages", []string{asks(1, ""), lists(1, `"2"`, "a"), changed, asks(2, `"2"`), lists(2, "", "b")}, "b whole=false"},
-		{"a change before the answer", []string{asks(1, ""), changed, lists(1, "", "a")}, "a whole=false"},
-		{"a change, then walked again", []string{asks(1, ""), lists(1, "", "a"), changed, asks(2, ""), lists(2, "", "c")}, "c whole=true"},
-		{"a tool that reads", append([]string{asks(1, ""), lists(1, "", "a")}, calls(2, "a", served)...), "a whole=true"},
-		{"a tool that writes", append([]string{asks(1, ""), lists(1, "", "a", "write")}, calls(2, "write", served)...), "a,write whole=false"},
-		{"a tool that fails to write", append([]string{asks(1, ""), lists(1, "", "write")}, calls(2, "write", failing)...), "write whole=true"},
-		{"an unknown tool", append([]string{asks(1, ""), lists(1, "", "a")}, calls(2, "b", refused)...), "a whole=true"},
-		{"an id used twice", []string{asks(0, ""), lists(0, "", "a")}, " whole=false"},
+		{"one page", []string{listRequestLine(1, ""), listResultLine(1, "", "a", "b")}, "a,b whole=true"},
+		{"two pages", []string{listRequestLine(1, ""), listResultLine(1, `"2"`, "a"), listRequestLine(2, `"2"`), listResultLine(2, "", "b")}, "a,b whole=true"},
+		{"half of two pages", []string{listRequestLine(1, ""), listResultLine(1, `"2"`, "a")}, "a whole=false"},
+		{"another page than the next", []string{listRequestLine(1, ""), listResultLine(1, `"2"`, "a"), listRequestLine(2, `"3"`), listResultLine(2, "", "b")}, "a,b whole=false"},
+		{"an empty cursor", []string{listRequestLine(1, ""), listResultLine(1, `""`, "a"), listRequestLine(2, `""`), listResultLine(2, "", "b")}, "a,b whole=true"},
+		{"a circle", []string{listRequestLine(1, ""), listResultLine(1, `"2"`, "a"), listRequestLine(2, `"2"`), listResultLine(2, `"2"`, "b"), listRequestLine(3, `"2"`), listResultLine(3, "", "c")}, "a,b,c whole=false"},
+		{"a cursor that is a number", []string{listRequestLine(1, ""), listResultLine(1, `2`, "a"), listRequestLine(2, `2`), listResultLine(2, "", "b")}, "a,b whole=false"},
+		{"walked again", []string{listRequestLine(1, ""), listResultLine(1, "", "a", "b"), listRequestLine(2, ""), listResultLine(2, "", "b")}, "b whole=true"},
+		{"a change", []string{listRequestLine(1, ""), listResultLine(1, "", "a"), changed}, " whole=false"},
+		{"a change between pages", []string{listRequestLine(1, ""), listResultLine(1, `"2"`, "a"), changed, listRequestLine(2, `"2"`), listResultLine(2, "", "b")}, "b whole=false"},
+		{"a change before the answer", []string{listRequestLine(1, ""), changed, listResultLine(1, "", "a")}, "a whole=false"},
+		{"a change, then walked again", []string{listRequestLine(1, ""), listResultLine(1, "", "a"), changed, listRequestLine(2, ""), listResultLine(2, "", "c")}, "c whole=true"},
+		{"a tool that reads", append([]string{listRequestLine(1, ""), listResultLine(1, "", "a")}, calls(2, "a", served)...), "a whole=true"},
+		{"a tool that writes", append([]string{listRequestLine(1, ""), listResultLine(1, "", "a", "write")}, calls(2, "write", served)...), "a,write whole=false"},
+		{"a tool that fails to write", append([]string{listRequestLine(1, ""), listResultLine(1, "", "write")}, calls(2, "write", failing)...), "write whole=true"},
+		{"an unknown tool", append([]string{listRequestLine(1, ""), listResultLine(1, "", "a")}, calls(2, "b", refused)...), "a whole=true"},
+		{"an id used twice", []string{listRequestLine(0, ""), listResultLine(0, "", "a")}, " whole=false"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, heardOf(t, c.lines...)); diff != "" {
+			if diff := cmp.Diff(c.want, knownTools(t, c.lines...)); diff != "" {
 				t.Errorf("known is (-want +got):\n%s", diff)
 			}
 		})

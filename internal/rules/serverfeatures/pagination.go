@@ -35,7 +35,7 @@ func pageRules() []rules.Rule {
 			Requirements: []string{cursorAccepted, cursorStable},
 			Start: func() rules.Fold {
 				c := &cursors{lastPages: map[string]*page{}}
-				return rules.Fold{Shared: readsLedger, OnMessage: onPages(c.page)}
+				return rules.Fold{Shared: readsLedger, OnMessage: onPages(c.judgePage)}
 			},
 		},
 		{
@@ -50,7 +50,7 @@ func pageRules() []rules.Rule {
 			Requirements: []string{walkComplete},
 			Start: func() rules.Fold {
 				w := newWalks()
-				return rules.Fold{Shared: readsLedger, OnMessage: onPages(w.page)}
+				return rules.Fold{Shared: readsLedger, OnMessage: onPages(w.judgePage)}
 			},
 		},
 		{
@@ -59,7 +59,7 @@ func pageRules() []rules.Rule {
 			Requirements: []string{invalidHandled, invalidCode},
 			Start: func() rules.Fold {
 				b := &invalidCursors{served: map[string]bool{}, paged: map[string]bool{}, lastInvalid: map[string]*page{}}
-				return rules.Fold{Shared: readsLedger, OnMessage: onPages(b.page), AtEnd: b.end}
+				return rules.Fold{Shared: readsLedger, OnMessage: onPages(b.judgePage), AtEnd: b.end}
 			},
 		},
 		{
@@ -104,7 +104,8 @@ func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Report
 	})
 }
 
-// emptyCursorWeight weakens findings on empty cursors where they may mark the end.
+// emptyCursorWeight returns a lower weight for an empty cursor in a revision in which it may mark
+// the end of the list.
 func emptyCursorWeight(s *rules.Session, p *page) verdict.Weight {
 	if p.cursor == "" && !s.Revision().HasEmptyCursors() {
 		return verdict.OnlyNote
@@ -117,7 +118,7 @@ type cursors struct {
 	lastPages map[string]*page // the last page for a cursor, by method and cursor
 }
 
-func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
+func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.before == nil || !p.undisturbed || !s.Began() {
 		return
 	}
@@ -156,16 +157,16 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 // prefix of the longer one, if it has a next page.
 func haveEqualItems(p, q *page) bool {
 	if len(p.items) == len(q.items) {
-		return sameItems(p, q) && p.hasNext == q.hasNext
+		return areSameItems(p, q) && p.hasNext == q.hasNext
 	}
 	short, long := p, q
 	if len(q.items) < len(p.items) {
 		short, long = q, p
 	}
-	return short.hasNext && sameItems(short, &page{items: long.items[:len(short.items)]})
+	return short.hasNext && areSameItems(short, &page{items: long.items[:len(short.items)]})
 }
 
-func sameItems(p, q *page) bool {
+func areSameItems(p, q *page) bool {
 	return slices.EqualFunc(p.items, q.items, func(i, j item) bool {
 		return i.key == j.key && (i.key != "" || bytes.Equal(i.raw, j.raw)) // an item without a name is identified by its whole content
 	})
@@ -220,7 +221,7 @@ func equalPage(p *page) *page {
 		return nil // no earlier page has the first item, so that a long walk need not be searched
 	}
 	for _, q := range p.pagesFromFirst() {
-		if q != p && sameItems(p, q) {
+		if q != p && areSameItems(p, q) {
 			return q
 		}
 	}

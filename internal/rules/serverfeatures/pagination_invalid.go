@@ -22,7 +22,7 @@ type invalidCursors struct {
 	passed      []*page          // results for made-up cursors of lists that had not returned any cursor
 }
 
-func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
+func (b *invalidCursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	if !s.Began() || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}

@@ -132,8 +132,8 @@ func (p *page) continues(q *page) bool {
 type ledger struct {
 	// changes counts the events that can have changed a list: if the number is the same, the list
 	// is the same.
-	changes  map[string]int // by capability
-	sent     map[*rules.Request]int
+	changes  map[string]int              // by capability
+	sent     map[*rules.Request]int      // the number of changes when the request was sent
 	returned map[string]map[string]*page // by method and cursor
 	// whole has the pages of the last complete walk, by method.
 	whole map[string][]*page
@@ -274,7 +274,7 @@ func nextOf(s *rules.Session, m *wire.Message) (string, bool) {
 	return n.text, n.ok
 }
 
-// storePage stores what follows from a page.
+// storePage adds a page to its walk, and records its next cursor and the resources that it lists.
 func (l *ledger) storePage(p *page, began bool) {
 	switch {
 	case p.isFirst():

@@ -12,20 +12,20 @@ const walkComplete = "pagination.walk.complete"
 // one has to be in all walks between them. Two walks alone show nothing, because a list may
 // change without a notification.
 type walks struct {
-	byMethod map[string]*completedWalk
+	byMethod map[string]*comparableWalks
 }
 
-// completedWalk has the complete walks through one list during a time in which it cannot have
+// comparableWalks has the complete walks through one list during a time in which it cannot have
 // changed.
-type completedWalk struct {
+type comparableWalks struct {
 	listVersion int
 	ends        []*page        // the last page of each walk
 	last        map[string]int // the latest walk that has an item, by its key
 }
 
-func newWalks() *walks { return &walks{byMethod: map[string]*completedWalk{}} }
+func newWalks() *walks { return &walks{byMethod: map[string]*comparableWalks{}} }
 
-func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
+func (w *walks) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.refused || p.hasNext || !s.Began() {
 		return
 	}
@@ -35,7 +35,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 	all := w.byMethod[p.method]
 	if all == nil || all.listVersion != p.listVersion {
-		all = &completedWalk{listVersion: p.listVersion, last: map[string]int{}}
+		all = &comparableWalks{listVersion: p.listVersion, last: map[string]int{}}
 		w.byMethod[p.method] = all
 	}
 	n, missed := len(all.ends), false
@@ -64,7 +64,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// unannouncedWeight weakens the finding if the list may change without a notification: if
+// unannouncedWeight returns a lower weight if the list may change without a notification: if
 // listChanged is not declared, and always for templates, which have no notification.
 func unannouncedWeight(s *rules.Session, method string) verdict.Weight {
 	if method == spec.MethodResourcesTemplates || !s.ServerDeclared(listings[method].capability+".listChanged") {

@@ -74,7 +74,7 @@ func resourceListRules() []rules.Rule {
 			ID:           "rule.resource-uris-unique",
 			Title:        "each listed resource has its own URI",
 			Requirements: []string{resourceUnique},
-			Start:        rules.WithoutState(rules.Fold{Shared: readsLedger, OnMessage: onPages(uniqueURIs)}),
+			Start:        rules.WithoutState(rules.Fold{Shared: readsLedger, OnMessage: onPages(judgeUniqueURIs)}),
 		},
 	}
 }
@@ -100,7 +100,8 @@ func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *r
 	}
 }
 
-// judgeUndeclared records that the server, as it should, does not offer what it does not declare.
+// judgeUndeclared records an observation if a server that does not declare resources refuses to
+// list them.
 func judgeUndeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if isFirstResponse(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.RequireInterpretable(obs, rules.PingControl(), resourcesDeclared) {
 		out.Observed(resourcesDeclared)
@@ -165,9 +166,9 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// uniqueURIs judges the URIs of a walk. An identical item on two pages is judged by the rules on
+// judgeUniqueURIs judges the URIs of a walk. An identical item on two pages is judged by the rules on
 // cursors.
-func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
+func judgeUniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || !s.Began() {
 		return
 	}

@@ -26,11 +26,11 @@ func changeRules() []rules.Rule {
 			Requirements: []string{resourcesChangeSent, resourcesListenAnnounced},
 			Start: func() rules.Fold {
 				c := &changedLists{}
-				return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(c.listens.handlers(), rules.Handlers{
+				return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(c.subscriptions.handlers(), rules.Handlers{
 					rules.Notification(spec.MethodResourcesChanged): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 						c.announced = append(c.announced, obs.Event.Seq)
 					},
-				}, onPages(c.page)), AtEnd: c.end}
+				}, onPages(c.notePage)), AtEnd: c.end}
 			},
 		},
 		{
@@ -39,9 +39,9 @@ func changeRules() []rules.Rule {
 			Requirements: []string{updateDelivered},
 			Start: func() rules.Fold {
 				d := &deliveredUpdates{last: map[string]*resourceReads{}}
-				return rules.Fold{OnMessage: rules.MergeHandlers(d.listens.handlers(), rules.Handlers{
-					rules.ResultOf(spec.MethodResourcesRead):        d.read,
-					rules.Notification(spec.MethodResourcesUpdated): d.updated,
+				return rules.Fold{OnMessage: rules.MergeHandlers(d.subscriptions.handlers(), rules.Handlers{
+					rules.ResultOf(spec.MethodResourcesRead):        d.noteRead,
+					rules.Notification(spec.MethodResourcesUpdated): d.noteUpdate,
 				}), AtEnd: d.end}
 			},
 		},
@@ -73,8 +73,8 @@ func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Re
 type changedLists struct {
 	before    *completeWalk
 	announced []int // the positions of the notifications
-	// listens are the subscriptions of the stateless era.
-	listens listens
+	// subscriptions are the subscriptions of the stateless era.
+	subscriptions subscriptions
 	// unannounced are the changes that were seen before any notification of them.
 	unannounced []unannouncedChange
 }
@@ -86,7 +86,7 @@ type completeWalk struct {
 
 type unannouncedChange struct{ from, to *completeWalk }
 
-func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
+func (c *changedLists) notePage(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || p.hasNext || !s.ServerDeclared("resources.listChanged") {
 		return
 	}
@@ -141,16 +141,16 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 
 // isSubscribed reports whether a subscription to the list was open while it changed.
 func (c *changedLists) isSubscribed(x unannouncedChange) bool {
-	_, ok := c.listens.during("resourcesListChanged", "", x.from.startPosition(), x.to.lastEvent().Seq)
+	_, ok := c.subscriptions.openDuring("resourcesListChanged", "", x.from.startPosition(), x.to.lastEvent().Seq)
 	return ok
 }
 
 // deliveredUpdates compares the reads of a resource that has a subscription.
 type deliveredUpdates struct {
-	listens   listens
-	last      map[string]*resourceReads
-	order     []*resourceReads
-	announced []resourceUpdate
+	subscriptions subscriptions
+	last          map[string]*resourceReads
+	order         []*resourceReads
+	announced     []resourceUpdate
 }
 
 // resourceReads tracks the reads of one resource: the last one, whether it equalled the one
@@ -171,7 +171,7 @@ type resourceUpdate struct {
 	position int
 }
 
-func (d *deliveredUpdates) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (d *deliveredUpdates) noteRead(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	requestedURI, ok := uriOf(obs.Request)
 	if !ok || s.Era() != spec.Stateless || !isFirstResponse(s, obs) {
 		return
@@ -189,7 +189,7 @@ func (d *deliveredUpdates) read(s *rules.Session, obs *rules.Observation, _ *rul
 	r.last, r.steady = obs, same
 }
 
-func (d *deliveredUpdates) updated(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (d *deliveredUpdates) noteUpdate(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	updatedURI, _ := wire.Text(obs.Message.ParamAt("/uri"))
 	d.announced = append(d.announced, resourceUpdate{updatedURI, obs.Event.Seq})
 }
@@ -198,13 +198,13 @@ func (d *deliveredUpdates) updated(_ *rules.Session, obs *rules.Observation, _ *
 func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 	for _, r := range d.order {
 		for _, c := range r.changes {
-			subscription, ok := d.listens.during("resourceSubscriptions", r.uri, c.before.Event.Seq, c.after.Event.Seq)
+			subscription, ok := d.subscriptions.openDuring("resourceSubscriptions", r.uri, c.before.Event.Seq, c.after.Event.Seq)
 			announced := slices.ContainsFunc(d.announced, func(u resourceUpdate) bool { return covers(r.uri, u.uri) && u.position > c.before.Event.Seq })
 			switch {
 			case !ok || !s.ServerDeclared("resources.subscribe"):
 			case announced:
 				out.Observed(updateDelivered)
-			case isAnsweredLater(s, c.after.Event) && subscription.until() > c.after.Event.Seq:
+			case isAnsweredLater(s, c.after.Event) && subscription.endPosition() > c.after.Event.Seq:
 				out.Deviates(verdict.Deviation{
 					Requirement: updateDelivered,
 					Summary:     "The server sends no update of a changed resource to its subscription.",

@@ -49,7 +49,7 @@ func readRules() []rules.Rule {
 			Requirements: []string{sizeRaw},
 			Start: func() rules.Fold {
 				z := &sizes{byURI: map[string]*sizedResource{}}
-				return rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodResourcesRead): z.read}, AtEnd: z.end}
+				return rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodResourcesRead): z.noteRead}, AtEnd: z.end}
 			},
 		},
 	}
@@ -246,18 +246,17 @@ type sizes struct {
 	reads []*sizedResource
 }
 
-// sizedResource is the first read of a listed resource, with whether later reads were the same,
-// whether the list gave the same size in between, and whether a later read had another size.
+// sizedResource is the first read of a listed resource, compared with later reads and lists.
 type sizedResource struct {
 	listed       listedItem
 	read         *rules.Observation
 	claim, bytes int64
-	again, same  bool
-	listedAgain  bool
-	resized      bool
+	again, same  bool // there was a later read, and all later reads had the same content
+	listedAgain  bool // a list between the reads had the same size
+	resized      bool // a later read had another number of bytes
 }
 
-func (z *sizes) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (z *sizes) noteRead(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	requestedURI, _ := uriOf(obs.Request)
 	items := contentItems(obs)
 	if !isFirstResponse(s, obs) || len(items) != 1 {

@@ -23,10 +23,10 @@ func subscriptionRules() []rules.Rule {
 			Start: func() rules.Fold {
 				a := &subscribedURIs{confirmed: map[string]bool{}}
 				return rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{
-					rules.ResultOf(spec.MethodResourcesSubscribe):   a.subscribed,
-					rules.ErrorTo(spec.MethodResourcesSubscribe):    a.subscribed,
-					rules.ResultOf(spec.MethodResourcesUnsubscribe): a.unsubscribed,
-					rules.ErrorTo(spec.MethodResourcesUnsubscribe):  a.unsubscribed,
+					rules.ResultOf(spec.MethodResourcesSubscribe):   a.judgeSubscribe,
+					rules.ErrorTo(spec.MethodResourcesSubscribe):    a.judgeSubscribe,
+					rules.ResultOf(spec.MethodResourcesUnsubscribe): a.judgeUnsubscribe,
+					rules.ErrorTo(spec.MethodResourcesUnsubscribe):  a.judgeUnsubscribe,
 				}}
 			},
 		},
@@ -39,12 +39,12 @@ func subscriptionRules() []rules.Rule {
 				return rules.Fold{OnMessage: rules.Handlers{
 					rules.ResultOf(""): u.noteResponse,
 					rules.ErrorTo(""):  u.noteResponse,
-					rules.ClientRequest(spec.MethodResourcesSubscribe):   u.subscribe,
-					rules.ResultOf(spec.MethodResourcesSubscribe):        u.confirmed,
-					rules.ClientRequest(spec.MethodResourcesUnsubscribe): u.unsubscribe,
-					rules.ResultOf(spec.MethodResourcesUnsubscribe):      u.ended,
-					rules.ResultOf(spec.MethodResourcesRead):             u.read,
-					rules.Notification(spec.MethodResourcesUpdated):      u.updated,
+					rules.ClientRequest(spec.MethodResourcesSubscribe):   u.noteSubscribe,
+					rules.ResultOf(spec.MethodResourcesSubscribe):        u.noteConfirmed,
+					rules.ClientRequest(spec.MethodResourcesUnsubscribe): u.noteUnsubscribe,
+					rules.ResultOf(spec.MethodResourcesUnsubscribe):      u.noteUnsubscribed,
+					rules.ResultOf(spec.MethodResourcesRead):             u.judgeRead,
+					rules.Notification(spec.MethodResourcesUpdated):      u.judgeUpdate,
 				}, AtEnd: u.end}
 			},
 		},
@@ -57,7 +57,7 @@ type subscribedURIs struct {
 	confirmed map[string]bool // URIs whose subscription the server confirmed
 }
 
-func (a *subscribedURIs) subscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (a *subscribedURIs) judgeSubscribe(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, ok := uriOf(obs.Request)
 	if !ok || !isFirstResponse(s, obs) {
 		return
@@ -89,7 +89,7 @@ func judgeUnsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviat
 	}
 }
 
-func (a *subscribedURIs) unsubscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (a *subscribedURIs) judgeUnsubscribe(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, ok := uriOf(obs.Request)
 	if !ok || !isFirstResponse(s, obs) || !a.confirmed[requestedURI] {
 		return
@@ -122,7 +122,7 @@ type subscriptionState struct {
 	pending   int
 	confirmed *transcript.Event  // the result that put the last subscription in force
 	leaving   bool               // an unsubscribe was sent
-	left      *rules.Observation // the result that ended it
+	left      *rules.Observation // the result of the unsubscribe request
 	// What reads of the URI showed during the subscription: the last contents, whether they were
 	// read twice in a row, and the changes after that.
 	last    *rules.Observation
@@ -142,8 +142,8 @@ type observedChange struct {
 	until *transcript.Event
 }
 
-// until marks the open changes: the subscription to which they belong ended with the event.
-func (l *subscriptionState) until(e *transcript.Event) {
+// endChanges records in each open change that its subscription ended at e.
+func (l *subscriptionState) endChanges(e *transcript.Event) {
 	for _, c := range l.changes {
 		if c.until == nil {
 			c.until = e
@@ -165,32 +165,32 @@ func (u *updates) noteResponse(_ *rules.Session, obs *rules.Observation, _ *rule
 	u.fence = max(u.fence, obs.Request.Event.Seq)
 }
 
-func (u *updates) subscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (u *updates) noteSubscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	u.isRequested = true
 	if requestedURI, ok := uriOf(obs.Request); ok {
 		l := u.stateOf(requestedURI)
 		l.pending++
 		l.leaving, l.left = false, nil
-		l.until(obs.Event)
+		l.endChanges(obs.Event)
 		l.last, l.steady = nil, false
 	}
 }
 
-func (u *updates) confirmed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (u *updates) noteConfirmed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if requestedURI, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
 		u.stateOf(requestedURI).confirmed = obs.Event
 	}
 }
 
-func (u *updates) unsubscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (u *updates) noteUnsubscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if requestedURI, ok := uriOf(obs.Request); ok {
 		l := u.stateOf(requestedURI)
 		l.leaving = true
-		l.until(obs.Event)
+		l.endChanges(obs.Event)
 	}
 }
 
-func (u *updates) ended(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (u *updates) noteUnsubscribed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if requestedURI, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
 		l := u.stateOf(requestedURI)
 		if l.leaving && l.pending == 1 && l.confirmed != nil { // with several subscriptions, one may remain
@@ -199,9 +199,9 @@ func (u *updates) ended(s *rules.Session, obs *rules.Observation, _ *rules.Repor
 	}
 }
 
-// read records a change between two reads. Reading itself may change the contents, so they must
+// judgeRead records a change between two reads. Reading itself may change the contents, so they must
 // be equal in two reads before the change.
-func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (u *updates) judgeRead(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, _ := uriOf(obs.Request)
 	l := u.byURI[requestedURI]
 	if l == nil || l.confirmed == nil || !isFirstResponse(s, obs) || l.leaving && l.left == nil {
@@ -224,7 +224,7 @@ func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	l.last = obs
 }
 
-func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (u *updates) judgeUpdate(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !s.Began() || s.Era() != spec.Handshake {
 		return
 	}

@@ -19,10 +19,10 @@ func templateRules() []rules.Rule {
 		Requirements: []string{templateType, expansionReadable},
 		Start: func() rules.Fold {
 			t := &templateReads{completions: map[string]*rules.Observation{}}
-			return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(onPages(t.listed), rules.Handlers{
-				rules.ResultOf(spec.MethodComplete):      t.completed,
-				rules.ResultOf(spec.MethodResourcesRead): t.read,
-				rules.ErrorTo(spec.MethodResourcesRead):  t.refused,
+			return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(onPages(t.noteTemplates), rules.Handlers{
+				rules.ResultOf(spec.MethodComplete):      t.noteCompletion,
+				rules.ResultOf(spec.MethodResourcesRead): t.judgeRead,
+				rules.ErrorTo(spec.MethodResourcesRead):  t.judgeRefusal,
 			})}
 		},
 	}}
@@ -40,8 +40,8 @@ type templateRead struct {
 	on  *page
 }
 
-// listed records a page of templates. If a template is listed again, the newer entry counts.
-func (t *templateReads) listed(_ *rules.Session, p *page, _ *rules.Reporter) {
+// noteTemplates records a page of templates. If a template is listed again, the newer entry counts.
+func (t *templateReads) noteTemplates(_ *rules.Session, p *page, _ *rules.Reporter) {
 	if p.method != spec.MethodResourcesTemplates || p.refused {
 		return
 	}
@@ -88,9 +88,9 @@ func (t *templateReads) onlyMatch(requestedURI string) *templateRead {
 // maxValues bounds the completed values that are kept from one response.
 const maxValues = 100
 
-// completed records the values that the server itself returns for the only variable of a
+// noteCompletion records the values that the server itself returns for the only variable of a
 // template.
-func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (t *templateReads) noteCompletion(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	kind, _ := wire.Text(obs.Request.Message.ParamAt("/ref/type"))
 	text, _ := wire.Text(obs.Request.Message.ParamAt("/ref/uri"))
 	name, _ := wire.Text(obs.Request.Message.ParamAt("/argument/name"))
@@ -112,8 +112,8 @@ func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *r
 	}
 }
 
-// refused judges "not found" errors for a URI that the server completed itself.
-func (t *templateReads) refused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// judgeRefusal judges "not found" errors for a URI that the server completed itself.
+func (t *templateReads) judgeRefusal(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, _ := uriOf(obs.Request)
 	by := t.completions[requestedURI]
 	if by == nil || !isFirstResponse(s, obs) || !isNotFound(obs) || by.Event.Seq > obs.Request.Event.Seq {
@@ -128,7 +128,7 @@ func (t *templateReads) refused(s *rules.Session, obs *rules.Observation, out *r
 	})
 }
 
-func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (t *templateReads) judgeRead(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, ok := uriOf(obs.Request)
 	if !ok || !isFirstResponse(s, obs) {
 		return

@@ -12,35 +12,35 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// listens tracks the notifications that the server agreed to send on subscriptions/listen.
-type listens struct{ all []listen }
+// subscriptions tracks the notifications that the server agreed to send on subscriptions/listen.
+type subscriptions struct{ all []subscription }
 
-// listen is an acknowledged subscription.
-type listen struct {
+// subscription is an acknowledged subscription.
+type subscription struct {
 	request *rules.Request
 	ack     *transcript.Message
 }
 
-func (l *listens) handlers() rules.Handlers {
+func (l *subscriptions) handlers() rules.Handlers {
 	return rules.Handlers{rules.Notification(spec.MethodAcknowledged): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 		if s.Era() != spec.Stateless {
 			return
 		}
-		asked := s.StreamOf(obs.Event)
+		asked := s.RequestOfExchange(obs.Event)
 		if s.Transport == spec.Stdio {
 			if all := s.RequestsWithID(obs.Message.ParamIDAt(spec.MetaPointer(spec.MetaSubscriptionID))); len(all) == 1 {
 				asked = all[0]
 			}
 		}
 		if asked != nil && asked.Message.Method == spec.MethodListen {
-			l.all = append(l.all, listen{asked, &transcript.Message{Message: obs.Message, Event: obs.Event}})
+			l.all = append(l.all, subscription{asked, &transcript.Message{Message: obs.Message, Event: obs.Event}})
 		}
 	}}
 }
 
-// until returns the position at which the subscription ended, or at which the client cancelled
+// endPosition returns the position at which the subscription ended, or at which the client cancelled
 // it.
-func (l listen) until() int {
+func (l subscription) endPosition() int {
 	end := math.MaxInt
 	if len(l.request.Responses) > 0 {
 		end = l.request.Responses[0].Event.Seq
@@ -56,7 +56,7 @@ func (l listen) until() int {
 
 // grants reports whether the server agreed to send a type of notification; if uri is not empty,
 // for that resource.
-func (l listen) grants(member, uri string) bool {
+func (l subscription) grants(member, uri string) bool {
 	v := l.ack.ParamAt("/notifications/" + member)
 	if uri == "" {
 		return v.Kind() == 't'
@@ -64,13 +64,13 @@ func (l listen) grants(member, uri string) bool {
 	return slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { text, _ := wire.Text(e); return text == uri })
 }
 
-// during returns a subscription to a type of notification that was acknowledged before position
+// openDuring returns a subscription to a type of notification that was acknowledged before position
 // from and was still open at position to; false if there is none.
-func (l *listens) during(member, uri string, from, to int) (listen, bool) {
-	for _, one := range l.all {
-		if one.ack.Event.Seq < from && one.until() > to && one.grants(member, uri) {
-			return one, true
+func (l *subscriptions) openDuring(member, uri string, from, to int) (subscription, bool) {
+	for _, s := range l.all {
+		if s.ack.Event.Seq < from && s.endPosition() > to && s.grants(member, uri) {
+			return s, true
 		}
 	}
-	return listen{}, false
+	return subscription{}, false
 }

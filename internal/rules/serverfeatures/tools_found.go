@@ -142,20 +142,21 @@ func isUnknownNameError(thing, name string, m *wire.Message) bool {
 	return len(text) < len(name)+80 && strings.Contains(text, name) && deniesExistence(thing, name, text)
 }
 
-// deniesExistence is strict: a tool that did not find something else is not itself denied. It
-// compiles an expression only if the text contains the name, because that costs more than all
-// other checks of a response.
+// deniesExistence reports whether text says that the tool or prompt with this name does not exist.
+// It is strict, because a tool may report that it did not find something else. It compiles an
+// expression only if the text contains the name, because that costs more than all other checks of a
+// response.
 func deniesExistence(thing, name, text string) bool {
 	switch {
 	case !wire.ContainsFold(text, denials...):
 		return false
-	case nameless[thing] != nil && nameless[thing].MatchString(text):
+	case namelessDenials[thing] != nil && namelessDenials[thing].MatchString(text):
 		return true
 	case !wire.ContainsFold(text, name):
 		return false
 	}
 	quoted := "[\"'`<]?" + regexp.QuoteMeta(name) + "[\"'`>]?"
-	return regexp.MustCompile(preamble + "(" + unnamed(thing) +
+	return regexp.MustCompile(preamble + "(" + namelessPattern(thing) +
 		"|(" + thing + ":? )?" + quoted + ":? (" + thing + " )?" + denied +
 		"|" + thing + " " + denied + `(: ?` + quoted + `)?\.?$` + ")").MatchString(text)
 }
@@ -165,17 +166,19 @@ const (
 	denied   = "(is |was )?(not found|unknown|unrecognized|does not exist|doesn't exist|not recognized)"
 )
 
-// unnamed returns an expression for texts that deny that something exists without its name.
-func unnamed(thing string) string {
+// namelessPattern returns an expression for texts that say, without a name, that something does not
+// exist.
+func namelessPattern(thing string) string {
 	return "(there is )?(unknown|no such|unrecognized) " + thing + `\b|` + thing + " " + denied + `\.?$`
 }
 
-// nameless has the expressions for texts that start with a denial without a name, by the kind of
-// item.
-var nameless = map[string]*lazyregexp.Regexp{
-	"tool":   lazyregexp.New(preamble + "(" + unnamed("tool") + ")"),
-	"prompt": lazyregexp.New(preamble + "(" + unnamed("prompt") + ")"),
+// namelessDenials has the expressions for texts that begin with a denial without a name, by the
+// kind of item.
+var namelessDenials = map[string]*lazyregexp.Regexp{
+	"tool":   lazyregexp.New(preamble + "(" + namelessPattern("tool") + ")"),
+	"prompt": lazyregexp.New(preamble + "(" + namelessPattern("prompt") + ")"),
 }
 
-// denials are in every text that denies that something exists. They are a cheap first test.
+// denials are the words of which each text that denies the existence of something has at least one.
+// Looking for them is a cheap first test.
 var denials = []string{"not found", "unknown", "unrecognized", "does not exist", "doesn't exist", "not recognized", "no such"}

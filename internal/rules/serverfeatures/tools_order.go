@@ -18,7 +18,7 @@ func toolOrderRule() rules.Rule {
 		Requirements: []string{toolOrder},
 		Start: func() rules.Fold {
 			o := &orders{}
-			return rules.Fold{Shared: readsLedger, OnMessage: onPages(o.page)}
+			return rules.Fold{Shared: readsLedger, OnMessage: onPages(o.judgePage)}
 		},
 	}
 }
@@ -29,7 +29,7 @@ type orders struct {
 	pages []*page
 }
 
-func (o *orders) page(s *rules.Session, p *page, out *rules.Reporter) {
+func (o *orders) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodToolsList || p.refused || p.hasNext || s.Era() != spec.Stateless {
 		return
 	}

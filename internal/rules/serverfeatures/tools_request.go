@@ -34,7 +34,7 @@ func toolRequests() rules.Fold {
 			if out.RequireInterpretable(obs, b.anyCall(s), toolMalformed) {
 				judgeMalformedCall(obs, out)
 			}
-		case request.ParamAt("/task") == nil && requiresNothing(s, b.tools.seen[name]):
+		case request.ParamAt("/task") == nil && requiresNoArguments(s, b.tools.seen[name]):
 			bare.note(name, arguments, obs)
 		}
 	}
@@ -75,7 +75,7 @@ func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string)
 	}
 	arguments := req.Message.ParamAt("/arguments")
 	if arguments == nil {
-		return requiresNothing(s, b.tools.seen[called])
+		return requiresNoArguments(s, b.tools.seen[called])
 	}
 	input := wire.At(b.tools.seen[called], "/inputSchema")
 	return input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s, input, arguments)
@@ -95,8 +95,8 @@ func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// requiresNothing reports whether a listed tool accepts empty arguments.
-func requiresNothing(s *rules.Session, tool jsontext.Value) bool {
+// requiresNoArguments reports whether a listed tool accepts empty arguments.
+func requiresNoArguments(s *rules.Session, tool jsontext.Value) bool {
 	input := wire.At(tool, "/inputSchema")
 	return input.Kind() == '{' && len(wire.Elements(wire.At(input, "/required"))) == 0 && acceptsArguments(s, input, noArguments)
 }

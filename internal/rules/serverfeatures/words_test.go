@@ -8,9 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// TestDenial has messages of servers about an unknown tool, and messages of tools about other
+// TestDeniesExistence has messages of servers about an unknown tool, and messages of tools about other
 // things that were not found.
-func TestDenial(t *testing.T) {
+func TestDeniesExistence(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Unknown tool: look":                        true,
 		`unknown tool "look"`:                       true,
@@ -39,7 +39,7 @@ func TestDenial(t *testing.T) {
 }
 
 // Names match in any case, and are not interpreted as patterns.
-func TestDenialOfOddNames(t *testing.T) {
+func TestDeniesExistenceOfOddNames(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       bool

@@ -20,7 +20,7 @@ func (f *form) judgeEnum(name string, v jsontext.Value) {
 		return
 	}
 	if n, m := len(wire.Elements(names)), len(wire.Elements(wire.At(v, "/enum"))); n != m {
-		f.reportForm(name, v, "enumNames as many as enum")
+		f.reportEnumeration(name, v, "enumNames as many as enum")
 		return
 	}
 	f.report(legacyNames, "The server's form uses enumNames, which newer forms replace.", "oneOf with const and title", name, names, verdict.OnlyNote)
@@ -29,7 +29,7 @@ func (f *form) judgeEnum(name string, v jsontext.Value) {
 // judgeItems records well-formed options of a multi-select field. The message shape rule reports
 // malformed ones.
 func (f *form) judgeItems(items jsontext.Value) {
-	if has(items, "enum") && areStrings(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
+	if hasMember(items, "enum") && areStrings(wire.At(items, "/enum"), false) || hasMember(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
 		f.out.Observed(enumForms11)
 	}
 }
@@ -43,31 +43,32 @@ func (f *form) judgeOptions(name string, v jsontext.Value) {
 	}
 	enum, options := wire.At(v, "/enum"), wire.At(v, "/oneOf")
 	switch {
-	case enum == nil && options == nil && !has(v, "anyOf"):
+	case enum == nil && options == nil && !hasMember(v, "anyOf"):
 		return
-	case has(v, "anyOf"), options != nil && !modern, options != nil && !areTitled(options),
+	case hasMember(v, "anyOf"), options != nil && !modern, options != nil && !areTitled(options),
 		enum != nil && !areStrings(enum, modern):
-		f.reportForm(name, v, permitted)
+		f.reportEnumeration(name, v, permitted)
 		return
 	}
 	for _, id := range []string{enumForms06, enumForms11} {
 		f.out.Observed(id)
 	}
-	if !has(v, "enumNames") {
+	if !hasMember(v, "enumNames") {
 		f.out.Observed(legacyNames)
 	}
 }
 
-// reportForm reports an unknown enumeration form under the requirement that exists in the
-// revision.
-func (f *form) reportForm(name string, v jsontext.Value, permitted string) {
+// reportEnumeration reports an unknown form of an enumeration under the requirement that exists in
+// the revision.
+func (f *form) reportEnumeration(name string, v jsontext.Value, permitted string) {
 	for _, id := range []string{enumForms06, enumForms11} {
 		f.report(id, "The server's form has an enumeration that the revision does not know.", permitted, name, v, verdict.Full)
 	}
 }
 
-// areStrings reports whether a list has only strings. A value that is not a list is an invalid JSON
-// Schema, which another rule reports in modern revisions: then the result is true.
+// areStrings reports whether a list has only strings. For a value that is not a list it returns
+// true in modern revisions, in which another rule reports it as an invalid JSON Schema, and
+// otherwise false.
 func areStrings(v jsontext.Value, modern bool) bool {
 	if v.Kind() != '[' {
 		return modern
@@ -75,7 +76,7 @@ func areStrings(v jsontext.Value, modern bool) bool {
 	return !slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { return e.Kind() != '"' })
 }
 
-// areTitled reports whether a list holds options with const and title.
+// areTitled reports whether a list has only options with const and title.
 func areTitled(v jsontext.Value) bool {
 	if v.Kind() != '[' {
 		return true // reported as an invalid JSON Schema

@@ -25,7 +25,7 @@ const (
 	listsElicitations = "elicitation.required-error.lists-elicitations-2025-11-25"
 )
 
-func requests() []rules.Rule {
+func clientFeatureRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.requested-schema",
@@ -103,7 +103,7 @@ type form struct {
 
 func judgeRequestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requested := obs.Message.ParamAt("/requestedSchema")
-	if !isGoverned(s, obs) || text(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
+	if !isGoverned(s, obs) || stringAt(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
 		return
 	}
 	f := &form{s: s, out: out, at: rules.At(obs.Event)}
@@ -140,18 +140,19 @@ func (f *form) judgeRequired(requested jsontext.Value) {
 	f.out.Observed(requiredKnown)
 }
 
-// advanced are keywords that restrict values and that forms do not have. Annotations and unknown
-// keywords are harmless. "pattern" is missing here because the specification page permits it,
-// although the schema does not.
-var advanced = []string{
+// advancedKeywords are keywords that restrict values and that forms do not have. Annotations and
+// unknown keywords are harmless. "pattern" is missing here because the specification page permits
+// it, although the schema does not.
+var advancedKeywords = []string{
 	"$ref", "$dynamicRef", "$defs", "definitions", "allOf", "not", "if", "then", "else", "const", "multipleOf",
 	"exclusiveMinimum", "exclusiveMaximum", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames",
 	"minProperties", "maxProperties", "dependencies", "dependentRequired", "dependentSchemas",
 	"prefixItems", "additionalItems", "contains", "uniqueItems",
 }
 
-// rootOnly are not permitted at the root. In fields, the rules on enumerations judge them.
-var rootOnly = []string{"anyOf", "oneOf", "enum"}
+// notAtRoot are keywords that are not permitted at the root of a form's schema. In fields, the
+// rules on enumerations judge them.
+var notAtRoot = []string{"anyOf", "oneOf", "enum"}
 
 const advancedKeyword = "The server's form schema uses a keyword that forms do not have."
 
@@ -162,7 +163,7 @@ func (f *form) judgeRoot(requested jsontext.Value) {
 		case name == "additionalProperties" && values[name].Kind() == 'f':
 			f.report(noAdvanced, "The server's form schema excludes additional properties.", "$schema, type, properties and required", "", wire.Quote(name), verdict.OnlyNote)
 			return
-		case slices.Contains(advanced, name) || slices.Contains(rootOnly, name):
+		case slices.Contains(advancedKeywords, name) || slices.Contains(notAtRoot, name):
 			f.report(noAdvanced, advancedKeyword, "$schema, type, properties and required", "", wire.Quote(name), verdict.Full)
 			return
 		}
@@ -173,7 +174,7 @@ func (f *form) judgeRoot(requested jsontext.Value) {
 // judgeField judges one field of a type that forms have. The message shape rule reports other
 // types.
 func (f *form) judgeField(name string, v jsontext.Value) {
-	kind := text(v, "/type")
+	kind := stringAt(v, "/type")
 	switch kind {
 	case "string":
 		f.judgeEnum(name, v)
@@ -194,8 +195,8 @@ func (f *form) judgeField(name string, v jsontext.Value) {
 func (f *form) judgeKeywords(name, kind string, v jsontext.Value) {
 	names, _ := wire.Members(v)
 	for _, keyword := range names {
-		other := kind != "string" && slices.Contains(rootOnly, keyword)
-		if slices.Contains(advanced, keyword) || other {
+		other := kind != "string" && slices.Contains(notAtRoot, keyword)
+		if slices.Contains(advancedKeywords, keyword) || other {
 			f.report(noAdvanced, advancedKeyword, "what forms have for a field of type "+kind, name, wire.Quote(keyword), verdict.Full)
 			return
 		}
@@ -206,8 +207,8 @@ func (f *form) judgeKeywords(name, kind string, v jsontext.Value) {
 func (f *form) judgeBounds(name string, v jsontext.Value) {
 	observed := false
 	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {
-		low, isLow := number(wire.At(v, "/"+pair[0]))
-		high, isHigh := number(wire.At(v, "/"+pair[1]))
+		low, isLow := parseNumber(wire.At(v, "/"+pair[0]))
+		high, isHigh := parseNumber(wire.At(v, "/"+pair[1]))
 		if !isLow || !isHigh {
 			continue
 		}
@@ -217,7 +218,7 @@ func (f *form) judgeBounds(name string, v jsontext.Value) {
 		}
 		observed = true
 	}
-	if least, ok := number(wire.At(v, "/minItems")); ok {
+	if least, ok := parseNumber(wire.At(v, "/minItems")); ok {
 		n := len(wire.Elements(wire.At(v, "/items/enum"))) + len(wire.Elements(wire.At(v, "/items/anyOf")))
 		if n > 0 && least.Cmp(wholeNumber(n)) > 0 {
 			f.report(satisfiable, "The server's form field requires more choices than it has options.", "minItems that is not above the number of options", name, v, verdict.Full)

@@ -27,27 +27,27 @@ func (q requiredArguments) note(s *rules.Session, obs *rules.Observation) {
 func requiredIn(m *wire.Message) requiredArguments {
 	q := requiredArguments{}
 	for _, prompt := range wire.Elements(m.ResultAt("/prompts")) {
-		name := text(prompt, "/name")
+		name := stringAt(prompt, "/name")
 		q[name] = nil
 		for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {
 			if string(wire.At(argument, "/required")) == "true" {
-				q[name] = append(q[name], text(argument, "/name"))
+				q[name] = append(q[name], stringAt(argument, "/name"))
 			}
 		}
 	}
 	return q
 }
 
-// explains reports whether an invalid URI results from the client's request: the URI or argument
-// that it sent is repeated, an argument is not a string, or a required argument is missing.
-func (q requiredArguments) explains(v schema.Violation, obs *rules.Observation) bool {
+// isCausedByClient reports whether an invalid URI results from the client's request: it is the URI
+// or an argument of the request, an argument is not a string, or a required argument is missing.
+func (q requiredArguments) isCausedByClient(v schema.Violation, obs *rules.Observation) bool {
 	if v.Kind != schema.NotURI || obs.Request == nil {
 		return false
 	}
 	params := obs.Request.Message.Params()
 	_, given := wire.Members(obs.Request.Message.ParamAt("/arguments"))
-	uri := text(obs.Message.Raw, v.Pointer)
-	if requestMethod(obs) == spec.MethodResourcesRead && uri == text(params, "/uri") {
+	uri := stringAt(obs.Message.Raw, v.Pointer)
+	if requestMethod(obs) == spec.MethodResourcesRead && uri == stringAt(params, "/uri") {
 		return true
 	}
 	for _, raw := range given {
@@ -55,5 +55,5 @@ func (q requiredArguments) explains(v schema.Violation, obs *rules.Observation) 
 			return true
 		}
 	}
-	return requestMethod(obs) == spec.MethodPromptsGet && slices.ContainsFunc(q[text(params, "/name")], func(name string) bool { return given[name] == nil })
+	return requestMethod(obs) == spec.MethodPromptsGet && slices.ContainsFunc(q[stringAt(params, "/name")], func(name string) bool { return given[name] == nil })
 }

@@ -36,11 +36,11 @@ func requirementsOf(rows []row) []string {
 	return all
 }
 
-// startShape keeps its own counts of what was observed and reports them at the end, which costs less
-// than a report for every message.
+// startShape returns a fold that counts observations itself and reports them at the end, which
+// costs less than a report for every message.
 func startShape() rules.Fold {
 	var t *compiledTable // of the conversation's revision, which does not change
-	var counts []int     // counts, by row
+	var counts []int     // how often each requirement was observed, by the number of its row
 	q := requiredArguments{}
 	judge := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if !isJudged(s, obs) {
@@ -94,8 +94,8 @@ func startShape() rules.Fold {
 	}
 }
 
-// examined is what the table and the validator found in a message.
-type examined struct {
+// examination is what the table and the validator found in a message.
+type examination struct {
 	topic      *topic            // nil if the table has none
 	inputs     map[string]*topic // of the entries of inputRequests, by key
 	places     schema.PlaceSet
@@ -106,10 +106,10 @@ type examined struct {
 type resultKey struct{ method string }
 
 // examine examines a message. The same result is examined only once for each method.
-func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *examined {
-	examine := func() *examined {
+func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *examination {
+	examine := func() *examination {
 		name := topicOf(obs)
-		x := &examined{topic: t.topics[name]}
+		x := &examination{topic: t.topics[name]}
 		if x.topic != nil {
 			x.inputs = t.inputTopics(name, obs)
 			x.places, x.violations = t.validator.Examine(obs.Message, requestMethod(obs))
@@ -122,8 +122,8 @@ func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *exami
 	return rules.MemoResult(s, obs.Message, resultKey{requestMethod(obs)}, examine)
 }
 
-// noteOtherError records an error with any code except the one that requires an elicitation: the
-// server could have misused that code.
+// noteOtherError records that the server did not misuse the code of errors that require an
+// elicitation: the error has another code.
 func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {
@@ -132,8 +132,8 @@ func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// isJudged reports whether a message is governed by a known revision and has a valid envelope.
-// The base rules judge envelopes.
+// isJudged reports whether the session's revision applies to a message, and the message has a valid
+// envelope. The base rules judge envelopes.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	if !isGoverned(s, obs) || obs.InputKey != "" { // an entry of inputRequests is judged with its result
 		return false
@@ -155,11 +155,11 @@ func topicOf(obs *rules.Observation) string {
 		return obs.Message.Method
 	case obs.Message.IsError():
 		if code, ok := obs.Message.ErrorCode(); ok && spec.Code(code) == spec.CodeURLElicitation {
-			return anError
+			return errorTopic
 		}
 		return ""
-	case text(obs.Message.Result(), "/resultType") == spec.ResultInputRequired && headers.RequiresNameHeader(obs.Request.Message.Method):
-		return anInput
+	case stringAt(obs.Message.Result(), "/resultType") == spec.ResultInputRequired && headers.RequiresNameHeader(obs.Request.Message.Method):
+		return inputTopic
 	default:
 		return obs.Request.Message.Method
 	}
@@ -168,13 +168,13 @@ func topicOf(obs *rules.Observation) string {
 // inputTopics returns the topics of the entries of inputRequests, by key, in a message of the named
 // topic.
 func (t *compiledTable) inputTopics(name string, obs *rules.Observation) map[string]*topic {
-	if name != anInput {
+	if name != inputTopic {
 		return nil
 	}
 	out := map[string]*topic{}
 	_, inputs := wire.Members(obs.Message.ResultAt("/inputRequests"))
 	for key, input := range inputs {
-		if topic := t.topics[text(input, "/method")]; topic != nil {
+		if topic := t.topics[stringAt(input, "/method")]; topic != nil {
 			out[key] = topic
 		}
 	}
@@ -210,11 +210,11 @@ func requestMethod(obs *rules.Observation) string {
 func isFromLaterRevision(s *rules.Session, obs *rules.Observation) bool {
 	tasks := s.Revision().AtLeast(spec.V20251125)
 	if obs.Request == nil {
-		return obs.Message.Method == spec.MethodElicit && !tasks && text(obs.Message.Params(), "/mode") == "url"
+		return obs.Message.Method == spec.MethodElicit && !tasks && stringAt(obs.Message.Params(), "/mode") == "url"
 	}
 	result := obs.Message.Result()
-	return s.Era() == spec.Handshake && text(result, "/resultType") == spec.ResultInputRequired ||
-		!tasks && obs.Message.ResultAt("/task/taskId") != nil && !has(result, "content")
+	return s.Era() == spec.Handshake && stringAt(result, "/resultType") == spec.ResultInputRequired ||
+		!tasks && obs.Message.ResultAt("/task/taskId") != nil && !hasMember(result, "content")
 }
 
 // deduplicate keeps the first violation at each place. Of the violations in a JSON Schema it
@@ -244,7 +244,7 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 		if r == nil || r.elsewhere {
 			continue
 		}
-		if q.explains(v, obs) {
+		if q.isCausedByClient(v, obs) {
 			counts[r.number]-- // the client's input caused it, so it says nothing about the server
 			continue
 		}
@@ -264,12 +264,12 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 	}
 }
 
-// wrongObject is the number of missing members from which an object counts as a wrong one, such as
-// a wrapper around the right one. Its missing members are reported as one mistake.
-const wrongObject = 3
+// wrongObjectMissing is the number of missing members from which on an object counts as a wrong
+// one, such as a wrapper around the right one. Its missing members are reported as one mistake.
+const wrongObjectMissing = 3
 
-// missingMembers returns the number of missing members of objects that count as wrong, by their
-// pointers.
+// missingMembers returns, by their pointers, the objects that count as wrong, with the number of
+// their missing members.
 func missingMembers(violations []schema.Violation) map[string]int {
 	missing := map[string]int{}
 	for _, v := range violations {
@@ -278,7 +278,7 @@ func missingMembers(violations []schema.Violation) map[string]int {
 		}
 	}
 	for at, n := range missing {
-		if n < wrongObject {
+		if n < wrongObjectMissing {
 			delete(missing, at)
 		}
 	}
@@ -354,7 +354,7 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 		if r.requirement == "" && !r.elsewhere {
 			continue
 		}
-		for _, name := range strings.Fields(r.subjects()) {
+		for _, name := range strings.Fields(r.observedPlaces()) {
 			if p := v.Place(name); p != 0 && r.requirement != "" {
 				r.places = append(r.places, p)
 			}
@@ -377,17 +377,17 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 
 // count records which requirements were observed in a message.
 func (t *topic) count(occurring *schema.PlaceSet, counts []int) {
-	if g := t.general; g != nil && (len(g.places) == 0 || g.observed(occurring)) {
+	if g := t.general; g != nil && (len(g.places) == 0 || g.isObservedIn(occurring)) {
 		counts[g.number]++
 	}
 	for _, r := range t.rows {
-		if r.observed(occurring) {
+		if r.isObservedIn(occurring) {
 			counts[r.number]++
 		}
 	}
 }
 
-func (r *compiledRow) observed(occurring *schema.PlaceSet) bool {
+func (r *compiledRow) isObservedIn(occurring *schema.PlaceSet) bool {
 	for _, p := range r.places {
 		if occurring.Has(p) {
 			return true

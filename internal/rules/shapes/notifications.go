@@ -10,7 +10,7 @@ const (
 	cancelledID = "cancellation.request-id-present"
 )
 
-func notifications() []rules.Rule {
+func notificationRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.cancelled-request-id",
@@ -19,7 +19,7 @@ func notifications() []rules.Rule {
 			Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 				switch {
 				case !isGoverned(s, obs):
-				case has(obs.Message.Params(), "requestId"):
+				case hasMember(obs.Message.Params(), "requestId"):
 					out.Observed(cancelledID)
 				default:
 					out.Deviates(verdict.Deviation{

@@ -32,8 +32,8 @@ func promptResources() rules.Rule {
 				for i, m := range wire.Elements(obs.Message.ResultAt("/messages")) {
 					resource := wire.At(m, "/content/resource")
 					switch {
-					case text(m, "/content/type") != "resource" || resource.Kind() != '{':
-					case has(resource, "mimeType"):
+					case stringAt(m, "/content/type") != "resource" || resource.Kind() != '{':
+					case hasMember(resource, "mimeType"):
 						out.Observed(embeddedMIME)
 					default:
 						out.Deviates(verdict.Deviation{
@@ -63,7 +63,7 @@ func completionCounts() rules.Rule {
 func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	completion := obs.Message.ResultAt("/completion")
 	values := wire.At(completion, "/values")
-	total, ok := number(wire.At(completion, "/total"))
+	total, ok := parseNumber(wire.At(completion, "/total"))
 	if !isGoverned(s, obs) || !ok || values.Kind() != '[' {
 		return
 	}

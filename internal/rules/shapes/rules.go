@@ -21,5 +21,5 @@ func Rules() []rules.Rule {
 		messageShape(),
 		toolDefinitions(), structuredContent(), supportedDialect(),
 		promptResources(), completionCounts(), emptyResults(),
-	}, notifications(), requests())
+	}, notificationRules(), clientFeatureRules())
 }

@@ -65,12 +65,12 @@ func run(t *testing.T, scenes []scene) {
 		t.Run(s.name, func(t *testing.T) {
 			events := s.events(t)
 			results := rules.Judge(slices.Concat(rules.Base(), shapes.Rules()), events, s.revision, spec.Stdio)
-			if diff := cmp.Diff(s.want, said(results)); diff != "" {
+			if diff := cmp.Diff(s.want, deviationsOf(results)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", s.message, diff)
 			}
 			for _, id := range strings.Fields(s.kept) {
 				if !keeps(results, id) {
-					t.Errorf("%s: %s is not said to be kept", s.message, id)
+					t.Errorf("%s: %s is not observed", s.message, id)
 				}
 			}
 			for _, r := range results {
@@ -84,7 +84,7 @@ func run(t *testing.T, scenes []scene) {
 	}
 }
 
-func said(results []rules.Result) string {
+func deviationsOf(results []rules.Result) string {
 	var out []string
 	for _, r := range results {
 		for _, d := range r.Deviations {

@@ -36,7 +36,7 @@ func TestTools(t *testing.T) {
 		{name: "required as a word", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":{}},"required":"a"}`), want: "tools.list.result-schema broken"},
 		{name: "no parameters", revision: r11, asked: list, message: schema(`{"type":"object","additionalProperties":false}`), kept: "tools.input-schema.no-parameters-form"},
 		{name: "no parameters and any", revision: r11, asked: list, message: schema(`{"type":"object"}`), want: "tools.input-schema.no-parameters-form note"},
-		{name: "who knows", revision: r11, asked: list, message: schema(`{"type":"object","allOf":[{}]}`)},
+		{name: "a keyword with an unknown effect", revision: r11, asked: list, message: schema(`{"type":"object","allOf":[{}]}`)},
 
 		{name: "an output schema", revision: r06, asked: list, message: output(`{"type":"object"}`), kept: "tools.output-schema.root-object-2025-06-18 tools.output-schema.valid"},
 		{name: "an output schema without a type", revision: r11, asked: list, message: output(`{"properties":{}}`), want: "tools.output-schema.root-object-2025-06-18 broken"},
@@ -62,7 +62,7 @@ func TestStructuredContent(t *testing.T) {
 	const sound = `{"content":[{"type":"text","text":"Hello"},{"type":"text","text":" {\"n\" : 1.0}"}],"structuredContent":{"n":1}}`
 	const present, conforms, copied = "tools.structured.present", "tools.structured.conforms", "tools.structured.text-copy"
 	run(t, []scene{
-		{name: "as promised", revision: r06, message: listed + called(2, sound), kept: present + " " + conforms + " " + copied + " tools.structured.object-only-2025-06-18"},
+		{name: "as the outputSchema requires", revision: r06, message: listed + called(2, sound), kept: present + " " + conforms + " " + copied + " tools.structured.object-only-2025-06-18"},
 		{name: "nothing", revision: r11, message: listed + called(2, `{"content":[]}`), want: present + " broken"},
 		{name: "nothing in an error", revision: r11, message: listed + called(2, `{"content":[{"type":"text","text":"no"}],"isError":true}`)},
 		{name: "nothing after a change", revision: r11, message: listed + changed + called(2, `{"content":[]}`)},
@@ -76,8 +76,8 @@ func TestStructuredContent(t *testing.T) {
 		{name: "a point of words", revision: r11, message: points + drawn(2, `["1","2"]`, `{"content":[]}`), want: "base.json-schema-2020-12 warning"},
 		{name: "a point refused", revision: r11, message: strings.ReplaceAll(points, `"prefixItems":`, `"items":false,"prefixItems":`) + drawn(2, `[1,2]`, `{"content":[{"type":"text","text":"no"}],"isError":true}`), want: "base.json-schema-2020-12 note"},
 		{name: "a point of words in 2025-06-18", revision: r06, message: points + drawn(2, `["1","2"]`, `{"content":[]}`)},
-		{name: "unpromised", revision: r11, message: called(2, sound), kept: copied},
-		{name: "unpromised, without a copy", revision: r11, message: called(2, `{"content":[],"structuredContent":{"n":1}}`), want: copied + " warning"},
+		{name: "without an outputSchema", revision: r11, message: called(2, sound), kept: copied},
+		{name: "without an outputSchema, without a copy", revision: r11, message: called(2, `{"content":[],"structuredContent":{"n":1}}`), want: copied + " warning"},
 		{name: "a task", revision: r11, message: listed + "> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"task\":{}}}\n" + `< {"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"1","status":"working","createdAt":"2025-01-01T00:00:00Z","lastUpdatedAt":"2025-01-01T00:00:00Z","ttl":null}}}`},
 	})
 }
@@ -113,7 +113,7 @@ func TestOffers(t *testing.T) {
 		{name: "a total that is text", revision: r24, asked: spec.MethodComplete, message: complete(many(2) + `,"total":"1"`), want: "completion.result-schema broken"},
 
 		{name: "a level is set", revision: r24, asked: spec.MethodSetLevel, message: `{"_meta":{}}`, kept: "logging.set-level.empty-result"},
-		{name: "a level is set, told", revision: r24, asked: spec.MethodSetLevel, message: `{"level":"info"}`, want: "logging.set-level.empty-result warning"},
+		{name: "a level is set, and repeated in the result", revision: r24, asked: spec.MethodSetLevel, message: `{"level":"info"}`, want: "logging.set-level.empty-result warning"},
 		{name: "subscribed", revision: r24, asked: spec.MethodResourcesSubscribe, message: `{"ok":true}`, want: "resources.subscribe.confirmed warning"},
 		{name: "unsubscribed", revision: r24, asked: spec.MethodResourcesUnsubscribe, message: `{"ok":true}`, want: "resources.unsubscribe.confirmed warning"},
 	})

@@ -32,34 +32,34 @@ type row struct {
 	elsewhere bool
 }
 
-// anError is the topic of the error that requires an elicitation, anInput that of a result that
-// requires input.
+// errorTopic is the topic of the error that requires an elicitation, inputTopic that of a result
+// that requires input.
 const (
-	anError = "error"
-	anInput = "input_required"
+	errorTopic = "error"
+	inputTopic = "input_required"
 )
 
-// The lists, and all messages that have rows in the table.
+// The list methods, and the topics of all messages that have rows in the table.
 var (
-	lists = []string{spec.MethodToolsList, spec.MethodResourcesList, spec.MethodResourcesTemplates, spec.MethodPromptsList}
-	all   = slices.Concat(lists, []string{
+	listMethods = []string{spec.MethodToolsList, spec.MethodResourcesList, spec.MethodResourcesTemplates, spec.MethodPromptsList}
+	allTopics   = slices.Concat(listMethods, []string{
 		spec.MethodInitialize, spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete,
 		spec.MethodMessage, spec.MethodProgress, spec.MethodResourcesUpdated,
-		spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList, spec.MethodPing, anError,
-		spec.MethodDiscover, spec.MethodListen, anInput,
+		spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList, spec.MethodPing, errorTopic,
+		spec.MethodDiscover, spec.MethodListen, inputTopic,
 	})
 )
 
 func (r *row) topics() []string {
 	if r.in == "" {
-		return all
+		return allTopics
 	}
 	return strings.Fields(r.in)
 }
 
-// subjects returns the places that show that the requirement was observed: types and their own
-// members, because the schema counts no others.
-func (r *row) subjects() string {
+// observedPlaces returns the places that show that the requirement was observed: types and their
+// own members, because the schema counts no others.
+func (r *row) observedPlaces() string {
 	if r.observedAt != "" {
 		return r.observedAt
 	}

@@ -76,19 +76,19 @@ func serverRequestRows() []row {
 		},
 
 		{
-			in: anError, place: "URLElicitationRequiredError.data", ids: onlyForElicitation, when: isDataItself, observedAt: "URLElicitationRequiredError",
+			in: errorTopic, place: "URLElicitationRequiredError.data", ids: onlyForElicitation, when: isDataItself, observedAt: "URLElicitationRequiredError",
 			summary: "The server's error -32042 has no data.elicitations.",
 		},
 		{
-			in: anError, place: "URLElicitationRequiredError.data.elicitations", ids: required + "lists-elicitations-2025-11-25", when: isListItself,
+			in: errorTopic, place: "URLElicitationRequiredError.data.elicitations", ids: required + "lists-elicitations-2025-11-25", when: isListItself,
 			observedAt: "URLElicitationRequiredError.data", summary: "The server's error -32042 has elicitations that are not an array.",
 		},
 		{
-			in: anError, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", ids: required + "url-mode-with-id-2025-11-25",
+			in: errorTopic, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", ids: required + "url-mode-with-id-2025-11-25",
 			observedAt: "ElicitRequestURLParams", summary: "The server's error -32042 has an incomplete URL elicitation.",
 		},
 		{
-			in: anError, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), ids: "elicitation.url.valid",
+			in: errorTopic, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), ids: "elicitation.url.valid",
 			summary: "The server's elicitation has an invalid url.",
 		},
 	}

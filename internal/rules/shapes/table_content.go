@@ -77,7 +77,7 @@ func contentRows() []row {
 			summary: "The server's prompt embeds a resource with both text and blob.",
 		},
 		{
-			in: get, place: "ResourceContents", kinds: kinds(schema.Missing), ids: "content.prompt-embedded.text-or-blob", when: isWhole,
+			in: get, place: "ResourceContents", kinds: kinds(schema.Missing), ids: "content.prompt-embedded.text-or-blob", when: isTypeItself,
 			summary: "The server's prompt embeds a resource with neither text nor blob.",
 		},
 		{
@@ -128,5 +128,5 @@ func contentRows() []row {
 	}
 }
 
-// isWhole reports whether the place itself is wrong, not something in it.
-func isWhole(v schema.Violation) bool { return v.Place == v.Type }
+// isTypeItself reports whether the place itself is wrong, not something in it.
+func isTypeItself(v schema.Violation) bool { return v.Place == v.Type }

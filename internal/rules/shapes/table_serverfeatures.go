@@ -13,7 +13,7 @@ func offerRows() []row {
 	const uris = "Resource.uri ResourceContents.uri ResourceUpdatedNotification.uri"
 	return []row{
 		{
-			in: strings.Join(lists, " "), elsewhere: true, // pagination.next-cursor.string
+			in: strings.Join(listMethods, " "), elsewhere: true, // pagination.next-cursor.string
 			place: "ListToolsResult.nextCursor ListResourcesResult.nextCursor ListResourceTemplatesResult.nextCursor ListPromptsResult.nextCursor",
 		},
 

@@ -17,13 +17,13 @@ func statelessRows() []row {
 			in: spec.MethodDiscover, place: "DiscoverResult.supportedVersions", ids: "discover.supported-versions",
 			summary: "The server's supportedVersions are not an array of strings.",
 		},
-		{in: anInput, place: "InputRequiredResult.inputRequests.*", elsewhere: true}, // mrtr.input-request-kinds judges it by its method
+		{in: inputTopic, place: "InputRequiredResult.inputRequests.*", elsewhere: true}, // mrtr.input-request-kinds judges it by its method
 		{
-			in: anInput, place: "InputRequiredResult.inputRequests", ids: "mrtr.input-request-kinds",
+			in: inputTopic, place: "InputRequiredResult.inputRequests", ids: "mrtr.input-request-kinds",
 			summary: "The server's inputRequests are not an object.",
 		},
 		{
-			in: anInput, place: "InputRequiredResult.requestState", ids: "mrtr.inputs-or-state",
+			in: inputTopic, place: "InputRequiredResult.requestState", ids: "mrtr.inputs-or-state",
 			summary: "The server's requestState is not a string.",
 		},
 	}

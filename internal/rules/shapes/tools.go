@@ -129,7 +129,7 @@ func (f *definitions) judgeParameters(v jsontext.Value, where string) {
 			return // the effect of other keywords is unknown
 		}
 	}
-	if properties, _ := wire.Members(members["properties"]); text(v, "/type") != "object" || len(properties) > 0 {
+	if properties, _ := wire.Members(members["properties"]); stringAt(v, "/type") != "object" || len(properties) > 0 {
 		return
 	}
 	if members["additionalProperties"].Kind() == 'f' {

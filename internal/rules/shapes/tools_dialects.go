@@ -22,8 +22,8 @@ func supportedDialect() rules.Rule {
 		Start: func() rules.Fold {
 			l := &toolSchemas{member: "inputSchema"}
 			return rules.Fold{OnMessage: rules.Handlers{
-				rules.ResultOf(spec.MethodToolsList):        l.learn,
-				rules.Notification(spec.MethodToolsChanged): l.forget,
+				rules.ResultOf(spec.MethodToolsList):        l.noteList,
+				rules.Notification(spec.MethodToolsChanged): l.noteChange,
 				rules.ResultOf(spec.MethodToolsCall):        l.judgeCall,
 				rules.ErrorTo(spec.MethodToolsCall):         l.judgeCall,
 			}}
@@ -31,12 +31,12 @@ func supportedDialect() rules.Rule {
 	}
 }
 
-// differing are parts of the names of keywords that draft-07 lacks or interprets differently than
-// 2020-12.
-var differing = []string{"prefixItems", "unevaluated", "dependen", "Contains", "$ref", "$dynamicRef", "additionalItems"}
+// dialectKeywords are parts of the names of keywords that draft-07 lacks or interprets differently
+// than 2020-12.
+var dialectKeywords = []string{"prefixItems", "unevaluated", "dependen", "Contains", "$ref", "$dynamicRef", "additionalItems"}
 
 func hasDifferingKeyword(input jsontext.Value) bool {
-	return slices.ContainsFunc(differing, func(word string) bool { return bytes.Contains(input, []byte(word)) })
+	return slices.ContainsFunc(dialectKeywords, func(word string) bool { return bytes.Contains(input, []byte(word)) })
 }
 
 // judgeCall judges calls whose arguments are valid in only one of the dialects; only these show
@@ -47,8 +47,8 @@ func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *r
 	if !isGoverned(s, obs) || !obs.Request.WellFormed || len(l.schemas) == 0 {
 		return
 	}
-	input, arguments := l.schemas[text(params, "/name")], obs.Request.Message.ParamAt("/arguments")
-	if input == nil || !hasDifferingKeyword(input) || arguments.Kind() != '{' || has(params, "task") {
+	input, arguments := l.schemas[stringAt(params, "/name")], obs.Request.Message.ParamAt("/arguments")
+	if input == nil || !hasDifferingKeyword(input) || arguments.Kind() != '{' || hasMember(params, "task") {
 		return
 	}
 	v := schema.For(s.Revision())

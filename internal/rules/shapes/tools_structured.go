@@ -26,9 +26,9 @@ func structuredContent() rules.Rule {
 		Start: func() rules.Fold {
 			l := &toolSchemas{member: "outputSchema"}
 			return rules.Fold{OnMessage: rules.Handlers{
-				rules.ResultOf(spec.MethodToolsList):        l.learn,
-				rules.Notification(spec.MethodToolsChanged): l.forget,
-				rules.ResultOf(spec.MethodToolsCall):        l.judge,
+				rules.ResultOf(spec.MethodToolsList):        l.noteList,
+				rules.Notification(spec.MethodToolsChanged): l.noteChange,
+				rules.ResultOf(spec.MethodToolsCall):        l.judgeResult,
 			}}
 		},
 	}
@@ -37,12 +37,12 @@ func structuredContent() rules.Rule {
 // toolSchemas has the known input or output schemas of the tools.
 type toolSchemas struct {
 	member  string
-	schemas map[string]jsontext.Value // nil if the tool has none, or if it is unclear
+	schemas map[string]jsontext.Value // by tool; nil if the tool has no schema, or if its schema is unclear
 }
 
-// learn records the schemas of a list. If a tool is listed again with another schema without an
+// noteList records the schemas of a list. If a tool is listed again with another schema without an
 // announced change, its schema is unclear.
-func (l *toolSchemas) learn(sess *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (l *toolSchemas) noteList(sess *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if l.schemas == nil {
 		l.schemas = map[string]jsontext.Value{}
 	}
@@ -61,24 +61,26 @@ func (l *toolSchemas) learn(sess *rules.Session, obs *rules.Observation, _ *rule
 	}
 }
 
-func (l *toolSchemas) forget(*rules.Session, *rules.Observation, *rules.Reporter) { l.schemas = nil }
+func (l *toolSchemas) noteChange(*rules.Session, *rules.Observation, *rules.Reporter) {
+	l.schemas = nil
+}
 
-// judge skips error results, which need not be structured, results of cancelled calls, which may
-// be partial, and tasks, whose result comes later.
-func (l *toolSchemas) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// judgeResult skips error results, which need not be structured, results of cancelled calls, which
+// may be partial, and tasks, whose result comes later.
+func (l *toolSchemas) judgeResult(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	result := obs.Message.Result()
 	if !isGoverned(s, obs) || !obs.Request.WellFormed || obs.Request.IsCancelled() || result.Kind() != '{' {
 		return
 	}
 	var outputSchema jsontext.Value
 	if len(l.schemas) > 0 {
-		outputSchema = l.schemas[text(obs.Request.Message.Params(), "/name")]
+		outputSchema = l.schemas[stringAt(obs.Request.Message.Params(), "/name")]
 	}
-	structured := member(result, "structuredContent")
+	structured := memberOf(result, "structuredContent")
 	if outputSchema == nil && structured == nil {
 		return
 	}
-	if isTrue(result, "/isError") || has(result, "task") && !has(result, "content") {
+	if isTrue(result, "/isError") || hasMember(result, "task") && !hasMember(result, "content") {
 		return
 	}
 	d := verdict.Deviation{At: rules.At(obs.Request.Event, obs.Event)}
@@ -100,8 +102,9 @@ func (l *toolSchemas) judge(s *rules.Session, obs *rules.Observation, out *rules
 	judgeCopy(result, structured, d, out)
 }
 
-// member returns a member of an object. It is cheap if the object has none of that name.
-func member(v jsontext.Value, name string) jsontext.Value {
+// memberOf returns a member of an object, or nil. It is cheap if the object has no member of that
+// name.
+func memberOf(v jsontext.Value, name string) jsontext.Value {
 	if !wire.MayHaveMember(v, name) {
 		return nil
 	}
@@ -125,7 +128,7 @@ func judgeCopy(result, structured jsontext.Value, d verdict.Deviation, out *rule
 		return
 	}
 	for _, block := range wire.Elements(wire.At(result, "/content")) {
-		copied := jsontext.Value(text(block, "/text"))
+		copied := jsontext.Value(stringAt(block, "/text"))
 		if copied.Kind() == structured.Kind() && areEqual(copied, structured) {
 			out.Observed(structuredCopy)
 			return

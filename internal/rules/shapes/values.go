@@ -23,8 +23,8 @@ func isGoverned(s *rules.Session, obs *rules.Observation) bool {
 	return (obs.ServerRequest == nil || obs.InputKey != "") && s.IsGoverned(obs)
 }
 
-// text returns the string at a pointer, "" if there is none.
-func text(v jsontext.Value, pointer string) string {
+// stringAt returns the string at a pointer, "" if there is none.
+func stringAt(v jsontext.Value, pointer string) string {
 	s, _ := wire.Text(wire.At(v, pointer))
 	return s
 }
@@ -32,11 +32,11 @@ func text(v jsontext.Value, pointer string) string {
 // isTrue reports whether the value at a pointer is true.
 func isTrue(v jsontext.Value, pointer string) bool { return wire.At(v, pointer).Kind() == 't' }
 
-// has reports whether an object has a member.
-func has(v jsontext.Value, name string) bool { return wire.At(v, "/"+name) != nil }
+// hasMember reports whether an object has a member.
+func hasMember(v jsontext.Value, name string) bool { return wire.At(v, "/"+name) != nil }
 
-// number returns the value of v, and whether it is a number of a manageable size.
-func number(v jsontext.Value) (*big.Rat, bool) {
+// parseNumber returns the value of v, and whether it is a number of a manageable size.
+func parseNumber(v jsontext.Value) (*big.Rat, bool) {
 	s := string(bytes.TrimSpace(v))
 	_, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	if v.Kind() != '0' || len(s) > 400 || len(exponent) > 4 {

@@ -28,7 +28,7 @@ var cacheable = []string{
 }
 
 func cachingRules() []rules.Rule {
-	handlers := rules.Handlers{rules.InputRequired(""): judgeInterim}
+	handlers := rules.Handlers{rules.InputRequired(""): judgeInputRequiredHints}
 	for _, method := range cacheable {
 		handlers[rules.ResultOf(method)] = judgeHints
 	}
@@ -55,7 +55,7 @@ func cachingRules() []rules.Rule {
 	}
 }
 
-func judgeInterim(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeInputRequiredHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isJudged(s, obs) || obs.Request.Message.Method != spec.MethodResourcesRead && !hasHints(obs) {
 		return
 	}

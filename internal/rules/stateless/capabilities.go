@@ -66,7 +66,8 @@ type need struct {
 	capability string
 }
 
-// maxNeeds bounds how many are kept.
+// maxNeeds bounds how many needs of a conversation are kept, and how many results of
+// server/discover.
 const maxNeeds = 200
 
 func (n *needs) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
@@ -76,8 +77,9 @@ func (n *needs) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter
 	}
 }
 
-// withoutMeta returns the name, the URI and the arguments of a request.
-func withoutMeta(req *rules.Request) string {
+// nameAndArguments returns the name, the URI and the arguments of a request, to compare it with
+// others.
+func nameAndArguments(req *rules.Request) string {
 	return string(req.Message.ParamAt("/name")) + string(req.Message.ParamAt("/uri")) + string(req.Message.ParamAt("/arguments"))
 }
 
@@ -85,7 +87,7 @@ func withoutMeta(req *rules.Request) string {
 // declare, or "".
 func (n *needs) missingFor(req *rules.Request) string {
 	for _, before := range n.seen {
-		if before.request.Message.Method == req.Message.Method && !req.Declares(before.capability) && withoutMeta(before.request) == withoutMeta(req) {
+		if before.request.Message.Method == req.Message.Method && !req.Declares(before.capability) && nameAndArguments(before.request) == nameAndArguments(req) {
 			return before.capability
 		}
 	}
@@ -183,7 +185,7 @@ func isEmpty(v jsontext.Value) bool {
 }
 
 // judgeDeclared judges the input that a result requires. If this request does not declare the
-// capability but an earlier one did, the server took it over from there.
+// capability but an earlier one did, the server has kept the declaration of the earlier one.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
 	if obs.InputKey == "" || capability == "" || !s.Governs(obs.Request) || !obs.Request.Metadata.IsComplete() {

@@ -24,8 +24,8 @@ func deprecationRules() []rules.Rule {
 	}}
 }
 
-// Only new implementations should not adopt deprecated features, and the age of a server is not
-// visible. So these rules only note.
+// The specification asks only new implementations not to adopt deprecated features. The age of a
+// server is not visible, so these rules only note their use.
 
 // judgeDeprecatedLogging judges a server that supports no revision before the deprecation.
 func judgeDeprecatedLogging(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

@@ -179,13 +179,13 @@ func canonical(v jsontext.Value) string {
 // judged as a misuse of the code.
 func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
-	if !isFirst(s, obs) || !req.WellFormed || len(req.HeaderFlaws) > 0 && req.Message.Method != spec.MethodInitialize {
+	if !isFirstResponse(s, obs) || !req.WellFormed || len(req.HeaderFlaws) > 0 && req.Message.Method != spec.MethodInitialize {
 		return
 	}
 	var version string
 	switch {
 	case req.Message.Method == spec.MethodInitialize && req.Metadata.Version == "":
-		if version, _ = wire.Text(req.Message.ParamAt("/protocolVersion")); !isHandshake(version) || !req.SoundInitialize() {
+		if version, _ = wire.Text(req.Message.ParamAt("/protocolVersion")); !isHandshake(version) || !req.IsSoundInitialize() {
 			return
 		}
 	case req.Message.Method == spec.MethodDiscover && req.Metadata.IsComplete() && !s.Governs(req):

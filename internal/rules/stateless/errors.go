@@ -45,8 +45,8 @@ func errorRules() []rules.Rule {
 	}
 }
 
-// isModern reports whether a request belongs to the stateless era, valid or not.
-func isModern(s *rules.Session, req *rules.Request) bool {
+// isStatelessRequest reports whether a request belongs to the stateless era, valid or not.
+func isStatelessRequest(s *rules.Session, req *rules.Request) bool {
 	return req.Metadata.Version != "" || s.IsStatelessOnly() && req.Message.Method != spec.MethodInitialize
 }
 
@@ -57,7 +57,7 @@ var (
 )
 
 func judgeCode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if _, ok := obs.Message.ErrorCode(); !ok || !isFirst(s, obs) || !isModern(s, obs.Request) {
+	if _, ok := obs.Message.ErrorCode(); !ok || !isFirstResponse(s, obs) || !isStatelessRequest(s, obs.Request) {
 		return
 	}
 	d := deviationOf(codeReserved, obs)
@@ -94,7 +94,7 @@ func judgeCode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 // headers match the body.
 func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
-	if !isFirst(s, obs) || !isModern(s, req) || !req.HasLegalID() {
+	if !isFirstResponse(s, obs) || !isStatelessRequest(s, req) || !req.HasLegalID() {
 		return
 	}
 	d := deviationOf(codeMeaning, obs)

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What the rules find, and what they let pass, is shown by fixtures/transcripts. Here are
-// the forms that a transcript shows one at a time.
+// The fixture transcripts show what the rules report and what they permit, one case at a time.
+// These tests have the many forms of a single value.
 
 func TestIsDeclared(t *testing.T) {
 	for _, c := range []struct {
@@ -69,12 +69,12 @@ func TestMayExist(t *testing.T) {
 	}
 }
 
-func TestAsksFor(t *testing.T) {
+func TestIncludesType(t *testing.T) {
 	for filter, want := range map[string]bool{
 		`{"toolsListChanged":true}`: true, `{"toolsListChanged":["a"]}`: true,
 		`{"toolsListChanged":false}`: false, `{"toolsListChanged":[]}`: false, `{"promptsListChanged":true}`: false, `{}`: false, ``: false,
 	} {
-		if got := asksFor(jsontext.Value(filter), "toolsListChanged"); got != want {
+		if got := includesType(jsontext.Value(filter), "toolsListChanged"); got != want {
 			t.Errorf("%s: %v", filter, got)
 		}
 	}

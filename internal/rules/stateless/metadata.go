@@ -54,9 +54,9 @@ var methods = []string{
 	spec.MethodResourcesRead, spec.MethodPromptsList, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodListen,
 }
 
-// incomplete returns the requirement on a request with incomplete metadata, and a description of
-// what is missing; "" if several requirements apply, or none.
-func incomplete(req *rules.Request) (requirement, what string) {
+// requirementForIncomplete returns the requirement on a request with incomplete metadata, and a
+// description of what is missing; "" if several requirements apply, or none.
+func requirementForIncomplete(req *rules.Request) (requirement, what string) {
 	meta := req.Metadata
 	switch missing := meta.Missing; {
 	case meta.NoObject:
@@ -88,8 +88,8 @@ func mayBeOlder(s *rules.Session, req *rules.Request) bool {
 // servedIncomplete has, by requirement, the first result of a request without complete metadata.
 type servedIncomplete map[string]verdict.Deviation
 
-// report reports a server that ignores metadata only once: if it serves requests without any
-// metadata, the other findings follow from that.
+// report reports only one finding for a server that ignores metadata: if it serves requests without
+// any metadata, the other findings follow from that.
 func (served servedIncomplete) report(_ *rules.Session, out *rules.Reporter) {
 	d, servesAll := served[metaMissing]
 	if servesAll {
@@ -109,10 +109,10 @@ func (served servedIncomplete) report(_ *rules.Session, out *rules.Reporter) {
 
 func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
-	if !isFirst(s, obs) || !req.WellFormed && !req.Metadata.NoObject || !req.HasLegalID() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
+	if !isFirstResponse(s, obs) || !req.WellFormed && !req.Metadata.NoObject || !req.HasLegalID() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
 		return
 	}
-	requirement, what := incomplete(req)
+	requirement, what := requirementForIncomplete(req)
 	older := mayBeOlder(s, req)
 	if requirement == "" || s.Transport == spec.Stdio && s.IsOlder(obs.Event) {
 		return
@@ -148,7 +148,7 @@ func judgeRefusalStatus(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request.Exchange == nil || len(obs.Request.Metadata.Missing) == 0 {
 		return
 	}
-	if status(obs) == 400 {
+	if statusOf(obs) == 400 {
 		out.Observed(metaStatus)
 		return
 	}
@@ -185,8 +185,8 @@ func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	out.Deviates(d)
 }
 
-// uninitialized matches error messages that demand a handshake.
-var uninitialized = lazyregexp.New(`(?i)not (yet )?(been )?initiali[sz]ed|before initiali[sz]|initiali[sz]e (must|first|has to)|initiali[sz]ation (is )?(required|incomplete|not complete)`)
+// demandsInitialize matches error messages that demand a handshake.
+var demandsInitialize = lazyregexp.New(`(?i)not (yet )?(been )?initiali[sz]ed|before initiali[sz]|initiali[sz]e (must|first|has to)|initiali[sz]ation (is )?(required|incomplete|not complete)`)
 
 func judgeUninitialized(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isRegular(s, obs) {
@@ -196,7 +196,7 @@ func judgeUninitialized(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	switch {
 	case !obs.Message.IsError():
 		out.Observed(noInitialize)
-	case uninitialized.MatchString(text):
+	case demandsInitialize.MatchString(text):
 		d := deviationOf(noInitialize, obs)
 		d.Summary, d.Permitted = "The server demands initialize of a request with complete metadata.", "a response without any handshake"
 		out.Deviates(d)

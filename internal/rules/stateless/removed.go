@@ -5,9 +5,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// removed are the methods of handshake revisions that the stateless era has removed, with the
-// requirements on them. Package tasks has those of tasks.
-var removed = map[string]string{
+// removedMethods are the methods of handshake revisions that the stateless era has removed, with
+// the requirements on them. Package tasks has those of tasks.
+var removedMethods = map[string]string{
 	spec.MethodPing:                 "ping.removed",
 	spec.MethodSetLevel:             "stateless.removed.logging-setlevel",
 	spec.MethodResourcesSubscribe:   "stateless.removed.resources-subscribe",
@@ -26,7 +26,7 @@ func removedRules() []rules.Rule {
 		},
 	}
 	handlers := rules.Handlers{}
-	for method, requirement := range removed {
+	for method, requirement := range removedMethods {
 		handlers = rules.MergeHandlers(handlers, rules.OnResponse(method, func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			judgeRemoved(requirement, s, obs, out)
 		}))

@@ -83,13 +83,13 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// stateLife is how long a server has to accept its own requestState.
+// stateLife is for how long a server has to accept its own requestState, at least.
 const stateLife = 30 * time.Second
 
 // isPlainRetry reports whether a retry has the same arguments and capabilities as the original
 // request.
 func isPlainRetry(round *rules.Round, req *rules.Request) bool {
-	return withoutMeta(round.Request) == withoutMeta(req) && string(round.Request.Metadata.Capabilities) == string(req.Metadata.Capabilities)
+	return nameAndArguments(round.Request) == nameAndArguments(req) && string(round.Request.Metadata.Capabilities) == string(req.Metadata.Capabilities)
 }
 
 // isAnswerTo reports whether a value is a valid response to the request.
@@ -130,7 +130,7 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 		out.Observed(malformedInput)
 	case kind == spec.ResultInputRequired && responses.Kind() == '{':
 		out.Observed(validatesInput)
-	case kind == spec.ResultInputRequired: // it takes them for none at all
+	case kind == spec.ResultInputRequired: // the server treats them as missing
 		d.Summary = "The server asks again, although inputResponses is not an object."
 		out.Deviates(d)
 	case string(obs.Message.ResultAt("/isError")) == "true":
@@ -164,7 +164,7 @@ func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *ru
 	plain := slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		other := s.Rounds.Of(req)
 		names, _ := wire.Members(req.Message.ParamAt("/inputResponses"))
-		return req != obs.Request && req.Succeeded() && other != nil && withoutMeta(other.Request) == withoutMeta(round.Request) && len(names) == len(other.Inputs)
+		return req != obs.Request && req.Succeeded() && other != nil && nameAndArguments(other.Request) == nameAndArguments(round.Request) && len(names) == len(other.Inputs)
 	})
 	if !plain {
 		out.Unclear(unexpectedInput, "the server refused the retry, and served none without the additional input")

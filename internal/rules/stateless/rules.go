@@ -34,21 +34,21 @@ func Rules() []rules.Rule {
 	)
 }
 
-// isFirst reports whether a message is the first response to a request of the stateless era, and
+// isFirstResponse reports whether a message is the first response to a request of the stateless era, and
 // complete in the transcript.
-func isFirst(s *rules.Session, obs *rules.Observation) bool {
+func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
 	return s.Era() == spec.Stateless && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut()
 }
 
-// isJudged is like isFirst, but the session's revision must apply to the request.
+// isJudged is like isFirstResponse, but the session's revision must also apply to the request.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
-	return isFirst(s, obs) && s.Governs(obs.Request)
+	return isFirstResponse(s, obs) && s.Governs(obs.Request)
 }
 
 // isRegular reports whether the message is the first response to a request, and depends only on
 // the method and its params.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
-	return isFirst(s, obs) && obs.Request.IsRegular()
+	return isFirstResponse(s, obs) && obs.Request.IsRegular()
 }
 
 // deviationOf returns a deviation with a request and its response as evidence.
@@ -62,8 +62,8 @@ func codeOf(obs *rules.Observation) spec.Code {
 	return spec.Code(n)
 }
 
-// status returns the HTTP status of the response, 0 over stdio.
-func status(obs *rules.Observation) int {
+// statusOf returns the HTTP status of the response, 0 over stdio.
+func statusOf(obs *rules.Observation) int {
 	if obs.Request.Exchange == nil {
 		return 0
 	}

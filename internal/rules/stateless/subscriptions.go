@@ -91,8 +91,7 @@ type subscription struct {
 	// early is set if a notification came before the acknowledgement.
 	early    bool
 	response *rules.Observation
-	// atShutdown reports whether the response came when the client had begun to end the
-	// server.
+	// atShutdown is set if the response came after the client had begun to end the server.
 	atShutdown bool
 	cancelled  *transcript.Event
 	// sinceCancelled counts the round trips after the cancellation, sinceSent those after the request.
@@ -176,7 +175,7 @@ func (f *subscriptions) noteAcknowledged(s *rules.Session, obs *rules.Observatio
 func (f *subscriptions) find(s *rules.Session, obs *rules.Observation) (sub *subscription, sameID bool) {
 	id := subscriptionID(obs.Message)
 	if s.Transport != spec.Stdio {
-		on := s.StreamOf(obs.Event)
+		on := s.RequestOfExchange(obs.Event)
 		for _, sub := range f.all {
 			if sub.request == on {
 				return sub, sub.request.Message.ID.Same(id)
@@ -206,7 +205,7 @@ func (sub *subscription) isActive() bool {
 func (sub *subscription) deliversAny() bool {
 	agreed := sub.ack.Message.ParamAt("/notifications")
 	for _, change := range changes {
-		if asksFor(agreed, change.filter) {
+		if includesType(agreed, change.filter) {
 			return true
 		}
 	}
@@ -214,9 +213,9 @@ func (sub *subscription) deliversAny() bool {
 }
 
 // requests reports whether the filter requests a type of notification.
-func (sub *subscription) requests(member string) bool { return asksFor(sub.filter, member) }
+func (sub *subscription) requests(member string) bool { return includesType(sub.filter, member) }
 
-func asksFor(filter jsontext.Value, member string) bool {
+func includesType(filter jsontext.Value, member string) bool {
 	v := wire.At(filter, "/"+member)
 	return v.Kind() == 't' || v.Kind() == '[' && len(wire.Elements(v)) > 0
 }
@@ -411,5 +410,6 @@ func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 }
 
-// tooEarly is the time within which the end of a subscription is too early.
+// tooEarly is the time after the acknowledgement within which the end of a subscription is too
+// early.
 const tooEarly = time.Second

@@ -31,18 +31,18 @@ func judgeAcknowledgements(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// describe returns a deviation with the request and an event as evidence.
-func (sub *subscription) describe(requirement string, e *transcript.Event, seen string) verdict.Deviation {
+// deviation returns a deviation with the request and an event as evidence.
+func (sub *subscription) deviation(requirement string, e *transcript.Event, seen string) verdict.Deviation {
 	return verdict.Deviation{Requirement: requirement, Seen: seen, At: rules.At(sub.request.Event, e)}
 }
 
 // judgeRefused judges a request that must be refused for its metadata or version. An
 // acknowledgement breaks the requirement to refuse such requests; other rules judge the error code.
 func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
-	requirement, what := sub.refusal()
+	requirement, what := sub.refusalRequirement()
 	switch {
 	case sub.ack != nil && !(sub.request.Metadata.IsComplete() && slices.Contains(s.SupportedVersions(), sub.request.Metadata.Version)):
-		d := sub.describe(requirement, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
+		d := sub.deviation(requirement, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
 		d.Summary, d.Permitted = "The server acknowledges a subscription "+what+".", "an error, and no acknowledgement"
 		if requirement == unsupportedVersion {
 			d.Seen = "version " + rules.Excerpt(sub.request.Metadata.Version) + ": " + d.Seen
@@ -54,10 +54,10 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// refusal returns the requirement to refuse the request, and a description of what is wrong with
-// it.
-func (sub *subscription) refusal() (requirement, what string) {
-	missing, what := incomplete(sub.request)
+// refusalRequirement returns the requirement to refuse the request, and a description of what is
+// wrong with the request.
+func (sub *subscription) refusalRequirement() (requirement, what string) {
+	missing, what := requirementForIncomplete(sub.request)
 	version := sub.request.Metadata.Version
 	switch complete := sub.request.Metadata.IsComplete(); {
 	case missing == capabilitiesRequired:
@@ -73,7 +73,7 @@ func (sub *subscription) refusal() (requirement, what string) {
 
 // judgeWithoutFilter judges a request without a filter.
 func (sub *subscription) judgeWithoutFilter(out *rules.Reporter) {
-	d := sub.describe(filterRequired, nil, "")
+	d := sub.deviation(filterRequired, nil, "")
 	d.Summary, d.Permitted = "The server accepts a subscription without a filter.", "error -32602"
 	switch {
 	case sub.ack != nil:
@@ -95,7 +95,7 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 		return
 	}
 	if sub.response != nil && sub.response.Message.IsError() {
-		d := sub.describe(acknowledged, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
+		d := sub.deviation(acknowledged, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
 		d.Permitted = "notifications/subscriptions/acknowledged, which leaves out what the server does not support"
 		if codeOf(sub.response) == spec.CodeMethodNotFound {
 			d.Requirement, d.Summary = patternsSupported, "The server does not know subscriptions/listen."
@@ -108,11 +108,11 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 		out.Deviates(d)
 		return
 	}
-	last := sub.missedUntil(s)
+	last := sub.ackDeadline(s)
 	if last == nil {
 		return
 	}
-	d := sub.describe(acknowledged, last, "no acknowledgement")
+	d := sub.deviation(acknowledged, last, "no acknowledgement")
 	d.Summary, d.Permitted = "The server does not acknowledge a subscription.", "notifications/subscriptions/acknowledged as the first message of the subscription"
 	if sub.response != nil {
 		d.Seen = rules.Excerpt(sub.response.Message.Raw)
@@ -120,9 +120,9 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 	out.Deviates(d)
 }
 
-// missedUntil returns the event by which an acknowledgement should have come; nil if it may still
-// come, or if the subscription was given up too early.
-func (sub *subscription) missedUntil(s *rules.Session) *transcript.Event {
+// ackDeadline returns the event by which an acknowledgement should have come; nil if it may still
+// come, or if the subscription ended too early to tell.
+func (sub *subscription) ackDeadline(s *rules.Session) *transcript.Event {
 	x := sub.request.Exchange
 	switch {
 	case sub.response != nil:
@@ -142,7 +142,7 @@ func (sub *subscription) missedUntil(s *rules.Session) *transcript.Event {
 func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 	agreed := sub.ack.Message.ParamAt("/notifications")
 	if agreed.Kind() != '{' {
-		d := sub.describe(acknowledged, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
+		d := sub.deviation(acknowledged, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
 		d.Summary, d.Permitted = "The server's acknowledgement does not say what it agrees to.", "params.notifications with the types that the server sends"
 		out.Deviates(d)
 		return
@@ -150,10 +150,10 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 	out.Observed(acknowledged)
 	for _, change := range changes {
 		member := change.filter
-		d := sub.describe(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
+		d := sub.deviation(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
 		d.Permitted = "what the request names and the server declares, nothing else"
 		has := wire.At(agreed, "/"+member) != nil
-		switch granted, requested := asksFor(agreed, member), sub.requests(member); {
+		switch granted, requested := includesType(agreed, member), sub.requests(member); {
 		case granted && !requested:
 			d.Summary = "The server acknowledges a type of notification that was not requested."
 			out.Deviates(d)
@@ -219,7 +219,7 @@ func (sub *subscription) judgeMedia(out *rules.Reporter) {
 		out.Observed(answeredByStream)
 		return
 	}
-	d := sub.describe(answeredByStream, x.Response, x.ResponseHead().Line+", "+rules.Excerpt(x.ResponseHead().MediaType()))
+	d := sub.deviation(answeredByStream, x.Response, x.ResponseHead().Line+", "+rules.Excerpt(x.ResponseHead().MediaType()))
 	d.Summary, d.Permitted = "The server answers subscriptions/listen without an event stream.", "text/event-stream, or an error"
 	out.Deviates(d)
 }
@@ -228,7 +228,7 @@ func (sub *subscription) judgeMedia(out *rules.Reporter) {
 // id.
 func (sub *subscription) judgeFinal(out *rules.Reporter) {
 	result := sub.response.Message.Result()
-	d := sub.describe(gracefulID, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
+	d := sub.deviation(gracefulID, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
 	d.Permitted, d.Weight = "resultType complete, and _meta with the id of the request", verdict.AtMostWarning
 	id := wire.RawID(string(sub.response.Message.ResultAt(spec.MetaPointer(spec.MetaSubscriptionID))))
 	names, _ := wire.Members(result)
@@ -266,7 +266,7 @@ func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 	case end.At-sub.ack.Event.At < tooEarly && !slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq > sub.request.Event.Seq && req.Event.Seq < end.Seq
 	}):
-		d := sub.describe(staysOpen, end, "its end less than a second after the acknowledgement")
+		d := sub.deviation(staysOpen, end, "its end less than a second after the acknowledgement")
 		d.Summary, d.Permitted = "The server ends a subscription soon after acknowledging it.", "a subscription that stays open until the client or a shutdown ends it"
 		out.Deviates(d)
 	}
@@ -279,7 +279,7 @@ func (sub *subscription) judgeStreamEnd(out *rules.Reporter) {
 	case sub.response != nil && !sub.response.Message.IsError():
 		out.Observed(gracefulResponse)
 	case x != nil && x.End != nil && x.End.How == transcript.Complete && sub.response == nil:
-		d := sub.describe(gracefulResponse, x.End, "the end of the stream without a response")
+		d := sub.deviation(gracefulResponse, x.End, "the end of the stream without a response")
 		d.Summary, d.Permitted = "The server ends the stream of a subscription without a result.", "the result of subscriptions/listen before the end of the stream"
 		out.Deviates(d)
 	}

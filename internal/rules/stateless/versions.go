@@ -51,7 +51,7 @@ func mayExist(version string) bool {
 
 func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
-	if !isFirst(s, obs) || !req.HasLegalID() || !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
+	if !isFirstResponse(s, obs) || !req.HasLegalID() || !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
 		return
 	}
 	if s.Governs(req) {
@@ -126,7 +126,7 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if obs.Request.Exchange == nil {
 		return
 	}
-	if status(obs) == 400 {
+	if statusOf(obs) == 400 {
 		out.Observed(unsupportedStatus)
 		return
 	}
@@ -160,7 +160,7 @@ func isSameSet(a, b []string) bool {
 // revision. If it serves one, it does support such a revision.
 func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
-	if !isFirst(s, obs) || !req.WellFormed || !s.ListsNoHandshake() {
+	if !isFirstResponse(s, obs) || !req.WellFormed || !s.ListsNoHandshake() {
 		return
 	}
 	requirement := initializeRefused

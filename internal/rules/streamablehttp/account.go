@@ -177,7 +177,7 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 func judgePlainRequests(v *view, out *rules.Reporter) {
 	pinged := slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodPing && len(req.Responses) > 0 })
 	for _, x := range v.all {
-		if v.isOnePingRefused(x) {
+		if v.isPingCalledMalformed(x) {
 			out.Deviates(verdict.Deviation{
 				Requirement: pingResponds, Summary: "The server refuses a ping as malformed.",
 				Permitted: "a result, as for the pings before and after it in the session", Seen: x.describeSeen(), At: x.positions(),
@@ -191,19 +191,19 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 		switch req := x.requests[0]; {
 		case req.Succeeded() && req.Message.Method == spec.MethodPing && req.IsRegular():
 			out.Observed(pingResponds)
-		case req.Succeeded() && req.SoundInitialize():
+		case req.Succeeded() && req.IsSoundInitialize():
 			out.Observed(initResponse)
 		case req.Message.Method == spec.MethodPing && req.IsRegular() && !req.IsCancelled() && !pinged:
 			x.judgeRefusedPing(out)
-		case req.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(req.Responses) == 0:
+		case req.IsSoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(req.Responses) == 0:
 			x.judgeFailedInitialize(out)
 		}
 	}
 }
 
-// isOnePingRefused reports whether the server calls a valid ping malformed, in an error with its
+// isPingCalledMalformed reports whether the server calls a valid ping malformed, in an error with its
 // id, though pings before and after it in the same session get results.
-func (v *view) isOnePingRefused(x *exchange) bool {
+func (v *view) isPingCalledMalformed(x *exchange) bool {
 	if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Status() != 400 || !x.isPost() || x.flaws != 0 ||
 		len(x.requests) != 1 || x.Sent.Frame.Batch || !x.hasErrorWithID() || x.session == "" {
 		return false

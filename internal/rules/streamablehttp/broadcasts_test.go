@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestBroadcastNeedsTwoStreams checks when a message counts as sent while two streams were open: not if
-// their responses overlap by chance.
+// TestBroadcastNeedsTwoStreams checks that streamable-http.no-broadcast is observed only if two
+// streams were certainly open at once, and not if their responses overlap by chance.
 func TestBroadcastNeedsTwoStreams(t *testing.T) {
 	const (
 		request1 = "1>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"

@@ -40,8 +40,9 @@ var chaos = map[transcript.Kind][]string{
 	transcript.Over: {""}, transcript.Flooded: {"x"}, transcript.GaveUp: {""}, transcript.Exited: {""}, transcript.OutputClosed: {""},
 }
 
-// For any transcript, the rules terminate, and all their deviations have evidence.
-func TestChaosIsJudged(t *testing.T) {
+// For any transcript, the rules terminate, and all their deviations have evidence. Written and
+// read, a transcript is the same.
+func TestRulesAcceptAnyTranscript(t *testing.T) {
 	kinds := []transcript.Kind{
 		transcript.Requested, transcript.Requested, transcript.Sent, transcript.Sent, transcript.Responded, transcript.Responded, transcript.Received,
 		transcript.Streamed, transcript.Streamed, transcript.Streamed, transcript.Over, transcript.Flooded, transcript.GaveUp, transcript.Exited, transcript.OutputClosed,
@@ -86,7 +87,7 @@ func TestChaosIsJudged(t *testing.T) {
 			err = transcript.Write(&again, read[0].Events)
 		}
 		if err == nil && !bytes.Equal(first.Bytes(), again.Bytes()) {
-			t.Fatal("it is written otherwise once it was read")
+			t.Fatal("a transcript that was read is written differently")
 		}
 	})
 }

@@ -2,7 +2,7 @@ package streamablehttp
 
 import "testing"
 
-func TestCountUp(t *testing.T) {
+func TestAreSequential(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string

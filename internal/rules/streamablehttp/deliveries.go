@@ -116,8 +116,8 @@ func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 	})
 }
 
-// judgeHalfDelivered judges a response in an event without its final blank line: clients drop
-// such events.
+// judgeHalfDelivered judges a response in an event without its final blank line: clients drop such
+// events. It reports whether there is one.
 func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
 	for _, p := range x.events {
 		if p.Kind != transcript.Received || p.sse.Complete() || p.IsCut() || x.Ended() != transcript.Complete {
@@ -135,8 +135,8 @@ func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
 	return false
 }
 
-// judgeMisplaced judges a response on the stream of another POST. streamable-http.get-no-response
-// covers responses on a GET stream.
+// judgeMisplaced judges a response on the stream of another POST, and reports whether there is one.
+// streamable-http.get-no-response covers responses on a GET stream.
 func (v *view) judgeMisplaced(x *exchange, out *rules.Reporter) bool {
 	for _, req := range x.requests {
 		if len(req.Responses) == 0 {

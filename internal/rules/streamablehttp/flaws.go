@@ -35,7 +35,7 @@ func (v *view) flawsOf(x *exchange) flaw {
 	if !strings.EqualFold(hostname(x.RequestHead().Get("Host")), v.host) {
 		f |= otherHost
 	}
-	accepted := v.accepts(x.RequestHead())
+	accepted := v.mediaTypesOf(x.RequestHead())
 	switch x.Method() {
 	case "POST":
 		if v.s.Transport == spec.StreamableHTTP && (!accepted[jsonType] || !accepted["text/event-stream"]) {
@@ -55,9 +55,9 @@ func (v *view) flawsOf(x *exchange) flaw {
 	return f
 }
 
-// accepts returns the media types in the Accept header. It caches them, because most requests
+// mediaTypesOf returns the media types in the Accept header. It caches them, because most requests
 // have the same header.
-func (v *view) accepts(head *transcript.Head) map[string]bool {
+func (v *view) mediaTypesOf(head *transcript.Head) map[string]bool {
 	values := head.Get("Accept")
 	known, ok := v.accepted[values]
 	if !ok {

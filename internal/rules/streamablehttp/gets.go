@@ -99,11 +99,11 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 	})
 }
 
-// headTime is how long a server has at least to send the response head of a GET. slowerThan is
-// how many times slower than a POST it may be.
+// headTime is how long every server may take to send the response head of a GET. A server whose
+// POSTs are slow may take maxSlowdown times as long as for its slowest POST.
 const (
-	headTime   = 2500 * time.Millisecond
-	slowerThan = 10
+	headTime    = 2500 * time.Millisecond
+	maxSlowdown = 10
 )
 
 // judgeUnanswered judges a GET without a response while the server answers later requests: the
@@ -116,7 +116,7 @@ func (v *view) judgeUnanswered(x *exchange, out *rules.Reporter) {
 	limit := headTime
 	for _, y := range v.all {
 		if y.Method() == "POST" && y.Response != nil {
-			limit = max(limit, slowerThan*(y.Response.At-y.Request.At))
+			limit = max(limit, maxSlowdown*(y.Response.At-y.Request.At))
 		}
 	}
 	if until-x.Request.At < min(limit, lingerTime) || x.End != nil && x.End.How != transcript.Dropped {

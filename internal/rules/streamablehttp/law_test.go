@@ -44,8 +44,8 @@ type sent struct {
 	primes bool
 }
 
-// yes draws true with a probability of one in n.
-func (s *server) yes(n int, what string) bool { return rapid.IntRange(1, n).Draw(s.T, what) == 1 }
+// oneIn draws true with a probability of one in n.
+func (s *server) oneIn(n int, what string) bool { return rapid.IntRange(1, n).Draw(s.T, what) == 1 }
 
 func (s *server) open(method, body string, more ...transcript.Field) int {
 	fields := []transcript.Field{{Name: "Host", Value: "127.0.0.1:8080"}}
@@ -101,16 +101,16 @@ func (s *server) streamEvent(r *running, lines ...string) {
 // message sends a message as an event, with or without an id.
 func (s *server) message(r *running, text string) {
 	var lines []string
-	if r.resumes && !s.yes(4, "no id") {
+	if r.resumes && !s.oneIn(4, "no id") {
 		s.ids++
 		id := fmt.Sprintf("%d-%x", r.id, s.ids)
 		lines = append(lines, "id: "+id)
 		defer func() { r.sent = append(r.sent, sent{id: id, lines: lines}) }()
 	}
-	if s.yes(2, "type") {
+	if s.oneIn(2, "type") {
 		lines = append(lines, "event: message")
 	}
-	if s.yes(3, "several lines") {
+	if s.oneIn(3, "several lines") {
 		cut := strings.Index(text, ",") + 1
 		lines = append(lines, "data: "+text[:cut], "data:"+text[cut:])
 	} else {
@@ -119,18 +119,18 @@ func (s *server) message(r *running, text string) {
 	s.streamEvent(r, lines...)
 }
 
-func (s *server) begin(r *running) {
+func (s *server) openStream(r *running) {
 	s.head(r.exchange, "200 OK", rapid.SampledFrom([]string{transcript.EventStream, "text/event-stream;charset=UTF-8", "Text/Event-Stream"}).Draw(s.T, "media"))
 	r.end = rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(s.T, "end of lines")
 	r.streams = true
-	r.resumes = s.rev == spec.V20251125 || s.yes(2, "ids")
+	r.resumes = s.rev == spec.V20251125 || s.oneIn(2, "ids")
 	if s.rev == spec.V20251125 {
 		s.ids++
 		id := fmt.Sprintf("%d-%x", r.id, s.ids)
 		s.streamEvent(r, "id: "+id, "retry: 100", "data:")
 		r.sent = append(r.sent, sent{id: id, primes: true})
 	}
-	if s.yes(3, "comment") {
+	if s.oneIn(3, "comment") {
 		s.streamEvent(r, ": hello")
 	}
 }
@@ -144,13 +144,13 @@ func (s *server) call() {
 
 func (s *server) listen() {
 	r := &running{exchange: s.open("GET", "")}
-	if s.yes(3, "405") {
+	if s.oneIn(3, "405") {
 		s.empty(r.exchange, "405 Method Not Allowed")
 		return
 	}
 	s.asked++
 	r.id = 100_000 + s.asked
-	s.begin(r)
+	s.openStream(r)
 	s.calls = append(s.calls, r)
 }
 
@@ -160,9 +160,9 @@ func (r *running) isCall() bool { return r.id < 100_000 }
 func (s *server) interim(r *running) {
 	r.step++
 	switch {
-	case s.yes(3, "comment"):
+	case s.oneIn(3, "comment"):
 		s.streamEvent(r, ": still here")
-	case s.pings < 3 && s.yes(3, "ping"): // more would be excessive, because no time passes
+	case s.pings < 3 && s.oneIn(3, "ping"): // more would be excessive, because no time passes
 		s.pings++
 		s.asked++
 		s.message(r, fmt.Sprintf(`{"jsonrpc":"2.0","id":"s%d","method":"ping"}`, s.asked))
@@ -190,9 +190,9 @@ func (s *server) finish(i int) {
 	}
 }
 
-// part ends the connection but not the stream: the client resumes it after the last event that it
+// reconnect ends the connection but not the stream: the client resumes it after the last event that it
 // received.
-func (s *server) part(r *running) {
+func (s *server) reconnect(r *running) {
 	if len(r.sent) == 0 {
 		return
 	}
@@ -204,7 +204,7 @@ func (s *server) part(r *running) {
 	taken := rapid.IntRange(0, len(r.sent)-1).Draw(s.T, "taken")
 	lost := r.sent[taken+1:]
 	r.exchange = s.open("GET", "", transcript.Field{Name: "Last-Event-ID", Value: r.sent[taken].id})
-	s.begin(r)
+	s.openStream(r)
 	for _, e := range lost {
 		if !e.primes {
 			s.streamEvent(r, e.lines...)
@@ -234,19 +234,19 @@ func (s *server) step() {
 		case n == 5:
 			s.finish(i)
 		case r.isCall() && !r.streams:
-			s.begin(r)
+			s.openStream(r)
 		case n == 6:
-			s.part(r)
+			s.reconnect(r)
 		default:
 			s.interim(r)
 		}
 	}
 }
 
-func (s *server) hello() {
+func (s *server) initialize() {
 	welcome := fmt.Sprintf(`{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}}`, s.rev)
 	n := s.open("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, s.rev))
-	if s.yes(2, "session") {
+	if s.oneIn(2, "session") {
 		s.session = "b0f5c9c2-64de-4d4e-8f0e-0f9d2a7c5e11"
 		s.json(n, "200 OK", welcome, transcript.Field{Name: "Mcp-Session-Id", Value: s.session})
 	} else {
@@ -255,8 +255,8 @@ func (s *server) hello() {
 	s.empty(s.open("POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`), "202 Accepted")
 }
 
-func (s *server) goodbye() {
-	if s.session == "" || !s.yes(2, "goodbye") {
+func (s *server) endSession() {
+	if s.session == "" || !s.oneIn(2, "goodbye") {
 		return
 	}
 	s.empty(s.open("DELETE", ""), rapid.SampledFrom([]string{"200 OK", "202 Accepted", "204 No Content"}).Draw(s.T, "status"))
@@ -268,18 +268,18 @@ func (s *server) goodbye() {
 
 // A conforming server gets at most notes, whatever legal behavior is drawn. The same holds after
 // the transcript was written and read, and for a conversation that is still open.
-func TestNothingIsSaidOfLegalTraffic(t *testing.T) {
+func TestLegalTrafficGetsAtMostNotes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &server{
 			T: t, rec: transcript.New(),
 			rev: rapid.SampledFrom([]spec.Revision{spec.V20250326, spec.V20250618, spec.V20251125}).Draw(t, "revision"),
 		}
 		s.rec.Add(transcript.Event{Kind: transcript.Opened})
-		s.hello()
+		s.initialize()
 		for range rapid.IntRange(0, 30).Draw(t, "steps") {
 			s.step()
 		}
-		s.goodbye()
+		s.endSession()
 		whole := s.rec.From(0)
 		var file strings.Builder
 		if err := transcript.WriteRecording(&file, &transcript.Recording{Events: whole}); err != nil {

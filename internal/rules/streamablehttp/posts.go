@@ -41,7 +41,7 @@ func postRules() []rules.Rule {
 			ID:           "rule.post-accept",
 			Title:        "a client that accepts both types is served",
 			Requirements: []string{acceptBoth},
-			Start:        ruleOver(judgeAccepted),
+			Start:        ruleOver(judgeAcceptHeader),
 		},
 		{
 			ID:           "rule.post-unparsable",
@@ -118,7 +118,7 @@ func judgeRefusalBody(x *exchange, out *rules.Reporter) {
 // judgePosts judges successful HTTP responses to requests.
 func judgePosts(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() || !x.hasBody() && v.isPointless(x) {
+		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() || !x.hasBody() && v.needsNoResponse(x) {
 			continue
 		}
 		media := x.ResponseHead().MediaType()
@@ -162,9 +162,9 @@ func (x *exchange) unusualStatus() (verdict.Deviation, bool) {
 	return d, x.Status() != 200
 }
 
-// isPointless reports whether no response is due any more: the client cancelled the requests, or
-// the session has ended.
-func (v *view) isPointless(x *exchange) bool {
+// needsNoResponse reports whether no response is due any more: the client cancelled the requests,
+// or the session has ended.
+func (v *view) needsNoResponse(x *exchange) bool {
 	cancelled := !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.IsCancelled() })
 	return cancelled || x.End != nil && v.isExcused(x)
 }
@@ -203,7 +203,7 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 		return
 	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
 		summary = "The server's JSON body is a request or a notification."
-	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !belongsHere(x, &f.Messages[0]):
+	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !belongsToExchange(x, &f.Messages[0]):
 		out.ReportedElsewhere(singleObject) // base rules judge ids and shapes
 		return
 	case f.Messages[0].Kind == wire.Invalid:
@@ -240,12 +240,13 @@ func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 	})
 }
 
-// belongsHere reports whether m has the id of a request in the exchange, or is not a response.
-func belongsHere(x *exchange, m *wire.Message) bool {
+// belongsToExchange reports whether m has the id of a request in the exchange, or is not a
+// response.
+func belongsToExchange(x *exchange, m *wire.Message) bool {
 	return m.Kind != wire.Response || x.HasRequest(m.ID)
 }
 
-func judgeAccepted(v *view, out *rules.Reporter) {
+func judgeAcceptHeader(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
 		case !x.isPost() || x.flaws&^noVersion != 0:

@@ -37,7 +37,7 @@ const opened = `901> POST /mcp HTTP/1.1
    MCP-Protocol-Version: 2025-11-25
 `
 
-// TestRefusalBodies checks which bodies of a refusal count as judged.
+// TestRefusalBodies checks which bodies of a refusal are observed and which are deviations.
 func TestRefusalBodies(t *testing.T) {
 	const body = "streamable-http.rejected-body"
 	for _, test := range []struct {

@@ -48,7 +48,7 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 		session, id string
 	}
 	first := map[place]streamEvent{}
-	for _, p := range v.inOrder() {
+	for _, p := range v.eventsInOrder() {
 		if v.s.Transport != spec.StreamableHTTP || p.sse.ID == "" || !p.sse.Complete() {
 			continue
 		}
@@ -105,12 +105,12 @@ func (v *view) isSessionless() bool {
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodInitialize && req.Succeeded() })
 }
 
-// inOrder returns the events of all streams in the order in which they came.
-func (v *view) inOrder() []streamEvent {
-	return rules.Memo(v.s, inOrderKey{}, v.sortEvents)
+// eventsInOrder returns the events of all streams in the order in which they came.
+func (v *view) eventsInOrder() []streamEvent {
+	return rules.Memo(v.s, eventsInOrderKey{}, v.sortEvents)
 }
 
-type inOrderKey struct{}
+type eventsInOrderKey struct{}
 
 // judgeResumptions judges the response to a GET with the id of a received event.
 func judgeResumptions(v *view, out *rules.Reporter) {
@@ -227,7 +227,7 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 // idsUpTo returns the ids of events with data on the stream of origin, up to the id last.
 func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
-	for _, p := range v.inOrder() {
+	for _, p := range v.eventsInOrder() {
 		y := v.exchangeOf(p.Event)
 		if y == before || y.session != before.session || p.sse.ID == "" || v.origin(y) != origin {
 			continue
@@ -294,9 +294,9 @@ func judgeBroadcasts(v *view, out *rules.Reporter) {
 	}
 }
 
-// areOthersOpen reports whether another stream of the session was open. The later of the two must have
-// been requested when the earlier one was open: whether the responses to a burst of requests overlap
-// is chance.
+// areOthersOpen reports whether another stream of the session was open at a position. The later of
+// the two must have been requested when the earlier one was open: whether the responses to a burst
+// of requests overlap is chance.
 func (v *view) areOthersOpen(x *exchange, at int) bool {
 	for _, y := range v.all {
 		if y != x && y.session == x.session && y.isOpenAt(at) && (x.isOpenAt(y.Request.Seq) || y.isOpenAt(x.Request.Seq)) {
@@ -307,21 +307,21 @@ func (v *view) areOthersOpen(x *exchange, at int) bool {
 }
 
 // earlierDelivery returns the earlier event on another stream of the session with the same message.
-// Notifications may be equal legitimately, apart from progress, which must grow for each token; so
-// that is compared only if exactly one request has the token.
+// Notifications may be equal legitimately, apart from progress, which must grow for each token;
+// progress is compared only if exactly one request has the token.
 func (v *view) earlierDelivery(p streamEvent) (streamEvent, bool) {
 	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 || !v.isDistinguishable(&p.Frame.Messages[0]) {
 		return streamEvent{}, false
 	}
 	x := v.exchangeOf(p.Event)
-	first, ok := v.firstDeliveries()[key{x.session, string(p.Raw)}]
+	first, ok := v.firstDeliveries()[messageKey{x.session, string(p.Raw)}]
 	if !ok || first.Seq == p.Seq || first.Exchange == p.Exchange || x.isResumption() {
 		return streamEvent{}, false
 	}
 	if x.Response == nil || x.Response.Seq > first.Seq || x.session == "" && p.Frame.Messages[0].Kind == wire.Request {
 		return streamEvent{}, false // an equal but different message
 	}
-	if m := responseIn(p); m != nil && len(x.requests) > 0 && belongsHere(x, m) {
+	if m := responseIn(p); m != nil && len(x.requests) > 0 && belongsToExchange(x, m) {
 		return streamEvent{}, false // each request with this id is answered on its own stream
 	}
 	return first, true
@@ -339,16 +339,16 @@ func (v *view) isDistinguishable(m *wire.Message) bool {
 	}
 }
 
-type key struct{ session, text string }
+type messageKey struct{ session, text string }
 
-type firstsKey struct{}
+type firstDeliveriesKey struct{}
 
 // firstDeliveries returns the first event with each message.
-func (v *view) firstDeliveries() map[key]streamEvent {
-	return rules.Memo(v.s, firstsKey{}, func() map[key]streamEvent {
-		out := map[key]streamEvent{}
-		for _, p := range v.inOrder() {
-			k := key{v.exchangeOf(p.Event).session, string(p.Raw)}
+func (v *view) firstDeliveries() map[messageKey]streamEvent {
+	return rules.Memo(v.s, firstDeliveriesKey{}, func() map[messageKey]streamEvent {
+		out := map[messageKey]streamEvent{}
+		for _, p := range v.eventsInOrder() {
+			k := messageKey{v.exchangeOf(p.Event).session, string(p.Raw)}
 			if _, ok := out[k]; !ok && p.Kind == transcript.Received && !p.IsCut() {
 				out[k] = p
 			}

@@ -115,8 +115,8 @@ func (s *sessions) headerFlaws(x *exchange) flaw {
 	}
 }
 
-// isEndOf reports whether the exchange is the first to show that its session is over. Its status
-// then says nothing about the request.
+// isEndOf reports whether the response to x is the first to show that its session is over. Its
+// status then says nothing about the request.
 func (s *sessions) isEndOf(x *exchange) bool {
 	when, ok := s.gone[x.RequestHead().Get(sessionHeader)]
 	return ok && x.Response != nil && x.Response.Seq == when && x.Method() != "DELETE"
@@ -208,10 +208,10 @@ func judgeSessionStatus(v *view, out *rules.Reporter) {
 			v.judgeUnknownSession(x, out)
 		case 0:
 			if x.Method() == "DELETE" && x.session != "" {
-				v.judgeEnded(x, out)
+				v.judgeDelete(x, out)
 			}
 			if x.isPlainInitialize() && !x.RequestHead().Has(sessionHeader) && !x.RequestHead().Has(versionHeader) {
-				judgeInitialized(x, out)
+				judgeBareInitialize(x, out)
 			}
 		}
 	}
@@ -236,9 +236,9 @@ func (v *view) judgeWithoutSession(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeGetWithoutSession reports a stream that a GET without a session id opened,
-// if the server refused a POST without one. It ignores an HTTP+SSE stream, which
-// announces its endpoint and needs no session id.
+// judgeGetWithoutSession reports a stream that a GET without a session id opened, if the server
+// refused a POST without a session id. It ignores an HTTP+SSE stream, which announces its endpoint
+// and needs no session id.
 func (v *view) judgeGetWithoutSession(x *exchange, out *rules.Reporter) {
 	refused := v.refusedPost(x)
 	c := &channel{exchange: x}
@@ -307,9 +307,9 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeEnded judges the response to DELETE. A server may end a session at any time, and then
+// judgeDelete judges the response to DELETE. A server may end a session at any time, and then
 // responds with 404.
-func (v *view) judgeEnded(x *exchange, out *rules.Reporter) {
+func (v *view) judgeDelete(x *exchange, out *rules.Reporter) {
 	if x.Succeeded() || x.Status() == 405 {
 		out.Observed(sessionDelete)
 		return
@@ -328,12 +328,12 @@ func (v *view) judgeEnded(x *exchange, out *rules.Reporter) {
 // hasErrorWithID reports whether the body has an error with the id of a request.
 func (x *exchange) hasErrorWithID() bool {
 	m := x.errorIn()
-	return m != nil && belongsHere(x, m)
+	return m != nil && belongsToExchange(x, m)
 }
 
-// judgeInitialized judges whether an initialize without further headers is accepted. An error
+// judgeBareInitialize judges whether an initialize without further headers is accepted. An error
 // with its id is a JSON-RPC response, which other rules judge.
-func judgeInitialized(x *exchange, out *rules.Reporter) {
+func judgeBareInitialize(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
 		out.Observed(sessionless)

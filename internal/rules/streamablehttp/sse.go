@@ -235,15 +235,15 @@ func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
 		out.Deviates(d)
 		out.ReportedElsewhere(acceptsPost)
 	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP permits refusing a body by its form
-	case x.Refused() && x.isKnown() && !v.s.Sent.MayBeRefused(x.Sent):
+	case x.Refused() && x.givesNoReasonToRefuse() && !v.s.Sent.MayBeRefused(x.Sent):
 		d.Summary = "The server refuses a message at the endpoint that it announced."
 		out.Deviates(d)
 	}
 }
 
-// isKnown reports whether no server has a reason to refuse the body: all methods are well known,
+// givesNoReasonToRefuse reports whether no server has a reason to refuse the body: all methods are well known,
 // and there are no params.
-func (x *exchange) isKnown() bool {
+func (x *exchange) givesNoReasonToRefuse() bool {
 	return !slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
 		switch {
 		case m.Kind == wire.Response:

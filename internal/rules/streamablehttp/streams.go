@@ -58,9 +58,9 @@ func streamRules() []rules.Rule {
 	}
 }
 
-// forEachStream calls visit with the streams that respond to requests. It skips streams of another
-// revision, on which the requirements depend: without a version header a server may assume an
-// older one, initialize may ask for another, and its result may negotiate another.
+// forEachStream calls visit with the streams that respond to requests. It skips streams for which
+// the server may follow another revision: without a version header it may assume an older one,
+// initialize may ask for another one, and the result of initialize may negotiate another one.
 func (v *view) forEachStream(visit func(x *exchange)) {
 	for _, x := range v.all {
 		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOtherRevision(x)
@@ -129,7 +129,7 @@ func (v *view) mayBeMisread(x *exchange) bool {
 		}
 		for i := range p.Frame.Messages {
 			m := &p.Frame.Messages[i]
-			if (m.Kind == wire.Response || m.Kind == wire.Invalid) && !belongsHere(x, m) || m.Kind == wire.Invalid {
+			if (m.Kind == wire.Response || m.Kind == wire.Invalid) && !belongsToExchange(x, m) || m.Kind == wire.Invalid {
 				return true
 			}
 		}
@@ -203,7 +203,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 			})
 		}
 		for _, p := range x.events {
-			if p.Seq > last.Seq && p.Kind == transcript.Received && !v.isJudgedAlone(p) {
+			if p.Seq > last.Seq && p.Kind == transcript.Received && !v.isCoveredElsewhere(p) {
 				found("The server sends messages after the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
 				return
 			}
@@ -225,10 +225,10 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 	})
 }
 
-// isJudgedAlone reports whether other requirements cover the messages after a response: a second
+// isCoveredElsewhere reports whether other requirements cover the messages after a response: a second
 // response, or further progress; in the stateless era also log messages and notifications of a
 // subscription.
-func (v *view) isJudgedAlone(p streamEvent) bool {
+func (v *view) isCoveredElsewhere(p streamEvent) bool {
 	if p.IsCut() {
 		return true
 	}

@@ -21,7 +21,7 @@ const (
 	jsonType      = "application/json"
 )
 
-// view is the rules' data about a whole transcript.
+// view is what the rules derive from a whole transcript.
 type view struct {
 	s        *rules.Session
 	revision spec.Revision
@@ -92,12 +92,12 @@ func newView(s *rules.Session) *view {
 		x.session = v.sessions.sessionOf(x)
 		x.flaws = v.flawsOf(x)
 	}
-	v.index()
+	v.indexIDs()
 	return v
 }
 
-// index finds the stream on which each event id came first.
-func (v *view) index() {
+// indexIDs finds the stream on which each event id came first.
+func (v *view) indexIDs() {
 	for _, x := range v.all {
 		if v.ids[x.session] == nil {
 			v.ids[x.session] = map[string]*exchange{}
@@ -162,7 +162,7 @@ func (x *exchange) isPlainInitialize() bool {
 	return false
 }
 
-// isPost reports whether it is a POST with a valid and legal body.
+// isPost reports whether the exchange is a POST with a legal body.
 func (x *exchange) isPost() bool {
 	return x.Method() == "POST" && x.Sent != nil && x.flaws&badBody == 0
 }
@@ -272,8 +272,9 @@ func positionsOf(events ...*transcript.Event) []int {
 // positions returns the positions of the request and the response head.
 func (x *exchange) positions() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
-// isAmbiguousStatus reports whether a status may have reasons that no requirement here covers: there
-// is none, it bars the client, or it leads elsewhere.
+// isAmbiguousStatus reports whether a status may have reasons that no requirement here covers:
+// there is no status, it is a redirect, it bars the client, or an HTTP server in front may have
+// sent it.
 func isAmbiguousStatus(status int) bool {
 	return status == 0 || status/100 == 3 || transcript.IsAmbiguousStatus(status)
 }

@@ -26,16 +26,16 @@ func cancelRules() []rules.Rule {
 		Requirements: []string{cancelTerminal, cancelBefore, cancelStops, cancelledStays, useTasksCancel},
 		Start: atEnd(func(l *ledger, out *rules.Reporter) {
 			for _, t := range l.tasks {
-				if t.twice {
+				if t.isDuplicated {
 					continue
 				}
 				for _, q := range l.queries(spec.MethodTasksCancel, t) {
 					l.judgeCancelTerminal(t, q, out)
 				}
-				if q := l.cancelledBy(t); q != nil && l.judgeCancel(t, q, out) {
+				if q := l.successfulCancel(t); q != nil && l.judgeCancel(t, q, out) {
 					l.judgeStops(t, q, out)
 				}
-				l.judgeTakenBack(t, out)
+				l.judgeCallCancellation(t, out)
 			}
 		}),
 	}}
@@ -88,7 +88,7 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 		d.Seen, d.At = v.status+" after the answer to tasks/cancel", rules.At(q.event, v.event)
 		switch {
 		case v.status == cancelled:
-			if l.isPastCancellation(t, v) {
+			if l.isPastNaturalEnd(t, v) {
 				out.Observed(cancelledStays)
 			}
 		case isTerminal(v.status):
@@ -105,10 +105,10 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 	return true
 }
 
-// isPastCancellation reports whether the observation was requested after the time at which the
-// task's execution would have ended by itself, estimated by an equal call without a task. In a
-// transcript without times it returns true.
-func (l *ledger) isPastCancellation(t *task, v *observation) bool {
+// isPastNaturalEnd reports whether the observation was requested after the time at which the task's
+// execution would have ended by itself, estimated by an equal call without a task. In a transcript
+// without times it returns true.
+func (l *ledger) isPastNaturalEnd(t *task, v *observation) bool {
 	if v.event.At == 0 {
 		return true
 	}
@@ -122,8 +122,8 @@ func (l *ledger) isPastCancellation(t *task, v *observation) bool {
 // stopTime is how long the execution of a cancelled task may take to stop.
 const stopTime = 100 * time.Millisecond
 
-// judgeStops looks for signs that the execution continues. Another rule judges progress after the
-// end; if there is any, the attempt to stop counts as failed too.
+// judgeStops looks for signs that the execution of a cancelled task continues. Another rule judges
+// progress after the end; if there is any, the server has not stopped the execution either.
 func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 	ran, waited := false, false
 	for _, e := range l.progress(t) {
@@ -183,7 +183,7 @@ func (l *ledger) signsOfLife(t *task) []*transcript.Event {
 			out = append(out, n.Event)
 		}
 	}
-	for _, p := range l.index.posed[t.id] {
+	for _, p := range l.index.serverRequests[t.id] {
 		if namesTask(p.Message, t) {
 			out = append(out, p.Event)
 		}
@@ -197,9 +197,9 @@ func namesTask(m *wire.Message, t *task) bool {
 	return ok && id == t.id
 }
 
-// judgeTakenBack judges tasks whose call was cancelled by a notification after its response. The
-// requirement binds the client, so the server gets at most a warning.
-func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
+// judgeCallCancellation judges tasks whose call the client cancelled by a notification after its
+// response. The requirement binds the client, so the server gets at most a warning.
+func (l *ledger) judgeCallCancellation(t *task, out *rules.Reporter) {
 	if t.call == nil {
 		return
 	}

@@ -133,7 +133,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	case c.succeeded():
 		out.Observed(capabilityDeclared)
 		out.Observed(undeclaredIgnored)
-	case !l.runsPlainly(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // it may be refused for another reason
+	case !l.succeedsWithoutTask(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // it may be refused for another reason
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: undeclaredIgnored,
@@ -145,9 +145,9 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	}
 }
 
-// runsPlainly reports whether equal calls without a task succeed before and after it. The refusal
-// is then due to the task member.
-func (l *ledger) runsPlainly(c *call) bool {
+// succeedsWithoutTask reports whether equal calls without a task member succeed before and after c.
+// A refusal of c is then due to its task member.
+func (l *ledger) succeedsWithoutTask(c *call) bool {
 	var before, after bool
 	for _, o := range l.plainCalls(c) {
 		if !o.succeeded() {

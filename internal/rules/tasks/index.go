@@ -7,18 +7,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// An index finds what belongs to a task or a call without a search through the conversation,
-// which may hold thousands of tasks. All lists are in the order of the conversation.
+// An index finds what belongs to a task or a call without a search through the conversation, which
+// may have thousands of tasks. All lists are in the order of the conversation.
 type index struct {
-	callOf  map[*rules.Request]*call
-	queryOf map[*rules.Request]*taskRequest
-	equal   map[callKey][]*call              // calls with the same name and arguments
-	plain   map[callKey][]*call              // those of them without a task member
-	created map[*rules.Request]*task         // the task that the request created
-	queries map[string][]*taskRequest        // answered requests by taskId
-	cancels map[string][]*rules.Request      // tasks/cancel by taskId, answered or not
-	notes   map[*task][]note                 // notifications about the task
-	posed   map[string][]*transcript.Request // the server's requests by the task that they name; "" for none
+	callOf         map[*rules.Request]*call
+	queryOf        map[*rules.Request]*taskRequest
+	equal          map[callKey][]*call              // calls with the same name and arguments
+	plain          map[callKey][]*call              // those of them without a task member
+	created        map[*rules.Request]*task         // the task that the request created
+	queries        map[string][]*taskRequest        // answered requests by taskId
+	cancels        map[string][]*rules.Request      // tasks/cancel by taskId, answered or not
+	notes          map[*task][]note                 // notifications about the task
+	serverRequests map[string][]*transcript.Request // the server's requests by the task that they name; "" for none
 	// toolChanges are the notifications that the list of tools has changed.
 	toolChanges []*transcript.Message
 }
@@ -35,7 +35,7 @@ func (l *ledger) readIndex() {
 	x := index{
 		callOf: map[*rules.Request]*call{}, queryOf: map[*rules.Request]*taskRequest{}, equal: map[callKey][]*call{}, plain: map[callKey][]*call{},
 		created: map[*rules.Request]*task{}, queries: map[string][]*taskRequest{}, cancels: map[string][]*rules.Request{},
-		notes: map[*task][]note{}, posed: map[string][]*transcript.Request{},
+		notes: map[*task][]note{}, serverRequests: map[string][]*transcript.Request{},
 	}
 	for _, c := range l.calls {
 		x.callOf[c.request] = c
@@ -66,7 +66,7 @@ func (l *ledger) readIndex() {
 	}
 	for _, p := range l.s.ServerRequests() {
 		id, _ := wire.Text(p.Message.ParamAt(relatedTask))
-		x.posed[id] = append(x.posed[id], p)
+		x.serverRequests[id] = append(x.serverRequests[id], p)
 	}
 	l.index = x
 	for _, n := range l.notes {
@@ -89,7 +89,7 @@ func (l *ledger) readNote(n *transcript.Message) {
 	if n.Method != spec.MethodProgress {
 		return
 	}
-	if owner := l.owner(n.ParamAt("/progressToken"), n.Event); owner != nil && owner != named {
+	if owner := l.taskWithToken(n.ParamAt("/progressToken"), n.Event); owner != nil && owner != named {
 		l.index.notes[owner] = append(l.index.notes[owner], note{n, false})
 	}
 }

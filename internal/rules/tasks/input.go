@@ -30,8 +30,8 @@ func inputRules() []rules.Rule {
 				}
 			}
 			for _, t := range l.tasks {
-				if !t.twice {
-					l.judgeLeft(t, out)
+				if !t.isDuplicated {
+					l.judgeInputLeft(t, out)
 				}
 			}
 		}),
@@ -53,7 +53,7 @@ func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) 
 	var atWork *observation
 	for _, v := range t.observations {
 		switch {
-		case !isRequestedBy(v, p):
+		case !wasMadeWhileOpen(v, p):
 		case v.status == inputRequired:
 			out.Observed(inputStatus)
 			return
@@ -72,13 +72,13 @@ func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) 
 	}
 }
 
-// isRequestedBy reports whether the observation was requested and received while p was open.
-func isRequestedBy(v *observation, p *transcript.Request) bool {
+// wasMadeWhileOpen reports whether the observation was requested and received while p was open.
+func wasMadeWhileOpen(v *observation, p *transcript.Request) bool {
 	return v.query != nil && v.query.request.Event.Seq > p.Event.Seq && !p.RespondedBefore(v.event.Seq)
 }
 
-// judgeUnnamed judges a request that names no task, if it can only belong to a task: one needs
-// input while nothing else is in progress and no other server request is open.
+// judgeUnnamed judges a server request that names no task, if it can only belong to a task: a task
+// has the status input_required, nothing else is in progress, and no other server request is open.
 func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	if len(l.tasks) == 0 || p.Message.Method == spec.MethodRootsList || l.hasPossibleCause(p) {
 		return
@@ -90,7 +90,7 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	}
 	for _, t := range l.tasks {
 		for _, v := range t.observations {
-			if v.status == inputRequired && isRequestedBy(v, p) {
+			if v.status == inputRequired && wasMadeWhileOpen(v, p) {
 				out.Deviates(verdict.Deviation{
 					Requirement: inputRelated,
 					Summary:     "The server's request for a task does not name the task.",
@@ -130,11 +130,11 @@ func (l *ledger) isTaskOf(req *rules.Request, p *transcript.Request) bool {
 // leaveTime is how long a task may take to continue after its input.
 const leaveTime = time.Second
 
-// judgeLeft looks for tasks that stay in input_required after all their requests were answered.
-func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
+// judgeInputLeft looks for tasks that stay in input_required after all their requests were answered.
+func (l *ledger) judgeInputLeft(t *task, out *rules.Reporter) {
 	var last *transcript.Request
 	var reply *transcript.Event
-	for _, p := range l.index.posed[t.id] {
+	for _, p := range l.index.serverRequests[t.id] {
 		m := p.Response()
 		if m == nil {
 			return // it is still open
@@ -143,8 +143,8 @@ func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 			last, reply = p, m.Event
 		}
 	}
-	if last == nil || slices.ContainsFunc(l.index.posed[""], func(p *transcript.Request) bool { return p.Response() == nil }) {
-		return // it may be the task's, and still open
+	if last == nil || slices.ContainsFunc(l.index.serverRequests[""], func(p *transcript.Request) bool { return p.Response() == nil }) {
+		return // an open request without a name may belong to the task
 	}
 	if mode, _ := wire.Text(last.Message.ParamAt("/mode")); mode == "url" {
 		return // the user may need longer on the page than the response

@@ -20,16 +20,16 @@ import (
 
 type object = map[string]any
 
-// world is a conforming server with a client that sends it random requests. The server takes
-// requests in any order, and its responses may overtake each other.
-type world struct {
+// conformingServer simulates a conforming server with a client that sends it random requests. The
+// server handles requests in any order, and its responses may overtake each other.
+type conformingServer struct {
 	t       *rapid.T
 	lines   []string
 	now     time.Duration
 	ids     int
 	posed   int
 	tasks   []*taskOf
-	pending []*isRequestedBy
+	pending []*clientRequest
 	ready   []string // responses that are ready to be sent
 	cursors []string
 }
@@ -39,16 +39,16 @@ type taskOf struct {
 	request           int
 	created, updated  time.Duration
 	failing, gone     bool
-	posed             int // the request for which it waits, 0 if there is none
+	posed             int // the id of the server request for which the task waits, 0 if there is none
 }
 
-type isRequestedBy struct {
+type clientRequest struct {
 	id     int
 	method string
 	params object
 }
 
-func (w *world) say(side string, message object) {
+func (w *conformingServer) addMessage(side string, message object) {
 	message["jsonrpc"] = "2.0"
 	b, err := json.Marshal(message)
 	if err != nil {
@@ -57,21 +57,21 @@ func (w *world) say(side string, message object) {
 	w.lines = append(w.lines, side+" "+string(b))
 }
 
-func (w *world) ask(method string, params object) {
+func (w *conformingServer) sendRequest(method string, params object) {
 	w.ids++
 	m := object{"id": w.ids, "method": method}
 	if params != nil {
 		m["params"] = params
 	}
-	w.say(">", m)
-	w.pending = append(w.pending, &isRequestedBy{w.ids, method, params})
+	w.addMessage(">", m)
+	w.pending = append(w.pending, &clientRequest{w.ids, method, params})
 }
 
 func at(d time.Duration) string {
 	return time.Date(2025, 11, 25, 10, 30, 0, 0, time.UTC).Add(d).Format(time.RFC3339Nano)
 }
 
-func (w *world) show(t *taskOf) object {
+func (w *conformingServer) taskObject(t *taskOf) object {
 	o := object{"taskId": t.id, "status": t.status, "createdAt": at(t.created), "lastUpdatedAt": at(t.updated), "ttl": 3_600_000}
 	if t.status == "failed" {
 		o["statusMessage"] = "It could not be done."
@@ -83,18 +83,18 @@ func related(id string) object {
 	return object{"io.modelcontextprotocol/related-task": object{"taskId": id}}
 }
 
-func (w *world) move(t *taskOf, status string) {
+func (w *conformingServer) setStatus(t *taskOf, status string) {
 	t.status, t.updated = status, w.now
 	if rapid.Bool().Draw(w.t, "told") {
-		w.say("<", object{"method": "notifications/tasks/status", "params": w.show(t)})
+		w.addMessage("<", object{"method": "notifications/tasks/status", "params": w.taskObject(t)})
 	}
 }
 
-func (t *taskOf) over() bool {
+func (t *taskOf) isOver() bool {
 	return slices.Contains([]string{"completed", "failed", "cancelled"}, t.status)
 }
 
-func (w *world) find(id any) *taskOf {
+func (w *conformingServer) find(id any) *taskOf {
 	for _, t := range w.tasks {
 		if t.id == id && !t.gone {
 			return t
@@ -111,8 +111,8 @@ func result(failing bool) object {
 	return o
 }
 
-// take produces the response to a request, and reports whether it is available yet.
-func (w *world) take(a *isRequestedBy) bool {
+// respond produces the response to a request, and reports whether it is available yet.
+func (w *conformingServer) respond(a *clientRequest) bool {
 	answer := object{"id": a.id}
 	refuse := func(code int) { answer["error"] = object{"code": code, "message": "That can't be done"} }
 	t := w.find(a.params["taskId"])
@@ -123,8 +123,8 @@ func (w *world) take(a *isRequestedBy) bool {
 		if meta, ok := a.params["_meta"].(object); ok {
 			t.token = meta["progressToken"].(string)
 		}
-		answer["result"] = object{"task": w.show(t)}
-		w.say("<", answer) // sent at once, so that no message about the task comes before it
+		answer["result"] = object{"task": w.taskObject(t)}
+		w.addMessage("<", answer) // sent at once, so that no message about the task comes before it
 		w.tasks = append(w.tasks, t)
 		return true
 	case a.method == "tools/call":
@@ -132,18 +132,18 @@ func (w *world) take(a *isRequestedBy) bool {
 	case a.method == "ping":
 		answer["result"] = object{}
 	case a.method == "tasks/list":
-		w.list(a, answer)
+		w.respondList(a, answer)
 	case t == nil:
 		refuse(-32602)
 	case a.method == "tasks/get":
-		answer["result"] = w.show(t)
-	case a.method == "tasks/cancel" && t.over():
+		answer["result"] = w.taskObject(t)
+	case a.method == "tasks/cancel" && t.isOver():
 		refuse(-32602)
 	case a.method == "tasks/cancel":
-		w.move(t, "cancelled")
-		answer["result"] = w.show(t)
+		w.setStatus(t, "cancelled")
+		answer["result"] = w.taskObject(t)
 		t.gone = rapid.Bool().Draw(w.t, "deleted")
-	case !t.over():
+	case !t.isOver():
 		return false
 	case t.status == "cancelled":
 		refuse(-32603)
@@ -161,8 +161,8 @@ func (w *world) take(a *isRequestedBy) bool {
 	return true
 }
 
-// list responds with pages of two tasks; a cursor is the number of tasks before it.
-func (w *world) list(a *isRequestedBy, answer object) {
+// respondList responds with pages of two tasks; a cursor is the number of tasks before it.
+func (w *conformingServer) respondList(a *clientRequest, answer object) {
 	from := 0
 	if cursor, ok := a.params["cursor"].(string); ok {
 		if _, err := fmt.Sscanf(cursor, "after-%d", &from); err != nil {
@@ -177,7 +177,7 @@ func (w *world) list(a *isRequestedBy, answer object) {
 			break
 		}
 		if !w.tasks[i].gone {
-			page = append(page, w.show(w.tasks[i]))
+			page = append(page, w.taskObject(w.tasks[i]))
 		}
 	}
 	r["tasks"] = page
@@ -185,25 +185,25 @@ func (w *world) list(a *isRequestedBy, answer object) {
 }
 
 // work advances a task.
-func (w *world) work(t *taskOf) {
+func (w *conformingServer) work(t *taskOf) {
 	switch choice := rapid.IntRange(0, 4).Draw(w.t, "work"); {
-	case t.over() || t.posed > 0:
+	case t.isOver() || t.posed > 0:
 	case choice == 0 && t.token != "":
-		w.say("<", object{"method": "notifications/progress", "params": object{"progressToken": t.token, "progress": len(w.lines), "_meta": related(t.id)}})
+		w.addMessage("<", object{"method": "notifications/progress", "params": object{"progressToken": t.token, "progress": len(w.lines), "_meta": related(t.id)}})
 	case choice == 1:
-		w.move(t, "input_required")
+		w.setStatus(t, "input_required")
 		w.posed++
 		t.posed = w.posed
-		w.say("<", object{"id": w.posed, "method": "elicitation/create", "params": object{"message": "?", "requestedSchema": object{"type": "object", "properties": object{}}, "_meta": related(t.id)}})
+		w.addMessage("<", object{"id": w.posed, "method": "elicitation/create", "params": object{"message": "?", "requestedSchema": object{"type": "object", "properties": object{}}, "_meta": related(t.id)}})
 	case choice == 2 && t.failing:
-		w.move(t, "failed")
+		w.setStatus(t, "failed")
 	case choice == 2:
-		w.move(t, "completed")
+		w.setStatus(t, "completed")
 	}
 }
 
 // step performs one action of the client or the server.
-func (w *world) step() {
+func (w *conformingServer) step() {
 	w.now += time.Duration(rapid.IntRange(0, 4).Draw(w.t, "ms")) * time.Millisecond
 	w.lines = append(w.lines, "! at "+w.now.String())
 	id := any("none")
@@ -213,57 +213,57 @@ func (w *world) step() {
 	name := rapid.SampledFrom([]string{"work", "fail"}).Draw(w.t, "tool")
 	switch rapid.IntRange(0, 12).Draw(w.t, "step") {
 	case 0:
-		w.ask("tools/call", object{"name": name, "task": object{}, "_meta": object{"progressToken": fmt.Sprintf("t%d", w.ids)}})
+		w.sendRequest("tools/call", object{"name": name, "task": object{}, "_meta": object{"progressToken": fmt.Sprintf("t%d", w.ids)}})
 	case 1:
-		w.ask("tools/call", object{"name": name, "task": object{"ttl": 60000}})
+		w.sendRequest("tools/call", object{"name": name, "task": object{"ttl": 60000}})
 	case 2:
-		w.ask("tools/call", object{"name": name})
+		w.sendRequest("tools/call", object{"name": name})
 	case 3:
-		w.ask("tasks/result", object{"taskId": id})
+		w.sendRequest("tasks/result", object{"taskId": id})
 	case 4:
-		w.ask("tasks/cancel", object{"taskId": id})
+		w.sendRequest("tasks/cancel", object{"taskId": id})
 	case 5:
 		if len(w.cursors) > 0 && rapid.Bool().Draw(w.t, "further") {
-			w.ask("tasks/list", object{"cursor": w.cursors[len(w.cursors)-1]})
+			w.sendRequest("tasks/list", object{"cursor": w.cursors[len(w.cursors)-1]})
 		} else {
-			w.ask("tasks/list", object{})
+			w.sendRequest("tasks/list", object{})
 		}
 	case 6:
 		if len(w.tasks) > 0 && w.tasks[0].request > 0 {
-			w.say(">", object{"method": "notifications/cancelled", "params": object{"requestId": w.tasks[0].request}})
+			w.addMessage(">", object{"method": "notifications/cancelled", "params": object{"requestId": w.tasks[0].request}})
 		}
 	case 7:
 		for _, t := range w.tasks {
 			if t.posed > 0 {
-				w.say(">", object{"id": t.posed, "result": object{"action": "decline"}})
+				w.addMessage(">", object{"id": t.posed, "result": object{"action": "decline"}})
 				t.posed = 0
-				if !t.over() {
-					w.move(t, "working")
+				if !t.isOver() {
+					w.setStatus(t, "working")
 				}
 			}
 		}
 	case 8, 9:
-		w.ask("tasks/get", object{"taskId": id})
+		w.sendRequest("tasks/get", object{"taskId": id})
 	case 10:
-		w.ask("ping", nil)
+		w.sendRequest("ping", nil)
 	case 11:
 		for _, t := range w.tasks {
 			if t.status == "cancelled" && !t.gone {
-				w.ask("tasks/get", object{"taskId": t.id})
+				w.sendRequest("tasks/get", object{"taskId": t.id})
 			}
 		}
 	case 12:
-		w.ask("tools/call", object{"name": name})
+		w.sendRequest("tools/call", object{"name": name})
 	}
-	w.serve()
+	w.serveSome()
 }
 
-// serve takes some requests, sends some responses, and advances some tasks.
-func (w *world) serve() {
+// serveSome handles some requests, sends some responses, and advances some tasks.
+func (w *conformingServer) serveSome() {
 	for range rapid.IntRange(0, 3).Draw(w.t, "served") {
 		if n := len(w.pending); n > 0 {
 			i := rapid.IntRange(0, n-1).Draw(w.t, "taken")
-			if w.take(w.pending[i]) {
+			if w.respond(w.pending[i]) {
 				w.pending = slices.Delete(w.pending, i, i+1)
 			}
 		}
@@ -283,7 +283,7 @@ func (w *world) serve() {
 
 // A conforming server has no findings, whatever it sends and in whatever order its responses
 // come.
-func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
+func TestConformingServerHasNoFindings(t *testing.T) {
 	const head = `
 > {"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}
 < {"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}}
@@ -293,7 +293,7 @@ func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
 `
 	seen := map[string]bool{}
 	keepsTheRules := func(t *rapid.T) {
-		w := &world{t: t}
+		w := &conformingServer{t: t}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w.step()
 		}

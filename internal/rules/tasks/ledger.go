@@ -20,10 +20,10 @@ type ledger struct {
 	// notes are the server's notifications that may concern tasks.
 	notes []*transcript.Message
 	// answered are the client's requests about tasks that have a response.
-	answered []*taskRequest
-	odd      *transcript.Event // the first call that may be refused as malformed, and is not judged
-	listings []listing
-	index    index
+	answered      []*taskRequest
+	malformedCall *transcript.Event // the first call that may be refused as malformed, so that the rules do not judge it
+	listings      []listing
+	index         index
 }
 
 // call is a tools/call request.
@@ -43,7 +43,7 @@ type task struct {
 	call         *call // the call that created it; nil if that was not seen
 	token        jsontext.Value
 	observations []*observation
-	twice        bool // several tasks have this id, so none of them can be judged
+	isDuplicated bool // several tasks have this id, so none of them can be judged
 }
 
 // observation is a state of a task in a message of the server.
@@ -123,8 +123,8 @@ func (l *ledger) complete(s *rules.Session) *ledger {
 		case req.Message.Method != spec.MethodToolsCall:
 		case req.WellFormed:
 			l.readCall(req)
-		case l.odd == nil:
-			l.odd = req.Event
+		case l.malformedCall == nil:
+			l.malformedCall = req.Event
 		}
 	}
 	for _, req := range s.ClientRequests() {
@@ -162,7 +162,7 @@ func (l *ledger) readCall(req *rules.Request) {
 		return
 	}
 	if t := l.byID[id]; t != nil {
-		t.twice, c.task = true, t
+		t.isDuplicated, c.task = true, t
 		return
 	}
 	l.noteObservation(id, true, c.event, nil, object)
@@ -236,8 +236,8 @@ func (l *ledger) isAfter(e *transcript.Event, v *observation) bool {
 	return l.hasExchangeBetween(e, v.event)
 }
 
-// hasExchangeBetween reports whether a request sent after the event from was answered before the
-// event to. Over HTTP, events on different streams have no order.
+// hasExchangeBetween reports whether a request that was sent after the event from was answered
+// before the event to. Over HTTP, events on different streams have no order.
 func (l *ledger) hasExchangeBetween(from, to *transcript.Event) bool {
 	if from.Seq >= to.Seq || l.s.Transport != spec.Stdio && from.Exchange != to.Exchange {
 		return false
@@ -257,8 +257,8 @@ func (l *ledger) queries(method string, t *task) []*taskRequest {
 	return out
 }
 
-// cancelledBy returns the answered tasks/cancel that succeeded, nil if none did.
-func (l *ledger) cancelledBy(t *task) *taskRequest {
+// successfulCancel returns the first answered tasks/cancel of the task that succeeded, or nil.
+func (l *ledger) successfulCancel(t *task) *taskRequest {
 	for _, q := range l.queries(spec.MethodTasksCancel, t) {
 		if q.succeeded() {
 			return q

@@ -148,7 +148,7 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	var missing, listed []*task
 	var shownBy *taskRequest
 	for _, t := range l.tasks {
-		if t.call == nil || t.twice || t.call.event.Seq > begin.Seq {
+		if t.call == nil || t.isDuplicated || t.call.event.Seq > begin.Seq {
 			continue
 		}
 		var got *taskRequest

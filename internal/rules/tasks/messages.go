@@ -39,7 +39,7 @@ func messageRules() []rules.Rule {
 			Requirements: []string{tokenContinues, stopsAtTerminal},
 			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, t := range l.tasks {
-					if t.token != nil && !t.twice {
+					if t.token != nil && !t.isDuplicated {
 						l.judgeProgress(t, out)
 					}
 				}
@@ -59,7 +59,7 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 		Seen:        rules.Excerpt(n.Raw),
 		At:          rules.At(n.Event),
 	}
-	owner := l.owner(n.ParamAt("/progressToken"), n.Event)
+	owner := l.taskWithToken(n.ParamAt("/progressToken"), n.Event)
 	switch {
 	case meta != nil && !isText:
 		d.Summary = "The server's related-task is not an object with a taskId."
@@ -75,9 +75,9 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 	}
 }
 
-// owner returns the task with this progress token, if it was created before the event and no
-// other request has the token.
-func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
+// taskWithToken returns the task with this progress token, if it was created before the event and
+// no other request has the token.
+func (l *ledger) taskWithToken(token jsontext.Value, e *transcript.Event) *task {
 	if token == nil || len(l.tasks) == 0 {
 		return nil
 	}
@@ -86,14 +86,14 @@ func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
 		return nil
 	}
 	owner := l.index.created[all[0]]
-	if owner == nil || owner.twice || owner.call.event.Seq > e.Seq {
+	if owner == nil || owner.isDuplicated || owner.call.event.Seq > e.Seq {
 		return nil
 	}
 	return owner
 }
 
-// areEqual reports whether two progress tokens are the same.
-func areEqual(a, b jsontext.Value) bool {
+// areSameToken reports whether two progress tokens are the same.
+func areSameToken(a, b jsontext.Value) bool {
 	return a != nil && b != nil && wire.RawID(string(a)).Same(wire.RawID(string(b)))
 }
 
@@ -105,7 +105,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 		}
 		token := n.ParamAt("/progressToken")
 		switch {
-		case n.named && !areEqual(token, t.token):
+		case n.named && !areSameToken(token, t.token):
 			out.Deviates(verdict.Deviation{
 				Requirement: tokenContinues,
 				Summary:     "The server's progress of a task has another token than the request.",
@@ -134,7 +134,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 			out.ReportedElsewhere(stopsAtTerminal)
 		}
 	}
-	if reported && end != nil && l.exchangedSince(end.event) {
+	if reported && end != nil && l.hasExchangeAfter(end.event) {
 		out.Observed(stopsAtTerminal)
 	}
 }
@@ -163,7 +163,7 @@ func (l *ledger) isSurelyLater(from, to *transcript.Event) bool {
 	return trips >= 2
 }
 
-// exchangedSince reports whether a request was sent and answered after the event.
-func (l *ledger) exchangedSince(e *transcript.Event) bool {
+// hasExchangeAfter reports whether a request was sent and answered after the event.
+func (l *ledger) hasExchangeAfter(e *transcript.Event) bool {
 	return slices.ContainsFunc(l.sentAfter(e), func(req *rules.Request) bool { return len(req.Responses) > 0 })
 }

@@ -24,7 +24,7 @@ func requestorRules() []rules.Rule {
 			Requirements: []string{respectsCapability, noTasksUndeclared},
 			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, p := range l.s.ServerRequests() {
-					judgeCreates(l.s, p, out)
+					judgeTaskCreation(l.s, p, out)
 				}
 			}),
 		},
@@ -34,14 +34,14 @@ func requestorRules() []rules.Rule {
 			Requirements: []string{requestorRelated, requestorCursor},
 			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, p := range l.s.ServerRequests() {
-					judgeAsks(l.s, p, out)
+					judgeTaskRequest(l.s, p, out)
 				}
 			}),
 		},
 	}
 }
 
-func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
+func judgeTaskCreation(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 	capability := ""
 	switch p.Message.Method {
 	case spec.MethodSampling:
@@ -67,7 +67,7 @@ func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Reporter) 
 	}
 }
 
-func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
+func judgeTaskRequest(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 	switch p.Message.Method {
 	case spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodTasksList:
 	default:

@@ -24,7 +24,7 @@ func resultRules() []rules.Rule {
 		Requirements: []string{relatedInResult, resultBlocks, resultExact, resultRepeatable, failedStatus},
 		Start: atEnd(func(l *ledger, out *rules.Reporter) {
 			for _, t := range l.tasks {
-				if t.twice {
+				if t.isDuplicated {
 					continue
 				}
 				all := l.queries(spec.MethodTasksResult, t)

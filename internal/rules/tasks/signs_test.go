@@ -44,7 +44,7 @@ func TestProgressOfCancelledTask(t *testing.T) {
 
 // A task counts as staying cancelled only if it is still cancelled at the time when its work
 // would have ended.
-func TestOutlived(t *testing.T) {
+func TestCancelledTaskStaysCancelled(t *testing.T) {
 	const stays = "tasks.cancelled-stays"
 	plain := []string{"! at 1s", `> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"work"}}`, "! at 2s", `< {"jsonrpc":"2.0","id":5,"result":{"content":[]}}`}
 	for _, c := range []struct {
@@ -53,8 +53,8 @@ func TestOutlived(t *testing.T) {
 		at    string
 		kept  bool
 	}{
-		{"asked for when its work would have been done", plain, "3.1s", true},
-		{"asked for before", plain, "2.9s", false},
+		{"queried after its work would have ended", plain, "3.1s", true},
+		{"queried before", plain, "2.9s", false},
 		{"unknown duration", nil, "9s", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func statusRules() []rules.Rule {
 			Requirements: []string{transitions, terminalIsFinal},
 			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, t := range l.tasks {
-					if !t.twice {
+					if !t.isDuplicated {
 						l.judgeStatus(t, out)
 					}
 				}
@@ -46,7 +46,7 @@ func statusRules() []rules.Rule {
 			Requirements: []string{createdAt, lastUpdatedAt},
 			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, t := range l.tasks {
-					if !t.twice {
+					if !t.isDuplicated {
 						l.judgeTimes(t, out)
 					}
 				}
@@ -56,7 +56,7 @@ func statusRules() []rules.Rule {
 			ID:           "rule.task-asked-for",
 			Title:        "tasks/get and status notifications are consistent",
 			Requirements: []string{failedMessage, retained, notificationComplete, notificationRelated, noRelatedTask, relatedIgnored},
-			Start:        atEnd(judgeShown),
+			Start:        atEnd(judgeAnswersAndNotifications),
 		},
 	}
 }
@@ -183,7 +183,7 @@ func looksLikeDate(text string) bool { return plainDate.MatchString(text) }
 
 var plainDate = lazyregexp.New(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?([.,]\d+)?([+-]\d\d(:?\d\d)?)?)?$`)
 
-func judgeShown(l *ledger, out *rules.Reporter) {
+func judgeAnswersAndNotifications(l *ledger, out *rules.Reporter) {
 	for _, q := range l.answered {
 		l.judgeNoRelated(q, out)
 		l.judgeRelatedIgnored(q, out)
@@ -244,7 +244,7 @@ func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 // without times, every limited ttl counts as over.
 func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	t := l.byID[q.id]
-	if !q.named || t == nil || t.call == nil || t.twice || q.request.Message.ParamAt(related) != nil || q.request.Event.Seq < t.call.event.Seq {
+	if !q.named || t == nil || t.call == nil || t.isDuplicated || q.request.Message.ParamAt(related) != nil || q.request.Event.Seq < t.call.event.Seq {
 		return
 	}
 	elapsed := q.event.At - t.call.request.Event.At
@@ -333,7 +333,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 			return
 		}
 	}
-	if l.odd != nil && l.odd.Seq < n.Event.Seq {
+	if l.malformedCall != nil && l.malformedCall.Seq < n.Event.Seq {
 		return // it may belong to a call that is not judged
 	}
 	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.request.Event.Seq < n.Event.Seq }) {

@@ -38,8 +38,8 @@ type disruptions struct {
 
 // unansweredPing is a ping after a disruption that timed out.
 type unansweredPing struct {
-	ping *rules.Request
-	d    verdict.Deviation
+	ping      *rules.Request
+	deviation verdict.Deviation
 }
 
 func (o *disruptions) noteServerRequest(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
@@ -58,7 +58,7 @@ func (o *disruptions) onEvent(s *rules.Session, e *transcript.Event, out *rules.
 	if o.current == nil || o.decided {
 		return
 	}
-	id := o.onlyDisruption()
+	id := o.onlyRequirement()
 	if id == "" || !s.Began() || s.Sent.HasIllegal() {
 		o.decided = true
 		return
@@ -80,7 +80,7 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 		o.decided = true
 	case e.Kind == transcript.GaveUp && e.Of > o.current.Event.Seq:
 		d.Summary, d.Seen = summaries.stopsAnswering, "a ping that followed was not answered"
-		if ping := newestAt(s.ClientRequests(), e.Of); ping != nil {
+		if ping := requestAt(s.ClientRequests(), e.Of); ping != nil {
 			o.unanswered = append(o.unanswered, unansweredPing{ping, d})
 		}
 		o.decided = true
@@ -94,14 +94,14 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
 	for _, q := range o.unanswered {
 		if len(q.ping.Responses) == 0 {
-			out.Deviates(q.d)
+			out.Deviates(q.deviation)
 		}
 	}
 }
 
-// onlyDisruption returns the requirement that covers all current disruptions, "" if there is none
-// or more than one.
-func (o *disruptions) onlyDisruption() string {
+// onlyRequirement returns the requirement that covers all current disruptions; "" if they have
+// several requirements or none, or if another notification may be the reason for what happens.
+func (o *disruptions) onlyRequirement() string {
 	id := o.requirement(o.current)
 	for q := o.current; q != nil; q = q.Before {
 		if q.Mixed || o.requirement(q) != id {
@@ -154,8 +154,8 @@ func disruptionSummaries(requirement string) disruptionSummary {
 	}
 }
 
-// newestAt returns the request that was sent in the event with this position.
-func newestAt(all []*rules.Request, seq int) *rules.Request {
+// requestAt returns the request that was sent in the event with this position.
+func requestAt(all []*rules.Request, seq int) *rules.Request {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Event.Seq == seq {
 			return all[i]

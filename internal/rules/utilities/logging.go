@@ -33,8 +33,8 @@ func loggingRules() []rules.Rule {
 			Start: func() rules.Fold {
 				l := &levelRequests{failing: map[int]bool{}}
 				return rules.Fold{OnMessage: rules.Handlers{
-					rules.ResultOf(spec.MethodSetLevel): l.noteAccepted,
-					rules.ErrorTo(spec.MethodSetLevel):  l.noteRefused,
+					rules.ResultOf(spec.MethodSetLevel): l.judgeResult,
+					rules.ErrorTo(spec.MethodSetLevel):  l.judgeError,
 				}, AtEnd: l.end}
 			},
 		},
@@ -42,7 +42,7 @@ func loggingRules() []rules.Rule {
 			ID:           "rule.log-threshold",
 			Title:        "after logging/setLevel, the server sends no messages below that level",
 			Requirements: []string{levelThreshold},
-			Start:        setThreshold,
+			Start:        messagesBelowLevel,
 		},
 	}
 }
@@ -98,8 +98,8 @@ func (l *levelRequests) end(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// noteAccepted judges a result of logging/setLevel.
-func (l *levelRequests) noteAccepted(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// judgeResult judges a result of logging/setLevel.
+func (l *levelRequests) judgeResult(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	level := obs.Request.Message.ParamAt("/level")
 	if !isJudged(s, obs) {
 		return
@@ -129,8 +129,8 @@ var knownLevel = rules.Control{What: "a level that exists", Matches: func(req *r
 	return req.Message.Method == spec.MethodSetLevel && severity(req.Message.ParamAt("/level")) >= 0
 }}
 
-// noteRefused judges an error in response to logging/setLevel.
-func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// judgeError judges an error in response to logging/setLevel.
+func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	level := obs.Request.Message.ParamAt("/level")
 	if !isJudged(s, obs) || obs.Request.MayBeCancelled() {
 		return
@@ -181,10 +181,10 @@ func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && len(obs.Request.Responses) == 1
 }
 
-// setThreshold judges messages that come while the level in force is certain.
-func setThreshold() rules.Fold {
+// messagesBelowLevel judges log messages that come while it is certain which level is in force.
+func messagesBelowLevel() rules.Fold {
 	t := &threshold{lowest: -1}
-	var set, refused *transcript.Event // refused is the last refusal since
+	var set, refused *transcript.Event // the last response that set a level, and the last refusal since
 	return rules.Fold{OnMessage: withResponses(rules.Handlers{
 		rules.ClientRequest(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			switch {

@@ -20,7 +20,8 @@ func severity(level jsontext.Value) int { return rules.LogSeverity(level) }
 type threshold struct {
 	lowest int // the level before the current requests; -1 permits any
 	set    []*levelRequest
-	// since counts the round trips since the last of them was answered.
+	// since counts the round trips since the last request to set a level was answered; nil while
+	// one is open.
 	since *roundTrips
 	// begun are the open requests that do not set a level. older are those of them that were sent
 	// before the last level was set.
@@ -67,15 +68,15 @@ func (t *threshold) noteRequest(req *rules.Request) {
 
 func isReplied(req *rules.Request) bool { return len(req.Responses) > 0 }
 
-// isSettled reports whether all requests were answered, and all messages from before have
-// arrived.
+// isSettled reports whether every request to set a level was answered, and the messages that the
+// server sent under an earlier level have arrived.
 func (t *threshold) isSettled() bool {
 	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(req *rules.Request) bool {
 		return !isReplied(req) && (!req.IsCancelled() || t.since.n < settlingTrips) // a cancelled request may get no response
 	})
 }
 
-// level returns the lowest level that is permitted, -1 if any is.
+// level returns the lowest level that is permitted for a log message, -1 if every level is.
 func (t *threshold) level() int {
 	level, found := len(severities), false
 	if !t.isSettled() {

@@ -47,13 +47,14 @@ func (l *requestLogs) noteResponse(s *rules.Session, obs *rules.Observation, out
 		return
 	}
 	out.Observed(logSilent)
-	if l.logged && wantsLogs(s, func(req *rules.Request) bool { return req.RespondedBefore(obs.Request.Event.Seq) }) != nil {
+	if l.logged && newestWithLogLevel(s, func(req *rules.Request) bool { return req.RespondedBefore(obs.Request.Event.Seq) }) != nil {
 		out.Observed(logNoCarry)
 	}
 }
 
-// wantsLogs returns the newest request with a log level for which matches returns true, or nil.
-func wantsLogs(s *rules.Session, matches func(req *rules.Request) bool) *rules.Request {
+// newestWithLogLevel returns the newest request with a log level for which matches returns true, or
+// nil.
+func newestWithLogLevel(s *rules.Session, matches func(req *rules.Request) bool) *rules.Request {
 	all := s.ClientRequests()
 	for i := len(all) - 1; i >= 0; i-- {
 		if req := all[i]; req.Metadata != nil && req.Metadata.LogLevel != nil && matches(req) {
@@ -70,7 +71,7 @@ func (l *requestLogs) judge(s *rules.Session, obs *rules.Observation, out *rules
 	if s.Transport == spec.Stdio {
 		l.judgeOverStdio(s, obs, out)
 	} else {
-		l.judgeOnStream(s, s.StreamOf(obs.Event), obs, out)
+		l.judgeOnStream(s, s.RequestOfExchange(obs.Event), obs, out)
 	}
 	l.logged = true
 }
@@ -91,9 +92,10 @@ const (
 // judgeOnStream judges a message by the request on whose stream it came.
 func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *rules.Observation, out *rules.Reporter) {
 	at := obs.Event.Seq
-	// The order of what comes on different streams says nothing, so the response to it may be there.
-	other := wantsLogs(s, func(other *rules.Request) bool { return other.Event.Seq < at && !other.RespondedBefore(req.Event.Seq) })
-	earlier := wantsLogs(s, func(other *rules.Request) bool { return other.RespondedBefore(req.Event.Seq) })
+	// Streams have no order among themselves: a request that got its response after req was sent
+	// may still have been in progress when the server sent the message.
+	other := newestWithLogLevel(s, func(other *rules.Request) bool { return other.Event.Seq < at && !other.RespondedBefore(req.Event.Seq) })
+	earlier := newestWithLogLevel(s, func(other *rules.Request) bool { return other.RespondedBefore(req.Event.Seq) })
 	switch {
 	case req.Message.Method == spec.MethodListen:
 		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of a subscription.", "log messages on the stream of the request that wants them", obs, req))
@@ -117,7 +119,7 @@ func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *r
 // judgeOverStdio judges a message over stdio, where a message can't be attributed to a request.
 func (l *requestLogs) judgeOverStdio(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	at := obs.Event.Seq
-	if open := wantsLogs(s, func(req *rules.Request) bool { return req.InFlight(at) }); open != nil {
+	if open := newestWithLogLevel(s, func(req *rules.Request) bool { return req.InFlight(at) }); open != nil {
 		least := len(severities)
 		for _, req := range s.ClientRequests() {
 			if req.Metadata.LogLevel != nil && req.InFlight(at) {
@@ -128,7 +130,7 @@ func (l *requestLogs) judgeOverStdio(s *rules.Session, obs *rules.Observation, o
 		return
 	}
 	newest := newestRequest(s)
-	wanted := wantsLogs(s, func(*rules.Request) bool { return true })
+	wanted := newestWithLogLevel(s, func(*rules.Request) bool { return true })
 	switch {
 	case newest == nil: // before any request; see stdio.only-related-notifications
 	case wanted == nil:

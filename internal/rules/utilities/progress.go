@@ -117,7 +117,7 @@ func progressTokens() rules.Fold {
 // judgeUnknownToken judges progress with a token that no request has.
 func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *rules.Observation, out *rules.Reporter) {
 	d := verdict.Deviation{Permitted: "the token of a request that is in progress", Seen: rules.Excerpt(obs.Message.Raw)}
-	req := g.similar(token)
+	req := g.similarRequest(token)
 	switch {
 	case s.Sent.HasGarbled(strings.Trim(token.Raw(), `"`)): // a request that can't be read may have it
 		return
@@ -135,7 +135,7 @@ func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *r
 func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observation, out *rules.Reporter) {
 	req := all[len(all)-1]
 	answer := req.Responses[len(req.Responses)-1].Event
-	if answer == obs.Event || !req.WellFormed || isTaskResult(s, req) {
+	if answer == obs.Event || !req.WellFormed || becameTask(s, req) {
 		return
 	}
 	if !isInOrder(s, req, answer, obs.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
@@ -158,8 +158,8 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 	out.Deviates(d)
 }
 
-// isTaskResult reports whether a request became a task, which continues after the response.
-func isTaskResult(s *rules.Session, req *rules.Request) bool {
+// becameTask reports whether a request became a task, which continues after the response.
+func becameTask(s *rules.Session, req *rules.Request) bool {
 	return s.Revision().HasTasks() && req.Responses[0].ResultAt("/task") != nil
 }
 
@@ -178,7 +178,7 @@ func progressIncreases() rules.Fold {
 		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			token := namedToken(obs.Message)
-			value, ok := number(obs.Message.ParamAt("/progress"))
+			value, ok := parseNumber(obs.Message.ParamAt("/progress"))
 			req := g.onlyPossible(token)
 			if !token.Present() || !ok || req == nil {
 				return
@@ -207,8 +207,8 @@ func progressIncreases() rules.Fold {
 	}}
 }
 
-// number returns the value of a JSON number that fits into a double.
-func number(v jsontext.Value) (float64, bool) {
+// parseNumber returns the value of a JSON number that fits into a double.
+func parseNumber(v jsontext.Value) (float64, bool) {
 	if v.Kind() != '0' {
 		return 0, false
 	}
@@ -216,7 +216,8 @@ func number(v jsontext.Value) (float64, bool) {
 	return f, err == nil
 }
 
-// The specification does not define flooding, so the limit is far above what any client can show.
+// The specification does not define flooding, so the limit is far above the number of notifications
+// that any client can show.
 const (
 	maxPerWindow = 200
 	floodWindow  = time.Second
@@ -278,8 +279,8 @@ func serverTokens() rules.Fold {
 	}}
 }
 
-// nextWithToken returns the next request of the server with the token of p, or nil. It is not in the
-// same batch.
+// nextWithToken returns the next request of the server with the token of p, or nil. It skips
+// requests in the same batch as p.
 func nextWithToken(s *rules.Session, p *transcript.Request) *transcript.Request {
 	all := s.ServerRequestsWithToken(tokenOf(p.Message))
 	i, _ := slices.BinarySearchFunc(all, p.Event.Seq+1, func(q *transcript.Request, at int) int { return cmp.Compare(q.Event.Seq, at) })

@@ -47,13 +47,13 @@ func (g *tokenRequests) note(req *rules.Request) {
 	g.alike[normalizeToken(token)] = append(withoutAnswered(g.alike[normalizeToken(token)]), req)
 }
 
-// many is how many requests with one token are kept, unless more of them are open: a client may
+// keptRequests is how many requests with one token are kept, or more if more are open: a client may
 // use one token for all its requests.
-const many = 32
+const keptRequests = 32
 
-// withoutAnswered drops answered requests, if there are many.
+// withoutAnswered drops answered requests if keptRequests or more are kept.
 func withoutAnswered(all []*rules.Request) []*rules.Request {
-	if len(all) < many {
+	if len(all) < keptRequests {
 		return all
 	}
 	return slices.DeleteFunc(all, func(req *rules.Request) bool { return len(req.Responses) > 0 })
@@ -78,9 +78,9 @@ func (g *tokenRequests) onlyPossible(token wire.ID) *rules.Request {
 	return open
 }
 
-// similar returns the newest request whose token could have become the given one by mistake, or
+// similarRequest returns the newest request whose token could have become the given one by mistake, or
 // nil.
-func (g *tokenRequests) similar(token wire.ID) *rules.Request {
+func (g *tokenRequests) similarRequest(token wire.ID) *rules.Request {
 	all := g.alike[normalizeToken(token)]
 	if len(all) == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// The fixture transcripts show what each rule is for; these are the corner cases.
-func TestCorners(t *testing.T) {
+// TestCornerCases has the cases that the fixture transcripts of each rule do not show.
+func TestCornerCases(t *testing.T) {
 	const (
 		ping     = `> {"jsonrpc":"2.0","id":%d,"method":"ping"}`
 		pong     = `< {"jsonrpc":"2.0","id":%d,"result":{}}`
@@ -46,11 +46,12 @@ func TestCorners(t *testing.T) {
 		script []string
 		want   []string
 	}{
-		// The process exits after one or more notifications: which of them is the cause.
-		{"two cancellations of the same sort", []string{cancel("7"), cancel("8"), at(ping, 2), exit}, []string{unknown}},
-		{"two of different sorts", []string{cancel("7"), cancel("null"), at(ping, 2), exit}, nil},
+		// The process exits after one or more notifications. A notification is named as the cause
+		// only if no other can be.
+		{"two cancellations of the same kind", []string{cancel("7"), cancel("8"), at(ping, 2), exit}, []string{unknown}},
+		{"two cancellations of different kinds", []string{cancel("7"), cancel("null"), at(ping, 2), exit}, nil},
 		{"progress after a cancellation", []string{cancel("7"), stray, at(ping, 2), exit}, nil},
-		{"progress after a cancellation that was borne", []string{cancel("7"), trip(2), stray, at(ping, 3), exit}, []string{"progress.unsolicited-from-client-tolerated warning"}},
+		{"progress after a cancellation that did no harm", []string{cancel("7"), trip(2), stray, at(ping, 3), exit}, []string{"progress.unsolicited-from-client-tolerated warning"}},
 		{"another notification after it", []string{cancel("7"), `> {"jsonrpc":"2.0","method":"notifications/x"}`, at(ping, 2), exit}, nil},
 		{"another request after it", []string{cancel("7"), `> {"jsonrpc":"2.0","id":2,"method":"tools/list"}`, exit}, nil},
 		{"another request that is open", []string{`> {"jsonrpc":"2.0","id":2,"method":"tools/list"}`, cancel("7"), exit}, nil},
@@ -62,9 +63,9 @@ func TestCorners(t *testing.T) {
 		{"a cancellation that is answered", []string{cancel("7"), `< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`, exit}, nil},
 
 		// Progress.
-		{"a token that may stand in what can't be read", []string{`> {"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"lost"}}`, at(progress, `"lost"`, "1")}, nil},
-		{"a token that may stand in what was not kept", []string{`> {"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"aaaa`, "! size 100000", at(progress, `"lost"`, "1")}, nil},
-		{"an integer token that is spelled otherwise", []string{
+		{"a token that may be in a message that can't be read", []string{`> {"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"lost"}}`, at(progress, `"lost"`, "1")}, nil},
+		{"a token that may be in the part of a message that the transcript lacks", []string{`> {"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"aaaa`, "! size 100000", at(progress, `"lost"`, "1")}, nil},
+		{"an integer token in another number format", []string{
 			`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7}}}`, at(progress, "7.0", "1"), at(progress, "7e0", "2"), done,
 		}, nil},
 		{"values beyond all doubles", []string{call, at(progress, `"t"`, "1e400"), at(progress, `"t"`, "1e399"), done}, nil},
@@ -74,7 +75,7 @@ func TestCorners(t *testing.T) {
 		// Cancelled requests.
 		{"an answer in between, progress after it", []string{call, cancel("1"), trip(2), trip(3), at(progress, `"t"`, "1"), done}, []string{"cancellation.stop-processing note"}},
 		{"one report in between, one after", []string{call, cancel("1"), trip(2), at(progress, `"t"`, "1"), trip(3), at(progress, `"t"`, "2")}, []string{"cancellation.stop-processing note"}},
-		{"the report of the step that was under way", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 100ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, nil},
+		{"a report of the step that was in progress", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 100ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, nil},
 		{"a report that comes later", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 200ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, []string{"progress.stops-after-cancel note"}},
 		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), aborted}, []string{"cancellation.no-response-after-cancel warning"}},
 		{"an ordinary answer", []string{call, cancel("1"), trip(2), trip(3), done}, []string{"cancellation.no-response-after-cancel note"}},
@@ -83,20 +84,20 @@ func TestCorners(t *testing.T) {
 			`> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow"}}`, `< {"jsonrpc":"2.0","id":9,"result":{"content":[]}}`,
 			call, cancel("1"), trip(2), trip(3), fails,
 		}, []string{"cancellation.no-response-after-cancel warning"}},
-		{"an error of a tool of which others succeed", []string{
+		{"an error of a tool, while other tools succeed", []string{
 			`> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"quick"}}`, `< {"jsonrpc":"2.0","id":9,"result":{"content":[]}}`,
 			call, cancel("1"), trip(2), trip(3), fails,
 		}, []string{"cancellation.no-response-after-cancel note"}},
-		{"an answer that waited for one of the client", []string{
+		{"an answer that waited for a response of the client", []string{
 			call, `< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), done,
 		}, []string{"cancellation.no-response-after-cancel note"}},
-		{"the answer to a question of another call", []string{
+		{"a response of the client to a request that another call caused", []string{
 			`< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, call, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), aborted,
 		}, []string{"cancellation.no-response-after-cancel warning"}},
-		{"a list that may be one that can't be cancelled", []string{
+		{"a list request, which the server may be unable to cancel", []string{
 			`> {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, cancel("1"), trip(2), trip(3), `< {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`,
 		}, nil},
-		{"cancelled by a text", []string{call, cancel(`"1"`), trip(2), trip(3), at(progress, `"t"`, "1"), at(progress, `"t"`, "2"), done}, nil},
+		{"cancelled by a string instead of the integer id", []string{call, cancel(`"1"`), trip(2), trip(3), at(progress, `"t"`, "1"), at(progress, `"t"`, "2"), done}, nil},
 
 		// Cancellations of the server.
 		{"a request after its cancellation in a batch", []string{
@@ -107,16 +108,16 @@ func TestCorners(t *testing.T) {
 		}, []string{"cancellation.server-cancels-own-requests broken"}},
 
 		// Levels.
-		{"a level that is set while another is open", []string{
+		{"a level that is set while another request to set a level is open", []string{
 			set(1, "error"), at(pong, 1), trip(2), set(3, "warning"), set(4, "alert"), log("warning"), at(pong, 4), log("warning"), at(pong, 3), log("warning"), trip(5), log("warning"),
 		}, nil},
-		{"milder than any that may be in force", []string{
+		{"below every level that may be in force", []string{
 			set(1, "error"), at(pong, 1), trip(2), set(3, "warning"), set(4, "alert"), log("info"),
 		}, []string{"logging.set-level.threshold warning"}},
 		{"a call from before the level was set", []string{
 			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), trip(6), trip(7), log("error"),
 		}, nil},
-		{"milder than any level since the call was made", []string{
+		{"below every level since the call was made", []string{
 			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), log("warning"),
 		}, []string{"logging.set-level.threshold warning"}},
 		{"a call from before the level was set that has its answer", []string{
@@ -128,13 +129,13 @@ func TestCorners(t *testing.T) {
 		{"a call from before the level was set that was cancelled", []string{
 			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), cancel("3"), trip(5), log("error"),
 		}, nil},
-		{"one that was cancelled and had its time", []string{
+		{"a cancelled call whose messages have had time to arrive", []string{
 			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), cancel("3"), trip(5), trip(6), log("error"),
 		}, []string{"logging.set-level.threshold warning"}},
 		{"a level that was refused", []string{
 			set(1, "error"), at(pong, 1), trip(2), set(3, "debug"), `< {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"no"}}`, trip(4), log("info"),
 		}, []string{"logging.set-level.accepted note", "logging.set-level.threshold warning"}},
-		{"an unknown level that was taken", []string{
+		{"an unknown level that was accepted", []string{
 			set(1, "error"), at(pong, 1), trip(2), set(3, "loud"), at(pong, 3), trip(4), log("debug"),
 		}, []string{"logging.set-level.invalid-level warning"}},
 	} {
