@@ -18,7 +18,7 @@ import (
 type Control struct {
 	// Name names the request in a sentence, as in "a call with valid arguments".
 	Name string
-	// HasResponse reports whether the control was sent and got a response.
+	// HasResponse is set if the control was sent and got a response.
 	HasResponse bool
 	Served      bool
 	// Response is the response to the control.
@@ -43,7 +43,7 @@ func New(what string, params jsontext.Value, m *wire.Message) Control {
 	return Control{Name: what, HasResponse: true, Served: Served(m), Response: ResponseTo(params, m)}
 }
 
-// StatusResponse returns a response that is known only by its HTTP status.
+// StatusResponse returns a response of which only the HTTP status is known.
 func StatusResponse(words string) Response {
 	return Response{Description: words, normalized: normalize(nil, words)}
 }

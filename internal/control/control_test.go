@@ -33,7 +33,7 @@ func TestUnclear(t *testing.T) {
 		want               string // part of the reason; "" if the refusal may be interpreted
 	}{
 		{name: "the control is served", control: served, odd: invalid},
-		{name: "both panic, at other times", control: panics, odd: `"error":{"code":-32603,"message":"panic at 0x99 after 12 ms"}`, want: "the same response to a call: error -32603"},
+		{name: "both panic, at different times", control: panics, odd: `"error":{"code":-32603,"message":"panic at 0x99 after 12 ms"}`, want: "the same response to a call: error -32603"},
 		{name: "both fail as tools", control: isError, odd: isError, want: `the same response to a call: a result with isError "ENOTFOUND"`},
 		{name: "the control fails otherwise", control: isError, odd: invalid, want: "also refuses a call: a result with isError"},
 		{name: "the control fails otherwise, and what is odd is a name", control: isError, odd: invalid, byName: true},

@@ -44,7 +44,7 @@ func TestEffortIsReported(t *testing.T) {
 	messages := 0
 	close(d.records)
 	for rec := range d.records {
-		messages += script.Frames(rec.From(0))
+		messages += script.CountFrames(rec.From(0))
 	}
 	if got.Servers != d.servers.Load() || got.Messages != int64(messages) || messages == 0 {
 		t.Errorf("reported %d servers and %d messages; there were %d and %d", got.Servers, got.Messages, d.servers.Load(), messages)

@@ -68,7 +68,7 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 	inv := inventory.Take(ctx, c, policy)
 	server := &ServerInfo{Name: inv.Server.Name, Version: inv.Server.Version, Offer: offerOf(inv, rev, d.Transport())}
 	server.Offer.Paged = pagedLists(c.Record.Dialogue())
-	server.messages = script.Frames(c.Record.From(0))
+	server.messages = script.CountFrames(c.Record.From(0))
 	callable := map[string]bool{}
 	for _, t := range inv.Callable() {
 		callable[t.Name] = true

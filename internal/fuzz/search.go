@@ -150,7 +150,7 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) 
 		}
 		s.executor.counts.servers.Add(1)
 		if server == nil {
-			s.executor.counts.messages.Add(int64(script.Frames(events)))
+			s.executor.counts.messages.Add(int64(script.CountFrames(events)))
 			continue
 		}
 		s.executor.counts.messages.Add(int64(server.messages))

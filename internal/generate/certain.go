@@ -24,14 +24,13 @@ type certain struct {
 const (
 	maxElements = 16   // of an array
 	maxText     = 1000 // characters of a string
-	// optionalDepth is the nesting depth up to which optional members are
-	// generated.
+	// optionalDepth is the nesting depth up to which optional members are generated.
 	optionalDepth = 3
 )
 
-// notUnderstood are the keywords for which no value is generated, because a
-// value that ignores them may violate them.
-var notUnderstood = []string{
+// unsupportedKeywords are the keywords for which no value is generated, because a value that
+// ignores them may violate them.
+var unsupportedKeywords = []string{
 	"allOf", "not", "if", "dependentRequired", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef",
 	"pattern", "propertyNames", "contains", "unevaluatedProperties", "unevaluatedItems", "disallow", "extends",
 }
@@ -107,7 +106,7 @@ func (c certain) check(form string, o map[string]any) error {
 	if form == "$ref" && hasOthers {
 		return errors.New("a reference is next to other keywords")
 	}
-	for _, keyword := range notUnderstood {
+	for _, keyword := range unsupportedKeywords {
 		if hasKeyword(o, keyword) {
 			return fmt.Errorf("the keyword %s is not understood", keyword)
 		}

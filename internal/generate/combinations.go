@@ -14,7 +14,7 @@ type combinationKind struct {
 	// each is the number of combinations in a script.
 	each     int
 	validity Validity
-	// count returns the number of combinations of this kind. do adds the combination with a
+	// count returns the number of combinations of this kind. do adds the combination with the given
 	// number.
 	count func(o *Offer) int
 	do    func(m *maker, conversation, number int)
@@ -46,7 +46,7 @@ type Enumeration struct {
 	Scale int
 }
 
-// kind returns the kind of combinations in the script, and the number of the first one.
+// kind returns the kind of combinations in the script, and the number of the first of them.
 func (e *Enumeration) kind() (d *combinationKind, first uint64) {
 	shares := 0
 	for i := range combinationKinds {
@@ -75,7 +75,7 @@ func (m *maker) enumerate(enumeration *Enumeration) {
 	count := d.count(m.offer)
 	if count == 0 { // the server offers nothing for this kind
 		for range orderSteps {
-			m.next()
+			m.addNext()
 		}
 		return
 	}
@@ -83,7 +83,7 @@ func (m *maker) enumerate(enumeration *Enumeration) {
 	for i := range uint64(d.each * max(1, enumeration.Scale)) { //nolint:gosec // small
 		d.do(m, m.drawConversation(), permute(first+i, count, enumeration.Seed))
 	}
-	m.fence(m.drawConversation())
+	m.addFence(m.drawConversation())
 }
 
 // drawConversation draws the index of one of the conversations.

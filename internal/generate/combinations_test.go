@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func TestEachWordComesOnce(t *testing.T) {
+func TestDeBruijn(t *testing.T) {
 	for _, c := range []struct{ letters, length, want int }{{1, 3, 1}, {2, 3, 8}, {5, 2, 25}, {19, 3, 6859}} {
 		cycle := deBruijn(c.letters, c.length)
 		seen := map[string]bool{}
@@ -27,7 +27,7 @@ func TestEachWordComesOnce(t *testing.T) {
 	}
 }
 
-func TestEachNumberComesOnceInAPass(t *testing.T) {
+func TestPermute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count, seed := rapid.IntRange(1, 300).Draw(t, "count"), rapid.Uint64().Draw(t, "seed")
 		pass := rapid.Uint64Range(0, 5).Draw(t, "pass")
@@ -41,9 +41,9 @@ func TestEachNumberComesOnceInAPass(t *testing.T) {
 	})
 }
 
-// TestEachKindHasItsShare checks that each kind gets its share of the scripts and
+// TestCombinationShares checks that each kind gets its share of the scripts and
 // leaves out none of its combinations.
-func TestEachKindHasItsShare(t *testing.T) {
+func TestCombinationShares(t *testing.T) {
 	next := map[*combinationKind]uint64{}
 	counts := map[*combinationKind]int{}
 	for n := range uint64(380) {
@@ -64,9 +64,9 @@ func TestEachKindHasItsShare(t *testing.T) {
 	}
 }
 
-// TestEnumerationOfLittle checks that an enumeration works on a server that offers almost
+// TestEnumerationForServerWithoutOffers checks that an enumeration works on a server that offers almost
 // nothing.
-func TestEnumerationOfLittle(t *testing.T) {
+func TestEnumerationForServerWithoutOffers(t *testing.T) {
 	for _, rev := range spec.HandshakeRevisions() {
 		for _, declared := range []map[string]bool{nil, {"tools": true}, {"logging": true, "prompts": true}, {"resources": true, "resources.subscribe": true, "tasks": true}} {
 			o := &Offer{Revision: rev, Transport: spec.Stdio, Declared: declared}
@@ -82,9 +82,9 @@ func TestEnumerationOfLittle(t *testing.T) {
 	}
 }
 
-// TestLevelsStayBehindWhatIsRefused checks that an enumeration sets each log level,
+// TestInvalidRequestAfterSetLevel checks that an enumeration sets each log level,
 // then sends an invalid request for another one, and then calls tools.
-func TestLevelsStayBehindWhatIsRefused(t *testing.T) {
+func TestInvalidRequestAfterSetLevel(t *testing.T) {
 	o := &Offer{Revision: spec.V20251125, Transport: spec.Stdio, Declared: map[string]bool{"logging": true, "tools": true}, Tools: []Tool{{Name: "log"}}}
 	o.Prepare()
 	shown := map[string]bool{}

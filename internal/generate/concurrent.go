@@ -37,13 +37,13 @@ func (m *maker) concurrentCombination(conversation, number int) {
 			methods = append(methods, m.requests[number%n], m.requests[number/n%n])
 		}
 	}
-	m.fence(conversation)
+	m.addFence(conversation)
 	for i, method := range methods {
-		m.sendRequest(conversation, method, m.offer.typed(m.t, method))
+		m.addRequestOf(conversation, method, m.offer.drawParams(m.t, method))
 		last := &m.out[len(m.out)-1]
 		last.Await, last.Together = false, i < len(methods)-1
 	}
-	m.fence(conversation)
+	m.addFence(conversation)
 }
 
 // repeats are the numbers of repetitions. Small numbers need no separate combination,
@@ -63,20 +63,20 @@ func (m *maker) repeatCombination(conversation, number int) {
 	alike := drawChance(m.t, 50)
 	params := members(nil)
 	if what < len(m.requests) {
-		params = m.offer.typed(m.t, m.requests[what])
+		params = m.offer.drawParams(m.t, m.requests[what])
 	}
 	for range times {
 		switch at := what - len(m.requests); {
 		case at < 0 && alike:
-			m.sendRequest(conversation, m.requests[what], append(members(nil), params...))
+			m.addRequestOf(conversation, m.requests[what], append(members(nil), params...))
 		case at < 0:
-			m.sendRequest(conversation, m.requests[what], m.offer.typed(m.t, m.requests[what]))
+			m.addRequestOf(conversation, m.requests[what], m.offer.drawParams(m.t, m.requests[what]))
 		case at < len(m.lists):
 			m.add(script.Operation{Do: script.Walk, On: conversation, Method: m.lists[at]})
 		case at == len(m.lists):
-			m.sendRequest(conversation, "mcp-conform/unknown", nil)
+			m.addRequestOf(conversation, "mcp-conform/unknown", nil)
 		default:
-			m.notify(conversation)
+			m.addRootsChanged(conversation)
 		}
 	}
 }
@@ -88,8 +88,8 @@ type change struct {
 	uri    string // for a subscription
 }
 
-// changes returns the changes that a client can make: each log level, and each
-// subscription and its cancellation.
+// changes returns the changes that a client can make: each log level, and each subscription and
+// unsubscription.
 func (o *Offer) changes() []change {
 	var out []change
 	for _, method := range o.Requests() {
@@ -109,25 +109,25 @@ func (o *Offer) changes() []change {
 
 func (o *Offer) changeCombinations() int { n := len(o.changes()); return n * n }
 
-// switchTo requests a change, and waits for the response.
-func (m *maker) switchTo(conversation int, c change) {
+// addChange adds a request for a change, and waits for the response.
+func (m *maker) addChange(conversation int, c change) {
 	if c.method == spec.MethodSetLevel {
-		m.sendRequest(conversation, c.method, members{{"level", wire.JSON(c.level)}})
+		m.addRequestOf(conversation, c.method, members{{"level", wire.JSON(c.level)}})
 	} else {
 		if c.method == spec.MethodResourcesSubscribe {
 			m.conversations[conversation].subscribed = append(m.conversations[conversation].subscribed, c.uri)
 		}
-		m.sendRequest(conversation, c.method, members{{"uri", wire.Quote(c.uri)}})
+		m.addRequestOf(conversation, c.method, members{{"uri", wire.Quote(c.uri)}})
 	}
-	m.awaited()
+	m.awaitLast()
 }
 
 // changeCombination makes one change after another.
 func (m *maker) changeCombination(conversation, number int) {
 	all := m.offer.changes()
-	m.switchTo(conversation, all[number%len(all)])
-	m.switchTo(conversation, all[number/len(all)])
-	m.showing(conversation)
+	m.addChange(conversation, all[number%len(all)])
+	m.addChange(conversation, all[number/len(all)])
+	m.addToolCalls(conversation)
 }
 
 func (o *Offer) invalidAfterChangeCombinations() int { return len(o.changes()) }
@@ -136,16 +136,16 @@ func (o *Offer) invalidAfterChangeCombinations() int { return len(o.changes()) }
 // The state must remain as it was.
 func (m *maker) invalidAfterChangeCombination(conversation, number int) {
 	c := m.offer.changes()[number]
-	m.switchTo(conversation, c)
-	m.invalidOf(conversation, c.method)
-	m.showing(conversation)
+	m.addChange(conversation, c)
+	m.addInvalidRequest(conversation, c.method)
+	m.addToolCalls(conversation)
 }
 
-// showing calls tools whose results or messages may depend on the state of the
+// addToolCalls adds calls of tools whose results or messages may depend on the state of the
 // session.
-func (m *maker) showing(conversation int) {
+func (m *maker) addToolCalls(conversation int) {
 	if len(m.offer.Tools) == 0 || !m.offer.Has("tools") {
-		m.request(conversation)
+		m.addRequest(conversation)
 		return
 	}
 	for range 6 {
@@ -156,6 +156,6 @@ func (m *maker) showing(conversation int) {
 		} else {
 			p.add("arguments", jsontext.Value("{}"))
 		}
-		m.sendRequest(conversation, spec.MethodToolsCall, p)
+		m.addRequestOf(conversation, spec.MethodToolsCall, p)
 	}
 }

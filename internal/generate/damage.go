@@ -12,8 +12,7 @@ type Damage struct {
 	Bytes []byte // including newlines
 	// Splits are the positions at which a new write begins.
 	Splits []int
-	// Whole reports that the line has the same meaning as before, so a server
-	// must accept it.
+	// Whole is set if the line has the same meaning as before, so that a server must accept it.
 	Whole bool
 }
 

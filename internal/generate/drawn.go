@@ -64,7 +64,7 @@ func (d drawn) text(o map[string]any, least, most int) (string, error) {
 		return rapid.SampledFrom(examples).Draw(d.t, format), nil
 	}
 	if !hasKeyword(o, "minLength", "maxLength") {
-		return text.Draw(d.t, "text"), nil
+		return anyText.Draw(d.t, "text"), nil
 	}
 	if most == math.MaxInt {
 		most = max(least, 1024)

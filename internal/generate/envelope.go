@@ -51,14 +51,14 @@ const firstID = 1001
 func (ids *IDs) Next(t *rapid.T) wire.ID {
 	for {
 		ids.n++
-		if id := ids.draw(t); ids.take(id) {
+		if id := ids.draw(t); ids.markUsed(id) {
 			return id
 		}
 	}
 }
 
-// take reports whether the id is new, and marks it as used.
-func (ids *IDs) take(id wire.ID) bool {
+// markUsed marks the id as used, and reports whether it is new.
+func (ids *IDs) markUsed(id wire.ID) bool {
 	if ids.used == nil {
 		ids.used = map[string]bool{}
 	}
@@ -81,7 +81,7 @@ func (ids *IDs) draw(t *rapid.T) wire.ID {
 	case n < 84:
 		return wire.IntID(1<<53 - ids.n)
 	case n < 92:
-		return wire.StringID(text.Draw(t, "id"))
+		return wire.StringID(anyText.Draw(t, "id"))
 	default:
 		return wire.StringID(fmt.Sprintf("id-%d", plain))
 	}
@@ -93,8 +93,8 @@ type Wrong struct {
 	Bytes []byte
 }
 
-// wrongs are messages that are not valid requests. %s is the id.
-var wrongs = []struct{ why, text string }{
+// wrongEnvelopes are messages that are not valid requests. %s is the id.
+var wrongEnvelopes = []struct{ why, text string }{
 	{"no jsonrpc", `{"id":%s,"method":"ping"}`},
 	{"another version of JSON-RPC", `{"jsonrpc":"1.0","id":%s,"method":"ping"}`},
 	{"the version as a number", `{"jsonrpc":2.0,"id":%s,"method":"ping"}`},
@@ -123,7 +123,7 @@ var wrongs = []struct{ why, text string }{
 // WrongEnvelope draws a message that is not a valid request.
 func WrongEnvelope(id wire.ID) *rapid.Generator[Wrong] {
 	return rapid.Custom(func(t *rapid.T) Wrong {
-		w := rapid.SampledFrom(wrongs).Draw(t, "wrong")
+		w := rapid.SampledFrom(wrongEnvelopes).Draw(t, "wrong")
 		out := []byte(w.text)
 		for i := range len(out) - 1 {
 			if out[i] == '%' && out[i+1] == 's' {

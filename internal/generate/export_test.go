@@ -1,4 +1,4 @@
 package generate
 
-// Text is text, for tests of the package's interface.
-var Text = text
+// Text is anyText, for tests of the package's interface.
+var Text = anyText

@@ -33,7 +33,7 @@ func TestValuesAreJSON(t *testing.T) {
 	})
 }
 
-func TestTextsAreUnicode(t *testing.T) {
+func TestTextIsUTF8(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		if s := generate.Text.Draw(t, "text"); !utf8.ValidString(s) {
 			t.Fatalf("%q is not UTF-8", s)
@@ -97,7 +97,7 @@ func TestDamage(t *testing.T) {
 			}
 		}
 		if d.Whole && !isRequest(bytes.TrimSuffix(d.Bytes, []byte("\n"))) {
-			t.Fatalf("%s is marked as whole: %q", d.Name, d.Bytes)
+			t.Fatalf("%s is marked as having the same meaning: %q", d.Name, d.Bytes)
 		}
 	})
 }
@@ -222,8 +222,8 @@ func names(e *jsonschema.ValidationError, keyword string) bool {
 	return false
 }
 
-// known returns an offer with everything that a server may have.
-func known(rev spec.Revision, over spec.Transport) *generate.Offer {
+// fullOffer returns an offer with everything that a server may have.
+func fullOffer(rev spec.Revision, over spec.Transport) *generate.Offer {
 	o := &generate.Offer{
 		Revision: rev, Transport: over,
 		Declared: map[string]bool{
@@ -242,10 +242,10 @@ func known(rev spec.Revision, over spec.Transport) *generate.Offer {
 	return o
 }
 
-func scripts(t *rapid.T, validity generate.Validity) script.Script {
+func drawScript(t *rapid.T, validity generate.Validity) script.Script {
 	rev := rapid.SampledFrom(spec.HandshakeRevisions()).Draw(t, "revision")
 	over := rapid.SampledFrom(spec.Transports()).Draw(t, "transport")
-	s := generate.Scripts{Offer: known(rev, over), Validity: validity, Operations: 12, Conversations: rapid.IntRange(1, 3).Draw(t, "conversations")}
+	s := generate.Scripts{Offer: fullOffer(rev, over), Validity: validity, Operations: 12, Conversations: rapid.IntRange(1, 3).Draw(t, "conversations")}
 	if rapid.Bool().Draw(t, "enumeration") {
 		enumeration := generate.Enumeration{Index: rapid.Uint64Range(0, 2000).Draw(t, "index"), Seed: rapid.Uint64().Draw(t, "seed")}
 		if enumeration.Validity() == validity {
@@ -263,7 +263,7 @@ func scripts(t *rapid.T, validity generate.Validity) script.Script {
 // request.
 func TestValidScripts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := scripts(t, generate.ValidOnly)
+		s := drawScript(t, generate.ValidOnly)
 		asked := map[int]map[string]bool{}
 		for i := range s.Operations {
 			o := &s.Operations[i]
@@ -300,10 +300,10 @@ func TestValidScripts(t *testing.T) {
 	})
 }
 
-func TestInvalidScriptsNameWhatIsWrong(t *testing.T) {
+func TestInvalidMessagesAreMarked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		validity := rapid.SampledFrom([]generate.Validity{generate.InvalidParams, generate.Malformed}).Draw(t, "validity")
-		s := scripts(t, validity)
+		s := drawScript(t, validity)
 		for i := range s.Operations {
 			o := &s.Operations[i]
 			if o.Do == script.Send && o.Violates == "" && len(wire.Parse(o.Message).Messages) != 1 {
@@ -313,11 +313,11 @@ func TestInvalidScriptsNameWhatIsWrong(t *testing.T) {
 	})
 }
 
-// TestScriptsCanBeWritten checks that a script survives a round trip through
+// TestScriptJSONRoundTrip checks that a script survives a round trip through
 // JSON.
-func TestScriptsCanBeWritten(t *testing.T) {
+func TestScriptJSONRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := scripts(t, rapid.SampledFrom([]generate.Validity{generate.ValidOnly, generate.InvalidParams, generate.Malformed}).Draw(t, "validity"))
+		s := drawScript(t, rapid.SampledFrom([]generate.Validity{generate.ValidOnly, generate.InvalidParams, generate.Malformed}).Draw(t, "validity"))
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
 		e.SetEscapeHTML(false)

@@ -70,8 +70,8 @@ var methods = []Method{
 	{name: spec.MethodInitialized, until: spec.V20260728, notification: true},
 }
 
-// exists reports whether revision r defines the method.
-func (m *Method) exists(r spec.Revision) bool {
+// isIn reports whether revision r defines the method.
+func (m *Method) isIn(r spec.Revision) bool {
 	return r.AtLeast(m.since) && (m.until == "" || !r.AtLeast(m.until))
 }
 
@@ -79,21 +79,23 @@ func (m *Method) exists(r spec.Revision) bool {
 func (o *Offer) Requests() []string {
 	var out []string
 	for i := range methods {
-		if m := &methods[i]; !m.notification && m.exists(o.Revision) && o.supports(m) {
+		if m := &methods[i]; !m.notification && m.isIn(o.Revision) && o.supports(m) {
 			out = append(out, m.name)
 		}
 	}
 	return out
 }
 
-// isStateless reports whether each request carries metadata, and the client answers none.
+// isStateless reports whether each request carries metadata, and the server sends no requests that
+// the client would answer.
 func (o *Offer) isStateless() bool { return o.Revision.Era() == spec.Stateless }
 
-// notifies reports whether a client sends notifications; over HTTP the stateless era has none.
-func (o *Offer) notifies() bool { return !o.isStateless() || o.Transport == spec.Stdio }
+// sendsNotifications reports whether a client sends notifications; over HTTP the stateless era has
+// none.
+func (o *Offer) sendsNotifications() bool { return !o.isStateless() || o.Transport == spec.Stdio }
 
-// harmless returns a request that every server serves.
-func (o *Offer) harmless(id wire.ID) []byte {
+// harmlessRequest returns a request that every server serves.
+func (o *Offer) harmlessRequest(id wire.ID) []byte {
 	if o.isStateless() {
 		return wire.NewRequest(id, spec.MethodDiscover, map[string]any{"_meta": map[string]any{
 			spec.MetaVersion: string(o.Revision), spec.MetaClientCapabilities: map[string]any{},
@@ -116,18 +118,18 @@ func (o *Offer) supports(m *Method) bool {
 func (o *Offer) Lists() map[string]string {
 	out := map[string]string{}
 	for _, name := range o.Requests() {
-		if member := listed[name]; member != "" {
+		if member := listMembers[name]; member != "" {
 			out[name] = member
 		}
 	}
 	return out
 }
 
-var listed = map[string]string{
+var listMembers = map[string]string{
 	spec.MethodToolsList: "tools", spec.MethodResourcesList: "resources", spec.MethodResourcesTemplates: "resourceTemplates",
 	spec.MethodPromptsList: "prompts", spec.MethodTasksList: "tasks",
 }
 
 // ListMember returns the result member that contains the list, or "" for a
 // method without a list.
-func ListMember(method string) string { return listed[method] }
+func ListMember(method string) string { return listMembers[method] }

@@ -22,10 +22,10 @@ type Offer struct {
 	// Paged are the list methods with more than one page.
 	Paged map[string]bool
 
-	places  []spot // positions in requests for values that the client chooses
-	schemas map[string]*Schema
-	// These are orders of requests: triples, pairs with every kind of result, and pairs in which
-	// some requests have invalid params.
+	requestPositions []position // see positions
+	schemas          map[string]*Schema
+	// The orders of requests: triples, pairs with every kind of result, and pairs in which some
+	// requests have invalid params.
 	triple, pair, wrongPair order
 }
 
@@ -54,12 +54,12 @@ func (o *Offer) Prepare() {
 		o.schemas["tool "+tool.Name] = NewSchema(tool.Input, o.Revision)
 	}
 	for _, m := range methods {
-		if m.exists(o.Revision) {
+		if m.isIn(o.Revision) {
 			o.schemas[m.name] = NewSchema(o.paramsSchema(m), o.Revision)
 		}
 	}
-	o.places = o.placed()
-	o.triple, o.pair, o.wrongPair = newOrder(o.steps(), 3), newOrder(o.endings(false), 2), newOrder(o.endings(true), 2)
+	o.requestPositions = o.positions()
+	o.triple, o.pair, o.wrongPair = newOrder(o.steps(), 3), newOrder(o.stepsByOutcome(false), 2), newOrder(o.stepsByOutcome(true), 2)
 }
 
 // paramsSchema returns a JSON Schema of the params of a method, as far as the

@@ -28,7 +28,7 @@ func (o *Offer) steps() []step {
 	if !o.isStateless() {
 		out = append(out, step{method: spec.MethodRootsChanged})
 	}
-	if o.notifies() {
+	if o.sendsNotifications() {
 		out = append(out, step{method: spec.MethodCancelled})
 	}
 	for _, method := range o.Requests() {
@@ -37,12 +37,11 @@ func (o *Offer) steps() []step {
 	return out
 }
 
-// endings returns the letters, with variants for the ways in which a request
-// can end.
-func (o *Offer) endings(wrong bool) []step {
+// stepsByOutcome returns the letters, with variants for the ways in which a request can end.
+func (o *Offer) stepsByOutcome(wrong bool) []step {
 	out := o.steps()
 	for _, method := range o.Requests() {
-		if o.schemas[method].takes() {
+		if o.schemas[method].hasRequired() {
 			out = append(out, step{method: method, refused: true})
 			if wrong {
 				out = append(out, step{method: method, wrong: true})
@@ -52,9 +51,8 @@ func (o *Offer) endings(wrong bool) []step {
 	return out
 }
 
-// takes reports whether the params have required members, which refer to
-// something by name.
-func (s *Schema) takes() bool {
+// hasRequired reports whether the params have required members, which refer to something by name.
+func (s *Schema) hasRequired() bool {
 	o, _ := s.root.(map[string]any)
 	required, _ := o["required"].([]any)
 	return len(required) > 0
@@ -71,35 +69,35 @@ func newOrder(letters []step, length int) order {
 	return order{letters, length, deBruijn(len(letters), length)}
 }
 
-// runs returns the number of combinations that the whole sequence needs.
-func (r *order) runs() int { return (len(r.cycle) + orderSteps - 1) / orderSteps }
+// combinations returns the number of combinations that the whole sequence needs.
+func (r *order) combinations() int { return (len(r.cycle) + orderSteps - 1) / orderSteps }
 
-func (o *Offer) triples() int    { return o.triple.runs() }
-func (o *Offer) pairs() int      { return o.pair.runs() }
-func (o *Offer) wrongPairs() int { return o.wrongPair.runs() }
+func (o *Offer) triples() int    { return o.triple.combinations() }
+func (o *Offer) pairs() int      { return o.pair.combinations() }
+func (o *Offer) wrongPairs() int { return o.wrongPair.combinations() }
 
 func (m *maker) tripleCombination(conversation, number int) {
-	m.inOrder(conversation, &m.offer.triple, number)
+	m.addOrderPart(conversation, &m.offer.triple, number)
 }
 func (m *maker) pairCombination(conversation, number int) {
-	m.inOrder(conversation, &m.offer.pair, number)
+	m.addOrderPart(conversation, &m.offer.pair, number)
 }
 func (m *maker) wrongPairCombination(conversation, number int) {
-	m.inOrder(conversation, &m.offer.wrongPair, number)
+	m.addOrderPart(conversation, &m.offer.wrongPair, number)
 }
 
-// inOrder adds one combination with a part of an order. Each step waits for its
-// response, so that the server processes the steps in this order.
-func (m *maker) inOrder(conversation int, r *order, number int) {
+// addOrderPart adds one combination with a part of an order. Each step waits for its response, so
+// that the server processes the steps in this order.
+func (m *maker) addOrderPart(conversation int, r *order, number int) {
 	names := make([]int, len(r.letters)) // the seed determines which number stands for which letter
 	for i := range names {
 		names[i] = permute(uint64(i), len(r.letters), m.enumeration.Seed) //nolint:gosec // small
 	}
-	m.ground(conversation)
+	m.addPrerequisites(conversation)
 	for i := range orderSteps + r.length - 1 {
 		s := r.letters[names[r.cycle[(number*orderSteps+i)%len(r.cycle)]]]
 		before := len(m.out)
-		m.step(conversation, s)
+		m.addStep(conversation, s)
 		if before < len(m.out) {
 			last := &m.out[len(m.out)-1]
 			last.Together, last.Await = false, last.Do == script.Send && wire.Parse(last.Message).Messages[0].Kind == wire.Request
@@ -107,57 +105,56 @@ func (m *maker) inOrder(conversation int, r *order, number int) {
 	}
 }
 
-// ground adds operations that later steps refer to: a task, and the first pages
-// of lists.
-func (m *maker) ground(conversation int) {
+// addPrerequisites adds operations that later steps refer to: a task, and the first pages of lists.
+func (m *maker) addPrerequisites(conversation int) {
 	h := m.conversations[conversation]
 	if m.offer.Has("tasks") && len(h.tasks) == 0 {
-		m.newTask(conversation)
+		m.addTaskCall(conversation)
 	}
 	for _, method := range m.lists {
 		if m.offer.Paged[method] && len(h.first[method]) == 0 {
-			m.sendRequest(conversation, method, nil)
-			m.awaited()
+			m.addRequestOf(conversation, method, nil)
+			m.awaitLast()
 		}
 	}
 }
 
-// awaited makes the script wait for the response to the last operation.
-func (m *maker) awaited() {
+// awaitLast makes the script wait for the response to the last operation.
+func (m *maker) awaitLast() {
 	last := &m.out[len(m.out)-1]
 	last.Await, last.Together = true, false
 }
 
-func (m *maker) step(conversation int, s step) {
+func (m *maker) addStep(conversation int, s step) {
 	h := m.conversations[conversation]
 	switch {
 	case s.wrong:
-		m.invalidOf(conversation, s.method)
+		m.addInvalidRequest(conversation, s.method)
 	case s.refused:
-		m.sendRequest(conversation, s.method, m.offer.strangers(m.t, s.method))
+		m.addRequestOf(conversation, s.method, m.offer.drawUnknownParams(m.t, s.method))
 	case s.method == "":
-		m.sendRequest(conversation, "mcp-conform/"+someNames.Draw(m.t, "method"), nil)
+		m.addRequestOf(conversation, "mcp-conform/"+someNames.Draw(m.t, "method"), nil)
 	case s.method == spec.MethodRootsChanged:
-		m.notify(conversation)
+		m.addRootsChanged(conversation)
 	case s.method == spec.MethodCancelled:
-		m.cancel(conversation)
-	case len(h.tasks) > 0 && slices.Contains(ofTasks, s.method):
-		m.ofTask(conversation, s.method)
+		m.addCancellation(conversation)
+	case len(h.tasks) > 0 && slices.Contains(taskMethods, s.method):
+		m.addTaskRequest(conversation, s.method)
 	case s.method == spec.MethodResourcesUnsubscribe && len(h.subscribed) > 0 && drawChance(m.t, 70):
-		m.sendRequest(conversation, s.method, members{{"uri", wire.Quote(rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))}})
+		m.addRequestOf(conversation, s.method, members{{"uri", wire.Quote(rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))}})
 	case len(h.first[s.method]) > 0 && drawChance(m.t, 50):
-		m.nextPage(conversation, s.method, h.first[s.method])
+		m.addNextPage(conversation, s.method, h.first[s.method])
 	default:
-		m.sendRequest(conversation, s.method, m.offer.typed(m.t, s.method))
+		m.addRequestOf(conversation, s.method, m.offer.drawParams(m.t, s.method))
 	}
 }
 
-// ofTasks are the requests that name a task.
-var ofTasks = []string{spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel}
+// taskMethods are the methods of requests that name a task.
+var taskMethods = []string{spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel}
 
-// strangers draws params that are valid for the method but name something that
-// does not exist.
-func (o *Offer) strangers(t *rapid.T, method string) members {
+// drawUnknownParams draws params that are valid for the method but name something that does not
+// exist.
+func (o *Offer) drawUnknownParams(t *rapid.T, method string) members {
 	var m members
 	switch method {
 	case spec.MethodToolsCall, spec.MethodPromptsGet:
@@ -168,7 +165,7 @@ func (o *Offer) strangers(t *rapid.T, method string) members {
 	case spec.MethodResourcesRead, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
 		m.addText("uri", URI().Draw(t, "URI"))
 	default:
-		return o.typed(t, method)
+		return o.drawParams(t, method)
 	}
 	return m
 }

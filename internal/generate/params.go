@@ -44,35 +44,35 @@ func (m members) bytes() jsontext.Value {
 	return append(out, '}')
 }
 
-// typed draws valid params for a request. What they name usually exists.
-func (o *Offer) typed(t *rapid.T, method string) members {
+// drawParams draws valid params for a request. What they name usually exists.
+func (o *Offer) drawParams(t *rapid.T, method string) members {
 	var m members
 	switch method {
 	case spec.MethodToolsCall:
-		o.call(t, &m)
+		o.drawCall(t, &m)
 	case spec.MethodResourcesRead:
-		m.addText("uri", o.uri(t))
+		m.addText("uri", o.drawURI(t))
 	case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
 		if len(o.Resources) > 0 && !drawChance(t, 10) {
 			m.addText("uri", rapid.SampledFrom(o.Resources).Draw(t, "resource"))
 		} else {
-			m.addText("uri", o.uri(t))
+			m.addText("uri", o.drawURI(t))
 		}
 	case spec.MethodPromptsGet:
-		o.prompt(t, &m)
+		o.drawPrompt(t, &m)
 	case spec.MethodComplete:
-		o.complete(t, &m)
+		o.drawCompletion(t, &m)
 	case spec.MethodSetLevel:
 		level, _ := rapid.SampledFrom(levels).Draw(t, "level").(string)
 		m.addText("level", level)
 	case spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel:
-		m.addText("taskId", text.Draw(t, "task"))
+		m.addText("taskId", anyText.Draw(t, "task"))
 	}
 	return m
 }
 
-// call draws the params of tools/call.
-func (o *Offer) call(t *rapid.T, m *members) {
+// drawCall draws the params of tools/call.
+func (o *Offer) drawCall(t *rapid.T, m *members) {
 	if len(o.Tools) == 0 || drawChance(t, 5) {
 		m.addText("name", drawUnknownName(t))
 		return
@@ -99,11 +99,11 @@ var tasks = []jsontext.Value{
 }
 
 // drawUnknownName draws a name that does not exist on any server.
-func drawUnknownName(t *rapid.T) string { return "no-such-" + text.Draw(t, "name") }
+func drawUnknownName(t *rapid.T) string { return "no-such-" + anyText.Draw(t, "name") }
 
-// uri draws a URI that is listed, that a template may match, or that does not
+// drawURI draws a URI that is listed, that a template may match, or that does not
 // exist.
-func (o *Offer) uri(t *rapid.T) string {
+func (o *Offer) drawURI(t *rapid.T) string {
 	n := percent.Draw(t, "kind of URI")
 	switch {
 	case n < 55 && len(o.Resources) > 0:
@@ -122,7 +122,7 @@ func Expanded(template string) *rapid.Generator[string] {
 		parsed := uri.Parse(template)
 		values := map[string]string{}
 		for _, name := range parsed.Variables {
-			values[name] = rapid.OneOf(rapid.SampledFrom([]string{"1", "a", "0", "42", "-1", "abc"}), text).Draw(t, name)
+			values[name] = rapid.OneOf(rapid.SampledFrom([]string{"1", "a", "0", "42", "-1", "abc"}), anyText).Draw(t, name)
 		}
 		if out, ok := parsed.Expand(values); ok {
 			return out
@@ -136,7 +136,7 @@ func URI() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		if drawChance(t, 50) {
 			scheme := rapid.SampledFrom([]string{"file:///", "https://example.com/", "demo://", "x:", "urn:x:"}).Draw(t, "scheme")
-			return scheme + uri.Nowhere + "/" + uri.Escape(text.Draw(t, "path"))
+			return scheme + uri.Nowhere + "/" + uri.Escape(anyText.Draw(t, "path"))
 		}
 		return rapid.SampledFrom([]string{
 			"", "/", "..", "file:", "://", "x", "%", "file://%zz/", "http://[::1", "a b", uri.Nowhere, "data:,", "FILE:///" + uri.Nowhere,
@@ -145,8 +145,8 @@ func URI() *rapid.Generator[string] {
 	})
 }
 
-// prompt draws the params of prompts/get.
-func (o *Offer) prompt(t *rapid.T, m *members) {
+// drawPrompt draws the params of prompts/get.
+func (o *Offer) drawPrompt(t *rapid.T, m *members) {
 	if len(o.Prompts) == 0 || drawChance(t, 10) {
 		m.addText("name", drawUnknownName(t))
 		return
@@ -156,7 +156,7 @@ func (o *Offer) prompt(t *rapid.T, m *members) {
 	var arguments members
 	for _, name := range p.Arguments {
 		if slices.Contains(p.Required, name) && !drawChance(t, 4) || drawChance(t, 50) {
-			arguments.addText(name, text.Draw(t, name))
+			arguments.addText(name, anyText.Draw(t, name))
 		}
 	}
 	if len(arguments) > 0 {
@@ -164,8 +164,8 @@ func (o *Offer) prompt(t *rapid.T, m *members) {
 	}
 }
 
-// complete draws the params of completion/complete.
-func (o *Offer) complete(t *rapid.T, m *members) {
+// drawCompletion draws the params of completion/complete.
+func (o *Offer) drawCompletion(t *rapid.T, m *members) {
 	var ref, argument members
 	name := "argument"
 	if len(o.Prompts) > 0 && (len(o.Templates) == 0 || drawChance(t, 50)) {
@@ -187,7 +187,7 @@ func (o *Offer) complete(t *rapid.T, m *members) {
 		}
 	}
 	argument.addText("name", name)
-	value := rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "p", "1", "e"}), text).Draw(t, "value")
+	value := rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "p", "1", "e"}), anyText).Draw(t, "value")
 	argument.addText("value", value)
 	m.add("ref", ref.bytes())
 	m.add("argument", argument.bytes())

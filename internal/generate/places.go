@@ -15,20 +15,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// spot is a position in a request for a value that the client chooses.
-type spot struct {
-	// values are the values to try there.
+// position is a position in a request for a value that the client chooses.
+type position struct {
+	// values are the values to try in this position.
 	values []jsontext.Value
-	ask    func(m *maker, conversation int, v jsontext.Value)
+	// add adds a request with v in this position.
+	add func(m *maker, conversation int, v jsontext.Value)
 }
 
-// These strings, numbers, ids and JSON values are tried in each position that
-// accepts them.
+// The strings, numbers, ids and JSON values that are tried in each position that accepts them.
 var (
 	placedMixtures = sync.OnceValue(mixedStrings)
-	placedTexts    = sync.OnceValue(func() []jsontext.Value { return quotedAll(oddTexts()) })
-	placedNumbers  = sync.OnceValue(func() []jsontext.Value { return quoteAll(numbers) })
-	placedIDs      = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), quoteAll(idNumbers)) })
+	placedTexts    = sync.OnceValue(func() []jsontext.Value { return quoteAll(oddTexts()) })
+	placedNumbers  = sync.OnceValue(func() []jsontext.Value { return rawValues(numbers) })
+	placedIDs      = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), rawValues(idNumbers)) })
 	placedValues   = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), placedNumbers(), deepAndWide()) })
 )
 
@@ -52,8 +52,8 @@ func oddTexts() []string {
 	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
 }
 
-// mixedStrings returns strings that combine several odd ones. Most defects depend on one part of a string,
-// regardless of the rest.
+// mixedStrings returns strings that combine several odd ones. Most defects depend on one part of a
+// string, regardless of the rest.
 func mixedStrings() []jsontext.Value {
 	const together = 8
 	var out []jsontext.Value
@@ -63,7 +63,7 @@ func mixedStrings() []jsontext.Value {
 	return out
 }
 
-func quotedAll(texts []string) []jsontext.Value {
+func quoteAll(texts []string) []jsontext.Value {
 	out := make([]jsontext.Value, 0, len(texts))
 	for _, s := range texts {
 		out = append(out, wire.Quote(s))
@@ -71,7 +71,7 @@ func quotedAll(texts []string) []jsontext.Value {
 	return out
 }
 
-func quoteAll(texts []string) []jsontext.Value {
+func rawValues(texts []string) []jsontext.Value {
 	out := make([]jsontext.Value, 0, len(texts))
 	for _, s := range texts {
 		out = append(out, jsontext.Value(s))
@@ -81,7 +81,7 @@ func quoteAll(texts []string) []jsontext.Value {
 
 // deepAndWide returns deeply nested values and values with many members.
 func deepAndWide() []jsontext.Value {
-	out := quoteAll([]string{"null", "true", "false", "{}", "[]", "[[]]", `{"":{}}`})
+	out := rawValues([]string{"null", "true", "false", "{}", "[]", "[[]]", `{"":{}}`})
 	for _, n := range depths {
 		out = append(out, jsontext.Value(strings.Repeat("[", n)+strings.Repeat("]", n)), jsontext.Value(strings.Repeat(`{"a":`, n)+"0"+strings.Repeat("}", n)))
 	}
@@ -94,54 +94,54 @@ func deepAndWide() []jsontext.Value {
 // depths are nesting depths at the limits of common parsers.
 var depths = []int{16, 20, 32, 33, 64, 65, 100, 101, 127, 128, 129, 200, 255, 256, 257, 512}
 
-// placed returns all positions in the server's requests.
-func (o *Offer) placed() []spot {
-	out := []spot{
-		{placedIDs(), (*maker).askByID},
+// positions returns all positions in the requests that the server supports.
+func (o *Offer) positions() []position {
+	out := []position{
+		{placedIDs(), (*maker).addRequestWithID},
 		{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
-			m.sendRequest(conversation, "mcp-conform/"+textOf(v), nil)
+			m.addRequestOf(conversation, "mcp-conform/"+textOf(v), nil)
 		}},
 		{placedValues(), func(m *maker, conversation int, v jsontext.Value) {
-			m.askPlain(conversation, func(p *members) { p.add("_meta", jsontext.Value(`{"example.com/value":`+string(v)+`}`)) })
+			m.addRequestWith(conversation, func(p *members) { p.add("_meta", jsontext.Value(`{"example.com/value":`+string(v)+`}`)) })
 		}},
 		{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
-			m.askPlain(conversation, func(p *members) {
+			m.addRequestWith(conversation, func(p *members) {
 				p.add("_meta", jsontext.Value(`{"example.com/`+someNames.Draw(m.t, "key")+`0":{`+string(v)+`:0}}`))
 			})
 		}},
 		{placedValues(), func(m *maker, conversation int, v jsontext.Value) {
-			m.sendRequest(conversation, "mcp-conform/"+someNames.Draw(m.t, "method"), members{{"value", v}})
+			m.addRequestOf(conversation, "mcp-conform/"+someNames.Draw(m.t, "method"), members{{"value", v}})
 		}},
 	}
 	for i := range o.Tools {
-		out = append(out, o.toolPlaces(&o.Tools[i])...)
+		out = append(out, o.toolPositions(&o.Tools[i])...)
 	}
 	for _, p := range o.Prompts {
 		for _, argument := range p.Arguments {
-			out = append(out, spot{placedTexts(), func(m *maker, conversation int, v jsontext.Value) { m.askPrompt(conversation, p, argument, v) }})
+			out = append(out, position{placedTexts(), func(m *maker, conversation int, v jsontext.Value) { m.addPromptRequest(conversation, p, argument, v) }})
 			if slices.Contains(o.Requests(), spec.MethodComplete) {
 				ref := jsontext.Value(`{"type":"ref/prompt","name":` + string(wire.Quote(p.Name)) + `}`)
-				out = append(out, completionPlace(ref, argument))
+				out = append(out, completionPosition(ref, argument))
 			}
 		}
 	}
 	for _, template := range o.Templates {
 		for _, variable := range uri.Parse(template).Variables {
-			out = append(out, spot{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
-				m.askTemplate(conversation, template, variable, textOf(v))
+			out = append(out, position{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
+				m.addTemplateRead(conversation, template, variable, textOf(v))
 			}})
 			if slices.Contains(o.Requests(), spec.MethodComplete) {
 				ref := jsontext.Value(`{"type":"ref/resource","uri":` + string(wire.Quote(template)) + `}`)
-				out = append(out, completionPlace(ref, variable))
+				out = append(out, completionPosition(ref, variable))
 			}
 		}
 	}
 	return out
 }
 
-func completionPlace(ref jsontext.Value, name string) spot {
-	return spot{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
-		m.sendRequest(conversation, spec.MethodComplete, members{{"ref", ref}, {"argument", jsontext.Value(`{"name":` + string(wire.Quote(name)) + `,"value":` + string(v) + `}`)}})
+func completionPosition(ref jsontext.Value, name string) position {
+	return position{placedTexts(), func(m *maker, conversation int, v jsontext.Value) {
+		m.addRequestOf(conversation, spec.MethodComplete, members{{"ref", ref}, {"argument", jsontext.Value(`{"name":` + string(wire.Quote(name)) + `,"value":` + string(v) + `}`)}})
 	}}
 }
 
@@ -150,12 +150,12 @@ func textOf(v jsontext.Value) string {
 	return s
 }
 
-// toolPlaces returns the positions in the arguments of a tool.
-func (o *Offer) toolPlaces(tool *Tool) []spot {
+// toolPositions returns the positions in the arguments of a tool.
+func (o *Offer) toolPositions(tool *Tool) []position {
 	s := o.schemas["tool "+tool.Name]
 	root, _ := s.resolve(s.root).(map[string]any)
 	properties, _ := root["properties"].(map[string]any)
-	var out []spot
+	var out []position
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		sub, _ := s.resolve(properties[name]).(map[string]any)
 		values := placedValues()
@@ -169,14 +169,14 @@ func (o *Offer) toolPlaces(tool *Tool) []spot {
 		case slices.Equal(types, []string{"boolean"}), slices.Equal(types, []string{"null"}):
 			continue
 		}
-		out = append(out, spot{values, func(m *maker, conversation int, v jsontext.Value) { m.askTool(conversation, tool, name, v) }})
+		out = append(out, position{values, func(m *maker, conversation int, v jsontext.Value) { m.addToolCall(conversation, tool, name, v) }})
 	}
 	return out
 }
 
-// askTool calls a tool with a value as an argument or, if that is invalid,
-// inside the argument.
-func (m *maker) askTool(conversation int, tool *Tool, name string, v jsontext.Value) {
+// addToolCall adds a tool call with a value as an argument or, if that is invalid, inside the
+// argument.
+func (m *maker) addToolCall(conversation int, tool *Tool, name string, v jsontext.Value) {
 	s := m.offer.schemas["tool "+tool.Name]
 	arguments, ok := s.valid(m.t)
 	whole, isObject := arguments.(map[string]any)
@@ -198,7 +198,7 @@ func (m *maker) askTool(conversation int, tool *Tool, name string, v jsontext.Va
 	if isObject {
 		p.add("arguments", wire.JSON(whole))
 	}
-	m.sendRequest(conversation, spec.MethodToolsCall, p)
+	m.addRequestOf(conversation, spec.MethodToolsCall, p)
 }
 
 // replaceInside replaces a part of a value that has the type of the
@@ -226,7 +226,7 @@ func replaceInside(t *rapid.T, v, replacement any, set func(any)) {
 	}
 }
 
-func (m *maker) askPrompt(conversation int, p Prompt, argument string, v jsontext.Value) {
+func (m *maker) addPromptRequest(conversation int, p Prompt, argument string, v jsontext.Value) {
 	var arguments members
 	for _, name := range p.Arguments {
 		switch {
@@ -236,10 +236,10 @@ func (m *maker) askPrompt(conversation int, p Prompt, argument string, v jsontex
 			arguments.addText(name, someNames.Draw(m.t, name))
 		}
 	}
-	m.sendRequest(conversation, spec.MethodPromptsGet, members{{"name", wire.Quote(p.Name)}, {"arguments", arguments.bytes()}})
+	m.addRequestOf(conversation, spec.MethodPromptsGet, members{{"name", wire.Quote(p.Name)}, {"arguments", arguments.bytes()}})
 }
 
-func (m *maker) askTemplate(conversation int, template, variable, value string) {
+func (m *maker) addTemplateRead(conversation int, template, variable, value string) {
 	parsed := uri.Parse(template)
 	values := map[string]string{variable: value}
 	for _, name := range parsed.Variables {
@@ -248,26 +248,26 @@ func (m *maker) askTemplate(conversation int, template, variable, value string) 
 		}
 	}
 	if out, ok := parsed.Expand(values); ok {
-		m.sendRequest(conversation, spec.MethodResourcesRead, members{{"uri", wire.Quote(out)}})
+		m.addRequestOf(conversation, spec.MethodResourcesRead, members{{"uri", wire.Quote(out)}})
 		return
 	}
-	m.request(conversation)
+	m.addRequest(conversation)
 }
 
-// askPlain adds a request with valid params, to which more adds members.
-func (m *maker) askPlain(conversation int, more func(p *members)) {
+// addRequestWith adds a request with valid params, to which more adds members.
+func (m *maker) addRequestWith(conversation int, more func(p *members)) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	p := m.offer.typed(m.t, method)
+	p := m.offer.drawParams(m.t, method)
 	more(&p)
-	m.sendRequest(conversation, method, p)
+	m.addRequestOf(conversation, method, p)
 }
 
-// askByID adds a request with an id. If the id was already used, it is changed
-// until it is new.
-func (m *maker) askByID(conversation int, v jsontext.Value) {
+// addRequestWithID adds a request with an id. If the id was already used, it is changed until it is
+// new.
+func (m *maker) addRequestWithID(conversation int, v jsontext.Value) {
 	h := m.conversations[conversation]
 	id := wire.RawID(string(v))
-	for i := 0; !h.ids.take(id); i++ {
+	for i := 0; !h.ids.markUsed(id); i++ {
 		if s, ok := wire.Text(v); ok && i < 3 {
 			v = wire.Quote(s + someNames.Draw(m.t, "more"))
 			id = wire.RawID(string(v))
@@ -277,52 +277,52 @@ func (m *maker) askByID(conversation int, v jsontext.Value) {
 		break
 	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.fence(conversation) // a fence shows which request a response with a wrong id belongs to
-	m.sendRequestAs(conversation, id, method, m.offer.typed(m.t, method))
-	m.awaited()
+	m.addFence(conversation) // a fence shows to which request a response with a wrong id belongs
+	m.addRequestAs(conversation, id, method, m.offer.drawParams(m.t, method))
+	m.awaitLast()
 }
 
-// texts returns the positions that accept strings.
-func (o *Offer) texts() []*spot {
-	var out []*spot
-	for i := range o.places {
-		if slices.ContainsFunc(o.places[i].values, func(v jsontext.Value) bool { return v.Kind() == '"' }) {
-			out = append(out, &o.places[i])
+// textPositions returns the positions that accept strings.
+func (o *Offer) textPositions() []*position {
+	var out []*position
+	for i := range o.requestPositions {
+		if slices.ContainsFunc(o.requestPositions[i].values, func(v jsontext.Value) bool { return v.Kind() == '"' }) {
+			out = append(out, &o.requestPositions[i])
 		}
 	}
 	return out
 }
 
-func (o *Offer) mixtureCombinations() int { return len(o.texts()) * len(placedMixtures()) }
+func (o *Offer) mixtureCombinations() int { return len(o.textPositions()) * len(placedMixtures()) }
 
 // mixtureCombination sends a combined string in one position.
 func (m *maker) mixtureCombination(conversation, number int) {
-	texts := m.offer.texts()
-	texts[number%len(texts)].ask(m, conversation, placedMixtures()[number/len(texts)])
+	texts := m.offer.textPositions()
+	texts[number%len(texts)].add(m, conversation, placedMixtures()[number/len(texts)])
 }
 
 func (o *Offer) valueCombinations() int {
 	n := 0
-	for i := range o.places {
-		n += len(o.places[i].values)
+	for i := range o.requestPositions {
+		n += len(o.requestPositions[i].values)
 	}
 	return n
 }
 
 // valueCombination sends one value in one position.
 func (m *maker) valueCombination(conversation, number int) {
-	for i := range m.offer.places {
-		p := &m.offer.places[i]
+	for i := range m.offer.requestPositions {
+		p := &m.offer.requestPositions[i]
 		if number < len(p.values) {
-			p.ask(m, conversation, p.values[number])
+			p.add(m, conversation, p.values[number])
 			return
 		}
 		number -= len(p.values)
 	}
 }
 
-// askPlainly adds a request with an empty _meta.
-func (m *maker) askPlainly(conversation int, method string) {
+// addRequestWithEmptyMeta adds a request with an empty _meta.
+func (m *maker) addRequestWithEmptyMeta(conversation int, method string) {
 	h := m.conversations[conversation]
-	m.sendRequestAs(conversation, h.ids.Next(m.t), method, append(m.offer.typed(m.t, method), member{"_meta", jsontext.Value("{}")}))
+	m.addRequestAs(conversation, h.ids.Next(m.t), method, append(m.offer.drawParams(m.t, method), member{"_meta", jsontext.Value("{}")}))
 }

@@ -14,9 +14,9 @@ import (
 // Proof is what can be proven about the arguments of a call.
 type Proof int
 
-// These are the proofs.
+// What can be proven.
 const (
-	// Unproven means that neither can be proven.
+	// Unproven means that neither of the others can be proven.
 	Unproven Proof = iota
 	// Fits means that the arguments conform to the inputSchema in every dialect
 	// that it may have, and contain nothing that some programs can't handle.

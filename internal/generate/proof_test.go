@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// proving returns an offer with one tool that has this schema.
-func proving(input string) *Offer {
+// offerWithSchema returns an offer with one tool that has this schema.
+func offerWithSchema(input string) *Offer {
 	o := &Offer{Revision: spec.V20251125, Transport: spec.Stdio, Tools: []Tool{{Name: "t", Input: jsontext.Value(input)}}}
 	o.Prepare()
 	return o
@@ -71,11 +71,11 @@ func TestProofs(t *testing.T) {
 		if c.arguments != "" {
 			arguments = jsontext.Value(c.arguments)
 		}
-		if got := proving(c.schema).CheckArguments("t", arguments); got != c.want {
+		if got := offerWithSchema(c.schema).CheckArguments("t", arguments); got != c.want {
 			t.Errorf("%s for %s: %v, want %v", c.arguments, c.schema, got, c.want)
 		}
 	}
-	if got := proving(plain).CheckArguments("another", jsontext.Value(`{}`)); got != Unproven {
+	if got := offerWithSchema(plain).CheckArguments("another", jsontext.Value(`{}`)); got != Unproven {
 		t.Errorf("proof for an unlisted tool: %v", got)
 	}
 }
@@ -91,15 +91,15 @@ func nest(n int) string {
 // TestProofsAgree checks that arguments drawn as valid are never proven to be
 // invalid, and vice versa.
 func TestProofsAgree(t *testing.T) {
-	o := proving(`{"type":"object","properties":{"n":{"type":"integer","minimum":1,"maximum":9},"s":{"type":"string","minLength":1},` +
+	o := offerWithSchema(`{"type":"object","properties":{"n":{"type":"integer","minimum":1,"maximum":9},"s":{"type":"string","minLength":1},` +
 		`"l":{"type":"array","items":{"type":"boolean"},"minItems":1}},"required":["s","n"],"additionalProperties":false}`)
 	s := o.schemas["tool t"]
 	rapid.Check(t, func(t *rapid.T) {
 		if i := s.Valid().Draw(t, "valid"); i.OK && o.CheckArguments("t", i.Value) == Breaks {
-			t.Fatalf("%s conforms to the schema, but Prove returns Breaks", i.Value)
+			t.Fatalf("%s conforms to the schema, but CheckArguments returns Breaks", i.Value)
 		}
 		if i := s.Invalid().Draw(t, "invalid"); i.OK && o.CheckArguments("t", i.Value) == Fits {
-			t.Fatalf("%s violates %s, but Prove returns Fits", i.Value, i.Violates)
+			t.Fatalf("%s violates %s, but CheckArguments returns Fits", i.Value, i.Violates)
 		}
 	})
 }

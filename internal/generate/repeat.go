@@ -15,12 +15,12 @@ import (
 // excluded, because a server keeps them for their ttl.
 func (o *Offer) Repetition(number uint64) *rapid.Generator[script.Script] {
 	methods := slices.DeleteFunc(o.Requests(), func(method string) bool {
-		return slices.Contains(ofTasks, method) || method == spec.MethodTasksList
+		return slices.Contains(taskMethods, method) || method == spec.MethodTasksList
 	})
 	return rapid.Custom(func(t *rapid.T) script.Script {
 		drawUnused(t)
 		method := methods[number%uint64(len(methods))]
-		params := slices.DeleteFunc(o.typed(t, method), func(one member) bool { return one.name == "task" })
+		params := slices.DeleteFunc(o.drawParams(t, method), func(one member) bool { return one.name == "task" })
 		message := script.Message{ID: wire.IntID(1), Method: method, Params: params.bytes()}.Bytes()
 		return script.Script{Revision: o.Revision, Operations: []script.Operation{{Do: script.Repeat, Method: method, Message: message}}}
 	})

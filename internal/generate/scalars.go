@@ -33,9 +33,8 @@ var finite = append([]json.Number{"0.5", "-1.5", "1.0", "1e2", "1e308", "-1.7976
 // bounds are the keywords that limit a number.
 var bounds = []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}
 
-// numbersWithin returns some numbers within the bounds of a schema, the
-// simplest first. Multiples of a step may be inexact. If whole is set, they are
-// exact, and integers.
+// numbersWithin returns some numbers within the bounds of a schema, the simplest first. If whole is
+// set, they are integers, and exact multiples of the step; otherwise multiples may be inexact.
 func numbersWithin(o map[string]any, whole bool) []float64 {
 	step, hasStep := numberOf(o["multipleOf"])
 	hasStep = hasStep && step > 0

@@ -28,8 +28,8 @@ func (s *Schema) Refuses(v any) bool {
 	return len(s.validator.Structured(s.raw, wire.JSON(v))) > 0
 }
 
-// tries is the number of attempts to draw a valid value.
-const tries = 4
+// maxAttempts is the number of attempts to draw a valid value.
+const maxAttempts = 4
 
 // Instance is a value drawn from a schema.
 type Instance struct {
@@ -54,7 +54,7 @@ func (s *Schema) Valid() *rapid.Generator[Instance] {
 }
 
 func (s *Schema) valid(t *rapid.T) (any, bool) {
-	for range tries {
+	for range maxAttempts {
 		if v, err := s.value(s.root, drawn{t}); err == nil && !s.Refuses(v) {
 			return v, true
 		}

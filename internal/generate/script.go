@@ -49,7 +49,7 @@ func (s Scripts) Script() *rapid.Generator[script.Script] {
 			return script.Script{Revision: s.Offer.Revision, Operations: m.out}
 		}
 		for len(m.out) < s.Operations {
-			m.next()
+			m.addNext()
 		}
 		return script.Script{Revision: s.Offer.Revision, Operations: m.out}
 	})
@@ -96,32 +96,32 @@ var operationKinds = []struct {
 	often int
 	do    func(m *maker, conversation int)
 }{
-	{50, (*maker).request},
-	{8, (*maker).task},
-	{6, (*maker).subscription},
-	{6, (*maker).cancel},
-	{5, (*maker).unknown},
-	{4, (*maker).notify},
-	{4, (*maker).walk},
-	{4, (*maker).fence},
-	{4, (*maker).burst},
-	{3, (*maker).answers},
-	{5, (*maker).page},
-	{1, (*maker).close},
+	{50, (*maker).addRequest},
+	{8, (*maker).addTaskOperation},
+	{6, (*maker).addSubscription},
+	{6, (*maker).addCancellation},
+	{5, (*maker).addUnknown},
+	{4, (*maker).addRootsChanged},
+	{4, (*maker).addWalk},
+	{4, (*maker).addFence},
+	{4, (*maker).addBurst},
+	{3, (*maker).addAnswer},
+	{5, (*maker).addPage},
+	{1, (*maker).addClose},
 }
 
-// next adds one operation, or several that belong together.
-func (m *maker) next() {
+// addNext adds one operation, or several that belong together.
+func (m *maker) addNext() {
 	conversation := m.drawConversation()
 	switch {
 	case len(m.seeds) > 0 && drawChance(m.t, 35):
-		m.varied(conversation)
+		m.addVaried(conversation)
 		return
 	case m.validity == InvalidParams && drawChance(m.t, 40):
-		m.invalid(conversation)
+		m.addInvalid(conversation)
 		return
 	case m.validity == Malformed && drawChance(m.t, 40):
-		m.damaged(conversation)
+		m.addDamaged(conversation)
 		return
 	}
 	n := percent.Draw(m.t, "operation")
@@ -135,15 +135,15 @@ func (m *maker) next() {
 
 func (m *maker) add(o script.Operation) { m.out = append(m.out, o) }
 
-// sendRequest adds a request and returns its id.
-func (m *maker) sendRequest(conversation int, method string, params members) wire.ID {
+// addRequestOf adds a request and returns its id.
+func (m *maker) addRequestOf(conversation int, method string, params members) wire.ID {
 	id := m.conversations[conversation].ids.Next(m.t)
-	m.sendRequestAs(conversation, id, method, params)
+	m.addRequestAs(conversation, id, method, params)
 	return id
 }
 
-// sendRequestAs adds a request with an id.
-func (m *maker) sendRequestAs(conversation int, id wire.ID, method string, params members) {
+// addRequestAs adds a request with an id.
+func (m *maker) addRequestAs(conversation int, id wire.ID, method string, params members) {
 	h := m.conversations[conversation]
 	if !params.has("_meta") && drawChance(m.t, 20) {
 		m.tokens++
@@ -168,32 +168,31 @@ func (m *maker) sendRequestAs(conversation int, id wire.ID, method string, param
 	m.add(o)
 }
 
-func (m *maker) request(conversation int) {
+func (m *maker) addRequest(conversation int) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.sendRequest(conversation, method, m.offer.typed(m.t, method))
+	m.addRequestOf(conversation, method, m.offer.drawParams(m.t, method))
 }
 
-// task calls a tool as a task, and then sends requests for the task in some
-// order.
-func (m *maker) task(conversation int) {
+// addTaskOperation adds a tool call as a task, or a request for one of the tasks.
+func (m *maker) addTaskOperation(conversation int) {
 	h := m.conversations[conversation]
 	if !m.offer.Has("tasks") || !slices.ContainsFunc(m.offer.Tools, func(tool Tool) bool { return tool.Tasks }) {
-		m.request(conversation)
+		m.addRequest(conversation)
 		return
 	}
 	if len(h.tasks) == 0 || drawChance(m.t, 40) {
-		m.newTask(conversation)
+		m.addTaskCall(conversation)
 		return
 	}
-	method := rapid.SampledFrom(ofTasks).Draw(m.t, "method")
+	method := rapid.SampledFrom(taskMethods).Draw(m.t, "method")
 	if method == spec.MethodTasksCancel && !m.offer.Has("tasks.cancel") {
 		method = spec.MethodTasksGet
 	}
-	m.ofTask(conversation, method)
+	m.addTaskRequest(conversation, method)
 }
 
-// newTask calls a tool as a task, if a tool supports that.
-func (m *maker) newTask(conversation int) {
+// addTaskCall adds a tool call as a task, if a tool supports that.
+func (m *maker) addTaskCall(conversation int) {
 	h := m.conversations[conversation]
 	able := slices.DeleteFunc(slices.Clone(m.offer.Tools), func(tool Tool) bool { return !tool.Tasks })
 	if len(able) == 0 {
@@ -206,48 +205,48 @@ func (m *maker) newTask(conversation int) {
 		p.add("arguments", i.Value)
 	}
 	p.add("task", rapid.SampledFrom(tasks).Draw(m.t, "task"))
-	id := m.sendRequest(conversation, spec.MethodToolsCall, p)
-	m.awaited()
+	id := m.addRequestOf(conversation, spec.MethodToolsCall, p)
+	m.awaitLast()
 	h.sent = h.sent[:len(h.sent)-1] // tools/call as a task is cancelled with tasks/cancel
 	h.tasks = append(h.tasks, id)
 }
 
-// ofTask adds a request for one of the tasks.
-func (m *maker) ofTask(conversation int, method string) {
+// addTaskRequest adds a request for one of the tasks.
+func (m *maker) addTaskRequest(conversation int, method string) {
 	from := rapid.SampledFrom(m.conversations[conversation].tasks).Draw(m.t, "task")
-	m.sendRequest(conversation, method, members{{"taskId", jsontext.Value(`""`)}})
-	m.take(from, "/result/task/taskId", "taskId")
+	m.addRequestOf(conversation, method, members{{"taskId", jsontext.Value(`""`)}})
+	m.copyIntoLast(from, "/result/task/taskId", "taskId")
 }
 
-// take makes the last message copy a value from an earlier response.
-func (m *maker) take(id wire.ID, from, into string) {
+// copyIntoLast makes the last message copy a value from an earlier response.
+func (m *maker) copyIntoLast(id wire.ID, from, into string) {
 	last := &m.out[len(m.out)-1]
 	last.Take = append(last.Take, script.Take{ID: script.Bytes(id.Raw()), From: from, Into: into})
 }
 
-// subscription subscribes to a resource or cancels a subscription.
-func (m *maker) subscription(conversation int) {
+// addSubscription adds a subscription to a resource or an unsubscription.
+func (m *maker) addSubscription(conversation int) {
 	if !m.offer.Has("resources.subscribe") || len(m.offer.Resources) == 0 || m.offer.isStateless() {
-		m.request(conversation)
+		m.addRequest(conversation)
 		return
 	}
 	h := m.conversations[conversation]
 	var p members
 	if len(h.subscribed) > 0 && drawChance(m.t, 40) {
 		p.addText("uri", rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))
-		m.sendRequest(conversation, spec.MethodResourcesUnsubscribe, p)
+		m.addRequestOf(conversation, spec.MethodResourcesUnsubscribe, p)
 		return
 	}
 	resource := rapid.SampledFrom(m.offer.Resources).Draw(m.t, "URI")
 	h.subscribed = append(h.subscribed, resource)
 	p.addText("uri", resource)
-	m.sendRequest(conversation, spec.MethodResourcesSubscribe, p)
+	m.addRequestOf(conversation, spec.MethodResourcesSubscribe, p)
 }
 
-func (m *maker) cancel(conversation int) {
+func (m *maker) addCancellation(conversation int) {
 	h := m.conversations[conversation]
-	if len(h.sent) == 0 || !m.offer.notifies() {
-		m.request(conversation)
+	if len(h.sent) == 0 || !m.offer.sendsNotifications() {
+		m.addRequest(conversation)
 		return
 	}
 	at := len(h.sent) - 1
@@ -256,90 +255,92 @@ func (m *maker) cancel(conversation int) {
 	}
 	p := members{{"requestId", jsontext.Value(h.sent[at].Raw())}}
 	if drawChance(m.t, 50) {
-		p.addText("reason", text.Draw(m.t, "reason"))
+		p.addText("reason", anyText.Draw(m.t, "reason"))
 	}
-	m.sendNotification(conversation, spec.MethodCancelled, p)
+	m.addNotification(conversation, spec.MethodCancelled, p)
 }
 
-// sendNotification adds a notification.
-func (m *maker) sendNotification(conversation int, method string, p members) {
+// addNotification adds a notification.
+func (m *maker) addNotification(conversation int, method string, p members) {
 	m.add(script.Operation{
 		Do: script.Send, On: conversation, Method: method, Message: Spelled(script.Message{Method: method, Params: p.bytes()}).Draw(m.t, "message"),
 		Together: drawChance(m.t, 20),
 	})
 }
 
-// unknown uses names that no server has.
-func (m *maker) unknown(conversation int) {
-	name := "mcp-conform/" + text.Draw(m.t, "method")
-	if m.offer.notifies() && drawChance(m.t, 30) {
-		m.sendNotification(conversation, "notifications/"+name, nil)
+// addUnknown adds a request or a notification with a method that no server has.
+func (m *maker) addUnknown(conversation int) {
+	name := "mcp-conform/" + anyText.Draw(m.t, "method")
+	if m.offer.sendsNotifications() && drawChance(m.t, 30) {
+		m.addNotification(conversation, "notifications/"+name, nil)
 		return
 	}
 	var p members
 	if drawChance(m.t, 50) {
 		p.add("value", Values{Depth: 4}.Value().Draw(m.t, "value"))
 	}
-	m.sendRequest(conversation, name, p)
+	m.addRequestOf(conversation, name, p)
 }
 
-func (m *maker) notify(conversation int) {
+func (m *maker) addRootsChanged(conversation int) {
 	if m.offer.isStateless() {
-		m.request(conversation)
+		m.addRequest(conversation)
 		return
 	}
-	m.sendNotification(conversation, spec.MethodRootsChanged, nil)
+	m.addNotification(conversation, spec.MethodRootsChanged, nil)
 }
 
-func (m *maker) walk(conversation int) {
+func (m *maker) addWalk(conversation int) {
 	if len(m.lists) == 0 {
-		m.fence(conversation)
+		m.addFence(conversation)
 		return
 	}
 	m.add(script.Operation{Do: script.Walk, On: conversation, Method: rapid.SampledFrom(m.lists).Draw(m.t, "list")})
 }
 
-// page requests one page of a list, with a cursor from an earlier response or
-// without one.
-func (m *maker) page(conversation int) {
+// addPage adds a request for one page of a list, with a cursor from an earlier response or without
+// one.
+func (m *maker) addPage(conversation int) {
 	if len(m.lists) == 0 {
-		m.fence(conversation)
+		m.addFence(conversation)
 		return
 	}
 	method := rapid.SampledFrom(m.lists).Draw(m.t, "list")
 	before := m.conversations[conversation].lists[method]
 	if len(before) == 0 || drawChance(m.t, 40) {
-		m.sendRequest(conversation, method, nil)
-		m.awaited()
+		m.addRequestOf(conversation, method, nil)
+		m.awaitLast()
 		return
 	}
-	m.nextPage(conversation, method, before)
+	m.addNextPage(conversation, method, before)
 }
 
-// nextPage requests the page after one that was requested before.
-func (m *maker) nextPage(conversation int, method string, before []wire.ID) {
+// addNextPage adds a request for the page after one that was requested before.
+func (m *maker) addNextPage(conversation int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
-	m.sendRequest(conversation, method, members{{"cursor", jsontext.Value(`""`)}})
-	m.take(from, "/result/nextCursor", "cursor")
+	m.addRequestOf(conversation, method, members{{"cursor", jsontext.Value(`""`)}})
+	m.copyIntoLast(from, "/result/nextCursor", "cursor")
 }
 
-func (m *maker) fence(conversation int) { m.add(script.Operation{Do: script.Fence, On: conversation}) }
+func (m *maker) addFence(conversation int) {
+	m.add(script.Operation{Do: script.Fence, On: conversation})
+}
 
-// burst sends several requests in one write.
-func (m *maker) burst(conversation int) {
+// addBurst adds several requests in one write.
+func (m *maker) addBurst(conversation int) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	n := rapid.IntRange(2, 6).Draw(m.t, "requests")
 	for i := range n {
-		m.sendRequest(conversation, method, m.offer.typed(m.t, method))
+		m.addRequestOf(conversation, method, m.offer.drawParams(m.t, method))
 		last := &m.out[len(m.out)-1]
 		last.Await, last.Together = false, i < n-1
 	}
 }
 
-// answers changes how the client responds to the server's requests.
-func (m *maker) answers(conversation int) {
+// addAnswer changes how the client responds to the server's requests.
+func (m *maker) addAnswer(conversation int) {
 	if m.offer.isStateless() {
-		m.request(conversation)
+		m.addRequest(conversation)
 		return
 	}
 	o := script.Operation{Do: script.Answer, On: conversation, Method: rapid.SampledFrom([]string{
@@ -360,7 +361,7 @@ func replyTo(t *rapid.T, method string) *script.Reply {
 		roots.addText("uri", "file:///"+uriPath(t))
 		return &script.Reply{Result: script.Bytes(`{"roots":[` + string(roots.bytes()) + `]}`)}
 	case spec.MethodSampling:
-		return &script.Reply{Result: script.Bytes(`{"role":"assistant","model":"none","content":{"type":"text","text":` + string(wire.Quote(text.Draw(t, "answer"))) + `}}`)}
+		return &script.Reply{Result: script.Bytes(`{"role":"assistant","model":"none","content":{"type":"text","text":` + string(wire.Quote(anyText.Draw(t, "answer"))) + `}}`)}
 	case spec.MethodElicit:
 		return &script.Reply{Result: script.Bytes(rapid.SampledFrom([]string{`{"action":"decline"}`, `{"action":"cancel"}`}).Draw(t, "action"))}
 	default:
@@ -370,22 +371,22 @@ func replyTo(t *rapid.T, method string) *script.Reply {
 
 func uriPath(t *rapid.T) string { return someNames.Draw(t, "path") }
 
-func (m *maker) close(conversation int) {
+func (m *maker) addClose(conversation int) {
 	m.add(script.Operation{Do: script.Close, On: conversation})
 	h := newConversation()
 	h.ids = m.conversations[conversation].ids
 	m.conversations[conversation] = h
 }
 
-// invalid adds a request whose params are provably invalid for the method.
-func (m *maker) invalid(conversation int) {
-	m.invalidOf(conversation, rapid.SampledFrom(m.requests).Draw(m.t, "method"))
+// addInvalid adds a request whose params are provably invalid for the method.
+func (m *maker) addInvalid(conversation int) {
+	m.addInvalidRequest(conversation, rapid.SampledFrom(m.requests).Draw(m.t, "method"))
 }
 
-func (m *maker) invalidOf(conversation int, method string) {
+func (m *maker) addInvalidRequest(conversation int, method string) {
 	i := m.offer.schemas[method].Invalid().Draw(m.t, "params")
 	if !i.OK || method == spec.MethodPing || method == spec.MethodDiscover {
-		m.request(conversation)
+		m.addRequest(conversation)
 		return
 	}
 	id := m.conversations[conversation].ids.Next(m.t)
@@ -394,20 +395,20 @@ func (m *maker) invalidOf(conversation int, method string) {
 	})
 }
 
-// damaged adds bytes that are not a valid message, or not on one line.
-func (m *maker) damaged(conversation int) {
+// addDamaged adds bytes that are not a valid message, or not on one line.
+func (m *maker) addDamaged(conversation int) {
 	id := m.conversations[conversation].ids.Next(m.t)
 	if m.offer.Transport != spec.Stdio && drawChance(m.t, 40) {
-		m.add(script.Operation{Do: script.HTTP, On: conversation, Exchange: wrongExchangeOf(m.offer.harmless(id)).Draw(m.t, "exchange")})
+		m.add(script.Operation{Do: script.HTTP, On: conversation, Exchange: wrongExchangeOf(m.offer.harmlessRequest(id)).Draw(m.t, "exchange")})
 		return
 	}
 	if drawChance(m.t, 40) {
 		w := WrongEnvelope(id).Draw(m.t, "envelope")
 		m.add(script.Operation{Do: script.Send, On: conversation, Message: w.Bytes, Violates: w.Why})
-		m.fence(conversation)
+		m.addFence(conversation)
 		return
 	}
-	line := m.offer.harmless(id)
+	line := m.offer.harmlessRequest(id)
 	d := Damages(line).Draw(m.t, "damage")
 	o := script.Operation{Do: script.Raw, On: conversation, Message: d.Bytes, Splits: d.Splits}
 	if d.Whole {
@@ -416,5 +417,5 @@ func (m *maker) damaged(conversation int) {
 		o.Violates = d.Name
 	}
 	m.add(o)
-	m.fence(conversation)
+	m.addFence(conversation)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// frames are line lengths at the limits of common buffers.
-var frames = []int{
+// lineLengths are line lengths at the limits of common buffers.
+var lineLengths = []int{
 	127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025, 1460, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 16384, 32768, 65535, 65536, 65537,
 }
 
@@ -23,12 +23,12 @@ const (
 	fillings // the number of ways
 )
 
-func (o *Offer) sizeCombinations() int { return len(frames) * fillings * len(o.Requests()) }
+func (o *Offer) sizeCombinations() int { return len(lineLengths) * fillings * len(o.Requests()) }
 
 // sizeCombination adds a request with a given line length.
 func (m *maker) sizeCombination(conversation, number int) {
-	size, filling, method := frames[number%len(frames)], number/len(frames)%fillings, m.requests[number/len(frames)/fillings]
-	m.askPlainly(conversation, method)
+	size, filling, method := lineLengths[number%len(lineLengths)], number/len(lineLengths)%fillings, m.requests[number/len(lineLengths)/fillings]
+	m.addRequestWithEmptyMeta(conversation, method)
 	last := &m.out[len(m.out)-1]
 	one := &wire.Parse(last.Message).Messages[0]
 	message := script.Message{ID: one.ID, Method: one.Method, Params: one.Params()}

@@ -38,9 +38,9 @@ func drawChance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n 
 // generator that draws nothing.
 func drawUnused(t *rapid.T) { percent.Draw(t, "nothing") }
 
-// text draws valid UTF-8 with characters of all of Unicode: strings that are
+// anyText draws valid UTF-8 with characters of all of Unicode: strings that are
 // short or odd, or whose length is at the limit of common buffers.
-var text = rapid.Custom(func(t *rapid.T) string {
+var anyText = rapid.Custom(func(t *rapid.T) string {
 	switch n := percent.Draw(t, "kind of text"); {
 	case n < 40:
 		return someWords.Draw(t, "word")

@@ -23,8 +23,8 @@ var numbers = []string{
 
 var someNumbers = rapid.SampledFrom(numbers)
 
-// number draws the text of a JSON number.
-var number = rapid.Custom(func(t *rapid.T) jsontext.Value {
+// anyNumber draws the text of a JSON number.
+var anyNumber = rapid.Custom(func(t *rapid.T) jsontext.Value {
 	if drawChance(t, 60) {
 		return jsontext.Value(someNumbers.Draw(t, "number"))
 	}
@@ -58,9 +58,9 @@ func (v Values) write(t *rapid.T, out []byte, depth int) []byte {
 	case n < 24:
 		return append(out, "false"...)
 	case n < 44:
-		return append(out, number.Draw(t, "number")...)
+		return append(out, anyNumber.Draw(t, "number")...)
 	case n < 70:
-		return appendQuoted(t, out, text.Draw(t, "text"))
+		return appendQuoted(t, out, anyText.Draw(t, "text"))
 	case n < 84:
 		return v.array(t, out, depth)
 	case n < 98:
@@ -89,7 +89,7 @@ func (v Values) object(t *rapid.T, out []byte, depth int) []byte {
 	out = append(out, '{')
 	used := map[string]bool{}
 	for range fewElements.Draw(t, "members") {
-		name := text.Draw(t, "name")
+		name := anyText.Draw(t, "name")
 		if used[name] && !v.Duplicates {
 			continue
 		}

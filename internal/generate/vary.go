@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// varied adds a sequence of operations that caused new behaviour before,
-// changed in a few positions.
-func (m *maker) varied(conversation int) {
+// addVaried adds a sequence of operations that caused new behaviour before, changed in a few
+// positions.
+func (m *maker) addVaried(conversation int) {
 	group := rapid.SampledFrom(m.seeds).Draw(m.t, "group")
 	seed := slices.Clone(rapid.SampledFrom(group).Draw(m.t, "seed"))
 	for range rapid.IntRange(0, 3).Draw(m.t, "changes") {
@@ -46,13 +46,13 @@ func (m *maker) change(seed []script.Operation) []script.Operation {
 	case 4:
 		seed[i].Together = !seed[i].Together
 	default:
-		seed[i] = m.changed(seed[i])
+		seed[i] = m.changeValue(seed[i])
 	}
 	return seed
 }
 
-// changed replaces one value in the message.
-func (m *maker) changed(o script.Operation) script.Operation {
+// changeValue replaces one value in the message.
+func (m *maker) changeValue(o script.Operation) script.Operation {
 	if o.Do != script.Send || o.Violates != "" {
 		return o
 	}
@@ -71,7 +71,7 @@ func (m *maker) changed(o script.Operation) script.Operation {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		switch name {
 		case "arguments", "argument", "uri":
-			places = append(places, m.places(params[name], func(v any) { params[name] = v }, 0)...)
+			places = append(places, m.replacements(params[name], func(v any) { params[name] = v }, 0)...)
 		}
 	}
 	if len(places) == 0 {
@@ -82,27 +82,27 @@ func (m *maker) changed(o script.Operation) script.Operation {
 	return o
 }
 
-// places returns functions, each of which replaces one string, number or
-// boolean with another value of the same type.
-func (m *maker) places(v any, set func(any), depth int) []func() {
+// replacements returns functions, each of which replaces one string, number or boolean with another
+// value of the same type.
+func (m *maker) replacements(v any, set func(any), depth int) []func() {
 	var out []func()
 	switch v := v.(type) {
 	case string:
-		out = append(out, func() { set(text.Draw(m.t, "text")) })
+		out = append(out, func() { set(anyText.Draw(m.t, "text")) })
 	case json.Number:
 		out = append(out, func() { set(json.Number(someNumbers.Draw(m.t, "number"))) })
 	case bool:
 		out = append(out, func() { set(!v) })
 	case []any:
 		for i := range v {
-			out = append(out, m.places(v[i], func(e any) { v[i] = e }, depth+1)...)
+			out = append(out, m.replacements(v[i], func(e any) { v[i] = e }, depth+1)...)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if depth == 0 && name == "name" {
 				continue // the name of what is to be completed
 			}
-			out = append(out, m.places(v[name], func(e any) { v[name] = e }, depth+1)...)
+			out = append(out, m.replacements(v[name], func(e any) { v[name] = e }, depth+1)...)
 		}
 	}
 	return out
@@ -117,7 +117,7 @@ func (m *maker) adopt(conversation int, seed []script.Operation) {
 		switch {
 		case o.Do == script.Raw || o.Do == script.HTTP || o.Do == script.Send && o.Violates != "" && o.Method == "":
 			if m.validity == Malformed {
-				m.damaged(conversation) // the ids in damaged bytes can't be replaced reliably
+				m.addDamaged(conversation) // the ids in damaged bytes can't be replaced reliably
 			}
 			continue
 		case o.Do == script.Send && o.Violates != "":

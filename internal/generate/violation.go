@@ -18,7 +18,7 @@ import (
 func (s *Schema) Invalid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
 		drawUnused(t)
-		for range tries {
+		for range maxAttempts {
 			v, ok := s.valid(t)
 			if !ok {
 				continue

@@ -14,7 +14,7 @@ type extraCheck func(c *checker, v []byte)
 // checkText returns a check that reports a string whose text does not fit.
 func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck {
 	return func(c *checker, v []byte) {
-		if !fits(unquoted(v)) {
+		if !fits(unquote(v)) {
 			c.addViolation(k, BeyondSchema, permitted, excerpt(v))
 		}
 	}
@@ -29,13 +29,13 @@ var (
 	isoDate     = checkText(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
 	iconType    = checkText(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", isIconType)
 	notBlank    = checkText(Blank, "a text that tells a person something", isNotBlank)
-	iconSize    = checkText(IconSize, `a size such as "48x48", or "any"`, size.Match)
+	iconSize    = checkText(IconSize, `a size such as "48x48", or "any"`, iconSizePattern.Match)
 )
 
 // base64Data requires base64 that every decoder accepts.
 func base64Data(c *checker, v []byte) {
 	const permitted = "base64 of RFC 4648 section 4, without data: before it"
-	switch text := unquoted(v); {
+	switch text := unquote(v); {
 	case !isBase64(text):
 		c.addViolation(NotBase64, BeyondSchema, permitted, excerpt(v))
 	case len(text)%4 != 0 || bytes.ContainsAny(text, "\r\n"):
@@ -43,7 +43,7 @@ func base64Data(c *checker, v []byte) {
 	}
 }
 
-var size = lazyregexp.New(`^(any|[0-9]+x[0-9]+)$`)
+var iconSizePattern = lazyregexp.New(`^(any|[0-9]+x[0-9]+)$`)
 
 // textXorBlob requires that only one of the two is present; the schema already
 // requires at least one.
@@ -62,7 +62,7 @@ func inputOrState(c *checker, v []byte) {
 
 // iconSource requires that the URI of an icon has a permitted scheme.
 func iconSource(c *checker, v []byte) {
-	src := unquoted(v)
+	src := unquote(v)
 	colon := bytes.IndexByte(src, ':')
 	if colon < 0 {
 		return // not a URI, which absoluteURI reports

@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-func TestTexts(t *testing.T) {
+func TestTextChecks(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		fits       func([]byte) bool
@@ -47,7 +47,7 @@ func TestTexts(t *testing.T) {
 			[]string{"", "now", "1736694058", "12/01/2025", "2025-13-01", "2025-01-32", "2025-01-12T25:00", "2025-01-12T15:61", "Sun, 12 Jan 2025 15:00:58 GMT", strings.Repeat("2", 100)},
 		},
 		{
-			"an icon's size", size.Match,
+			"an icon's size", iconSizePattern.Match,
 			[]string{"48x48", "any", "1024x768"}, []string{"", "48", "48X48", "48x", "any 48x48", "48x48 96x96"},
 		},
 		{
@@ -65,7 +65,7 @@ func TestTexts(t *testing.T) {
 			}
 			for _, s := range c.lost {
 				if c.fits([]byte(s)) {
-					t.Errorf("%q is let pass", s)
+					t.Errorf("%q is accepted", s)
 				}
 			}
 		})

@@ -276,7 +276,7 @@ func (c *checker) checkList(v []byte, t *schemaType) {
 }
 
 func (c *checker) checkWord(v []byte, t *schemaType) {
-	word := unquoted(v)
+	word := unquote(v)
 	for _, w := range t.enum {
 		if string(word) == w {
 			return
@@ -317,7 +317,7 @@ func (c *checker) checkTagged(v []byte, t *schemaType) {
 		return
 	}
 	if tag != nil && kindOf(tag) == '"' {
-		word := unquoted(tag)
+		word := unquote(tag)
 		for i := range t.cases {
 			if t.cases[i].name == string(word) {
 				c.check(v, t.cases[i].typ)
@@ -327,9 +327,9 @@ func (c *checker) checkTagged(v []byte, t *schemaType) {
 	}
 	c.path = append(c.path, step{name: t.tag})
 	if tag == nil {
-		c.addSchemaViolation(Missing, oneOf(t.caseNames()), "no such member")
+		c.addSchemaViolation(Missing, describeWords(t.caseNames()), "no such member")
 	} else {
-		c.addSchemaViolation(WrongWord, oneOf(t.caseNames()), excerpt(tag))
+		c.addSchemaViolation(WrongWord, describeWords(t.caseNames()), excerpt(tag))
 	}
 	c.path = c.path[:len(c.path)-1]
 }

@@ -16,21 +16,21 @@ func compile(r spec.Revision) *Validator {
 		places:   map[string]Place{},
 	}
 	for _, w := range results {
-		if w.span.has(r) {
+		if w.span.includes(r) {
 			v.results[w.method] = append(v.results[w.method], choice{w.typ.compile(r, done), w.when})
 		}
 	}
 	for _, e := range errorData {
-		if e.span.has(r) {
+		if e.span.includes(r) {
 			v.errors[int64(e.code)] = e.typ.compile(r, done)
 		}
 	}
-	v.notifications, v.requests = byMethod(notifications, r, done), byMethod(requests, r, done)
+	v.notifications, v.requests = compileRows(notifications, r, done), compileRows(requests, r, done)
 	v.plain = plainTypes{
 		result:       anyResult.compile(r, done),
 		err:          anyError.compile(r, done),
-		notification: byMethod(otherNotification, r, done)[""],
-		request:      byMethod(otherRequest, r, done)[""],
+		notification: compileRows(otherNotification, r, done)[""],
+		request:      compileRows(otherRequest, r, done)[""],
 	}
 	for _, t := range done {
 		if len(t.members) > maxMembers {
@@ -47,10 +47,10 @@ type choice struct {
 	when func(result []byte) bool // nil if it always applies
 }
 
-func byMethod(rows []row, r spec.Revision, done map[*schemaType]*schemaType) map[string]*schemaType {
+func compileRows(rows []row, r spec.Revision, done map[*schemaType]*schemaType) map[string]*schemaType {
 	types := map[string]*schemaType{}
 	for _, w := range rows {
-		if w.span.has(r) {
+		if w.span.includes(r) {
 			types[w.method] = w.typ.compile(r, done)
 		}
 	}

@@ -52,7 +52,7 @@ var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
 // earlier revisions do not define it.
 func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 	if named := valueOf(schema, "$schema"); named != nil {
-		url := strings.TrimSuffix(string(unquoted(named)), "#")
+		url := strings.TrimSuffix(string(unquote(named)), "#")
 		url = strings.TrimPrefix(strings.TrimPrefix(url, "http://"), "https://")
 		if d := dialects[url]; d != nil {
 			return []*jsonschema.Draft{d}
@@ -68,7 +68,7 @@ func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 // A schemaCache stores the results for schemas, because servers list the same
 // schemas repeatedly.
 type schemaCache struct {
-	mutex    sync.Mutex
+	mutex    sync.Mutex // guards the maps
 	problems map[uint64]string
 	compiled map[uint64]compiledSchema
 }
@@ -127,7 +127,7 @@ func schemaProblem(v []byte, r spec.Revision) string {
 // Pointers begin at the structuredContent. It returns no violation for a schema
 // that is invalid, refers to other documents or is too expensive to evaluate.
 func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) []Violation {
-	outputSchema, structuredContent = trimmed(outputSchema), trimmed(structuredContent)
+	outputSchema, structuredContent = trimSpace(outputSchema), trimSpace(structuredContent)
 	compiled := memoize(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() compiledSchema {
 		return compileSchema(outputSchema, v.revision)
 	})
@@ -190,8 +190,9 @@ func compileSchema(v []byte, r spec.Revision) compiledSchema {
 	return out
 }
 
-// newCompiler returns a compiler that loads nothing. It accepts every regular expression, because
-// some of ECMA-262 are not valid in Go. It sets foreign if there is such an expression.
+// newCompiler returns a compiler that loads no other documents. It accepts every regular
+// expression, because some of ECMA-262 are not valid in Go, and sets foreign if there is one of
+// those.
 func newCompiler(d *jsonschema.Draft, foreign *bool) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(d)

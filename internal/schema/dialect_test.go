@@ -101,7 +101,7 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-func TestStructuredWhereNoDialectIsStated(t *testing.T) {
+func TestStructuredWithoutDialect(t *testing.T) {
 	v := For(spec.V20250618)
 	tuple := []byte(`{"items":[{"type":"string"}]}`)
 	if got := v.Structured(tuple, []byte(`[1]`)); got != nil {

@@ -47,6 +47,7 @@ func isAffordable(schema, value any) bool {
 	return e.budget > 0
 }
 
+// effort is a walk that counts how often subschemas are applied to values.
 type effort struct {
 	root   any
 	budget int

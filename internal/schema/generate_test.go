@@ -19,8 +19,8 @@ var oddValues = []any{
 // samples include strings that pass the checks that the official schema cannot express.
 var samples = []string{"aGVsbG8=", "text/plain", "image/png", "file:///a", "file:///{a}", "2025-01-12T15:00:58Z", "any", "a", ""}
 
-// instance draws a value of type t.
-func instance(rt *rapid.T, t *schemaType) any {
+// drawInstance draws a value of type t.
+func drawInstance(rt *rapid.T, t *schemaType) any {
 	switch t.form {
 	case anyForm:
 		return rapid.SampledFrom(oddValues).Draw(rt, "anything")
@@ -32,7 +32,7 @@ func instance(rt *rapid.T, t *schemaType) any {
 		n := rapid.IntRange(0, 2).Draw(rt, "elements")
 		l := make([]any, 0, n)
 		for range n {
-			l = append(l, instance(rt, t.elem))
+			l = append(l, drawInstance(rt, t.elem))
 		}
 		return l
 	case stringForm:
@@ -49,10 +49,10 @@ func instance(rt *rapid.T, t *schemaType) any {
 	case nullForm:
 		return nil
 	case unionForm:
-		return instance(rt, rapid.SampledFrom(t.alternatives).Draw(rt, "alternative"))
-	default: // oneOfTags
+		return drawInstance(rt, rapid.SampledFrom(t.alternatives).Draw(rt, "alternative"))
+	default: // taggedForm
 		if t.untagged != nil && rapid.Bool().Draw(rt, "untagged") {
-			return instance(rt, t.untagged)
+			return drawInstance(rt, t.untagged)
 		}
 		c := rapid.SampledFrom(t.cases).Draw(rt, "case")
 		o := map[string]any{t.tag: c.name}
@@ -66,13 +66,13 @@ func fill(rt *rapid.T, t *schemaType, o map[string]any) {
 	for _, m := range t.members {
 		if m.required || rapid.IntRange(0, 2).Draw(rt, "optional") == 0 {
 			if _, has := o[m.name]; !has {
-				o[m.name] = instance(rt, m.typ)
+				o[m.name] = drawInstance(rt, m.typ)
 			}
 		}
 	}
 	if t.otherMembers != nil {
 		for i := range rapid.IntRange(0, 2).Draw(rt, "entries") {
-			o["k"+strconv.Itoa(i)] = instance(rt, t.otherMembers)
+			o["k"+strconv.Itoa(i)] = drawInstance(rt, t.otherMembers)
 		}
 	}
 	if len(t.shapes) > 0 {
@@ -80,8 +80,8 @@ func fill(rt *rapid.T, t *schemaType, o map[string]any) {
 	}
 }
 
-// names returns the names of all members in types reachable from t, sorted.
-func names(t *schemaType) []string {
+// namesIn returns the names of all members in types reachable from t, sorted.
+func namesIn(t *schemaType) []string {
 	found := map[string]bool{"unknown": true}
 	seen := map[*schemaType]bool{}
 	var walk func(t *schemaType)
@@ -111,8 +111,8 @@ func names(t *schemaType) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// mutated draws a copy of v that differs in one place.
-func mutated(rt *rapid.T, v any, known []string) any {
+// drawMutation draws a copy of v that differs in one place.
+func drawMutation(rt *rapid.T, v any, known []string) any {
 	places := 0
 	count(v, &places)
 	at := rapid.IntRange(0, places-1).Draw(rt, "place")

@@ -28,7 +28,7 @@ func dataMatchesType(c *checker, v []byte) {
 	if kindOf(mimeType) != '"' || kindOf(data) != '"' {
 		return
 	}
-	head := unquoted(data)
+	head := unquote(data)
 	if len(head) > 16 {
 		head = head[:16]
 	}
@@ -40,7 +40,7 @@ func dataMatchesType(c *checker, v []byte) {
 			actual = i
 		}
 		for _, t := range f.types {
-			if bytes.EqualFold(essence(unquoted(mimeType)), []byte(t)) {
+			if bytes.EqualFold(essence(unquote(mimeType)), []byte(t)) {
 				declared = i
 			}
 		}

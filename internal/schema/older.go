@@ -10,7 +10,7 @@ import (
 // InDraft07 returns what Structured would return if the schema's dialect were draft-07. It
 // returns false if the schema names its own dialect.
 func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) {
-	schema = trimmed(schema)
+	schema = trimSpace(schema)
 	if kindOf(schema) != '{' || valueOf(schema, "$schema") != nil {
 		return nil, false
 	}
@@ -26,7 +26,7 @@ func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) 
 // that 2020-12 has and older dialects lack. It ignores keywords that forbid additional members,
 // because such members do no harm.
 func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
-	if !v.revision.HasDefaultDialect() || valueOf(trimmed(schema), "$schema") != nil || len(v.Structured(schema, value)) == 0 {
+	if !v.revision.HasDefaultDialect() || valueOf(trimSpace(schema), "$schema") != nil || len(v.Structured(schema, value)) == 0 {
 		return false
 	}
 	root, ok := decode(schema)

@@ -9,8 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestWhatIsMet checks that Met has those places of the revision that occur in the message.
-func TestWhatIsMet(t *testing.T) {
+// TestExaminePlaces checks that Examine returns those places of the revision that occur in the
+// message.
+func TestExaminePlaces(t *testing.T) {
 	const message = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image","data":"","annotations":{"priority":2}}]}}`
 	v := For(spec.V20251125)
 	met, found := v.Examine(&wire.Parse([]byte(message)).Messages[0], spec.MethodToolsCall)

@@ -14,11 +14,11 @@ func kindOf(v []byte) byte {
 	return byte(jsontext.Value(v[:1]).Kind())
 }
 
-// trimmed returns v without surrounding whitespace.
-func trimmed(v []byte) []byte { return bytes.Trim(v, " \t\r\n") }
+// trimSpace returns v without surrounding whitespace.
+func trimSpace(v []byte) []byte { return bytes.Trim(v, " \t\r\n") }
 
-// unquoted returns the text of the string v. Without escapes it is a subslice of v.
-func unquoted(v []byte) []byte {
+// unquote returns the text of the string v. Without escapes it is a subslice of v.
+func unquote(v []byte) []byte {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return nil
 	}

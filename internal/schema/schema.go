@@ -105,7 +105,7 @@ type Validator struct {
 // plainTypes are the types of messages that have no specific type.
 type plainTypes struct{ result, err, notification, request *schemaType }
 
-// validators are compiled when they are first used.
+// validators has the validator of each revision, compiled when it is first used.
 var validators = func() map[spec.Revision]func() *Validator {
 	m := map[spec.Revision]func() *Validator{}
 	for _, r := range spec.Revisions() {
@@ -133,13 +133,13 @@ func (v *Validator) Revision() spec.Revision { return v.revision }
 // sends to the server. Pointers begin at the result. If the revision does not have the
 // method, only the common members of results are judged.
 func (v *Validator) Result(method string, result jsontext.Value) []Violation {
-	result = trimmed(result)
-	return violations(v.judge("", result, v.resultType(method, result)))
+	result = trimSpace(result)
+	return onlyViolations(v.judge("", result, v.resultType(method, result)))
 }
 
 // Error judges the error member of a response; pointers begin at the error.
 func (v *Validator) Error(e jsontext.Value) []Violation {
-	return violations(v.judge("", e, v.errorType(e)))
+	return onlyViolations(v.judge("", e, v.errorType(e)))
 }
 
 // Message judges the params, the result or the error of a message from the server,
@@ -147,21 +147,21 @@ func (v *Validator) Error(e jsontext.Value) []Violation {
 // Pointers begin at the message. The envelope (jsonrpc, id, which members may occur
 // together) is not judged here.
 func (v *Validator) Message(m *wire.Message, method string) []Violation {
-	return violations(v.Examine(m, method))
+	return onlyViolations(v.Examine(m, method))
 }
 
 // Examine is like Message, but also returns the places that occur in the message.
 func (v *Validator) Examine(m *wire.Message, method string) (PlaceSet, []Violation) {
 	switch m.Kind {
 	case wire.Request:
-		return v.params(m, v.requests, v.plain.request)
+		return v.judgeParams(m, v.requests, v.plain.request)
 	case wire.Notification:
-		return v.params(m, v.notifications, v.plain.notification)
+		return v.judgeParams(m, v.notifications, v.plain.notification)
 	case wire.Response:
 		var places, errorPlaces PlaceSet
 		var out, errorViolations []Violation
 		if m.Has("result") {
-			result := trimmed(m.Result())
+			result := trimSpace(m.Result())
 			places, out = v.judge("/result", result, v.resultType(method, result))
 		}
 		if e := m.Member("error"); e != nil {
@@ -175,7 +175,7 @@ func (v *Validator) Examine(m *wire.Message, method string) (PlaceSet, []Violati
 	}
 }
 
-func violations(_ PlaceSet, out []Violation) []Violation { return out }
+func onlyViolations(_ PlaceSet, out []Violation) []Violation { return out }
 
 // checkers are pooled, because they would otherwise cause most of the allocations for a valid
 // message.
@@ -196,12 +196,12 @@ func (v *Validator) walk(base string, do func(*checker)) (PlaceSet, []Violation)
 }
 
 func (v *Validator) judge(base string, value jsontext.Value, t *schemaType) (PlaceSet, []Violation) {
-	return v.walk(base, func(c *checker) { c.check(trimmed(value), t) })
+	return v.walk(base, func(c *checker) { c.check(trimSpace(value), t) })
 }
 
-// params judges the params as a member of the message, and so reports missing params that
-// are required.
-func (v *Validator) params(m *wire.Message, types map[string]*schemaType, fallback *schemaType) (PlaceSet, []Violation) {
+// judgeParams judges the params as a member of the message, and so reports missing params that are
+// required.
+func (v *Validator) judgeParams(m *wire.Message, types map[string]*schemaType, fallback *schemaType) (PlaceSet, []Violation) {
 	t, ok := types[m.Method]
 	if !ok {
 		t = fallback
@@ -228,7 +228,7 @@ func (v *Validator) resultType(method string, result jsontext.Value) *schemaType
 }
 
 func (v *Validator) errorType(e jsontext.Value) *schemaType {
-	if code, ok := wire.Integer(valueOf(trimmed(e), "code")); ok {
+	if code, ok := wire.Integer(valueOf(trimSpace(e), "code")); ok {
 		if t := v.errors[code]; t != nil {
 			return t
 		}

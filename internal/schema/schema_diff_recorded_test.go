@@ -15,20 +15,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A spoken is a message that a real server sent, with the method of its request.
-type spoken struct {
+// A recordedMessage is a message that a real server sent, with the method of its request.
+type recordedMessage struct {
 	message *wire.Message
 	asked   string
 	file    string
 }
 
-// recorded returns the messages of the servers in all recorded sessions.
-func recorded(t *testing.T) []spoken {
+// recordedMessages returns the messages of the servers in all recorded sessions.
+func recordedMessages(t *testing.T) []recordedMessage {
 	files, err := fs.Glob(fixtures.Transcripts, "transcripts/recorded/*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no recorded sessions: %v", err)
 	}
-	var out []spoken
+	var out []recordedMessage
 	for _, file := range files {
 		data, err := fixtures.Transcripts.ReadFile(file)
 		if err != nil {
@@ -39,14 +39,14 @@ func recorded(t *testing.T) []spoken {
 			t.Fatal(err)
 		}
 		for _, s := range sessions {
-			out = append(out, spokenIn(s.Events, file)...)
+			out = append(out, messagesIn(s.Events, file)...)
 		}
 	}
 	return out
 }
 
-func spokenIn(events []*transcript.Event, file string) []spoken {
-	var out []spoken
+func messagesIn(events []*transcript.Event, file string) []recordedMessage {
+	var out []recordedMessage
 	asked := map[string]string{}
 	for _, e := range events {
 		for i := range e.Messages() {
@@ -56,9 +56,9 @@ func spokenIn(events []*transcript.Event, file string) []spoken {
 			case e.Kind == transcript.Sent && m.Kind == wire.Request:
 				asked[m.ID.Key()] = m.Method
 			case e.Kind == transcript.Received && m.Kind == wire.Response:
-				out = append(out, spoken{m, asked[m.ID.Key()], file})
+				out = append(out, recordedMessage{m, asked[m.ID.Key()], file})
 			case e.Kind == transcript.Received:
-				out = append(out, spoken{m, "", file})
+				out = append(out, recordedMessage{m, "", file})
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func spokenIn(events []*transcript.Event, file string) []spoken {
 }
 
 // payload returns the part of a message to compare, and the subject to compare it with.
-func (o *official) payload(v *Validator, s spoken) (raw []byte, x subject) {
+func (o *official) payload(v *Validator, s recordedMessage) (raw []byte, x subject) {
 	m := s.message
 	switch suffix := "Notification"; {
 	case m.Kind == wire.Response && m.Has("result"):
@@ -121,12 +121,12 @@ func (o *official) errorPath(v *Validator, raw []byte) string {
 // revision.
 func TestAgreesOnRecordedSessions(t *testing.T) {
 	folder := schemaFolder(t)
-	all := recorded(t)
+	all := recordedMessages(t)
 	for _, r := range spec.Revisions() {
 		t.Run(string(r), func(t *testing.T) {
 			o, v := readOfficial(t, folder, r), For(r)
 			altered := 0
-			compare := func(t fataler, s spoken, alter func(any) any) {
+			compare := func(t failer, s recordedMessage, alter func(any) any) {
 				raw, x := o.payload(v, s)
 				if raw == nil {
 					return
@@ -155,7 +155,7 @@ func TestAgreesOnRecordedSessions(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				s := rapid.SampledFrom(all).Draw(rt, "message")
 				for range mutationsEach {
-					compare(rt, s, func(value any) any { return mutated(rt, value, memberNames) })
+					compare(rt, s, func(value any) any { return drawMutation(rt, value, memberNames) })
 				}
 			})
 			t.Logf("%d comparisons of %d messages of recorded sessions", altered, len(all))
@@ -163,8 +163,8 @@ func TestAgreesOnRecordedSessions(t *testing.T) {
 	}
 }
 
-// A fataler is a *testing.T or a *rapid.T.
-type fataler interface {
+// A failer is a *testing.T or a *rapid.T.
+type failer interface {
 	Fatalf(format string, args ...any)
 }
 

@@ -101,13 +101,13 @@ func schemaFolder(t *testing.T) string {
 }
 
 func (o *official) compare(t *testing.T, s subject, n *int, exempt []int) {
-	v, known := For(o.revision), names(s.typ)
+	v, known := For(o.revision), namesIn(s.typ)
 	rapid.Check(t, func(rt *rapid.T) {
-		sound := instance(rt, s.typ)
+		sound := drawInstance(rt, s.typ)
 		for i := range 1 + mutationsEach {
 			value := sound
 			if i > 0 {
-				if value = mutated(rt, sound, known); isDropped(value) {
+				if value = drawMutation(rt, sound, known); isDropped(value) {
 					continue
 				}
 			}
@@ -145,15 +145,15 @@ func (o *official) exemption(err error) int {
 		return -1
 	}
 	for i, x := range exemptions {
-		if slices.Contains(x.revisions, o.revision) && anyCause(e, x.fits) {
+		if slices.Contains(x.revisions, o.revision) && hasCause(e, x.fits) {
 			return i
 		}
 	}
 	return -1
 }
 
-func anyCause(e *jsonschema.ValidationError, fits func(*jsonschema.ValidationError) bool) bool {
-	return fits(e) || slices.ContainsFunc(e.Causes, func(c *jsonschema.ValidationError) bool { return anyCause(c, fits) })
+func hasCause(e *jsonschema.ValidationError, fits func(*jsonschema.ValidationError) bool) bool {
+	return fits(e) || slices.ContainsFunc(e.Causes, func(c *jsonschema.ValidationError) bool { return hasCause(c, fits) })
 }
 
 // official is the official schema of one revision.
@@ -333,7 +333,7 @@ func (o *official) parts() []subject {
 		t = t.compile(o.revision, map[*schemaType]*schemaType{})
 		out = append(out, subject{
 			name: path, typ: t, official: func(any) *jsonschema.Schema { return o.at(path) },
-			judge: func(v *Validator, raw []byte) []Violation { return violations(v.judge("", raw, t)) },
+			judge: func(v *Validator, raw []byte) []Violation { return onlyViolations(v.judge("", raw, t)) },
 		})
 	}
 	add(contentBlock, "PromptMessage/properties/content", "")

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// says returns the violations as text, one per line.
-func says(all []Violation) string {
+// describeAll returns the violations as text, one per line.
+func describeAll(all []Violation) string {
 	var lines []string
 	for _, v := range all {
 		lines = append(lines, fmt.Sprintf("%s %s %s", v.Basis, v.Kind, v))
@@ -49,11 +49,11 @@ func TestViolations(t *testing.T) {
 		{"content without a type", r6, tool, answer(`{"content":[{"text":"a"}]}`),
 			`schema missing /result/content/0/type (CallToolResult): permitted: one of "text", "image", "audio", "resource_link", "resource"; seen: no such member`},
 		{"a member of a later revision may be anything", r24, spec.MethodToolsList, tools(`{"name":"a","inputSchema":{"type":"object"},"annotations":1}`), ok},
-		{"and is judged later", r3, spec.MethodToolsList, tools(`{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`),
+		{"a member of a later revision is judged in that revision", r3, spec.MethodToolsList, tools(`{"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`),
 			`schema wrong-type /result/tools/0/annotations/readOnlyHint (ToolAnnotations): permitted: true or false; seen: "yes"`},
 		{"structuredContent is an object", r11, tool, answer(`{"content":[],"structuredContent":[1]}`),
 			`schema wrong-type /result/structuredContent (CallToolResult): permitted: an object; seen: [1]`},
-		{"until it may be anything", r26, tool, answer(`{"resultType":"complete","content":[],"structuredContent":null}`), ok},
+		{"structuredContent may be anything since 2026-07-28", r26, tool, answer(`{"resultType":"complete","content":[],"structuredContent":null}`), ok},
 		{"the stateless era wants a resultType", r26, tool, answer(`{"content":[]}`),
 			`schema missing /result/resultType (CallToolResult): permitted: a string; seen: no such member`},
 		{"a result that requires input", r26, tool, answer(`{"resultType":"input_required","inputRequests":{"a/b":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://a"}},"c":{"method":"ping"}}}`),
@@ -114,7 +114,7 @@ func TestViolations(t *testing.T) {
 			for _, m := range wire.Parse([]byte(c.message)).Messages {
 				got = For(c.revision).Message(&m, c.asked)
 			}
-			if diff := cmp.Diff(c.want, says(got)); diff != "" {
+			if diff := cmp.Diff(c.want, describeAll(got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.message, diff)
 			}
 		})
@@ -130,7 +130,7 @@ func TestForAnyRevision(t *testing.T) {
 		}
 	}
 	if first, second := For(spec.V20250618), For(spec.V20250618); first != second {
-		t.Error("a validator is made twice")
+		t.Error("For compiles a validator twice")
 	}
 }
 
@@ -172,26 +172,26 @@ func TestManyViolationsAreBounded(t *testing.T) {
 	}
 }
 
-// asked are the methods by which arbitrary values are judged.
-var asked = []string{
+// judgedMethods are the methods by which arbitrary values are judged.
+var judgedMethods = []string{
 	spec.MethodInitialize, spec.MethodToolsList, spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodResourcesList,
 	spec.MethodResourcesTemplates, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksGet, spec.MethodSampling, "other",
 }
 
-func TestAnyBytesAreJudged(t *testing.T) {
+func TestArbitraryBytes(t *testing.T) {
 	fragments := []string{
 		"{", "}", "[", "]", ",", ":", `"`, `\`, " ", `"tools":`, `"content":[`, `{"type":"text"`, `"uri":"`, `"mimeType"`, "1", "-", "1e9999", "null", "\xff", `"\ud800"`,
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		raw := []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 30).Draw(rt, "parts"), ""))
 		v := For(rapid.SampledFrom(spec.Revisions()).Draw(rt, "revision"))
-		v.Result(rapid.SampledFrom(asked).Draw(rt, "method"), raw)
+		v.Result(rapid.SampledFrom(judgedMethods).Draw(rt, "method"), raw)
 		v.Error(raw)
 		v.Structured(raw, raw)
 	})
 }
 
-func TestWhatIsDrawnOfATypeIsOfIt(t *testing.T) {
+func TestDrawnInstancesAreValid(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		v := For(rapid.SampledFrom(spec.Revisions()).Draw(rt, "revision"))
 		for _, types := range []map[string]*schemaType{v.notifications, v.requests} {
@@ -199,24 +199,24 @@ func TestWhatIsDrawnOfATypeIsOfIt(t *testing.T) {
 			if t == nil {
 				t = v.plain.notification
 			}
-			raw := wire.JSON(instance(rt, t))
-			if got := asserted(violations(v.judge("", raw, t))); len(got) > 0 {
+			raw := wire.JSON(drawInstance(rt, t))
+			if got := asserted(onlyViolations(v.judge("", raw, t))); len(got) > 0 {
 				rt.Fatalf("%s: %v", raw, got)
 			}
 		}
 	})
 }
 
-func TestAnyJSONIsJudged(t *testing.T) {
+func TestArbitraryJSON(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		v := For(rapid.SampledFrom(spec.Revisions()).Draw(rt, "revision"))
-		method := rapid.SampledFrom(asked).Draw(rt, "method")
+		method := rapid.SampledFrom(judgedMethods).Draw(rt, "method")
 		var value any = map[string]any{}
 		for _, c := range v.results[method] {
-			value = instance(rt, c.typ)
+			value = drawInstance(rt, c.typ)
 		}
 		for range rapid.IntRange(1, 8).Draw(rt, "mutations") {
-			if m := mutated(rt, value, []string{"type", "text", "tools", "content", "uri"}); !isDropped(m) {
+			if m := drawMutation(rt, value, []string{"type", "text", "tools", "content", "uri"}); !isDropped(m) {
 				value = m
 			}
 		}

@@ -40,16 +40,16 @@ type schemaType struct {
 	elem        *schemaType   // of a list
 	maxElements *elementLimit // of a list: the maximum number of elements
 
-	enum     []string // of a text: the permitted values; nil: any
-	min, max *float64 // nil if any text is permitted
+	enum     []string // of a string: the permitted values; nil: any
+	min, max *float64 // of a number; nil if it has no such bound
 
-	alternatives []*schemaType // of oneOfForms
-	tag          string        // of oneOfTags: the member that selects the case
+	alternatives []*schemaType // of unionForm
+	tag          string        // of taggedForm: the member that selects the case
 	cases        []member
-	untagged     *schemaType // of oneOfTags: the type if that member is missing; may be nil
+	untagged     *schemaType // of taggedForm: the type if that member is missing; may be nil
 }
 
-// A member is a member of an object, or a case of oneOfTags.
+// A member is a member of an object, or a case of taggedForm.
 type member struct {
 	name     string
 	typ      *schemaType
@@ -58,11 +58,10 @@ type member struct {
 	place    Place // compiled: of a member of an object with a name
 }
 
-// A span is a range of revisions, from the first to the last. The zero value is
-// all revisions.
+// A span is a range of revisions, from the first to the last. An empty bound is no bound.
 type span struct{ first, last spec.Revision }
 
-func (s span) has(r spec.Revision) bool {
+func (s span) includes(r spec.Revision) bool {
 	return r.AtLeast(s.first) && (s.last == "" || s.last.AtLeast(r))
 }
 
@@ -86,20 +85,20 @@ var (
 )
 
 // A part is a member of an object, or a group of members.
-type part interface{ list() []member }
+type part interface{ members() []member }
 
-func (m member) list() []member { return []member{m} }
+func (m member) members() []member { return []member{m} }
 
 // A group is a set of members that several types share.
 type group []member
 
-func (g group) list() []member { return g }
+func (g group) members() []member { return g }
 
 // with joins parts to one group.
 func with(parts ...part) group {
 	var g group
 	for _, p := range parts {
-		g = append(g, p.list()...)
+		g = append(g, p.members()...)
 	}
 	return g
 }
@@ -157,7 +156,7 @@ func when(name string, t *schemaType) member { return member{name: name, typ: t}
 func (t schemaType) orWithout(untagged *schemaType) *schemaType { t.untagged = untagged; return &t }
 
 // shaped requires that an object also has one of the shapes. The object is judged by the first
-// shape that it satisfies, else by the first one whose required members are present.
+// shape that it satisfies, otherwise by the first one whose required members are present.
 func (t schemaType) shaped(shapes ...member) *schemaType { t.shapes = shapes; return &t }
 
 // shape returns a shape of an object.
@@ -196,7 +195,7 @@ func (t *schemaType) compile(r spec.Revision, done map[*schemaType]*schemaType) 
 	c.shapes, _ = compileMembers(t.shapes, r, done)
 	c.alternatives = compileAll(t.alternatives, r, done)
 	if t.maxElements != nil {
-		c.maxElements = &elementLimit{max: t.maxElements.max, isTextOnly: !t.maxElements.asserted.has(r)}
+		c.maxElements = &elementLimit{max: t.maxElements.max, isTextOnly: !t.maxElements.asserted.includes(r)}
 	}
 	return &c
 }
@@ -213,7 +212,7 @@ func compileMembers(members []member, r spec.Revision, done map[*schemaType]*sch
 	var out []member
 	index := map[string]int{}
 	for _, m := range members {
-		if m.span.has(r) {
+		if m.span.includes(r) {
 			m.typ = m.typ.compile(r, done)
 			index[m.name] = len(out)
 			out = append(out, m)
@@ -258,7 +257,7 @@ func (t *schemaType) describe() string {
 		return "an array"
 	case stringForm:
 		if t.enum != nil {
-			return oneOf(t.enum)
+			return describeWords(t.enum)
 		}
 		return "a string"
 	case numberForm:

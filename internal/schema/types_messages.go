@@ -92,15 +92,15 @@ var results = []row{
 
 	row{method: spec.MethodToolsCall, typ: object("CreateTaskResult", result, req("task", object("Task", task)))}.
 		only(spec.V20251125).where(isTask),
-	row{method: spec.MethodToolsCall, typ: inputRequired}.since(spec.V20260728).where(wantsInput),
+	row{method: spec.MethodToolsCall, typ: inputRequired}.since(spec.V20260728).where(requiresInput),
 	row{method: spec.MethodToolsCall, typ: anyResult}.since(spec.V20260728).where(isExtension),
 	{method: spec.MethodToolsCall, typ: object("CallToolResult", result, toolResult)},
-	row{method: spec.MethodResourcesRead, typ: inputRequired}.since(spec.V20260728).where(wantsInput),
+	row{method: spec.MethodResourcesRead, typ: inputRequired}.since(spec.V20260728).where(requiresInput),
 	row{method: spec.MethodResourcesRead, typ: anyResult}.since(spec.V20260728).where(isExtension),
 	{method: spec.MethodResourcesRead, typ: object("ReadResourceResult", result, cached,
 		req("contents", list(resourceContents)),
 	)},
-	row{method: spec.MethodPromptsGet, typ: inputRequired}.since(spec.V20260728).where(wantsInput),
+	row{method: spec.MethodPromptsGet, typ: inputRequired}.since(spec.V20260728).where(requiresInput),
 	row{method: spec.MethodPromptsGet, typ: anyResult}.since(spec.V20260728).where(isExtension),
 	{method: spec.MethodPromptsGet, typ: object("GetPromptResult", result,
 		opt("description", text),
@@ -144,13 +144,15 @@ var results = []row{
 // isTask reports whether a result is a task that will later have the result of the tool.
 func isTask(v []byte) bool { return valueOf(v, "task") != nil && valueOf(v, "content") == nil }
 
-// wantsInput reports whether a result requires input.
-func wantsInput(v []byte) bool { return string(unquoted(valueOf(v, "resultType"))) == "input_required" }
+// requiresInput reports whether a result requires input.
+func requiresInput(v []byte) bool {
+	return string(unquote(valueOf(v, "resultType"))) == "input_required"
+}
 
 // isExtension reports whether a result has a type that the revision does not define.
 func isExtension(v []byte) bool {
 	t := valueOf(v, "resultType")
-	return kindOf(t) == '"' && string(unquoted(t)) != "complete"
+	return kindOf(t) == '"' && string(unquote(t)) != "complete"
 }
 
 const (
@@ -158,43 +160,44 @@ const (
 	methodAcknowledged = "notifications/subscriptions/acknowledged"
 )
 
-// params returns the type of a message with required params. perhapsParams returns the type
-// of a message with optional params.
-func params(name string, parts ...part) *schemaType {
+// requiredParams returns the type of a message with required params.
+func requiredParams(name string, parts ...part) *schemaType {
 	return object("", req("params", object(name, parts...)))
 }
+
+// optionalParams returns the type of a message with optional params.
 func optionalParams(parts ...part) *schemaType {
 	return object("", opt("params", object("", parts...)))
 }
 
 // notifications are those that a server may send.
 var notifications = []row{
-	{method: spec.MethodCancelled, typ: params("CancelledNotification", notificationMeta,
+	{method: spec.MethodCancelled, typ: requiredParams("CancelledNotification", notificationMeta,
 		req("requestId", id).until(spec.V20250618),
 		opt("requestId", id).ofTasks(),
 		req("requestId", id).since(spec.V20260728),
 		opt("reason", text),
 	)},
-	{method: spec.MethodProgress, typ: params("ProgressNotification", notificationMeta,
+	{method: spec.MethodProgress, typ: requiredParams("ProgressNotification", notificationMeta,
 		req("progressToken", id),
 		req("progress", number),
 		opt("total", number),
 		opt("message", text.also(notBlank)).since(spec.V20250326),
 	)},
-	{method: spec.MethodMessage, typ: params("LoggingMessageNotification", notificationMeta,
+	{method: spec.MethodMessage, typ: requiredParams("LoggingMessageNotification", notificationMeta,
 		req("level", level),
 		opt("logger", text),
 		req("data", anyValue),
 	)},
-	{method: spec.MethodResourcesUpdated, typ: params("ResourceUpdatedNotification", notificationMeta, req("uri", uriText))},
+	{method: spec.MethodResourcesUpdated, typ: requiredParams("ResourceUpdatedNotification", notificationMeta, req("uri", uriText))},
 	{method: spec.MethodResourcesChanged, typ: optionalParams(notificationMeta)},
 	{method: spec.MethodToolsChanged, typ: optionalParams(notificationMeta)},
 	{method: spec.MethodPromptsChanged, typ: optionalParams(notificationMeta)},
-	row{method: spec.MethodElicitDone, typ: params("ElicitationCompleteNotification", req("elicitationId", text))}.
+	row{method: spec.MethodElicitDone, typ: requiredParams("ElicitationCompleteNotification", req("elicitationId", text))}.
 		only(spec.V20251125),
-	row{method: spec.MethodTasksStatus, typ: params("TaskStatusNotification", notificationMeta, task)}.
+	row{method: spec.MethodTasksStatus, typ: requiredParams("TaskStatusNotification", notificationMeta, task)}.
 		only(spec.V20251125),
-	row{method: methodAcknowledged, typ: params("SubscriptionsAcknowledgedNotification", notificationMeta,
+	row{method: methodAcknowledged, typ: requiredParams("SubscriptionsAcknowledgedNotification", notificationMeta,
 		req("notifications", object("SubscriptionFilter",
 			opt("toolsListChanged", boolean),
 			opt("promptsListChanged", boolean),
@@ -218,7 +221,7 @@ var requests = []row{
 		only(spec.V20251125),
 }
 
-var taskParams = params("", req("taskId", text))
+var taskParams = requiredParams("", req("taskId", text))
 
 // rpcError are the members that all errors have.
 var rpcError = with(req("code", integer), req("message", text))

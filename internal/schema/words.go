@@ -27,8 +27,8 @@ func clip(v []byte, length int) string {
 	return s[:cut] + "… (" + strconv.Itoa(len(v)) + " bytes)"
 }
 
-// oneOf returns the words as text for a reader.
-func oneOf(words []string) string {
+// describeWords returns the permitted words as text for a reader.
+func describeWords(words []string) string {
 	quoted := make([]string, 0, len(words))
 	for _, w := range words {
 		quoted = append(quoted, strconv.Quote(w))

@@ -30,7 +30,7 @@ func (p *Playback) ByItself() []ByItself {
 		var last string
 		times := 0
 		for _, e := range t.Events {
-			if e.Kind != transcript.Sent || p.said(t, e) {
+			if e.Kind != transcript.Sent || p.isFromOperation(t, e) {
 				continue
 			}
 			for i := range e.Messages() {
@@ -69,9 +69,9 @@ func describeOwn(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 	}
 }
 
-// said reports whether an operation sent the message of the event. A Repeat
-// operation sends all messages of its span.
-func (p *Playback) said(t *Conversation, e *transcript.Event) bool {
+// isFromOperation reports whether an operation sent the message of the event. A Repeat operation
+// sends all messages of its span.
+func (p *Playback) isFromOperation(t *Conversation, e *transcript.Event) bool {
 	for _, s := range t.spans {
 		if e.Seq >= s.from && e.Seq < s.to && p.Script.Operations[s.operation].Do == Repeat {
 			return true

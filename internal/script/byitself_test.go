@@ -62,11 +62,11 @@ func TestByItself(t *testing.T) {
 			[]Operation{call}, []span{{0, 0, 1}}, []string{called, asks, refuses},
 			[]ByItself{{0, `the client refused the server's sampling/createMessage with id "s1"`}},
 		},
-		"before all":              {[]Operation{call}, []span{{0, 2, 3}}, []string{asks, gives, called}, []ByItself{{-1, answered}}},
-		"the script cancels it":   {[]Operation{call, said}, []span{{0, 0, 1}, {1, 1, 2}}, []string{called, cancelled}, nil},
-		"the script answers":      {[]Operation{call, stray}, []span{{0, 0, 1}, {1, 2, 3}}, []string{called, asks, gives}, nil},
-		"not requested":           {[]Operation{call}, []span{{0, 0, 1}}, []string{called, gives}, nil},
-		"what is repeated, it is": {[]Operation{repeat}, []span{{0, 0, 2}}, []string{called, cancelled}, nil},
+		"before all":                 {[]Operation{call}, []span{{0, 2, 3}}, []string{asks, gives, called}, []ByItself{{-1, answered}}},
+		"the script cancels it":      {[]Operation{call, said}, []span{{0, 0, 1}, {1, 1, 2}}, []string{called, cancelled}, nil},
+		"the script answers":         {[]Operation{call, stray}, []span{{0, 0, 1}, {1, 2, 3}}, []string{called, asks, gives}, nil},
+		"not requested":              {[]Operation{call}, []span{{0, 0, 1}}, []string{called, gives}, nil},
+		"a repeated operation sends": {[]Operation{repeat}, []span{{0, 0, 2}}, []string{called, cancelled}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,46 +15,47 @@ import (
 // liveConversation is a conversation that has not ended.
 type liveConversation struct {
 	*Conversation
-	c           *client.Conversation
-	answers     *client.Answers
-	pending     [][]byte        // frames that are written with the next one
-	pendingFrom int             // the operation of the first pending frame
-	at          int             // the position up to which the record was read
-	asked       []request       // all requests that were sent
-	sentIDs     map[string]bool // the keys of their ids
-	over        bool            // the server ended, or does not read
-	missed      bool            // a response did not come in time
-	heard       time.Duration   // the time of the latest response
-	torn        bool            // a write was abandoned, perhaps in the middle of a line
+	c              *client.Conversation
+	answers        *client.Answers
+	pending        [][]byte        // frames that are written with the next one
+	pendingFrom    int             // the operation of the first pending frame
+	at             int             // the position up to which the record was read
+	sentRequests   []request       // in the order in which they were sent
+	sentIDs        map[string]bool // the keys of their ids, to recognize an id that is used again
+	over           bool            // the server ended, or does not read
+	timedOut       bool            // a response did not come in time
+	lastResponseAt time.Duration   // the time of the latest response
+	torn           bool            // a write was abandoned, perhaps in the middle of a line
 }
 
 // request is a request that was sent.
 type request struct {
-	operation int    // the operation that sent it
-	text      []byte // its JSON text
-	id        wire.ID
-	method    string
-	params    bool // the params are provably invalid
-	cancelled bool
-	left      bool // it was cancelled at the end, not by an operation
-	task      bool
-	odd       bool // it expects no response of its own: it is part of a batch, its id is not new, or its id is not valid
-	at        time.Duration
+	operation      int    // the operation that sent it
+	text           []byte // its JSON text
+	id             wire.ID
+	method         string
+	invalidParams  bool // the params are provably invalid
+	cancelled      bool
+	cancelledAtEnd bool // it was cancelled at the end, not by an operation
+	asTask         bool
+	odd            bool // it expects no response of its own: it is part of a batch, its id is not new, or its id is not valid
+	at             time.Duration
 }
 
-func (l *liveConversation) cancelled(id wire.ID) {
-	for i := range l.asked {
-		if l.asked[i].id.Same(id) {
-			l.asked[i].cancelled = true
+// markCancelled marks all requests with the id as cancelled.
+func (l *liveConversation) markCancelled(id wire.ID) {
+	for i := range l.sentRequests {
+		if l.sentRequests[i].id.Same(id) {
+			l.sentRequests[i].cancelled = true
 		}
 	}
 }
 
-// until reads the record until the condition holds, and reports whether it did
-// within the time limit.
-func (l *liveConversation) until(ctx context.Context, limit time.Duration, so func() bool) bool {
+// waitUntil reads the record until the condition holds, and reports whether it did within the time
+// limit.
+func (l *liveConversation) waitUntil(ctx context.Context, limit time.Duration, condition func() bool) bool {
 	l.read(l.c.Record.From(l.at))
-	if so() {
+	if condition() {
 		return true
 	}
 	ctx, cancel := l.c.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
@@ -66,11 +67,11 @@ func (l *liveConversation) until(ctx context.Context, limit time.Duration, so fu
 		}
 		l.read(events)
 		switch {
-		case so():
+		case condition():
 			return true
 		case !l.c.Alive():
 			l.read(l.c.Record.From(l.at))
-			return so()
+			return condition()
 		}
 	}
 }
@@ -81,14 +82,14 @@ func (l *liveConversation) read(events []*transcript.Event) {
 		l.at = e.Seq + 1
 		l.dialogue.Note(e)
 		if e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Response }) {
-			l.heard = e.At
+			l.lastResponseAt = e.At
 		}
 	}
 }
 
 // noteSent records that a request was sent.
 func (l *liveConversation) noteSent(a request) {
-	l.asked = append(l.asked, a)
+	l.sentRequests = append(l.sentRequests, a)
 	l.sentIDs[a.id.Key()] = true
 }
 
@@ -111,19 +112,19 @@ func (l *liveConversation) response(id wire.ID) *transcript.Message {
 	return nil
 }
 
-// open returns the requests that still expect a response.
-func (l *liveConversation) open() []request {
+// openRequests returns the requests that still expect a response.
+func (l *liveConversation) openRequests() []request {
 	var out []request
-	for _, a := range l.asked {
-		if l.response(a.id) == nil && isProtocolDefined(a.method) && !a.cancelled && !a.params {
+	for _, a := range l.sentRequests {
+		if l.response(a.id) == nil && isProtocolDefined(a.method) && !a.cancelled && !a.invalidParams {
 			out = append(out, a)
 		}
 	}
 	return out
 }
 
-// sent returns the position of the request with the id in the record.
-func (l *liveConversation) sent(id wire.ID) (int, bool) {
+// positionOf returns the position of the request with the id in the record.
+func (l *liveConversation) positionOf(id wire.ID) (int, bool) {
 	all := l.dialogue.WithID(id)
 	if len(all) == 0 {
 		return 0, false
@@ -131,8 +132,8 @@ func (l *liveConversation) sent(id wire.ID) (int, bool) {
 	return all[0].Event.Seq, true
 }
 
-// Frames returns the number of frames that were sent in both directions.
-func Frames(events []*transcript.Event) int {
+// CountFrames returns the number of frames that were sent in both directions.
+func CountFrames(events []*transcript.Event) int {
 	n := 0
 	for _, e := range events {
 		if e.Kind == transcript.Sent || e.Kind == transcript.Received {
@@ -142,8 +143,8 @@ func Frames(events []*transcript.Event) int {
 	return n
 }
 
-// isProtocolDefined reports whether the protocol alone determines the response. The code of
-// a server's author, such as a tool, may take any time.
+// isProtocolDefined reports whether the protocol alone determines the response to a method, and not
+// code of the server's author, such as a tool, which may take any time.
 func isProtocolDefined(method string) bool {
 	return !slices.Contains([]string{
 		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,

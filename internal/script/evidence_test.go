@@ -8,9 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestWhatIsToldPointsToWhatRuns checks that a notification is attributed to the operations of the
-// last pending request. A notification belongs to no request, and would not recur without that one.
-func TestWhatIsToldPointsToWhatRuns(t *testing.T) {
+// TestNotificationBelongsToPendingRequests checks that a notification is attributed to the
+// operation with the last pending request, without which the notification would not recur.
+func TestNotificationBelongsToPendingRequests(t *testing.T) {
 	t.Parallel()
 	rec := transcript.New()
 	for _, e := range []struct {

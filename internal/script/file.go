@@ -26,8 +26,8 @@ type File struct {
 	Expect    Expected       `json:"expect"`
 	Transport spec.Transport `json:"transport"`
 	Script    Script         `json:"script"`
-	// ByItself describes, for readers, what the client also did on its own. A
-	// replay does it again without operations.
+	// ByItself describes, for readers, what the client also sent on its own. A replay sends it
+	// again without any operation for it.
 	ByItself []string `json:"byItself,omitempty"`
 	// Seed is the seed of the script that first showed the finding.
 	Seed uint64 `json:"seed,omitempty"`
@@ -65,13 +65,13 @@ func ReadFile(data []byte) (*File, error) {
 	d.DisallowUnknownFields()
 	f := &File{}
 	if err := d.Decode(f); err != nil {
-		return nil, errors.New("it is not a replay file: " + unreadable(err))
+		return nil, errors.New("it is not a replay file: " + describeDecodeError(err))
 	}
 	return f, f.check()
 }
 
-// unreadable describes, in terms of JSON, why a file cannot be read.
-func unreadable(err error) string {
+// describeDecodeError describes, in terms of JSON, why a file cannot be read.
+func describeDecodeError(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.EOF):

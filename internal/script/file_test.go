@@ -28,7 +28,7 @@ func sample() *File {
 	}
 }
 
-func TestReplayFilesComeBack(t *testing.T) {
+func TestReplayFileRoundTrip(t *testing.T) {
 	want := sample()
 	got, err := ReadFile(want.Encode())
 	if err != nil {
@@ -57,7 +57,7 @@ func TestReplayFilesAreChecked(t *testing.T) {
 			r := sample()
 			spoil(r)
 			if _, err := ReadFile(r.Encode()); err == nil {
-				t.Error("it was taken")
+				t.Error("the file was accepted")
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func FuzzReadFile(f *testing.F) {
 		once := r.Encode()
 		again, err := ReadFile(once)
 		if err != nil || !bytes.Equal(again.Encode(), once) {
-			t.Fatalf("%s came back otherwise: %v", once, err)
+			t.Fatalf("%s was read differently: %v", once, err)
 		}
 	})
 }

@@ -13,15 +13,15 @@ func (p *Player) forbids(o *Operation) bool {
 	if len(p.Forbidden) == 0 {
 		return false
 	}
-	if p.calls(o.Message) {
+	if p.callsForbidden(o.Message) {
 		return true
 	}
-	return o.Exchange != nil && p.calls(o.Exchange.Body)
+	return o.Exchange != nil && p.callsForbidden(o.Exchange.Body)
 }
 
-// calls reports whether one of the lines calls a forbidden tool. A line that
-// names one and cannot be parsed reliably counts as a call.
-func (p *Player) calls(raw []byte) bool {
+// callsForbidden reports whether one of the lines calls a forbidden tool. A line that contains the
+// name of one and cannot be parsed reliably counts as a call.
+func (p *Player) callsForbidden(raw []byte) bool {
 	if !bytes.Contains(raw, []byte("call")) && bytes.IndexByte(raw, '\\') < 0 {
 		return false // it does not contain the name, even escaped
 	}

@@ -20,7 +20,7 @@ type Growth struct {
 	First, Last int
 	// Why is the reason why nothing can be concluded, or "".
 	Why string
-	// Unreadable reports that the system does not report the server's memory.
+	// Unreadable is set if the system does not report the server's memory.
 	Unreadable bool
 }
 
@@ -43,12 +43,12 @@ const (
 	afterShare    = 4 // per request, uncancelled ones may add at most a quarter of what cancelled ones add
 	steadyWindows = 3 // consecutive windows that must add almost nothing
 
-	minStep        = 2 << 20
-	nextToNothing  = 1 << 20
-	stepOfMessages = 4
-	minPlain       = 64 << 20
-	minCancelled   = 64 << 20
-	maxExchanged   = 24 << 20
+	minStep         = 2 << 20  // bytes that each window must add, in addition to those for its messages
+	maxSteadyGrowth = 1 << 20  // bytes that steadyWindows may add together
+	messageFactor   = 4        // bytes that a window may add for each byte of its messages
+	minPlain        = 64 << 20 // bytes that the plain windows after the warm ones must add together
+	minCancelled    = 64 << 20 // bytes that all windows of cancelled requests must add together
+	maxExchanged    = 24 << 20 // bytes of messages in the whole repetition
 
 	samples   = 8
 	minWindow = 100 * time.Millisecond
@@ -62,7 +62,7 @@ func growthOf(all []Window) (total int64, each bool) {
 	for i := 1; i < len(all); i++ {
 		step := all[i].Resident - all[i-1].Resident
 		total += step
-		each = each && step >= minStep+stepOfMessages*all[i].Exchanged
+		each = each && step >= minStep+messageFactor*all[i].Exchanged
 	}
 	return total, each
 }
@@ -74,7 +74,7 @@ func isSteady(all []Window) bool {
 	}
 	last := all[len(all)-1-steadyWindows:]
 	total, _ := growthOf(last)
-	return total < nextToNothing
+	return total < maxSteadyGrowth
 }
 
 // WithEach returns how much memory the server took for all requests, and
@@ -108,9 +108,9 @@ type repeater struct {
 	l       *liveConversation
 	i       int
 	message *wire.Message
-	grown   *Growth
+	growth  *Growth
 	limit   time.Duration // how long to wait for responses to cancelled requests
-	left    int64         // bytes that may be exchanged
+	budget  int64         // bytes that may be exchanged
 }
 
 // repeat sends a request many times and records the server's memory.
@@ -119,20 +119,21 @@ func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
 		return
 	}
-	p := &repeater{runner: r, l: l, i: i, message: &read.Messages[0], grown: &Growth{First: l.c.Record.Len()}, left: maxExchanged}
-	l.Growths = append(l.Growths, p.grown)
-	p.all()
-	p.grown.Last = l.c.Record.Len() - 1
-	for _, e := range l.c.Record.From(p.grown.First) { // messages of the server may precede the first request
+	p := &repeater{runner: r, l: l, i: i, message: &read.Messages[0], growth: &Growth{First: l.c.Record.Len()}, budget: maxExchanged}
+	l.Growths = append(l.Growths, p.growth)
+	p.measure()
+	p.growth.Last = l.c.Record.Len() - 1
+	for _, e := range l.c.Record.From(p.growth.First) { // messages of the server may precede the first request
 		if e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request }) {
-			p.grown.First = e.Seq
+			p.growth.First = e.Seq
 			return
 		}
 	}
 }
 
-func (p *repeater) all() {
-	g := p.grown
+// measure repeats the request window by window, until enough was measured or growth is excluded.
+func (p *repeater) measure() {
+	g := p.growth
 	if _, ok := p.l.c.ResidentMemory(); !ok {
 		g.Unreadable, g.Why = true, "the memory of the server can't be measured"
 		return
@@ -141,7 +142,7 @@ func (p *repeater) all() {
 		return
 	}
 	for len(g.Plain) < plainWindows && !isSteady(g.Plain) {
-		if !p.window(&g.Plain, false) {
+		if !p.runWindow(&g.Plain, false) {
 			return
 		}
 	}
@@ -154,7 +155,7 @@ func (p *repeater) all() {
 		if len(g.Cancelled) > 0 {
 			last = g.Cancelled[len(g.Cancelled)-1]
 		}
-		if !p.window(&g.Cancelled, true) {
+		if !p.runWindow(&g.Cancelled, true) {
 			return
 		}
 		if _, more := growthOf([]Window{last, g.Cancelled[len(g.Cancelled)-1]}); !more {
@@ -162,7 +163,7 @@ func (p *repeater) all() {
 		}
 	}
 	for range afterWindows {
-		if !p.window(&g.After, false) {
+		if !p.runWindow(&g.After, false) {
 			return
 		}
 	}
@@ -174,26 +175,26 @@ func (p *repeater) sample() {
 	var took []time.Duration
 	for range samples {
 		began := time.Now()
-		if !p.send(1, false) || !p.answered(maxWindow) {
-			p.grown.Why = "it was not answered"
+		if !p.send(1, false) || !p.awaitResponses(maxWindow) {
+			p.growth.Why = "it was not answered"
 			return
 		}
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
 	if took[0]*windowSize > maxWindow { // on a busy machine the minimum is the most accurate
-		p.grown.Why = "its responses take too long to send many requests"
+		p.growth.Why = "its responses take too long to send many requests"
 	}
 	p.limit = max(minWindow, min(3*windowSize*took[samples/2], maxWindow))
 }
 
-// window sends requests, waits for their responses and records the server's
-// memory. It returns false if the repetition cannot continue.
-func (p *repeater) window(into *[]Window, cancel bool) bool {
+// runWindow sends requests, waits for their responses and records the server's memory. It returns
+// false if the repetition cannot continue.
+func (p *repeater) runWindow(into *[]Window, cancel bool) bool {
 	from := p.l.c.Record.Len()
 	for range windowSize / windowWrite {
 		if p.ctx.Err() != nil || p.stopped() || !p.send(windowWrite, cancel) {
-			p.grown.Why = "it was broken off"
+			p.growth.Why = "it was broken off"
 			return false
 		}
 		p.fence(p.l)
@@ -202,15 +203,15 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 	if cancel { // cancelled requests expect no response
 		limit = p.limit
 	}
-	if !p.answered(limit) && !cancel {
-		p.grown.Why = "its responses do not come in time"
+	if !p.awaitResponses(limit) && !cancel {
+		p.growth.Why = "its responses do not come in time"
 		return false
 	}
 	p.fence(p.l)
 	bytes, ok := p.l.c.ResidentMemory()
 	exchanged := totalBytes(p.l.c.Record.From(from))
-	if p.left -= exchanged; !ok || p.l.over || p.left < 0 {
-		p.grown.Why = "it was broken off"
+	if p.budget -= exchanged; !ok || p.l.over || p.budget < 0 {
+		p.growth.Why = "it was broken off"
 		return false
 	}
 	*into = append(*into, Window{Resident: bytes, Exchanged: exchanged})
@@ -236,11 +237,11 @@ func (p *repeater) send(n int, cancel bool) bool {
 	return !p.l.over
 }
 
-// answered waits until each of the last windowSize requests has its response,
-// and reports whether they came within the limit.
-func (p *repeater) answered(limit time.Duration) bool {
-	open := p.l.asked[max(0, len(p.l.asked)-windowSize):]
-	return p.l.until(p.ctx, limit, func() bool {
+// awaitResponses waits until each of the last windowSize requests has its response, and reports
+// whether they came within the limit.
+func (p *repeater) awaitResponses(limit time.Duration) bool {
+	open := p.l.sentRequests[max(0, len(p.l.sentRequests)-windowSize):]
+	return p.l.waitUntil(p.ctx, limit, func() bool {
 		return !slices.ContainsFunc(open, func(a request) bool { return p.l.response(a.id) == nil })
 	})
 }

@@ -12,27 +12,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server that handles requests one by one responds to nothing after a request
-// that it never finishes. That is one fault, which the first request without a
-// response shows; the later ones follow from it. The method of that request does
-// not matter, because even a ping gets no response. A tool call is different, because it may take any
-// time; see the discount held-up.
+// A server that handles requests one by one responds to nothing after a request that it never
+// finishes. That is one fault: the first request without a response shows it, and the missing
+// responses to later requests follow from it. The method of that request does not matter, because
+// even a ping gets no response. A tool call is different, because it may take any time; see the
+// discount held-up.
 
 const (
-	// silence is how long the server must be silent, after a request that timed
-	// out, before the player stops sending.
-	silence = time.Second
+	// stuckAfter is how long the server must send no response, after a request that timed out,
+	// before the player stops sending.
+	stuckAfter = time.Second
 	// afterHang is how long a hung server has to exit after its input is closed.
 	afterHang = 100 * time.Millisecond
 )
 
-// stuck returns the first request that expects a response and has none, if no
-// later request has one either. It returns nil if there is none, or if a tool
-// call may delay the others.
-func (l *liveConversation) stuck() *request {
+// firstStuck returns the first request that expects a response and has none, if no later request
+// has a response either. It returns nil if there is no such request, or if a tool call may delay
+// the others.
+func (l *liveConversation) firstStuck() *request {
 	var first *request
-	for i := l.silentFrom(); i < len(l.asked); i++ {
-		a := &l.asked[i]
+	for i := l.unansweredFrom(); i < len(l.sentRequests); i++ {
+		a := &l.sentRequests[i]
 		if discount.MayHoldUp(a.method) {
 			return nil
 		}
@@ -42,27 +42,27 @@ func (l *liveConversation) stuck() *request {
 		if first == nil {
 			first = a
 		}
-		if isProtocolDefined(a.method) && !a.params {
+		if isProtocolDefined(a.method) && !a.invalidParams {
 			return first // a later call delays neither of the two
 		}
 	}
 	return first
 }
 
-// seemsStuck reports whether the server has been silent for so long that further
-// requests would get no response either.
+// seemsStuck reports whether the server has sent no response for so long that further requests
+// would get none either.
 func (r *runner) seemsStuck(l *liveConversation) bool {
-	if r.Patient || !l.missed {
+	if r.Patient || !l.timedOut {
 		return false
 	}
 	l.read(l.c.Record.From(l.at))
-	a, least := l.stuck(), r.waitMidScript(l)
+	a, least := l.firstStuck(), r.waitMidScript(l)
 	if r.knownToHang(l) {
 		least += authorTime
 	} else {
-		least += min(r.Timeout, silence)
+		least += min(r.Timeout, stuckAfter)
 	}
-	return a != nil && l.c.Record.Elapsed()-max(l.heard, a.at) >= least
+	return a != nil && l.c.Record.Elapsed()-max(l.lastResponseAt, a.at) >= least
 }
 
 // waitMidScript returns the longest wait for a response before the script
@@ -81,55 +81,55 @@ func (r *runner) knownToHang(l *liveConversation) bool {
 	if r.Hangs == nil {
 		return false
 	}
-	i := l.silentFrom()
-	return i < len(l.asked) && r.Hangs(l.asked[i].method)
+	i := l.unansweredFrom()
+	return i < len(l.sentRequests) && r.Hangs(l.sentRequests[i].method)
 }
 
-// silentFrom returns the index of the request from which on no request has a
-// response.
-func (l *liveConversation) silentFrom() int {
-	for i := len(l.asked); ; i-- {
-		if i == 0 || l.response(l.asked[i-1].id) != nil {
+// unansweredFrom returns the index of the request from which on no request has a response.
+func (l *liveConversation) unansweredFrom() int {
+	for i := len(l.sentRequests); ; i-- {
+		if i == 0 || l.response(l.sentRequests[i-1].id) != nil {
 			return i
 		}
 	}
 }
 
-// leave cancels the pending requests that run code of the server's author,
-// except the request but.
-func (r *runner) leave(l *liveConversation, but *request) {
-	for i := range l.asked {
-		a := &l.asked[i]
-		if a == but || l.response(a.id) != nil || isProtocolDefined(a.method) || a.cancelled || a.task || a.left {
+// cancelAuthorRequests cancels the pending requests that run code of the server's author, except
+// the request but.
+func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
+	for i := range l.sentRequests {
+		a := &l.sentRequests[i]
+		if a == but || l.response(a.id) != nil || isProtocolDefined(a.method) || a.cancelled || a.asTask || a.cancelledAtEnd {
 			continue
 		}
-		a.left = true
+		a.cancelledAtEnd = true
 		_ = l.c.Cancel(r.ctx, a.id, "the client leaves")
 		if r.CancelsOpen {
-			l.cancelled(a.id)
+			l.markCancelled(a.id)
 		}
 	}
 }
 
-// halted reports whether neither this request nor any later one gets a response. That counts as a
-// failure after the whole timeout of the request. The request is not cancelled before that, because
-// a cancelled request expects no response.
-func (r *runner) halted(l *liveConversation, a *request) bool {
+// confirmHalt waits for the rest of the request's timeout if the server seems stuck, and reports
+// whether neither this request nor any later one got a response. It then records the missing
+// response. The request is not cancelled before that, because a cancelled request expects no
+// response.
+func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
 	l.read(l.c.Record.From(l.at))
-	seq, ok := l.sent(a.id)
+	seq, ok := l.positionOf(a.id)
 	if !ok {
 		return false
 	}
-	heard := l.heard
-	moves := func() bool { return l.heard != heard || l.response(a.id) != nil }
-	if !l.Unresponsive && !r.seemsStuck(l) && !r.pingUnanswered(l) {
+	heard := l.lastResponseAt
+	moves := func() bool { return l.lastResponseAt != heard || l.response(a.id) != nil }
+	if !l.Unresponsive && !r.seemsStuck(l) && !r.pingTimesOut(l) {
 		return false
 	}
 	left := r.Timeout - (l.c.Record.Elapsed() - l.c.Record.From(seq)[0].At)
 	if r.knownToHang(l) {
 		left = 0 // the hang is already known
 	}
-	if l.until(r.ctx, max(left, min(r.Timeout, authorTime)), moves) || !l.c.Alive() || r.ctx.Err() != nil {
+	if l.waitUntil(r.ctx, max(left, min(r.Timeout, authorTime)), moves) || !l.c.Alive() || r.ctx.Err() != nil {
 		return false
 	}
 	if !r.knownToHang(l) {
@@ -139,8 +139,8 @@ func (r *runner) halted(l *liveConversation, a *request) bool {
 	return true
 }
 
-// pingUnanswered reports whether a ping gets no response.
-func (r *runner) pingUnanswered(l *liveConversation) bool {
+// pingTimesOut sends a ping, and reports whether it gets no response.
+func (r *runner) pingTimesOut(l *liveConversation) bool {
 	r.pace()
 	var reply *client.Reply
 	if r.knownToHang(l) {
@@ -153,7 +153,7 @@ func (r *runner) pingUnanswered(l *liveConversation) bool {
 
 // giveUp records that a response did not come.
 func (r *runner) giveUp(l *liveConversation, a *request) {
-	if seq, ok := l.sent(a.id); ok {
+	if seq, ok := l.positionOf(a.id); ok {
 		l.c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: seq})
 	}
 }
@@ -168,9 +168,9 @@ func (l *liveConversation) close(halted bool) {
 	l.c.Shutdown(transport.Patience{AfterClose: afterHang, AfterTerm: time.Second})
 }
 
-// attribute counts missing responses as a failure of the first request without
-// a response, if no later one has a response.
-func (c *Conversation) attribute() {
+// attributeToHung counts missing responses as a failure of the first request without a response, if
+// no later one has a response.
+func (c *Conversation) attributeToHung() {
 	if !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }) {
 		return
 	}
@@ -201,10 +201,10 @@ func (c *Conversation) attribute() {
 	}
 }
 
-// firstHanging returns the first request that expects a response such that neither
-// it nor any later request has one, or nil. Requests that were cancelled, or
-// that share a line or an id with others, expect none. If one of them precedes
-// it without a response, firstHanging returns that one as before.
+// firstHanging returns as hung the first request that expects a response if neither it nor any
+// later request has one, otherwise nil. Requests that were cancelled, or that share a line or an id
+// with others, expect none. If such a request without a response precedes hung, firstHanging
+// returns it as before.
 func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcript.Event) {
 	for _, r := range d.StillOpen() {
 		id := r.Message.ID

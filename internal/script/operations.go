@@ -19,7 +19,7 @@ import (
 // send adds one message to the pending frames, and writes them unless the next
 // message belongs to the same write.
 func (r *runner) send(l *liveConversation, i int, o *Operation) {
-	frame, ok := r.filled(l, o)
+	frame, ok := r.fillMessage(l, o)
 	if !ok {
 		r.out.Skipped = append(r.out.Skipped, i)
 		return
@@ -31,11 +31,11 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 			r.pace()
 			again := l.sentIDs[m.ID.Key()]
 			l.noteSent(request{
-				operation: i, text: m.Raw, id: m.ID, method: m.Method, params: o.Violates != "", task: m.ParamAt("/task") != nil,
+				operation: i, text: m.Raw, id: m.ID, method: m.Method, invalidParams: o.Violates != "", asTask: m.ParamAt("/task") != nil,
 				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: l.c.Record.Elapsed(),
 			})
 		case m.Method == spec.MethodCancelled:
-			l.cancelled(m.ParamIDAt("/requestId"))
+			l.markCancelled(m.ParamIDAt("/requestId"))
 		}
 	}
 	if len(l.pending) == 0 {
@@ -46,21 +46,21 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 		return
 	}
 	r.flush(l)
-	if o.Await && len(l.asked) > 0 && !l.over {
-		r.await(l, l.asked[len(l.asked)-1])
+	if o.Await && len(l.sentRequests) > 0 && !l.over {
+		r.awaitResponse(l, l.sentRequests[len(l.sentRequests)-1])
 	}
 }
 
-// filled returns the message with values copied from earlier responses, or
-// false if one of the values is missing.
-func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
+// fillMessage returns the message with values copied from earlier responses, or false if one of the
+// values is missing.
+func (r *runner) fillMessage(l *liveConversation, o *Operation) ([]byte, bool) {
 	frame := l.withMetadata(o.Message)
 	for _, take := range o.Take {
 		r.flush(l)
 		id := wire.RawID(string(take.ID))
-		for _, a := range l.asked {
+		for _, a := range l.sentRequests {
 			if a.id.Same(id) {
-				r.await(l, a)
+				r.awaitResponse(l, a)
 			}
 		}
 		m := l.response(id)
@@ -140,7 +140,8 @@ func (r *runner) flush(l *liveConversation) {
 	l.spans = append(l.spans, span{first, from, l.c.Record.Len()})
 }
 
-func (r *runner) raw(l *liveConversation, i int, o *Operation) {
+// sendRaw sends bytes unchanged, in chunks that end at the operation's splits.
+func (r *runner) sendRaw(l *liveConversation, i int, o *Operation) {
 	var chunks [][]byte
 	at := 0
 	for _, split := range o.Splits {
@@ -185,7 +186,7 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 		r.pace()
 		reply := l.c.Do(r.ctx, o.Method, params)
 		if !reply.Succeeded() {
-			l.missed = l.missed || errors.Is(reply.Err, client.ErrUnanswered)
+			l.timedOut = l.timedOut || errors.Is(reply.Err, client.ErrUnanswered)
 			break
 		}
 		cursor, more := wire.Text(reply.Message.ResultAt("/nextCursor"))
@@ -214,8 +215,8 @@ func responder(reply *Reply) func(m *wire.Message) []byte {
 	}
 }
 
-// exchange performs an HTTP exchange.
-func (r *runner) exchange(l *liveConversation, o *Operation) {
+// doExchange performs an HTTP exchange.
+func (r *runner) doExchange(l *liveConversation, o *Operation) {
 	web := l.c.Web()
 	if web == nil || o.Exchange == nil {
 		return

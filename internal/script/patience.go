@@ -9,24 +9,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// await waits for one response.
-func (r *runner) await(l *liveConversation, a request) {
-	limit := r.patienceWith(l, a)
-	if l.until(r.ctx, limit, func() bool { return l.response(a.id) != nil || r.Patient && l.settled(a) }) {
+// awaitResponse waits for one response before the script continues.
+func (r *runner) awaitResponse(l *liveConversation, a request) {
+	limit := r.waitLimit(l, a)
+	if l.waitUntil(r.ctx, limit, func() bool { return l.response(a.id) != nil || r.Patient && l.isSettled(a) }) {
 		return
 	}
 	l.waitedBriefly = l.waitedBriefly || limit < r.Timeout
-	l.missed = l.missed || (r.Patient || isProtocolDefined(a.method) && !a.params) && !a.cancelled
+	l.timedOut = l.timedOut || (r.Patient || isProtocolDefined(a.method) && !a.invalidParams) && !a.cancelled
 }
 
-// patienceWith returns the wait for one response before the script continues.
-func (r *runner) patienceWith(l *liveConversation, a request) time.Duration {
+// waitLimit returns how long to wait for one response before the script continues.
+func (r *runner) waitLimit(l *liveConversation, a request) time.Duration {
 	switch {
-	case l.missed, r.Patient && r.isCancelledByScript(l, a):
+	case l.timedOut, r.Patient && r.isCancelledByScript(l, a):
 		return min(r.Timeout, authorTime)
 	case r.Patient:
 		return r.Timeout
-	case !isProtocolDefined(a.method), a.params:
+	case !isProtocolDefined(a.method), a.invalidParams:
 		return min(r.Timeout, authorTime)
 	default:
 		return r.waitMidScript(l)
@@ -49,22 +49,22 @@ func (r *runner) isCancelledByScript(l *liveConversation, a request) bool {
 	return false
 }
 
-// wait waits for all pending requests if the player is patient.
-func (r *runner) wait(l *liveConversation) {
+// waitPending waits for all pending requests if the player is patient.
+func (r *runner) waitPending(l *liveConversation) {
 	if !r.Patient || r.CancelsOpen {
 		return
 	}
 	limit := r.Timeout
-	if l.missed { // the whole timeout has already passed
+	if l.timedOut { // the whole timeout has already passed
 		limit = min(limit, authorTime)
 	}
-	l.until(r.ctx, limit, func() bool { return len(l.unsettled()) == 0 })
+	l.waitUntil(r.ctx, limit, func() bool { return len(l.unsettledRequests()) == 0 })
 }
 
-// settled reports whether there is nothing more to wait for: the response came,
+// isSettled reports whether there is nothing more to wait for: the response came,
 // the request was cancelled, it expects no response, or the HTTP response shows
 // that there will be none.
-func (l *liveConversation) settled(a request) bool {
+func (l *liveConversation) isSettled(a request) bool {
 	if l.response(a.id) != nil || a.cancelled || !a.id.IsString() && !a.id.IsInteger() {
 		return true
 	}
@@ -77,11 +77,11 @@ func (l *liveConversation) settled(a request) bool {
 	})
 }
 
-// unsettled returns the requests that are still waited for.
-func (l *liveConversation) unsettled() []request {
+// unsettledRequests returns the requests for which the player still has to wait.
+func (l *liveConversation) unsettledRequests() []request {
 	var out []request
-	for _, a := range l.asked {
-		if !l.settled(a) {
+	for _, a := range l.sentRequests {
+		if !l.isSettled(a) {
 			out = append(out, a)
 		}
 	}

@@ -29,7 +29,7 @@ type Conversation struct {
 	Events []*transcript.Event
 	// Growths are the measurements of repeated requests.
 	Growths []*Growth
-	// Unresponsive reports that a fence got no response in time.
+	// Unresponsive is set if a fence got no response in time.
 	Unresponsive bool
 	// Unanswered describes the first request without a response, or is "".
 	// Requests that the script cancels do not count.
@@ -64,8 +64,8 @@ func (c *Conversation) matchRequests(sent []request) {
 	}
 }
 
-// Request returns the request that m is, responds to, cancels or reports progress of, or nil: also one
-// of the handshake or a fence, which no operation sent.
+// Request returns the request that m is, responds to, cancels or reports progress of, or nil. It
+// also returns requests that no operation sent, such as those of the handshake and fences.
 func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.Of(m) }
 
 // Requested returns the operation that sent the request that m is, responds to, cancels or reports
@@ -106,25 +106,25 @@ func (c *Conversation) Operations(at []int) []int {
 				out = append(out, s.operation)
 			}
 		}
-		if open := c.open(at); isNotification(e) && len(open) > 0 {
+		if open := c.pendingOperations(at); isNotification(e) && len(open) > 0 {
 			out = append(out, slices.Max(open))
 		}
 	}
 	if len(out) == 0 && len(at) > 0 {
-		out = c.open(at[0])
+		out = c.pendingOperations(at[0])
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// isNotification reports whether the server sends a notification.
+// isNotification reports whether the event is a notification of the server.
 func isNotification(e *transcript.Event) bool {
 	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Notification })
 }
 
-// open returns the operations whose requests were pending at a position in the
-// record: an unreadable line there may be the response to any of them.
-func (c *Conversation) open(at int) []int {
+// pendingOperations returns the operations whose requests were pending at a position in the record:
+// an unreadable line at that position may be the response to any of them.
+func (c *Conversation) pendingOperations(at int) []int {
 	var out []int
 	for _, r := range c.dialogue.InFlight(at) {
 		if n, ours := c.Requested(r.Message); ours {
@@ -153,14 +153,15 @@ func (p *Playback) WaitedBriefly() bool {
 // "".
 func (p *Playback) Ended() string {
 	for _, c := range p.Conversations {
-		if why := c.ended(); why != "" {
+		if why := c.describeEnd(); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (c *Conversation) ended() string {
+// describeEnd is like Playback.Ended, for one conversation.
+func (c *Conversation) describeEnd() string {
 	last := ""
 	for at, e := range c.Events {
 		switch e.Kind {
@@ -174,7 +175,7 @@ func (c *Conversation) ended() string {
 			if e.Exchange != 0 { // it is the end of one exchange, not of the server
 				continue
 			}
-			how, open := howEnded(c.Events[at:]), transcript.DialogueOf(c.Events).InFlight(e.Seq)
+			how, open := describeExit(c.Events[at:]), transcript.DialogueOf(c.Events).InFlight(e.Seq)
 			switch {
 			case len(open) > 0:
 				return how + " before it answered " + describeRequest(open[0].Message.Method, open[0].Message.ID)
@@ -189,9 +190,9 @@ func (c *Conversation) ended() string {
 
 const closedOutput = "the server closed its output"
 
-// howEnded describes the exit of a server whose output ended. If its input was
-// closed, only a failure counts.
-func howEnded(events []*transcript.Event) string {
+// describeExit describes the exit of a server whose output ended. If its input was closed, only a
+// failure counts.
+func describeExit(events []*transcript.Event) string {
 	inputClosed := false
 	for _, e := range events {
 		switch e.Kind {

@@ -22,11 +22,10 @@ type Player struct {
 	// Stop, if set, is closed when no more operations may begin. Operations that
 	// have begun are finished and judged.
 	Stop <-chan struct{}
-	// Patient reports that the player waits for requests that run code of the
-	// server's author, such as tool calls, as long as for others.
+	// Patient is set if the player waits for requests that run code of the server's author, such as
+	// tool calls, as long as for others.
 	Patient bool
-	// CancelsOpen reports that a patient player still cancels pending requests
-	// at the end.
+	// CancelsOpen is set if a patient player still cancels pending requests at the end.
 	CancelsOpen bool
 	// FinalWait is how long the server has at the end to send notifications of changes.
 	FinalWait time.Duration
@@ -60,10 +59,10 @@ func (p Player) Play(ctx context.Context, s Script) *Playback {
 			r.out.Skipped = append(r.out.Skipped, i)
 			continue
 		}
-		r.do(i, &s.Operations[i])
+		r.doOperation(i, &s.Operations[i])
 	}
 	for on := range s.Conversations() {
-		r.end(on)
+		r.endConversation(on)
 	}
 	return r.out
 }
@@ -86,8 +85,9 @@ type runner struct {
 	live map[int]*liveConversation
 }
 
-func (r *runner) do(i int, o *Operation) {
-	l := r.conversation(o.On)
+// doOperation performs an operation, or records that it was skipped.
+func (r *runner) doOperation(i int, o *Operation) {
+	l := r.openConversation(o.On)
 	if l == nil || o.Do != Close && (l.over || r.seemsStuck(l)) || r.forbids(o) {
 		r.out.Skipped = append(r.out.Skipped, i)
 		return
@@ -101,7 +101,7 @@ func (r *runner) do(i int, o *Operation) {
 		r.send(l, i, o)
 		return
 	case Raw:
-		r.raw(l, i, o)
+		r.sendRaw(l, i, o)
 	case Answer:
 		l.answers.Set(o.Method, responder(o.Reply))
 	case Walk:
@@ -109,19 +109,18 @@ func (r *runner) do(i int, o *Operation) {
 	case Fence:
 		r.fence(l)
 	case Close:
-		r.end(o.On)
+		r.endConversation(o.On)
 		return
 	case HTTP:
-		r.exchange(l, o)
+		r.doExchange(l, o)
 	case Repeat:
 		r.repeat(l, i, o)
 	}
 	l.spans = append(l.spans, span{i, from, l.c.Record.Len()})
 }
 
-// conversation returns a conversation, and opens it if necessary. It returns
-// nil if that fails.
-func (r *runner) conversation(on int) *liveConversation {
+// openConversation returns a conversation, and opens it if necessary. It returns nil if that fails.
+func (r *runner) openConversation(on int) *liveConversation {
 	if l := r.live[on]; l != nil {
 		return l
 	}
@@ -155,9 +154,9 @@ func (r *runner) pace() {
 	}
 }
 
-// end ends a conversation: it cancels requests that run code of the server's
+// endConversation ends a conversation: it cancels requests that run code of the server's
 // author, and waits for the other responses.
-func (r *runner) end(on int) {
+func (r *runner) endConversation(on int) {
 	l := r.live[on]
 	if l == nil {
 		return
@@ -169,18 +168,18 @@ func (r *runner) end(on int) {
 		halted = r.settle(l)
 	}
 	l.read(l.c.Record.From(l.at))
-	if open := l.unsettled(); len(open) > 0 {
+	if open := l.unsettledRequests(); len(open) > 0 {
 		l.Unanswered = describeRequest(open[0].method, open[0].id)
 	} else if l.Unresponsive {
 		l.Unanswered = "the last request"
 	}
 	l.close(halted)
-	r.out.Messages += Frames(l.c.Record.From(0))
+	r.out.Messages += CountFrames(l.c.Record.From(0))
 	if !l.torn { // after half a line, no failure can be attributed
 		l.Events = l.c.Record.From(0)
 		l.readRest()
-		l.matchRequests(l.asked)
-		l.attribute()
+		l.matchRequests(l.sentRequests)
+		l.attributeToHung()
 	}
 	r.out.Conversations = append(r.out.Conversations, l.Conversation)
 }
@@ -189,27 +188,27 @@ func (r *runner) end(on int) {
 func (r *runner) settle(l *liveConversation) (halted bool) {
 	l.read(l.c.Record.From(l.at))
 	if !l.over {
-		r.wait(l)
+		r.waitPending(l)
 	}
-	if stuck := l.stuck(); stuck != nil && !r.CancelsOpen {
-		r.leave(l, stuck)
-		if r.halted(l, stuck) {
+	if stuck := l.firstStuck(); stuck != nil && !r.CancelsOpen {
+		r.cancelAuthorRequests(l, stuck)
+		if r.confirmHalt(l, stuck) {
 			return true
 		}
 	}
 	if l.over {
 		return false
 	}
-	r.leave(l, nil)
+	r.cancelAuthorRequests(l, nil)
 	if r.FinalWait > 0 {
-		l.until(r.ctx, r.FinalWait, func() bool { return false })
+		l.waitUntil(r.ctx, r.FinalWait, func() bool { return false })
 	}
 	r.pace()
 	if reply := l.c.Do(r.ctx, l.c.HarmlessMethod(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
 		l.Unresponsive = true
 	}
 	var open []request
-	if l.until(r.ctx, r.Timeout, func() bool { open = l.open(); return len(open) == 0 }) || !l.c.Alive() || r.ctx.Err() != nil {
+	if l.waitUntil(r.ctx, r.Timeout, func() bool { open = l.openRequests(); return len(open) == 0 }) || !l.c.Alive() || r.ctx.Err() != nil {
 		return false
 	}
 	for _, a := range open {

@@ -15,8 +15,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// agreeable is a server that answers every request with a minimal result.
-func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+// minimalServer is a server that answers every request with a minimal result.
+func minimalServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		for _, m := range wire.Parse(lines.Bytes()).Messages {
 			switch {
@@ -41,7 +41,7 @@ func TestPlay(t *testing.T) {
 		Take: []Take{{ID: Bytes("100"), From: "/result/nextCursor", Into: "cursor"}},
 	}
 	s := Script{Revision: spec.V20250618, Operations: []Operation{ping, {Do: Fence}, next}}
-	p := Player{Dialer: stdio.InProcess("agreeable", agreeable), Timeout: time.Second, Start: 10 * time.Second}
+	p := Player{Dialer: stdio.InProcess("agreeable", minimalServer), Timeout: time.Second, Start: 10 * time.Second}
 	o := p.Play(t.Context(), s)
 	if len(o.Conversations) != 1 || len(o.Skipped) != 1 || o.Skipped[0] != 2 || o.Unanswered() != "" || o.WaitedBriefly() {
 		t.Fatalf("%d conversations, skipped %v, without an answer: %q", len(o.Conversations), o.Skipped, o.Unanswered())
@@ -73,7 +73,7 @@ func TestReusedID(t *testing.T) {
 	for _, method := range []string{spec.MethodToolsList, spec.MethodPing, spec.MethodPing} {
 		s.Operations = append(s.Operations, Operation{Do: Send, Method: method, Message: wire.NewRequest(wire.IntID(100), method, nil), Await: true})
 	}
-	o := Player{Dialer: stdio.InProcess("agreeable", agreeable), Timeout: time.Second, Start: 10 * time.Second}.Play(t.Context(), s)
+	o := Player{Dialer: stdio.InProcess("agreeable", minimalServer), Timeout: time.Second, Start: 10 * time.Second}.Play(t.Context(), s)
 	if len(o.Conversations) != 1 {
 		t.Fatalf("%d conversations", len(o.Conversations))
 	}
@@ -132,12 +132,12 @@ func TestHungRequest(t *testing.T) {
 	}
 }
 
-// stuckAt is like agreeable until the first request of the method.
+// stuckAt is like minimalServer until the first request of the method.
 func stuckAt(method string) stdio.Serve {
 	return func(ctx context.Context, in io.Reader, out, log io.Writer, signals <-chan string) int {
 		read, write := io.Pipe()
 		defer write.Close()
-		go agreeable(ctx, read, out, log, signals)
+		go minimalServer(ctx, read, out, log, signals)
 		for lines := bufio.NewScanner(in); lines.Scan(); {
 			if m := wire.Parse(lines.Bytes()).Messages; len(m) == 1 && m[0].Method == method {
 				select {

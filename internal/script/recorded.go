@@ -96,7 +96,7 @@ func operationsBetween(events []*transcript.Event, from, to int, with func(at in
 			Do: Send, Method: m.Method, Message: withForeignID(m), Await: m.Kind == wire.Request && answeredNext(events, d.Of(m)),
 		})
 	}
-	if len(out) == 0 { // the handshake itself shows it
+	if len(out) == 0 { // the handshake itself shows the finding
 		out = append(out, Operation{Do: Fence})
 	}
 	return out

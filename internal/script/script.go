@@ -92,11 +92,9 @@ type Operation struct {
 	Splits []int `json:"splits,omitempty"`
 	// Take copies values of earlier responses into the message.
 	Take []Take `json:"take,omitempty"`
-	// Await reports that the player waits for the response before the next
-	// operation.
+	// Await is set if the player waits for the response before the next operation.
 	Await bool `json:"await,omitempty"`
-	// Together reports that the message is sent in the same write as the next
-	// one.
+	// Together is set if the message is sent in the same write as the next one.
 	Together bool `json:"together,omitempty"`
 	// Reply is the response to the server's requests.
 	Reply *Reply `json:"reply,omitempty"`
