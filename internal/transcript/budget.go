@@ -39,12 +39,12 @@ func (t *Transcript) Limits() Limits { return t.limits }
 // messages in each: conversations run concurrently, and a server that floods one of them
 // likely floods all. A nil Budget limits nothing. All methods are safe for concurrent use.
 type Budget struct {
-	messages, few, fewest int
-	most                  int64
+	messages, few, fewest int   // the message limits, see runMessages, fewMessages and fewestMessages
+	most                  int64 // the limit of held, see maxHeld
 
 	mu      sync.Mutex
-	held    int64
-	flooded bool // a conversation had too many messages
+	held    int64 // about how many bytes the transcripts use
+	flooded bool  // a conversation had too many messages
 }
 
 const (
@@ -171,9 +171,9 @@ const keptAround = 32
 // leftOutEvent replaces an event that Thin dropped.
 var leftOutEvent = &Event{Kind: Remark, Detail: "left out because the server sent too much"}
 
-// Thin frees memory: it drops the events that are far from all given positions, from the beginning
-// and from the end. It keeps the events that show how the connection and its exchanges began and
-// ended.
+// Thin frees memory: it drops the frames, stream chunks and stderr that are far from all given
+// positions, from the beginning and from the end. It keeps the events of other kinds, which show how
+// the connection and its exchanges began and ended.
 func (t *Transcript) Thin(keep ...int) {
 	defer t.lockToChange()()
 	near := make([]bool, len(t.events))

@@ -45,12 +45,12 @@ func TestAdmit(t *testing.T) {
 func TestFloodsShareABudget(t *testing.T) {
 	t.Parallel()
 	budget := transcript.NewBudget()
-	until := func() (n int) {
+	countAdmitted := func() (n int) {
 		for rec := transcript.NewWithin(budget, transcript.Limits{}); rec.Admit(1) == ""; n++ {
 		}
 		return n
 	}
-	first, second := until(), until()
+	first, second := countAdmitted(), countAdmitted()
 	if first < 10_000 || second > first/5 || second < 1000 {
 		t.Errorf("the first conversation had %d messages, the second %d", first, second)
 	}

@@ -42,7 +42,7 @@ func (c *Clock) Held() time.Duration {
 	return c.held
 }
 
-// heldPoll is how often a timeout is checked again while the clock is stopped.
+// heldPoll is the interval at which a timeout is checked again while the clock is stopped.
 const heldPoll = 5 * time.Millisecond
 
 // WithTimeout is like context.WithTimeoutCause, but measures the time with this clock.

@@ -12,10 +12,10 @@ var clientMethods = []string{
 	"resources/subscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen",
 }
 
-// conversations splits the messages of a log into recordings: one for each session that the log
+// splitConversations splits the messages of a log into recordings: one for each session that the log
 // names, and another whenever the client sends initialize again after an earlier initialize was
 // answered.
-func conversations(log []logged, values bool) []*Recording {
+func splitConversations(log []loggedMessage, values bool) []*Recording {
 	client := onClientSide(log)
 	open := map[string]*conversation{}
 	var out []*Recording
@@ -37,10 +37,10 @@ func conversations(log []logged, values bool) []*Recording {
 type conversation struct {
 	*Recording
 	dialogue Dialogue
-	first    logged
+	first    loggedMessage
 }
 
-func (c *conversation) addLogged(kind Kind, l logged) {
+func (c *conversation) addLogged(kind Kind, l loggedMessage) {
 	if len(l.raw) == 0 && l.begins {
 		return
 	}
@@ -82,7 +82,7 @@ func kindOf(s side, onClientSide bool) Kind {
 // onClientSide reports whether the log was recorded on the client's side of the connection,
 // so that outgoing messages went to the server. The first request that only a client sends
 // decides; without one it returns true.
-func onClientSide(log []logged) bool {
+func onClientSide(log []loggedMessage) bool {
 	for _, l := range log {
 		if l.side != incoming && l.side != outgoing {
 			continue

@@ -116,7 +116,7 @@ func (d *Dialogue) NoteRequest(e *Event, m *wire.Message) *Request {
 
 // NoteResponse adds a response in the event, and returns the request that it belongs to, or nil.
 func (d *Dialogue) NoteResponse(e *Event, m *wire.Message) *Request {
-	r := d.requestsTo(e.Kind).respondedBy(e, m.ID)
+	r := d.requestsTo(e.Kind).matchResponse(e, m.ID)
 	if r != nil {
 		r.Responses = append(r.Responses, Message{m, e})
 		d.assign(m, r)
@@ -134,7 +134,7 @@ func (d *Dialogue) NoteNotification(e *Event, m *wire.Message) {
 			d.assign(m, r)
 		}
 	case "notifications/progress":
-		if r := d.requestsTo(e.Kind).reportedBy(m.ParamIDAt("/progressToken")); r != nil {
+		if r := d.requestsTo(e.Kind).matchProgress(m.ParamIDAt("/progressToken")); r != nil {
 			r.Progress = append(r.Progress, Message{m, e})
 			d.assign(m, r)
 		}
@@ -157,8 +157,8 @@ func (d *Dialogue) requestsTo(kind Kind) *requests {
 	return &d.client
 }
 
-// respondedBy returns the request that a response in e with this id belongs to, or nil.
-func (q *requests) respondedBy(e *Event, id wire.ID) *Request {
+// matchResponse returns the request that a response in e with this id belongs to, or nil.
+func (q *requests) matchResponse(e *Event, id wire.ID) *Request {
 	all := q.byID[id.Key()]
 	if !id.Present() || len(all) == 0 {
 		return nil
@@ -179,8 +179,8 @@ func (q *requests) respondedBy(e *Event, id wire.ID) *Request {
 	return oldest
 }
 
-// reportedBy returns the request that progress with this token belongs to, or nil.
-func (q *requests) reportedBy(token wire.ID) *Request {
+// matchProgress returns the request that progress with this token belongs to, or nil.
+func (q *requests) matchProgress(token wire.ID) *Request {
 	all := q.byToken[token.Key()]
 	for _, r := range slices.Backward(all) {
 		if len(r.Responses) == 0 {
@@ -193,6 +193,7 @@ func (q *requests) reportedBy(token wire.ID) *Request {
 	return all[len(all)-1]
 }
 
+// assign makes r the request that Of returns for m.
 func (d *Dialogue) assign(m *wire.Message, r *Request) {
 	if d.requestOf == nil {
 		d.requestOf = map[*wire.Message]*Request{}
@@ -206,7 +207,7 @@ func (d *Dialogue) Exchanges() *Exchanges { return &d.exchanges }
 // Requests returns the client's requests in the order they were sent.
 func (d *Dialogue) Requests() []*Request { return d.client.all }
 
-// StillOpen returns the client's requests such that neither they nor later ones have a response.
+// StillOpen returns the client's requests after the last one that has a response.
 func (d *Dialogue) StillOpen() []*Request {
 	all := d.Requests()
 	for i, r := range slices.Backward(all) {

@@ -105,22 +105,22 @@ func HeadBytes(line string, fields []Field) []byte {
 	return out
 }
 
-// words splits the first line at its first two spaces.
-func (h *Head) words() (first, second, third string) {
+// splitLine splits the first line at its first two spaces.
+func (h *Head) splitLine() (first, second, third string) {
 	first, rest, _ := strings.Cut(h.Line, " ")
 	second, third, _ = strings.Cut(rest, " ")
 	return first, second, third
 }
 
 // Method returns the method of a request.
-func (h *Head) Method() string { method, _, _ := h.words(); return method }
+func (h *Head) Method() string { method, _, _ := h.splitLine(); return method }
 
 // Target returns the target in the request line.
-func (h *Head) Target() string { _, target, _ := h.words(); return target }
+func (h *Head) Target() string { _, target, _ := h.splitLine(); return target }
 
 // Status returns the status code of a response, or 0 if there is none.
 func (h *Head) Status() int {
-	_, text, _ := h.words()
+	_, text, _ := h.splitLine()
 	status, err := strconv.Atoi(text)
 	if err != nil {
 		return 0

@@ -61,7 +61,7 @@ func TestParseHead(t *testing.T) {
 	}
 }
 
-const session = `revision: 2025-11-25
+const httpScript = `revision: 2025-11-25
 transport: streamable-http
 
 1> POST /mcp HTTP/1.1
@@ -91,7 +91,7 @@ transport: streamable-http
 `
 
 func TestExchangesInScripts(t *testing.T) {
-	r, err := ParseScript(session)
+	r, err := ParseScript(httpScript)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestExchangesInScripts(t *testing.T) {
 	if err := WriteScript(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(session, b.String()); diff != "" {
+	if diff := cmp.Diff(httpScript, b.String()); diff != "" {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
 	index := ExchangesOf(r.Events)
@@ -131,7 +131,7 @@ func TestExchangesInScripts(t *testing.T) {
 	if got := post.Messages(); len(got) != 2 || got[0].ID.Raw() != "0" || got[1].ID.Raw() != "0" {
 		t.Errorf("messages: %v", got)
 	}
-	if found, err := ReadRecordings("f", strings.NewReader(session)); err != nil || len(found) != 1 {
+	if found, err := ReadRecordings("f", strings.NewReader(httpScript)); err != nil || len(found) != 1 {
 		t.Errorf("as a file: %v, %v", found, err)
 	}
 }
@@ -229,7 +229,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestStatuses checks every status for what it may say about anything but the request.
+// TestStatuses checks which statuses are intercepted, and which are ambiguous.
 func TestStatuses(t *testing.T) {
 	var intercepted, ambiguous []int
 	for status := range 1000 {

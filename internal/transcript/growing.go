@@ -13,12 +13,12 @@ type growingDialogue struct {
 	noted    int // the number of events in the dialogue
 }
 
-// Dialogue returns the dialogue of the events so far, for callers that keep it. For a look at it,
-// ReadDialogue is cheaper.
+// Dialogue returns the dialogue of the events so far, for callers that keep it. ReadDialogue is
+// cheaper for callers that do not.
 func (t *Transcript) Dialogue() *Dialogue { return DialogueOf(t.From(0)) }
 
-// ReadDialogue calls read with the dialogue of the events so far. It must be used only until read
-// returns, and read must not call ReadDialogue or HasRequest.
+// ReadDialogue calls read with the dialogue of the events so far. read must not keep the dialogue,
+// and must not call ReadDialogue or HasRequest.
 func (t *Transcript) ReadDialogue(read func(*Dialogue)) {
 	g := &t.dialogue
 	g.mu.Lock()
@@ -35,7 +35,7 @@ func (t *Transcript) ReadDialogue(read func(*Dialogue)) {
 }
 
 // lockToChange locks the transcript for a change of earlier events. It drops the dialogue, which
-// refers to them and is built again when it is read.
+// refers to those events; the next ReadDialogue builds it again.
 func (t *Transcript) lockToChange() (unlock func()) {
 	g := &t.dialogue
 	g.mu.Lock()

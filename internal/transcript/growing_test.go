@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whenever it is read, the growing dialogue is that of all events, also after an exchange was
-// retracted.
+// TestReadDialogue checks that ReadDialogue always passes the dialogue of all events so far, also
+// after an exchange was retracted.
 func TestReadDialogue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		record := New()
@@ -49,7 +49,8 @@ func TestHasRequest(t *testing.T) {
 	}
 }
 
-// A dialogue refers to the events, so it must not outlive those that were dropped to free memory.
+// TestDroppedEventsLeaveTheDialogue checks that Thin and Release drop the dialogue too: it refers to
+// the events whose memory they free.
 func TestDroppedEventsLeaveTheDialogue(t *testing.T) {
 	events := eventsOf(t, "transport: stdio\n\n"+strings.Repeat(`> {"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n", 4*keptAround))
 	for name, c := range map[string]struct {
@@ -77,7 +78,7 @@ func TestDroppedEventsLeaveTheDialogue(t *testing.T) {
 	}
 }
 
-// Reading is safe while events are added.
+// TestReadDialogueConcurrently checks that ReadDialogue is safe while events are added.
 func TestReadDialogueConcurrently(t *testing.T) {
 	record := New()
 	events := eventsOf(t, "transport: stdio\n\n"+`> {"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+`< {"jsonrpc":"2.0","id":1,"result":{}}`+"\n")

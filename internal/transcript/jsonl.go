@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// line is the JSON form of an event in a file. Empty members are left out.
-type line struct {
+// jsonLine is the JSON form of an event in a file. Empty members are left out.
+type jsonLine struct {
 	Seq          int     `json:"seq"`
 	At           int64   `json:"at"` // nanoseconds since the transcript began
 	Kind         Kind    `json:"kind"`
@@ -57,7 +57,7 @@ var httpKinds = []Kind{Requested, Responded, Streamed, Over}
 //	              if it is not UTF-8
 //	how           of over: how the exchange ended
 //
-// Empty members are left out. Frame is not written, because Read parses the bytes again.
+// Empty members are left out. Frame is not written, because ReadRecordings parses the bytes again.
 func Write(w io.Writer, events []*Event) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
@@ -73,8 +73,8 @@ func Write(w io.Writer, events []*Event) error {
 	return nil
 }
 
-func lineOf(e *Event) line {
-	l := line{Seq: e.Seq, At: int64(e.At), Kind: e.Kind, Detail: e.Detail, Unterminated: e.Unterminated, Exchange: e.Exchange, How: e.How}
+func lineOf(e *Event) jsonLine {
+	l := jsonLine{Seq: e.Seq, At: int64(e.At), Kind: e.Kind, Detail: e.Detail, Unterminated: e.Unterminated, Exchange: e.Exchange, How: e.How}
 	switch {
 	case e.Stream != nil:
 		l.Stream, l.StreamBase64 = encode(e.Stream)
@@ -118,13 +118,13 @@ func decode(plain, coded *string) ([]byte, error) {
 // may be empty.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
-// asEncodingJSON are the options with which a line is read as encoding/json reads it, but faster.
+// asEncodingJSON are the options with which encoding/json/v2 reads a line as encoding/json does, but faster.
 var asEncodingJSON = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsonv2.MatchCaseInsensitiveNames(true))
 
 func parseLine(text []byte, seq int) (*Event, error) {
-	var l line
+	var l jsonLine
 	if jsonv2.Unmarshal(text, &l, asEncodingJSON) != nil {
-		l = line{}
+		l = jsonLine{}
 		if err := json.Unmarshal(text, &l); err != nil { // its errors are easier to read
 			return nil, fmt.Errorf("not an event: %w", err)
 		}
@@ -160,7 +160,7 @@ func parseLine(text []byte, seq int) (*Event, error) {
 }
 
 // check validates a line that is expected at position seq.
-func (l *line) check(seq int) error {
+func (l *jsonLine) check(seq int) error {
 	whole := l.Raw != nil || l.RawBase64 != nil
 	piece := l.Stream != nil || l.StreamBase64 != nil
 	switch {

@@ -26,7 +26,7 @@ func parseHeader(line []byte) (header, *int) {
 
 // isEvent reports whether the line is the first event of a transcript without a header.
 func isEvent(text []byte) bool {
-	var l line
+	var l jsonLine
 	return json.Unmarshal(text, &l) == nil && l.Seq == 0 && slices.Contains(kinds, l.Kind)
 }
 
@@ -77,8 +77,8 @@ func sideOf(text string) side {
 	}, text)]
 }
 
-// logged is one message in a log.
-type logged struct {
+// loggedMessage is one message in a log.
+type loggedMessage struct {
 	line    int
 	side    side
 	raw     []byte
@@ -90,7 +90,7 @@ type logged struct {
 
 // readMessageLog reads a log of JSON lines, or of one JSON array.
 func (f *file) readMessageLog() ([]*Recording, error) {
-	var log []logged
+	var log []loggedMessage
 	passed, transport, bytesKnown := 0, "", true
 	entries, err := f.entries()
 	if err != nil {
@@ -115,7 +115,7 @@ func (f *file) readMessageLog() ([]*Recording, error) {
 		case s == unknownSide:
 			return nil, f.errorf(l.number, "unknown direction %q; %s", clip(direction), directionsHelp)
 		}
-		entry := logged{line: l.number, side: s, at: timeOf(members), session: string(firstMember(members, sessionNames))}
+		entry := loggedMessage{line: l.number, side: s, at: timeOf(members), session: string(firstMember(members, sessionNames))}
 		if isText {
 			entry.raw = []byte(strings.TrimSuffix(text, "\n"))
 		} else {
@@ -132,7 +132,7 @@ func (f *file) readMessageLog() ([]*Recording, error) {
 		return nil, fmt.Errorf("%s: %w", f.name, errNoMessages)
 	}
 	f.noteSkipped(passed)
-	out := conversations(log, !bytesKnown)
+	out := splitConversations(log, !bytesKnown)
 	for _, r := range out {
 		r.Transport = transport
 	}
@@ -146,11 +146,11 @@ func (f *file) noteSkipped(lines int) {
 }
 
 // entries returns the JSON objects of the file with their line numbers.
-func (f *file) entries() ([]numbered, error) {
+func (f *file) entries() ([]numberedLine, error) {
 	if f.lines[0].text[0] == '[' {
 		return f.arrayEntries()
 	}
-	var out []numbered
+	var out []numberedLine
 	for _, l := range f.lines {
 		switch v := jsontext.Value(l.text); {
 		case v.IsValid(jsontext.AllowDuplicateNames(true)) && v.Kind() == '{':
@@ -177,7 +177,7 @@ func (f *file) isReport() bool {
 }
 
 // arrayEntries returns the elements of a file that is one JSON array.
-func (f *file) arrayEntries() ([]numbered, error) {
+func (f *file) arrayEntries() ([]numberedLine, error) {
 	var whole []byte
 	for _, l := range f.lines {
 		whole = append(append(whole, l.text...), '\n')
@@ -189,7 +189,7 @@ func (f *file) arrayEntries() ([]numbered, error) {
 	at := func(offset int64) int {
 		return f.lines[min(bytes.Count(whole[:offset], []byte("\n")), len(f.lines)-1)].number
 	}
-	var out []numbered
+	var out []numberedLine
 	for dec.PeekKind() != ']' {
 		v, err := dec.ReadValue()
 		if err != nil {
@@ -202,7 +202,7 @@ func (f *file) arrayEntries() ([]numbered, error) {
 		if v.Kind() != '{' {
 			return nil, f.errorf(at(dec.InputOffset()), "%q is not a JSON object; %s", clip(string(v)), formatsHelp)
 		}
-		out = append(out, numbered{at(dec.InputOffset()), bytes.Clone(v)})
+		out = append(out, numberedLine{at(dec.InputOffset()), bytes.Clone(v)})
 	}
 	return out, nil
 }

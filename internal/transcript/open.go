@@ -38,7 +38,7 @@ func ReadRecordings(name string, from io.Reader) ([]*Recording, error) {
 	f := &file{name: name}
 	for i, text := range bytes.Split(data, []byte("\n")) {
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			f.lines = append(f.lines, numbered{i + 1, text})
+			f.lines = append(f.lines, numberedLine{i + 1, text})
 		}
 	}
 	recordings, err := f.read(string(data))
@@ -67,12 +67,12 @@ func lineOfBinary(data []byte) int {
 // file is a file being read.
 type file struct {
 	name    string
-	lines   []numbered
+	lines   []numberedLine
 	notices []string
 }
 
-// numbered is a non-blank line with its number.
-type numbered struct {
+// numberedLine is a non-blank line with its number.
+type numberedLine struct {
 	number int
 	text   []byte
 }
@@ -82,7 +82,7 @@ func (f *file) errorf(line int, format string, args ...any) error {
 }
 
 // isTruncated reports whether l is the last line and ends inside a JSON value.
-func (f *file) isTruncated(l numbered) bool {
+func (f *file) isTruncated(l numberedLine) bool {
 	if l.number != f.lines[len(f.lines)-1].number {
 		return false
 	}
@@ -126,7 +126,7 @@ func looksLikeScript(line []byte) bool {
 }
 
 // readTranscript reads the events of a transcript of mcp-conform.
-func (f *file) readTranscript(format int, lines []numbered) ([]*Recording, error) {
+func (f *file) readTranscript(format int, lines []numberedLine) ([]*Recording, error) {
 	if format != Format {
 		return nil, f.errorf(1, "the transcript has format version %d, but this version of mcp-conform reads version %d; update mcp-conform", format, Format)
 	}

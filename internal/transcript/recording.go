@@ -20,10 +20,10 @@ type Recording struct {
 
 	Events []*Event
 
-	// Values reports that the messages were recorded as JSON values, so that their original bytes
+	// Values is set if the messages were recorded as JSON values, so that their original bytes
 	// are unknown.
 	Values bool
-	// Untimed reports that the times of the events are unknown.
+	// Untimed is set if the times of the events are unknown.
 	Untimed bool
 	// Expect lists the findings that the rules must report for the recording, as its script says.
 	Expect []Expectation

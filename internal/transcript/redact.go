@@ -17,28 +17,28 @@ type Redactor struct {
 // NewRedactor returns a redactor for these known secrets, which may be nil.
 func NewRedactor(known *redact.Secrets) *Redactor { return &Redactor{known} }
 
-// text removes secrets from free text.
-func (r *Redactor) text(b []byte) []byte { return redact.Shapes(r.known.Bytes(b)) }
+// redactText removes secrets from free text.
+func (r *Redactor) redactText(b []byte) []byte { return redact.Shapes(r.known.Bytes(b)) }
 
 // Events returns the events without secrets. Events that change are copied, the others are returned
 // as they are.
 func (r *Redactor) Events(events []*Event) []*Event {
 	out := slices.Clone(events)
-	r.stderr(out)
+	r.redactStderr(out)
 	for i, e := range out {
-		raw, detail := e.Raw, string(r.text([]byte(e.Detail)))
+		raw, detail := e.Raw, string(r.redactText([]byte(e.Detail)))
 		switch {
 		case e.Stream != nil:
-			out[i] = e.withStream(r.stream(e), detail)
+			out[i] = e.withStream(r.redactStream(e), detail)
 			continue
 		case e.Kind == Requested || e.Kind == Responded:
-			raw = r.head(raw)
+			raw = r.redactHead(raw)
 		case (e.Kind == Sent || e.Kind == Received) && !e.IsCut():
 			raw = r.Frame(e.Raw)
 		default:
-			raw = r.text(raw)
+			raw = r.redactText(raw)
 		}
-		out[i] = e.with(raw, detail)
+		out[i] = e.withRaw(raw, detail)
 	}
 	return out
 }
@@ -46,8 +46,8 @@ func (r *Redactor) Events(events []*Event) []*Event {
 // Known returns text without the known secrets.
 func (r *Redactor) Known(text string) string { return r.known.Text(text) }
 
-// with returns e with another Raw and Detail.
-func (e *Event) with(raw []byte, detail string) *Event {
+// withRaw returns e itself if Raw and Detail are unchanged, else a copy with the new ones.
+func (e *Event) withRaw(raw []byte, detail string) *Event {
 	if bytes.Equal(raw, e.Raw) && detail == e.Detail {
 		return e
 	}
@@ -58,7 +58,7 @@ func (e *Event) with(raw []byte, detail string) *Event {
 	return &changed
 }
 
-// withStream returns e with another chunk of an event stream.
+// withStream is like withRaw for an event with a stream chunk.
 func (e *Event) withStream(stream []byte, detail string) *Event {
 	if bytes.Equal(stream, e.Stream) && detail == e.Detail {
 		return e
@@ -70,9 +70,9 @@ func (e *Event) withStream(stream []byte, detail string) *Event {
 	return &changed
 }
 
-// stderr removes known secrets that span several chunks of stderr. The chunks may end anywhere,
+// redactStderr removes known secrets that span several chunks of stderr. The chunks may end anywhere,
 // because they depend on the writes of the server and on the reads.
-func (r *Redactor) stderr(events []*Event) {
+func (r *Redactor) redactStderr(events []*Event) {
 	var whole []byte
 	var pieces []int
 	for i, e := range events {
@@ -103,6 +103,6 @@ func (r *Redactor) stderr(events []*Event) {
 			}
 			at++
 		}
-		events[i] = events[i].with(raw, events[i].Detail)
+		events[i] = events[i].withRaw(raw, events[i].Detail)
 	}
 }

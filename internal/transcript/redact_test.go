@@ -94,8 +94,8 @@ func TestRedactEvents(t *testing.T) {
 	}
 }
 
-// words draws texts that do not look like secrets.
-var words = rapid.StringMatching(`[a-z /ü"\\\n{}<>]{0,12}`)
+// plainTexts draws texts that do not look like secrets.
+var plainTexts = rapid.StringMatching(`[a-z /ü"\\\n{}<>]{0,12}`)
 
 // drawValue draws a JSON value with the secret inside some of its strings.
 func drawValue(t *rapid.T, secret string, depth int) any {
@@ -111,9 +111,9 @@ func drawValue(t *rapid.T, secret string, depth int) any {
 	case 2:
 		return nil
 	case 3:
-		return words.Draw(t, "text") + secret + words.Draw(t, "text")
+		return plainTexts.Draw(t, "text") + secret + plainTexts.Draw(t, "text")
 	case 4:
-		return words.Draw(t, "text")
+		return plainTexts.Draw(t, "text")
 	case 5:
 		out := []any{}
 		for range rapid.IntRange(0, 3).Draw(t, "elements") {
@@ -130,8 +130,8 @@ func drawValue(t *rapid.T, secret string, depth int) any {
 	}
 }
 
-// hidden returns the strings below members with secret names, except those in the schema of a
-// secret.
+// hidden returns the strings below members with secret names. It skips members named properties,
+// because they may be schemas.
 func hidden(v any, secret bool) []string {
 	var out []string
 	switch v := v.(type) {

@@ -12,8 +12,8 @@ import (
 // so only known secrets are removed.
 var linkingHeaders = []string{"mcp-session-id", "last-event-id"}
 
-// head removes secrets from the lines of a head.
-func (r *Redactor) head(raw []byte) []byte {
+// redactHead removes secrets from the lines of a head.
+func (r *Redactor) redactHead(raw []byte) []byte {
 	var out []byte
 	name := ""
 	for i, line := range bytes.SplitAfter(raw, []byte("\n")) {
@@ -21,13 +21,13 @@ func (r *Redactor) head(raw []byte) []byte {
 		end := line[len(text):]
 		switch {
 		case i == 0:
-			text = r.text(text)
+			text = r.redactText(text)
 		case len(text) > 0 && (text[0] == ' ' || text[0] == '\t'): // obsolete line folding
 			text = slices.Concat(text[:1], r.redactField(name, text[1:]))
 		default:
 			head, value, ok := bytes.Cut(text, []byte(":"))
 			if !ok {
-				text, name = r.text(text), ""
+				text, name = r.redactText(text), ""
 				break
 			}
 			name = strings.TrimSpace(string(head))
@@ -48,26 +48,26 @@ func (r *Redactor) redactField(name string, value []byte) []byte {
 	case slices.Contains(linkingHeaders, name):
 		return r.known.Bytes(value)
 	case !redact.Member(name):
-		return r.text(value)
+		return r.redactText(value)
 	}
 	if strings.HasSuffix(name, "authorization") { // the scheme is not secret
-		if scheme, _, ok := bytes.Cut(value, []byte(" ")); ok && !bytes.ContainsAny(scheme, "=:,;") && bytes.Equal(r.text(scheme), scheme) {
+		if scheme, _, ok := bytes.Cut(value, []byte(" ")); ok && !bytes.ContainsAny(scheme, "=:,;") && bytes.Equal(r.redactText(scheme), scheme) {
 			return append(bytes.Clone(scheme), " "+redact.Mark...)
 		}
 	}
 	return []byte(redact.Mark)
 }
 
-// stream removes secrets from a chunk of an event stream. It keeps the lines and their line
+// redactStream removes secrets from a chunk of an event stream. It keeps the lines and their line
 // endings.
-func (r *Redactor) stream(e *Event) []byte {
+func (r *Redactor) redactStream(e *Event) []byte {
 	ev := ParseStream(e.Stream)
 	if ev.ByteOrderMark {
 		return e.Stream
 	}
 	data := r.Frame(ev.Data)
 	if e.IsCut() {
-		data = r.text(ev.Data)
+		data = r.redactText(ev.Data)
 	}
 	parts, changed := bytes.Split(data, []byte("\n")), !bytes.Equal(data, ev.Data)
 	var out []byte
@@ -78,19 +78,19 @@ func (r *Redactor) stream(e *Event) []byte {
 		case l.Field == "data" && len(parts) == 0: // a secret of several lines became one line
 			continue
 		case l.Field == "data":
-			text, parts = l.with(parts[0]), parts[1:]
+			text, parts = l.withValue(parts[0]), parts[1:]
 		case l.Field == "id":
 			text = r.known.Bytes(text)
 		default:
-			text = r.text(text)
+			text = r.redactText(text)
 		}
 		out = append(append(out, text...), l.End...)
 	}
 	return out
 }
 
-// with returns the text of the line with another field value.
-func (l *StreamLine) with(value []byte) []byte {
+// withValue returns the text of the line with another field value.
+func (l *StreamLine) withValue(value []byte) []byte {
 	if bytes.Equal(value, l.Value) {
 		return l.Text
 	}

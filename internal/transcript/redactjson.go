@@ -15,20 +15,20 @@ import (
 // anything else is treated as text.
 func (r *Redactor) Frame(raw []byte) []byte {
 	if f := wire.Parse(raw); !f.Readable() {
-		return r.text(raw)
+		return r.redactText(raw)
 	}
-	// Anything after the value is text, such as a comma or another message.
+	// Bytes after the JSON value, such as a comma or another message, are treated as text.
 	start := len(raw) - len(bytes.TrimLeft(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")), " \t\r\n"))
 	w := &jsonRedactor{r: r, raw: raw, base: int64(start), done: start}
 	w.dec = jsontext.NewDecoder(bytes.NewBuffer(raw[start:]), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if !w.value(place{}) {
-		return r.text(raw)
+	if !w.copyValue(place{}) {
+		return r.redactText(raw)
 	}
 	end := int(w.base + w.dec.InputOffset())
 	out := slices.Concat(raw[:start], w.out, raw[w.done:end])
 	if rest := raw[end:]; len(bytes.TrimSpace(rest)) > 0 {
-		if out = append(out, r.text(rest)...); !bytes.Equal(r.known.Bytes(out), out) {
-			return r.text(raw) // a secret spans the end of the value
+		if out = append(out, r.redactText(rest)...); !bytes.Equal(r.known.Bytes(out), out) {
+			return r.redactText(raw) // a secret spans the end of the value
 		}
 		return out
 	}
@@ -59,8 +59,8 @@ type jsonRedactor struct {
 	out  []byte
 }
 
-// token reads a token and returns its position in raw.
-func (w *jsonRedactor) token() (tok jsontext.Token, from, to int, ok bool) {
+// readToken reads a token and returns its position in raw.
+func (w *jsonRedactor) readToken() (tok jsontext.Token, from, to int, ok bool) {
 	tok, err := w.dec.ReadToken()
 	if err != nil {
 		return tok, 0, 0, false
@@ -82,88 +82,88 @@ func (w *jsonRedactor) replaceUpTo(from, to int, replaced []byte) {
 	w.done = to
 }
 
-// value copies one value. It returns false if the value is unreadable.
-func (w *jsonRedactor) value(at place) bool {
-	w.skip()
+// copyValue copies one value. It returns false if the value is unreadable.
+func (w *jsonRedactor) copyValue(at place) bool {
+	w.copyRead()
 	switch w.dec.PeekKind() {
 	case '{':
-		return w.object(at)
+		return w.copyObject(at)
 	case '[':
-		if _, _, _, ok := w.token(); !ok {
+		if _, _, _, ok := w.readToken(); !ok {
 			return false
 		}
-		w.skip()
+		w.copyRead()
 		at.name = ""
 		for w.dec.PeekKind() != ']' {
-			if !w.value(at) {
+			if !w.copyValue(at) {
 				return false
 			}
 		}
-		_, _, _, ok := w.token()
-		w.skip()
+		_, _, _, ok := w.readToken()
+		w.copyRead()
 		return ok
 	}
-	tok, from, to, ok := w.token()
+	tok, from, to, ok := w.readToken()
 	if !ok {
 		return false
 	}
 	switch tok.Kind() {
 	case '"':
-		w.replaceUpTo(from, to, w.r.literal(w.raw[from:to], tok.String(), at))
+		w.replaceUpTo(from, to, w.r.redactString(w.raw[from:to], tok.String(), at))
 	case '0':
-		w.replaceUpTo(from, to, w.r.numeral(w.raw[from:to], at))
+		w.replaceUpTo(from, to, w.r.redactNumber(w.raw[from:to], at))
 	}
-	w.skip()
+	w.copyRead()
 	return true
 }
 
-// skip copies everything up to the decoder's position.
-func (w *jsonRedactor) skip() {
+// copyRead copies everything up to the decoder's position.
+func (w *jsonRedactor) copyRead() {
 	to := int(w.base + w.dec.InputOffset())
 	if to > w.done {
 		w.replaceUpTo(to, to, nil)
 	}
 }
 
-func (w *jsonRedactor) object(at place) bool {
-	if _, _, _, ok := w.token(); !ok {
+func (w *jsonRedactor) copyObject(at place) bool {
+	if _, _, _, ok := w.readToken(); !ok {
 		return false
 	}
-	w.skip()
+	w.copyRead()
 	// In {"name":"token","value":"…"}, the value is secret.
 	announced := false
 	for w.dec.PeekKind() != '}' {
-		tok, from, to, ok := w.token()
+		tok, from, to, ok := w.readToken()
 		if !ok {
 			return false
 		}
 		name := tok.String()
-		w.replaceUpTo(from, to, w.r.literal(w.raw[from:to], name, place{}))
-		inner := at.member(name)
+		w.replaceUpTo(from, to, w.r.redactString(w.raw[from:to], name, place{}))
+		inner := at.memberPlace(name)
 		inner.secret = inner.secret || announced && name == "value"
 		if name == "name" || name == "key" || name == "header" {
-			w.skip()
+			w.copyRead()
 			if w.dec.PeekKind() == '"' {
-				value, from, to, ok := w.token()
+				value, from, to, ok := w.readToken()
 				if !ok {
 					return false
 				}
 				announced = announced || redact.Member(value.String())
-				w.replaceUpTo(from, to, w.r.literal(w.raw[from:to], value.String(), inner))
+				w.replaceUpTo(from, to, w.r.redactString(w.raw[from:to], value.String(), inner))
 				continue
 			}
 		}
-		if !w.value(inner) {
+		if !w.copyValue(inner) {
 			return false
 		}
 	}
-	_, _, _, ok := w.token()
-	w.skip()
+	_, _, _, ok := w.readToken()
+	w.copyRead()
 	return ok
 }
 
-// member returns the place of the member with this name.
-func (at place) member(name string) place {
+// memberPlace returns the place of the member with this name.
+func (at place) memberPlace(name string) place {
 	inner := place{name: name, secret: at.secret}
 	switch {
 	case at.names:
@@ -180,8 +180,8 @@ func (at place) member(name string) place {
 	return inner
 }
 
-// literal removes secrets from a JSON string. Other parts of it keep their bytes.
-func (r *Redactor) literal(raw []byte, text string, at place) []byte {
+// redactString removes secrets from a JSON string. Other parts of it keep their bytes.
+func (r *Redactor) redactString(raw []byte, text string, at place) []byte {
 	if (at.secret || at.schema) && text != "" {
 		return wire.Quote(redact.Mark)
 	}
@@ -192,7 +192,7 @@ func (r *Redactor) literal(raw []byte, text string, at place) []byte {
 		raw, text = inner, same
 	}
 	if !at.isID() { // two ids must not become equal
-		clean = r.text(clean)
+		clean = r.redactText(clean)
 	}
 	if string(clean) != text {
 		return wire.Quote(string(clean))
@@ -200,9 +200,9 @@ func (r *Redactor) literal(raw []byte, text string, at place) []byte {
 	return raw
 }
 
-// numeral returns a JSON number, or 0 in place of a secret one. In ids, the digits of a secret
+// redactNumber returns a JSON number, or 0 in place of a secret one. In ids, the digits of a secret
 // become nines, so that different ids are less likely to become equal.
-func (r *Redactor) numeral(raw []byte, at place) []byte {
+func (r *Redactor) redactNumber(raw []byte, at place) []byte {
 	if at.isID() {
 		out := bytes.Clone(raw)
 		for _, s := range r.known.Spans(raw) {

@@ -55,7 +55,7 @@ func (s *script) parseLine(line string) error {
 		if !ok {
 			continue
 		}
-		text, err := frameText(rest)
+		text, err := parseFrameText(rest)
 		if err != nil {
 			return err
 		}
@@ -68,11 +68,11 @@ func (s *script) parseLine(line string) error {
 		what, arg, _ := strings.Cut(rest, " ")
 		if Kind(what) != GaveUp { // its argument is an id, quoted like JSON
 			var err error
-			if arg, err = argument(arg); err != nil {
+			if arg, err = parseArgument(arg); err != nil {
 				return err
 			}
 		}
-		return s.otherEvent(what, arg)
+		return s.parseOtherEvent(what, arg)
 	}
 	name, value, ok := strings.Cut(line, ":")
 	if !ok {
@@ -84,9 +84,9 @@ func (s *script) parseLine(line string) error {
 	return s.parseField(name, strings.TrimSpace(value))
 }
 
-// frameText returns the frame after a mark: a space and the bytes as they are, or "q", a space and
+// parseFrameText returns the frame after a mark: a space and the bytes as they are, or "q", a space and
 // a quoted string.
-func frameText(rest string) (string, error) {
+func parseFrameText(rest string) (string, error) {
 	if quoted, ok := strings.CutPrefix(rest, "q "); ok {
 		return unquote(quoted)
 	}
@@ -96,8 +96,9 @@ func frameText(rest string) (string, error) {
 	return strings.TrimPrefix(rest, " "), nil
 }
 
-// argument returns the argument of another event, unquoted if it begins with a quote.
-func argument(text string) (string, error) {
+// parseArgument returns the argument of a line that begins with "! ", unquoted if it begins with a
+// quote.
+func parseArgument(text string) (string, error) {
 	if strings.HasPrefix(text, `"`) {
 		return unquote(text)
 	}
@@ -156,8 +157,9 @@ func (s *script) addNow(e Event) {
 	s.add(e)
 }
 
-// otherEvent parses an event that is not a frame, or a detail of the event before.
-func (s *script) otherEvent(what, arg string) error {
+// parseOtherEvent parses a line that begins with "! ": an event that is not a frame, or a property of
+// the event before.
+func (s *script) parseOtherEvent(what, arg string) error {
 	switch Kind(what) {
 	case Opened:
 		if len(s.Events) > 0 {
@@ -191,14 +193,14 @@ func (s *script) otherEvent(what, arg string) error {
 	case "signal":
 		s.addNow(Event{Kind: Signalled, Detail: arg})
 	case "exit":
-		if !s.has(OutputClosed) {
+		if !s.hasKind(OutputClosed) {
 			s.addNow(Event{Kind: OutputClosed})
 		}
 		return s.addExited(arg)
 	case "exited":
 		return s.addExited(arg)
 	case "detail", "size", "exchange":
-		return s.detail(what, arg)
+		return s.parseDetail(what, arg)
 	default:
 		return errors.New(`"! ` + clip(what) + `" is not a known event; use exit CODE, close-input, signal NAME, gave-up ID, at TIME, stderr TEXT, ` +
 			`flooded TEXT, output-closed, exited CODE, opened, remark TEXT, case ID, detail TEXT, size BYTES, exchange NUMBER`)
@@ -206,7 +208,7 @@ func (s *script) otherEvent(what, arg string) error {
 	return nil
 }
 
-func (s *script) has(kind Kind) bool {
+func (s *script) hasKind(kind Kind) bool {
 	for _, e := range s.Events {
 		if e.Kind == kind {
 			return true
@@ -227,8 +229,8 @@ func (s *script) addExited(arg string) error {
 	return nil
 }
 
-// detail parses a detail of the event before.
-func (s *script) detail(what, arg string) error {
+// parseDetail sets the detail, size or exchange of the event before.
+func (s *script) parseDetail(what, arg string) error {
 	if len(s.Events) == 0 {
 		return errors.New(what + " belongs to the event before it, but there is none")
 	}

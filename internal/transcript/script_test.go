@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-const written = `revision: 2025-06-18
+const stdioScript = `revision: 2025-06-18
 transport: stdio
 case: ping.during-handshake
 expect: base.response-once broken "A request was answered \"twice\"."
@@ -38,7 +38,7 @@ expect: base.response-once broken "A request was answered \"twice\"."
 `
 
 func TestParseScript(t *testing.T) {
-	got, err := ParseScript("# a comment\n\n" + strings.ReplaceAll(written, "\n", "\r\n"))
+	got, err := ParseScript("# a comment\n\n" + strings.ReplaceAll(stdioScript, "\n", "\r\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestParseScript(t *testing.T) {
 	if err := WriteScript(&b, got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(written, b.String()); diff != "" {
+	if diff := cmp.Diff(stdioScript, b.String()); diff != "" {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
 }

@@ -52,7 +52,7 @@ func (s *script) parseHTTPLine(line string) (bool, error) {
 	if m[2] == "!" {
 		return true, s.parseOver(number, strings.TrimSpace(m[3]))
 	}
-	text, err := frameText(m[3])
+	text, err := parseFrameText(m[3])
 	if err != nil {
 		return true, err
 	}
@@ -67,14 +67,14 @@ func (s *script) parseOver(number int, arg string) error {
 	if !slices.Contains(endings, How(how)) {
 		return fmt.Errorf("an exchange cannot end %q; use one of %v", clip(how), endings)
 	}
-	detail, err := argument(detail)
+	detail, err := parseArgument(detail)
 	if err == nil {
 		s.addNow(Event{Kind: Over, Exchange: number, How: How(how), Detail: detail})
 	}
 	return err
 }
 
-// finishOpen adds the open event after its last line.
+// finishOpen adds the event that is still open, after its last line. It does nothing if there is none.
 func (s *script) finishOpen() {
 	if s.open == nil {
 		return

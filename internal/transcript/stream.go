@@ -48,7 +48,7 @@ func (s *Splitter) Feed(data []byte) [][]byte {
 }
 
 // lineEnd returns the offset after the current line, and sets seen to the offset of its line
-// ending.
+// ending. It returns false if the line is incomplete.
 func (s *Splitter) lineEnd() (int, bool) {
 	i := bytes.IndexAny(s.rest[s.seen:], "\r\n")
 	if i < 0 {
@@ -109,7 +109,7 @@ type StreamEvent struct {
 	Retry string
 	// Blank is the line ending of the final blank line, or "" if there is none.
 	Blank string
-	// ByteOrderMark reports that the chunk is a byte order mark.
+	// ByteOrderMark is set if the chunk is a byte order mark.
 	ByteOrderMark bool
 }
 
@@ -177,7 +177,7 @@ func (l StreamLine) parseFields() StreamLine {
 	return l
 }
 
-// fieldName returns the name without allocating for standard fields.
+// fieldName returns name as a string, without allocating for standard fields.
 func fieldName(name []byte) string {
 	for _, known := range [...]string{"", "data", "id", "event", "retry"} {
 		if string(name) == known {

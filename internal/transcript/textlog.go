@@ -33,10 +33,10 @@ func (f *file) isTextLog() bool {
 
 // readTextLog reads a log in which other text precedes each message.
 func (f *file) readTextLog() ([]*Recording, error) {
-	var log []logged
+	var log []loggedMessage
 	passed, cut := 0, 0
 	for _, l := range f.lines {
-		entry, ok := textLine(l.text)
+		entry, ok := parseTextLine(l.text)
 		if !ok {
 			passed++
 			continue
@@ -51,22 +51,22 @@ func (f *file) readTextLog() ([]*Recording, error) {
 	if cut > 0 {
 		f.notices = append(f.notices, fmt.Sprintf("%s: messages of which the log has only the beginning: %d", f.name, cut))
 	}
-	out := conversations(log, true)
+	out := splitConversations(log, true)
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: %w", f.name, errNoMessages)
 	}
 	return out, nil
 }
 
-func textLine(text []byte) (logged, bool) {
+func parseTextLine(text []byte) (loggedMessage, bool) {
 	if m := sdkLine.FindSubmatch(text); m != nil && bytes.HasPrefix(m[2], []byte("{")) {
-		return withMessage(logged{side: sideOf(string(m[1]))}, m[2]), true
+		return withMessage(loggedMessage{side: sideOf(string(m[1]))}, m[2]), true
 	}
 	m := hostLine.FindSubmatch(text)
 	if m == nil {
-		return logged{}, false
+		return loggedMessage{}, false
 	}
-	l := logged{session: string(m[2])}
+	l := loggedMessage{session: string(m[2])}
 	l.at, _ = time.Parse(time.RFC3339Nano, string(m[1]))
 	switch string(m[3]) {
 	case "Message from client":
@@ -82,7 +82,7 @@ func textLine(text []byte) (logged, bool) {
 
 // withMessage adds the message at the beginning of text to l. The client may have written
 // more text after the message, or may have truncated it.
-func withMessage(l logged, text []byte) logged {
+func withMessage(l loggedMessage, text []byte) loggedMessage {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	v, err := dec.ReadValue()
 	if err != nil {

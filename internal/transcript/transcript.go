@@ -61,7 +61,7 @@ type Event struct {
 	// Size is the size of the frame in bytes. It exceeds len(Raw) if the frame was over the limit
 	// and only its head was kept.
 	Size int64
-	// Unterminated reports that the stream ended before the frame's newline.
+	// Unterminated is set if the stream ended before the frame's newline.
 	Unterminated bool
 	// Exchange is the number of the event's HTTP exchange, from 1, or 0 if it has none.
 	Exchange int
@@ -132,7 +132,7 @@ type Transcript struct {
 	grown    chan struct{} // closed when an event is added; nil while no caller waits
 	begun    int           // the number of exchanges
 	kept     int64         // weight of the server's kept output, see eventWeight
-	limit    int64
+	limit    int64         // of kept, see DefaultLimit
 	limits   Limits
 	received received // counted by Admit
 	// retracted counts the calls of Retract.
@@ -225,7 +225,7 @@ func (e *Event) setDerived() {
 	e.Size = max(e.Size, int64(len(e.Raw)))
 }
 
-// parse parses the bytes according to the kind of the event.
+// parse sets Raw to the data of Stream, if the event has a stream chunk, and parses Raw.
 func (e *Event) parse() {
 	if e.Stream != nil {
 		e.Raw = ParseStream(e.Stream).Data
@@ -233,7 +233,7 @@ func (e *Event) parse() {
 	e.parseRaw()
 }
 
-// parseRaw parses Raw.
+// parseRaw sets Frame or Head from Raw, according to the kind of the event.
 func (e *Event) parseRaw() {
 	e.Frame, e.Head = nil, nil
 	switch e.Kind {
