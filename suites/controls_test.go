@@ -11,7 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// A refusal shows nothing if the server refuses ordinary requests too.
+// TestRefusalsWithFailingControls checks that a refusal shows nothing if the server refuses ordinary
+// requests too.
 func TestRefusalsWithFailingControls(t *testing.T) {
 	panics := func(methods ...string) func() refserver.Seams {
 		return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {

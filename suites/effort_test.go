@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "rewrite rounds.txt")
 // sessions and sends no more requests than the table permits, and that rounds.txt is about right.
 func TestEffort(t *testing.T) {
 	type most struct{ starts, sessions, requests int } // lower them when a run needs less
-	measured := roundCounter{frames: map[during][]frame{}}
+	measured := roundCounter{frames: map[caseRun][]frame{}}
 	for _, c := range []struct {
 		name      string
 		over      spec.Transport
@@ -51,10 +51,10 @@ func TestEffort(t *testing.T) {
 			defer stop()
 			var record func(engine.Recorded)
 			if c.delay > 0 {
-				d = delayed(c.delay)
+				d = delayedDialer(c.delay)
 			}
 			if c.delay > 0 || c.over != spec.Stdio { // with a slow server cases send more at once
-				record = func(r engine.Recorded) { measured.record(during{run: c.name, over: c.over}, r) }
+				record = func(r engine.Recorded) { measured.record(caseRun{run: c.name, over: c.over}, r) }
 			}
 			r, err := engine.Run(t.Context(), engine.Options{
 				Dialer: d, Cases: suites.Cases(), Rules: ruleset.All(), Revisions: c.revisions, Jobs: 2,
@@ -82,7 +82,7 @@ func TestEffort(t *testing.T) {
 		return
 	}
 	for _, c := range suites.Cases() {
-		if got := measured.of(c.ID); !isAbout(c.Rounds.Stdio, got.Stdio) || !isAbout(c.Rounds.HTTP, got.HTTP) {
+		if got := measured.roundsOf(c.ID); !isAbout(c.Rounds.Stdio, got.Stdio) || !isAbout(c.Rounds.HTTP, got.HTTP) {
 			t.Errorf("%s takes %+v rounds, and rounds.txt says %+v: go test ./suites -run Effort -update rewrites it", c.ID, got, c.Rounds)
 		}
 	}
@@ -91,8 +91,8 @@ func TestEffort(t *testing.T) {
 // slow is more than the response time from which a server counts as slow.
 const slow = 60 * time.Millisecond
 
-// delayed returns a dialer for reference servers over stdio each of whose lines comes later.
-func delayed(by time.Duration) transport.Dialer {
+// delayedDialer returns a dialer for reference servers over stdio that write each line with a delay.
+func delayedDialer(by time.Duration) transport.Dialer {
 	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
 		w := &laterWriter{by: by, out: out, lines: make(chan laterLine, 1<<16)}
 		var writing sync.WaitGroup
@@ -103,7 +103,7 @@ func delayed(by time.Duration) transport.Dialer {
 	})
 }
 
-// A laterWriter writes everything some time later.
+// A laterWriter delays all writes by the same time.
 type laterWriter struct {
 	by    time.Duration
 	out   io.Writer
@@ -133,8 +133,8 @@ func isAbout(rounds, measured int) bool {
 	return rounds <= 2*measured+few && measured <= 2*rounds+few
 }
 
-// A during is a case in a revision and a run.
-type during struct {
+// A caseRun identifies a case in one revision, transport and named run.
+type caseRun struct {
 	run  string
 	id   string
 	rev  spec.Revision
@@ -145,7 +145,7 @@ type during struct {
 // was sent, in all its conversations together.
 type roundCounter struct {
 	mu     sync.Mutex
-	frames map[during][]frame
+	frames map[caseRun][]frame
 }
 
 // A frame was sent or received.
@@ -155,7 +155,7 @@ type frame struct {
 }
 
 // record notes what a conversation of a run sent and received.
-func (c *roundCounter) record(key during, r engine.Recorded) {
+func (c *roundCounter) record(key caseRun, r engine.Recorded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key.id, key.rev = r.Occasion, r.Revision
@@ -171,8 +171,8 @@ func (c *roundCounter) record(key during, r engine.Recorded) {
 	}
 }
 
-// of returns the rounds of a case, in its revision with the most.
-func (c *roundCounter) of(id string) (out suite.Rounds) {
+// roundsOf returns the rounds of a case over each transport, in the revision with the most rounds.
+func (c *roundCounter) roundsOf(id string) (out suite.Rounds) {
 	for key, frames := range c.frames {
 		if key.id != id {
 			continue
@@ -197,7 +197,7 @@ func (c *roundCounter) write(t *testing.T) {
 	t.Helper()
 	var lines []string
 	for _, each := range suites.Cases() {
-		n := c.of(each.ID)
+		n := c.roundsOf(each.ID)
 		lines = append(lines, fmt.Sprintln(each.ID, n.Stdio, n.HTTP))
 	}
 	slices.Sort(lines)

@@ -38,10 +38,10 @@ func TestAnInterruptBreaksNoCase(t *testing.T) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				messages := interrupted(t, c, rev, 0)
+				messages := runInterrupted(t, c, rev, 0)
 				for at := 1; at <= messages; at++ {
 					if all || at == 1+i*7%messages {
-						interrupted(t, c, rev, at)
+						runInterrupted(t, c, rev, at)
 					}
 				}
 			})
@@ -49,9 +49,9 @@ func TestAnInterruptBreaksNoCase(t *testing.T) {
 	}
 }
 
-// interrupted runs a case that is interrupted when the given message is sent, or never if it is 0.
-// It returns the number of messages.
-func interrupted(t *testing.T, c suite.Case, rev spec.Revision, at int) int {
+// runInterrupted runs a case, and interrupts it when the client sends its message number at; 0 means
+// never. It returns the number of messages that were sent.
+func runInterrupted(t *testing.T, c suite.Case, rev spec.Revision, at int) int {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	d := &interrupter{Dialer: inprocess.Misbehaving(nil), at: int64(at), cancel: cancel}

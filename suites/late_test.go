@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// The cases that begin with something other than an ordinary initialize observe as much of a
-// server that starts late as of one that starts at once.
+// TestServersThatStartLate checks that the cases that begin with something other than an ordinary
+// initialize observe as much of a server that starts late as of one that starts at once.
 func TestServersThatStartLate(t *testing.T) {
 	// Longer than the timeout for a response, which is a second, or than the wait
 	// for an early one.

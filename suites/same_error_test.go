@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// If every list gets the same error, all findings on it have one cause, in whichever of many
-// conversations they were seen.
+// TestListsThatAreRefusedAlikeHaveOneCause checks that findings on lists that all get the same error
+// have one cause, even if they were seen in different conversations.
 func TestListsThatAreRefusedAlikeHaveOneCause(t *testing.T) {
 	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP} {
 		suitetest.RunWhole(t, string(over), over, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-func judged() map[string][]string { return engine.Judges(suites.Cases(), ruleset.All()) }
+func judgesByRequirement() map[string][]string { return engine.Judges(suites.Cases(), ruleset.All()) }
 
 func TestEveryIDExists(t *testing.T) {
 	ids := map[string]bool{}
@@ -33,7 +33,7 @@ func TestEveryIDExists(t *testing.T) {
 	for _, r := range ruleset.All() {
 		claim(r.ID)
 	}
-	for id, judges := range judged() {
+	for id, judges := range judgesByRequirement() {
 		if spec.Requirements().Lookup(id) == nil {
 			t.Errorf("%s judge %s, which the catalogue does not have", judges, id)
 		}
@@ -52,7 +52,7 @@ func TestEveryRequirementIsJudgedOrSaysWhyNot(t *testing.T) {
 	for _, f := range faults.All() {
 		proven[f.Requirement] = true
 	}
-	judges := judged()
+	judges := judgesByRequirement()
 	for _, q := range spec.Requirements().All() {
 		by, needed := judges[q.ID], q.Testable != spec.No && q.Level != spec.May && q.InEra(spec.Handshake)
 		switch {

@@ -11,8 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// A request with an unknown name runs no code of the server's author, so it has to be answered,
-// also if it alone is not.
+// TestRequestsWithUnknownNamesAreAnswered checks that a missing response counts as a failure even if
+// the server answers all other requests: a request with an unknown name runs no code of the server's
+// author, which could take any time.
 func TestRequestsWithUnknownNamesAreAnswered(t *testing.T) {
 	for id, method := range map[string]string{
 		"tools.unknown": spec.MethodToolsCall, "prompts.unknown": spec.MethodPromptsGet, "resources.unknown": spec.MethodResourcesRead,

@@ -40,30 +40,30 @@ func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
 		t.GiveUp("mcp-conform can't get wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")
 	}
-	p := protected(ctx, t)
-	resource, scope := p.wanted(ctx)
-	if valid := p.open(ctx, "with a valid token", p.issued(issuer.Valid, resource, scope)); !valid.IsServed() {
+	p := openProtectedProber(ctx, t)
+	resource, scope := p.resourceAndScope(ctx)
+	if valid := p.sendOpening(ctx, "with a valid token", p.issuedHeader(issuer.Valid, resource, scope)); !valid.IsServed() {
 		t.GiveUp("the server does not accept a valid token of the authorization server, so it may not trust it: " + valid.Describe())
 	}
 	served := map[string]bool{} // by requirement
 	for _, w := range issuedTokens {
 		if w.weight == verdict.AtMostWarning && served[w.requirement] {
-			continue // it shows no more
+			continue // one served token already shows that the requirement is broken
 		}
-		token := p.issued(w.kind, resource, scope)
+		token := p.issuedHeader(w.kind, resource, scope)
 		if token == nil {
 			continue
 		}
-		a := p.open(ctx, w.how, token)
+		a := p.sendOpening(ctx, w.how, token)
 		served[w.requirement] = served[w.requirement] || a.IsServed()
 		p.judgeIssued(ctx, w, a)
 	}
 	p.judgeNoScope(ctx, resource)
 }
 
-// issued returns the Authorization header with a token of a kind, nil if the authorization server
+// issuedHeader returns the Authorization header with a token of a kind; nil if the authorization server
 // issues none.
-func (p *prober) issued(kind issuer.Kind, resource, scope string) []string {
+func (p *prober) issuedHeader(kind issuer.Kind, resource, scope string) []string {
 	token := p.t.Issuer.Token(kind, resource, scope)
 	if token == "" {
 		return nil
@@ -71,13 +71,13 @@ func (p *prober) issued(kind issuer.Kind, resource, scope string) []string {
 	return []string{"Bearer " + token}
 }
 
-// wanted returns the resource for which a token has to be issued, and its scopes: those that the
+// resourceAndScope returns the resource for which a token has to be issued, and its scopes: those that the
 // challenge or the metadata document names.
-func (p *prober) wanted(ctx context.Context) (resource, scope string) {
+func (p *prober) resourceAndScope(ctx context.Context) (resource, scope string) {
 	resource = p.URL.String()
 	c, _ := challengeIn(p.refused)
 	scope = c.Param("scope")
-	if doc, _ := p.resourceMetadata(ctx); doc != nil {
+	if doc, _ := p.fetchResourceMetadata(ctx); doc != nil {
 		if named, ok := wire.Text(doc.Members()["resource"]); ok {
 			resource = named
 		}
@@ -117,12 +117,12 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 // judgeNoScope sends a token without scope, and judges the answer. A server may need none for the
 // first request.
 func (p *prober) judgeNoScope(ctx context.Context, resource string) {
-	token := p.issued(issuer.NoScope, resource, "")
+	token := p.issuedHeader(issuer.NoScope, resource, "")
 	if token == nil {
 		p.t.NotObserved(scopeStatus, "the authorization server issues no token without scope")
 		return
 	}
-	a := p.open(ctx, "with a token without scope", token)
+	a := p.sendOpening(ctx, "with a token without scope", token)
 	switch {
 	case a.IsServed():
 		p.t.NotObserved(scopeStatus, "the server requires no scope for the first request")
@@ -153,17 +153,17 @@ func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 // judgeChallengedScopes judges whether a token with the scopes of the challenge suffices, and whether
 // the same request is challenged in the same way again.
 func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope string, without []string, first *suite.OutsideResponse) {
-	again := p.open(ctx, "with a token without scope, once more", without)
+	again := p.sendOpening(ctx, "with a token without scope, once more", without)
 	if c, _ := challengeIn(again); again.Status == http.StatusForbidden && c.Param("scope") != "" {
 		p.keepsUnless(ctx, !isSameSet(scope, c.Param("scope")), verdict.Deviation{
 			Requirement: scopeSteady, Summary: "The server demands other scopes when the same request is repeated.", Permitted: "the same scopes",
 		}, again, first)
 	}
-	token := p.issued(issuer.Valid, resource, scope)
+	token := p.issuedHeader(issuer.Valid, resource, scope)
 	if token == nil {
 		return
 	}
-	a := p.open(ctx, "with a token that has the demanded scopes", token)
+	a := p.sendOpening(ctx, "with a token that has the demanded scopes", token)
 	if c, _ := challengeIn(a); a.IsServed() || a.Status == http.StatusForbidden && !isSubset(c.Param("scope"), scope) {
 		p.keepsUnless(ctx, !a.IsServed(), verdict.Deviation{
 			Requirement: scopeAtOnce, Summary: "The server demands the scopes of a request one after the other.", Permitted: "all scopes of the request in one challenge",

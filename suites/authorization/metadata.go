@@ -17,13 +17,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// resourceMetadata returns the metadata document of the resource, as clients look for it; nil if
+// fetchResourceMetadata returns the metadata document of the resource, as clients look for it; nil if
 // there is none. tried are the answers of the places without one.
-func (p *prober) resourceMetadata(ctx context.Context) (found *suite.OutsideResponse, tried []*suite.OutsideResponse) {
+func (p *prober) fetchResourceMetadata(ctx context.Context) (found *suite.OutsideResponse, tried []*suite.OutsideResponse) {
 	if c, ok := challengeIn(p.refused); ok {
 		if u, err := url.Parse(c.Param("resource_metadata")); err == nil && oauth.MayFetch(p.URL, u) {
 			a := p.fetch(ctx, u)
-			if p.describes(a, u) {
+			if p.isResourceDocument(a, u) {
 				return a, tried
 			}
 			tried = append(tried, a)
@@ -31,7 +31,7 @@ func (p *prober) resourceMetadata(ctx context.Context) (found *suite.OutsideResp
 	}
 	for _, u := range oauth.ResourceMetadataURLs(p.URL) {
 		a := p.fetch(ctx, u)
-		if p.describes(a, u) {
+		if p.isResourceDocument(a, u) {
 			return a, tried
 		}
 		tried = append(tried, a)
@@ -40,9 +40,9 @@ func (p *prober) resourceMetadata(ctx context.Context) (found *suite.OutsideResp
 }
 
 func readResourceMetadata(ctx context.Context, t *suite.T) {
-	p := protected(ctx, t)
+	p := openProtectedProber(ctx, t)
 	p.judgeMetadataURL(ctx)
-	doc, tried := p.resourceMetadata(ctx)
+	doc, tried := p.fetchResourceMetadata(ctx)
 	if doc == nil {
 		p.judgeHandedURLs(ctx, p.urlsInChallenge())
 		p.judgeMissing(ctx, tried)
@@ -87,21 +87,21 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 	case a.Status == http.StatusOK && a.Members() != nil:
 		p.t.Kept(resolves)
 	case isOutOfReach(a):
-		p.t.NotObserved(resolves, unreachable(a))
+		p.t.NotObserved(resolves, describeUnreachable(a))
 	default:
 		p.deviates(ctx, v, a, p.refused)
 	}
 }
 
-// unreachable returns the reason why a document is not judged if its host is not the server's and
+// describeUnreachable returns the reason why a document is not judged if its host is not the server's and
 // does not respond: it may be unreachable only from this machine.
-func unreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
+func describeUnreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
 
 // judgeMissing judges that no metadata document was found.
 func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideResponse) {
 	for _, a := range tried {
 		if isOutOfReach(a) {
-			p.t.GiveUp(unreachable(a))
+			p.t.GiveUp(describeUnreachable(a))
 		}
 	}
 	for _, a := range tried {
@@ -154,9 +154,9 @@ func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) 
 	}
 	v = verdict.Deviation{Requirement: resource, Permitted: "the URL of the server: " + p.URL.Redacted(), Seen: "resource is " + wire.Excerpt(named, 200)}
 	switch {
-	case sameResource(u, p.URL):
+	case isSameResource(u, p.URL):
 		p.t.Kept(resource)
-	case sameHost(u, p.URL) && isPrefix(u.Path, p.URL.Path):
+	case isSameHost(u, p.URL) && isPrefix(u.Path, p.URL.Path):
 		// A server may protect all that is below the identifier.
 		v.Summary, v.Weight = "The server's resource identifier is not the URL of the server, but a part of it.", verdict.OnlyNote
 		p.deviates(ctx, v, doc)
@@ -166,14 +166,14 @@ func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) 
 	}
 }
 
-// sameResource reports whether two URLs identify the same resource, but for the case of scheme and
+// isSameResource reports whether two URLs identify the same resource, but for the case of scheme and
 // host, a slash at the end, and the query.
-func sameResource(a, b *url.URL) bool {
-	return sameHost(a, b) && strings.TrimSuffix(a.Path, "/") == strings.TrimSuffix(b.Path, "/")
+func isSameResource(a, b *url.URL) bool {
+	return isSameHost(a, b) && strings.TrimSuffix(a.Path, "/") == strings.TrimSuffix(b.Path, "/")
 }
 
-// sameHost reports whether two URLs lead to the same server. On this machine it has several names.
-func sameHost(a, b *url.URL) bool {
+// isSameHost reports whether two URLs lead to the same server. On this machine it has several names.
+func isSameHost(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) &&
 		(strings.EqualFold(a.Host, b.Host) || oauth.IsLoopback(a) && oauth.IsLoopback(b) && a.Port() == b.Port())
 }
@@ -242,8 +242,8 @@ func excerptOf(v jsontext.Value) string {
 const maxServers = 3
 
 func readServerMetadata(ctx context.Context, t *suite.T) {
-	p := protected(ctx, t)
-	doc, _ := p.resourceMetadata(ctx)
+	p := openProtectedProber(ctx, t)
+	doc, _ := p.fetchResourceMetadata(ctx)
 	if doc == nil {
 		t.GiveUp("the server has no metadata document that names its authorization servers")
 	}
@@ -274,7 +274,7 @@ func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL)
 			return
 		}
 		if isOutOfReach(a) {
-			p.t.GiveUp(unreachable(a))
+			p.t.GiveUp(describeUnreachable(a))
 		}
 	}
 	v := verdict.Deviation{
@@ -334,7 +334,7 @@ func insecureEndpoints(members map[string]jsontext.Value) []string {
 // readRootMetadata judges what 2025-03-26 requires. There the MCP server is its own authorization
 // server, or acts as one.
 func readRootMetadata(ctx context.Context, t *suite.T) {
-	p := protected(ctx, t)
+	p := openProtectedProber(ctx, t)
 	u := oauth.RootServerMetadataURL(p.URL)
 	root := p.fetch(ctx, u)
 	if !isServerDocument(root) {

@@ -49,9 +49,9 @@ func newProber(t *suite.T, c *client.Conversation) *prober {
 	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideResponse{}}
 }
 
-// protected is like openProber, but for cases that judge a server that refuses a request without a
+// openProtectedProber is like openProber, but for cases that judge a server that refuses a request without a
 // token with status 401. It ends the case for other servers.
-func protected(ctx context.Context, t *suite.T) *prober {
+func openProtectedProber(ctx context.Context, t *suite.T) *prober {
 	p := openProber(ctx, t)
 	p.mustBeProtected(ctx)
 	return p
@@ -69,7 +69,7 @@ func (p *prober) mustBeProtected(ctx context.Context) {
 // refusal returns the answer to a request without a token: to the first request of a client or, if
 // that is served, to the first of several later ones that is refused with status 401.
 func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
-	first := p.open(ctx, "without a token", nil)
+	first := p.sendOpening(ctx, "without a token", nil)
 	if !first.IsServed() {
 		return first
 	}
@@ -84,7 +84,7 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
 	}
 	for _, u := range append(later, p.uses()...) {
 		p.inner = &innerRequest{u, session}
-		if a := p.open(ctx, "without a token", nil); a.Status == http.StatusUnauthorized {
+		if a := p.sendOpening(ctx, "without a token", nil); a.Status == http.StatusUnauthorized {
 			return a
 		}
 	}
@@ -92,9 +92,9 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
 	return first
 }
 
-// open sends the first request of an ordinary client with these Authorization headers, outside of
+// sendOpening sends the first request of an ordinary client with these Authorization headers, outside of
 // any session, or the first one that needs a token.
-func (p *prober) open(ctx context.Context, how string, authorization []string) *suite.OutsideResponse {
+func (p *prober) sendOpening(ctx context.Context, how string, authorization []string) *suite.OutsideResponse {
 	if in := p.inner; in != nil {
 		body := p.C.Request(p.C.NewID(), in.method, in.params)
 		return p.Send(ctx, "POST of "+in.method+" "+how, http.MethodPost, p.URL, p.HeadersIn(in.session, http.MethodPost, body, authorization), body)
@@ -189,7 +189,7 @@ func (p *prober) maxWeight(ctx context.Context, otherwise verdict.Weight) verdic
 	if c, ok := challengeIn(p.refused); ok && c.Param("resource_metadata") != "" {
 		return verdict.Full
 	}
-	if doc, _ := p.resourceMetadata(ctx); doc != nil {
+	if doc, _ := p.fetchResourceMetadata(ctx); doc != nil {
 		return verdict.Full
 	}
 	if !slices.Contains(sinceResourceMetadata, p.t.Revision) && isServerDocument(p.fetch(ctx, oauth.RootServerMetadataURL(p.URL))) {
@@ -198,10 +198,10 @@ func (p *prober) maxWeight(ctx context.Context, otherwise verdict.Weight) verdic
 	return otherwise
 }
 
-// describes reports whether the answer is the metadata document of a protected resource, found at u.
+// isResourceDocument reports whether the answer is the metadata document of a protected resource, found at u.
 // One at the root counts only if its resource is above the endpoint: it may be about another server
 // of the host.
-func (p *prober) describes(a *suite.OutsideResponse, u *url.URL) bool {
+func (p *prober) isResourceDocument(a *suite.OutsideResponse, u *url.URL) bool {
 	members := a.Members()
 	if a.Status != http.StatusOK || members["resource"] == nil && members["authorization_servers"] == nil {
 		return false

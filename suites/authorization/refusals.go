@@ -55,7 +55,7 @@ func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideResponse
 // the missing token only if the same request with the token is served.
 func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideResponse) {
 	token, _ := p.Authorization()
-	if token == "" || !p.open(ctx, "with the token", []string{token}).IsServed() {
+	if token == "" || !p.sendOpening(ctx, "with the token", []string{token}).IsServed() {
 		p.t.GiveUp("the server refuses a request without a token, and mcp-conform has no token with which it is served")
 	}
 	p.deviates(ctx, verdict.Deviation{
@@ -157,7 +157,7 @@ func (p *prober) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suit
 	} else {
 		p.t.Kept(noOffline)
 	}
-	again := p.open(ctx, "without a token, once more", nil)
+	again := p.sendOpening(ctx, "without a token, once more", nil)
 	second, _ := challengeIn(again)
 	one, two := strings.Fields(scope), strings.Fields(second.Param("scope"))
 	slices.Sort(one)
@@ -189,7 +189,7 @@ func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 		"iat": time.Now().Add(-time.Minute).Unix(), "exp": time.Now().Add(time.Hour).Unix(),
 	}
 	claimed := maps.Clone(claims)
-	if doc, _ := p.resourceMetadata(ctx); doc != nil {
+	if doc, _ := p.fetchResourceMetadata(ctx); doc != nil {
 		if servers := stringsIn(doc.Members()["authorization_servers"]); len(servers) > 0 {
 			claimed["iss"] = servers[0]
 		}
@@ -221,19 +221,19 @@ func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 }
 
 func sendWrongTokens(ctx context.Context, t *suite.T) {
-	p := protected(ctx, t)
+	p := openProtectedProber(ctx, t)
 	refused := false
 	for _, w := range p.wrongTokens(ctx) {
-		a := p.open(ctx, w.how, w.header)
+		a := p.sendOpening(ctx, w.how, w.header)
 		p.judgeWrongToken(ctx, w, a)
 		if a.Status == http.StatusUnauthorized && !refused {
 			refused = true
 			p.judgeInvalidToken(ctx, a)
 		}
 	}
-	p.judgeMalformed(ctx, p.open(ctx, "with an Authorization header without a token", []string{"Bearer"}))
-	p.judgeMalformed(ctx, p.open(ctx, "with an Authorization header without a scheme", []string{rand.Text()}))
-	p.judgeMalformed(ctx, p.open(ctx, "with two Authorization headers", []string{"Bearer " + rand.Text(), "Bearer " + rand.Text()}))
+	p.judgeMalformed(ctx, p.sendOpening(ctx, "with an Authorization header without a token", []string{"Bearer"}))
+	p.judgeMalformed(ctx, p.sendOpening(ctx, "with an Authorization header without a scheme", []string{rand.Text()}))
+	p.judgeMalformed(ctx, p.sendOpening(ctx, "with two Authorization headers", []string{"Bearer " + rand.Text(), "Bearer " + rand.Text()}))
 }
 
 // judgeWrongToken judges the answer to a made-up token. Random text may also count as a

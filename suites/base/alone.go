@@ -23,8 +23,9 @@ func silences() []time.Duration {
 	return []time.Duration{1500 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}
 }
 
-// maxSilent limits the requests that are waited for without a response. It may only be slow.
-const maxSilent = 2
+// maxUnanswered limits the requests that may stay without a response: a server that answers none of
+// them may only be slow, and each costs a wait.
+const maxUnanswered = 2
 
 func aloneCase() suite.Case {
 	return suite.Case{
@@ -39,22 +40,22 @@ func aloneCase() suite.Case {
 // sendAlone looks for responses that the server writes only when it gets another message.
 func sendAlone(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	answered, silent := false, 0
+	answered, unanswered := false, 0
 	for _, a := range aloneRequests(t, c) {
-		if silent == maxSilent {
+		if unanswered == maxUnanswered {
 			break
 		}
-		r, followed := followedAfter(ctx, c, a, silences()[0])
+		r, followed := sendThenNext(ctx, c, a, silences()[0])
 		switch {
 		case r.Answered() && !followed:
 			answered = true
 			continue
 		case !followed:
-			silent++
+			unanswered++
 			continue
 		}
 		for _, silence := range silences()[1:] {
-			if r, followed = followedAfter(ctx, c, a, silence); !followed {
+			if r, followed = sendThenNext(ctx, c, a, silence); !followed {
 				break
 			}
 		}
@@ -97,9 +98,9 @@ func aloneRequests(t *suite.T, c *client.Conversation) []knownRequest {
 	return append(all, knownRequest{method: "com.example/does-not-exist"})
 }
 
-// followedAfter sends a request, then nothing for a while, and then another one if no response
-// came. It reports whether the response came right after that one.
-func followedAfter(ctx context.Context, c *client.Conversation, a knownRequest, silence time.Duration) (r *client.Reply, followed bool) {
+// sendThenNext sends a request, then nothing for the time of silence, and then another request if no
+// response came. It reports whether the response to the first came right after the second was sent.
+func sendThenNext(ctx context.Context, c *client.Conversation, a knownRequest, silence time.Duration) (r *client.Reply, followed bool) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, a.method, a.params)) != nil {
 		return &client.Reply{Err: client.ErrEnded}, false

@@ -92,7 +92,7 @@ func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 		case len(totals) == 0:
 		case i < 0:
 			t.Kept(tokenEcho)
-		case reportsSteps(ctx, t, c, s.steps):
+		case callReportsSteps(ctx, t, c, s.steps):
 			t.Deviates(c, verdict.Deviation{
 				Requirement: tokenEcho,
 				Summary:     "The server reports progress with the token of a concurrent call.",
@@ -104,8 +104,8 @@ func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// reportsSteps reports whether a single call reports its number of steps.
-func reportsSteps(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
+// callReportsSteps reports whether a single call reports its number of steps.
+func callReportsSteps(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
 	s, from := steppedCall{"mcp-conform/by-itself", steps}, c.Record.Len()
 	c.DoAll(ctx, [][]byte{s.frame(t, c)}, client.Within(callTime))
 	totals, _ := progressTotals(c, from, s.token)

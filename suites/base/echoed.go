@@ -32,8 +32,8 @@ func (p echoTool) params(word string) map[string]any {
 	return map[string]any{"name": p.tool.Name, "arguments": arguments}
 }
 
-// echoesOnly reports whether a single call returns its own word and no other.
-func (p echoTool) echoesOnly(ctx context.Context, c *client.Conversation, word string) bool {
+// callEchoesOnly reports whether a single call returns its own word and no other.
+func (p echoTool) callEchoesOnly(ctx context.Context, c *client.Conversation, word string) bool {
 	r := c.Do(ctx, spec.MethodToolsCall, p.params(word), client.Within(aloneTime))
 	return r.Succeeded() && slices.Equal(wordsIn(r), []string{word})
 }
@@ -52,7 +52,7 @@ func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echo
 		if !tool.ReadOnly || err != nil || !free {
 			continue
 		}
-		if p := (echoTool{tool, arguments, name}); p.echoesOnly(ctx, c, echoWords()[0]) {
+		if p := (echoTool{tool, arguments, name}); p.callEchoesOnly(ctx, c, echoWords()[0]) {
 			return p, true
 		}
 		if tried++; tried == maxTools {
@@ -95,7 +95,7 @@ func compareEchoes(ctx context.Context, t *suite.T, c *client.Conversation, p ec
 		switch in := wordsIn(r); {
 		case slices.Contains(in, own):
 			seen = true
-		case len(in) == 1 && p.echoesOnly(ctx, c, own):
+		case len(in) == 1 && p.callEchoesOnly(ctx, c, own):
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "The server answers a call with the result of a concurrent call.",

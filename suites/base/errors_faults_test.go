@@ -71,7 +71,7 @@ func TestMalformed(t *testing.T) {
 
 // serveID serves requests whose illegal id ends with end, and responds with that id.
 func serveID(end string) func() refserver.Seams {
-	const stand = `"stands for it"`
+	const placeholder = `"placeholder"`
 	return func() refserver.Seams {
 		var raw []byte // set once, before that request is handled
 		return refserver.Seams{
@@ -81,12 +81,12 @@ func serveID(end string) func() refserver.Seams {
 					return refserver.Pass(frame)
 				}
 				raw = []byte(`"id":` + f.Messages[0].ID.Raw())
-				return refserver.Pass(bytes.Replace(frame, raw, []byte(`"id":`+stand), 1))
+				return refserver.Pass(bytes.Replace(frame, raw, []byte(`"id":`+placeholder), 1))
 			},
 			Outgoing: func(o *refserver.Out) {
 				for i, f := range o.Frames {
-					if bytes.Contains(f, []byte(stand)) {
-						o.Frames[i] = bytes.Replace(f, []byte(`"id":`+stand), raw, 1)
+					if bytes.Contains(f, []byte(placeholder)) {
+						o.Frames[i] = bytes.Replace(f, []byte(`"id":`+placeholder), raw, 1)
 					}
 				}
 			},
@@ -97,11 +97,11 @@ func serveID(end string) func() refserver.Seams {
 func TestMalformedOverHTTP(t *testing.T) {
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "refused by a status", Kept: []string{"base.invalid-request"}},
-		{Name: "what is not an object is answered on a stream to come back to", Seams: polls("5"), Kept: []string{"base.invalid-request"}},
+		{Name: "a line that is not an object is answered on a stream that can be resumed", Seams: polls("5"), Kept: []string{"base.invalid-request"}},
 		{Name: "the session ends while lines are sent", Seams: forgets("5")},
 		{Name: "an error without an id comes when the next lines are sent", Seams: late, Kept: []string{"base.invalid-request"}},
 		{
-			Name: "what was sent is shown, not the head of its request", Seams: refusesMethod5, Shown: []string{`"method":5}`},
+			Name: "the line is shown, not the head of its request", Seams: refusesMethod5, Shown: []string{`"method":5}`},
 			Want: []string{"base.invalid-request: The server does not answer an invalid request with the specified error. (warning)"},
 		},
 	} {
@@ -113,7 +113,7 @@ func TestMalformedOverHTTP(t *testing.T) {
 // late delays the response to a request whose method is a number until an object with only an id
 // has come. All later requests wait for that response.
 func late() refserver.Seams {
-	next, told := make(chan struct{}), make(chan struct{})
+	next, responded := make(chan struct{}), make(chan struct{})
 	var begun, over sync.Once
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, h http.Handler) {
 		body := read(r)
@@ -130,7 +130,7 @@ func late() refserver.Seams {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the method is a number"}}`)
 			_ = http.NewResponseController(w).Flush()
-			over.Do(func() { close(told) })
+			over.Do(func() { close(responded) })
 			return
 		case idAlone.MatchString(body):
 			begun.Do(func() { close(next) })
@@ -139,7 +139,7 @@ func late() refserver.Seams {
 		}
 		select {
 		case <-next:
-			wait(told)
+			wait(responded)
 		default:
 		}
 		h.ServeHTTP(w, r)

@@ -14,16 +14,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// kinds describe the lines of a requirement in summaries.
-var kinds = map[string]string{
+// lineKinds describes the lines of each requirement, for summaries.
+var lineKinds = map[string]string{
 	parseError:     "a non-JSON line",
 	invalidRequest: "an invalid request",
 	nullID:         "a request with id null",
 	refusedBatch:   "a batch in a revision without batches",
 }
 
-// several are the requirements with more than one line.
-var several = map[string]bool{parseError: true, invalidRequest: true}
+// hasSeveralLines has the requirements with more than one line.
+var hasSeveralLines = map[string]bool{parseError: true, invalidRequest: true}
 
 // judge judges the responses to all lines and the state of the server. It reports one finding for
 // each requirement on responses, because a server that does not validate its input answers
@@ -34,10 +34,10 @@ func (w *lineRun) judge(t *suite.T) {
 		d, ok := w.deviation(t, p)
 		switch have := wrong[d.Requirement]; {
 		case !ok:
-		case p.state != survived || d.Weight != verdict.Full || !several[p.requirement]:
+		case p.state != survived || d.Weight != verdict.Full || !hasSeveralLines[p.requirement]:
 			t.Deviates(w.c, d)
 		case have == nil:
-			d.Summary = "The server does not answer " + kinds[d.Requirement] + " with the specified error."
+			d.Summary = "The server does not answer " + lineKinds[d.Requirement] + " with the specified error."
 			wrong[d.Requirement] = &wrongAnswers{d, []*sentLine{p}}
 		default:
 			have.add(d, p)
@@ -91,9 +91,9 @@ func (w *lineRun) deviation(t *suite.T, p *sentLine) (d verdict.Deviation, ok bo
 	}
 	if p.state != survived {
 		d.Requirement = p.survival
-		d.Summary, d.Seen = "The server exits at "+kinds[p.survival]+".", "after "+p.what+" the server ended the connection"
+		d.Summary, d.Seen = "The server exits at "+lineKinds[p.survival]+".", "after "+p.what+" the server ended the connection"
 		if p.state == unresponsive {
-			d.Summary, d.Seen = "The server stops answering after "+kinds[p.survival]+".", "after "+p.what+" the next request was not answered"
+			d.Summary, d.Seen = "The server stops answering after "+lineKinds[p.survival]+".", "after "+p.what+" the next request was not answered"
 		}
 		return d, true
 	}
@@ -122,7 +122,7 @@ func (w *lineRun) positionOf(p *sentLine) int {
 // problem returns the summary of what is wrong with the response, with its weight; "" if the
 // response is permitted.
 func (p *sentLine) problem() (summary string, weight verdict.Weight) {
-	kind := kinds[p.requirement]
+	kind := lineKinds[p.requirement]
 	switch {
 	case p.reply == nil && !p.silence:
 		return "The server does not answer " + kind + ".", verdict.Full

@@ -53,8 +53,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Each case describes its races and their legal outcomes.
-func TestOutcomesAreWritten(t *testing.T) {
+// TestRacesDescribeOutcomes checks that each case describes its races and their permitted outcomes.
+func TestRacesDescribeOutcomes(t *testing.T) {
 	var names []string
 	for _, c := range cancellation.Cases() {
 		if len(c.Races) == 0 {

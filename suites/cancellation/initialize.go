@@ -79,7 +79,8 @@ func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, 
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Grace()))
 }
 
-// noteSilence only notes the outcome, because a client must not cancel initialize.
+// noteSilence reports a missing response. It is only a note, because a client must not cancel
+// initialize.
 func noteSilence(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")

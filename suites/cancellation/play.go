@@ -186,7 +186,7 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 		t.NotObserved(r.requirement, "mcp-conform could not wait for the responses")
 		return c
 	}
-	if !r.succeedsUncancelled(ctx, c, p, e) {
+	if !r.rerunUncancelled(ctx, c, p, e) {
 		t.NotObserved(r.requirement, "without a cancellation the server does not answer all of these requests in time, either")
 		return c
 	}
@@ -204,9 +204,9 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	return c
 }
 
-// succeedsUncancelled runs the race without its cancellations. It reports whether every request
+// rerunUncancelled runs the race without its cancellations. It reports whether every request
 // is served there, while e still has no response after twice that time.
-func (r race) succeedsUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
+func (r race) rerunUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
 	p := newRaceRun(ctx, c, with.makeFrame)
 	p.cancels, p.runs = false, with.runs
 	began := time.Now()

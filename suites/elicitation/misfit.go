@@ -104,7 +104,7 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 		judgeMisfit(t, c, tool, n, submit(false))
 		return
 	}
-	if !accepts(n) {
+	if !isAccepted(n) {
 		return
 	}
 	d := verdict.Deviation{
@@ -117,7 +117,7 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 	}
 	switch control := submit(false); {
 	case !control.Answered() || control.Request(spec.MethodElicit) == nil:
-	case control.Failed() && accepts(submit(true)):
+	case control.Failed() && isAccepted(submit(true)):
 		d.Summary, d.Weight = "The server's tool accepts a broken form and refuses one that fits.", verdict.Full
 		d.At = append(d.At, control.Positions(spec.MethodElicit)...)
 	case !control.Failed() && form.maskValues(control.Reply) == form.maskValues(n.Reply):
@@ -127,8 +127,8 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 	t.Deviates(c, d)
 }
 
-// accepts reports whether a tool succeeded with the spoiled form, whose value its result shows.
-func accepts(n *suite.ToolCall) bool {
+// isAccepted reports whether a tool succeeded with the spoiled form, whose value its result shows.
+func isAccepted(n *suite.ToolCall) bool {
 	return n.Answered() && !n.Failed() && strings.Contains(string(n.Message.Result()), misfit)
 }
 

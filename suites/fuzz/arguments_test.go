@@ -27,8 +27,8 @@ const (
 	takes   = "The server's tool accepts arguments that break its inputSchema."
 )
 
-// lawsCalled returns laws by their ids.
-func lawsCalled(names ...string) []fuzz.Law {
+// lawsWithIDs returns laws by their ids.
+func lawsWithIDs(names ...string) []fuzz.Law {
 	return slices.DeleteFunc(lawbook.Laws(), func(l fuzz.Law) bool { return !slices.Contains(names, l.ID) })
 }
 
@@ -40,7 +40,8 @@ func readCall(id int64, tool, arguments string, more ...string) script.Operation
 	}
 }
 
-func together(o script.Operation) script.Operation {
+// inOneWrite returns the operation as part of the same write as the next one.
+func inOneWrite(o script.Operation) script.Operation {
 	o.Together, o.Await = true, false
 	return o
 }
@@ -119,7 +120,7 @@ func TestArguments(t *testing.T) {
 		"with more than a call needs": {
 			failing("Invalid arguments"), []script.Operation{readCall(2001, "echo", x, `,"_meta":{"example.com/x":1}`)}, nil,
 		},
-		"cancelled":        {failing("Invalid arguments"), []script.Operation{together(readCall(2001, "echo", x)), cancelling(2001)}, nil},
+		"cancelled":        {failing("Invalid arguments"), []script.Operation{inOneWrite(readCall(2001, "echo", x)), cancelling(2001)}, nil},
 		"an unlisted tool": {nil, []script.Operation{readCall(2001, "nobody", x)}, nil},
 
 		"wrong, and refused":         {nil, []script.Operation{readCall(2001, "echo", `{}`), readCall(2002, "add", `{"a":"one","b":2}`)}, nil},
@@ -140,7 +141,7 @@ func TestArguments(t *testing.T) {
 			p := script.Player{Dialer: d, Timeout: 5 * time.Second, Start: 20 * time.Second}
 			o := &fuzz.Execution{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script}), Offer: server.Offer}
 			var got []string
-			for _, s := range fuzz.Judge(lawsCalled("valid-arguments-accepted", "invalid-arguments-refused"), o) {
+			for _, s := range fuzz.Judge(lawsWithIDs("valid-arguments-accepted", "invalid-arguments-refused"), o) {
 				if got = append(got, s.Summary); s.Outcome != verdict.Note {
 					t.Errorf("%s is a %s", s.Summary, s.Outcome)
 				}
@@ -182,7 +183,7 @@ func TestArgumentsFaultless(t *testing.T) {
 			d, stop := suitetest.ReferenceOver(c.over, o)
 			defer stop()
 			options := fuzz.Options{
-				Dialer: d, Laws: lawsCalled("valid-arguments-accepted", "invalid-arguments-refused"), Policy: inventory.Config{Policy: inventory.CallAll},
+				Dialer: d, Laws: lawsWithIDs("valid-arguments-accepted", "invalid-arguments-refused"), Policy: inventory.Config{Policy: inventory.CallAll},
 				Time: time.Second, Seed: 1, Shrink: fuzz.Budget{Time: time.Second, Attempts: 20},
 			}
 			if c.want != "" {

@@ -30,7 +30,7 @@ func BenchmarkSearch(b *testing.B) {
 	}{
 		{"stdio", spec.V20251125, func() (transport.Dialer, func()) { return suitetest.ReferenceOver(spec.Stdio, refserver.Options{}) }},
 		{"stdio stateless", spec.V20260728, func() (transport.Dialer, func()) { return suitetest.ReferenceOver(spec.Stdio, refserver.Options{}) }},
-		{"process", spec.V20251125, func() (transport.Dialer, func()) { return keepingDialer(b, "nothing"), func() {} }},
+		{"process", spec.V20251125, func() (transport.Dialer, func()) { return leakingDialer(b, "nothing"), func() {} }},
 		{"streamable-http", spec.V20251125, func() (transport.Dialer, func()) {
 			return suitetest.ReferenceOver(spec.StreamableHTTP, refserver.Options{})
 		}},
@@ -47,14 +47,14 @@ func BenchmarkSearch(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.ReportMetric(float64(report.Requests)/report.Took.Seconds(), "requests/s")
-			work(b, cputime.Used()-before, int(report.Requests))
+			reportCPUTime(b, cputime.Used()-before, int(report.Requests))
 		})
 	}
 }
 
-// work reports the CPU time of a request, including the server's. It is more reliable than
+// reportCPUTime reports the CPU time of a request, including the server's. It is more reliable than
 // elapsed time while other programs run.
-func work(b *testing.B, used time.Duration, requests int) {
+func reportCPUTime(b *testing.B, used time.Duration, requests int) {
 	b.ReportMetric(float64(used.Microseconds())/float64(requests), "cpu-µs/request")
 }
 
@@ -103,5 +103,5 @@ func BenchmarkPump(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(requests)/time.Since(began).Seconds(), "requests/s")
-	work(b, cputime.Used()-before, requests)
+	reportCPUTime(b, cputime.Used()-before, requests)
 }

@@ -79,8 +79,8 @@ func lookUpFault(t *testing.T, id string) faults.Fault {
 	return all[i]
 }
 
-// chosen reports whether a buried fault was selected.
-func chosen(id string) bool {
+// isChosen reports whether a buried fault was selected.
+func isChosen(id string) bool {
 	return slices.ContainsFunc(strings.Split(*onlyBuried, ","), func(part string) bool { return strings.Contains(id, part) })
 }
 
@@ -115,7 +115,7 @@ func TestBuriedFaultsStayHidden(t *testing.T) {
 		t.Skip("it takes minutes; -buried.hidden asks for it")
 	}
 	for _, f := range faults.Buried() {
-		if !chosen(f.ID) {
+		if !isChosen(f.ID) {
 			continue
 		}
 		t.Run(f.ID, func(t *testing.T) {

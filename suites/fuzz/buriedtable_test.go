@@ -29,7 +29,7 @@ const (
 	tableEnd   = "<!-- end -->"
 )
 
-// row has the measurements of a fault.
+// row has the measurements for one fault.
 type row struct {
 	id    string
 	seeds int
@@ -58,7 +58,7 @@ func TestBuriedTable(t *testing.T) {
 	}
 	tried, good := 0, 0
 	for _, f := range faults.Buried() {
-		if !chosen(f.ID) {
+		if !isChosen(f.ID) {
 			continue
 		}
 		tried++
@@ -86,13 +86,13 @@ func TestBuriedTable(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d are found with nine seeds of ten", good, tried)
-	if tried == len(faults.Buried()) && good < promised {
-		t.Errorf("%d were promised", promised)
+	if tried == len(faults.Buried()) && good < minFound {
+		t.Errorf("%d were promised", minFound)
 	}
 }
 
-// promised is the minimum number of buried faults that nine of ten seeds find.
-const promised = 25
+// minFound is the minimum number of buried faults that nine of ten seeds find.
+const minFound = 25
 
 // writeTable writes a row into the page, in place of the old one of the same fault.
 func writeTable(r *row) error {

@@ -60,14 +60,14 @@ func TestFaultless(t *testing.T) {
 			}
 			for _, f := range report.Findings {
 				if f.Outcome > verdict.Note {
-					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Retries.Reproduced, f.Retries.Attempts, f.Revision, f.Seen, operations(f)+evidence(f))
+					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Retries.Reproduced, f.Retries.Attempts, f.Revision, f.Seen, describeOperations(f)+describeEvidence(f))
 				}
 			}
 		})
 	}
 }
 
-func operations(f *fuzz.Finding) string {
+func describeOperations(f *fuzz.Finding) string {
 	text := ""
 	for i := range f.Script.Operations {
 		if i == 12 {
@@ -79,8 +79,8 @@ func operations(f *fuzz.Finding) string {
 	return text
 }
 
-// evidence returns the events around those that show the finding.
-func evidence(f *fuzz.Finding) string {
+// describeEvidence returns the events around those that show the finding.
+func describeEvidence(f *fuzz.Finding) string {
 	if f.Evidence == nil || f.Conversation >= len(f.Evidence.Conversations) || len(f.At) == 0 {
 		return ""
 	}
@@ -117,12 +117,12 @@ func TestLegalVariations(t *testing.T) {
 			if len(places[over]) == 0 || over == spec.Stdio && f.NeedsProcess {
 				continue
 			}
-			t.Run(f.ID+"/"+string(over), func(t *testing.T) { legal(t, f, over, places[over]) })
+			t.Run(f.ID+"/"+string(over), func(t *testing.T) { searchLegalVariation(t, f, over, places[over]) })
 		}
 	}
 }
 
-func legal(t *testing.T, f faults.Fault, over spec.Transport, revisions []spec.Revision) {
+func searchLegalVariation(t *testing.T, f faults.Fault, over spec.Transport, revisions []spec.Revision) {
 	d, end := selftest.Dialer(t.Context(), f, over)
 	defer end()
 	report, err := fuzz.Run(t.Context(), fuzz.Options{
@@ -137,7 +137,7 @@ func legal(t *testing.T, f faults.Fault, over spec.Transport, revisions []spec.R
 	}
 	for _, one := range report.Findings {
 		if one.Outcome > verdict.Note {
-			t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Retries.Reproduced, one.Retries.Attempts, one.Revision, one.Seen, operations(one), evidence(one))
+			t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Retries.Reproduced, one.Retries.Attempts, one.Revision, one.Seen, describeOperations(one), describeEvidence(one))
 		}
 	}
 }

@@ -24,19 +24,20 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// keepingVariable makes the test binary run as a server that leaks memory.
-const keepingVariable = "MCP_CONFORM_TEST_KEEPING"
+// leakingVariable is the environment variable that makes the test binary run as a server that leaks
+// memory.
+const leakingVariable = "MCP_CONFORM_TEST_KEEPING"
 
 func TestMain(m *testing.M) {
-	what, ok := os.LookupEnv(keepingVariable)
+	what, ok := os.LookupEnv(leakingVariable)
 	if !ok {
 		os.Exit(m.Run())
 	}
-	os.Exit(refserver.ServeStdio(context.Background(), os.Stdin, os.Stdout, os.Stderr, nil, refserver.Options{Seams: keeping(what)}))
+	os.Exit(refserver.ServeStdio(context.Background(), os.Stdin, os.Stdout, os.Stderr, nil, refserver.Options{Seams: leakingSeams(what)}))
 }
 
-// keeping returns the seams of a server that leaks 64 KiB for each request of a kind.
-func keeping(what string) refserver.Seams {
+// leakingSeams returns the seams of a server that leaks 64 KiB for each request of a kind.
+func leakingSeams(what string) refserver.Seams {
 	var mu sync.Mutex
 	var kept [][]byte
 	keep := func(most int) {
@@ -76,7 +77,7 @@ func keeping(what string) refserver.Seams {
 	}
 }
 
-func keepingDialer(t testing.TB, what string) transport.Dialer {
+func leakingDialer(t testing.TB, what string) transport.Dialer {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells how much memory a process has")
@@ -85,7 +86,7 @@ func keepingDialer(t testing.TB, what string) transport.Dialer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stdio.NewDialer(stdio.Command{Argv: []string{self}, Env: append(os.Environ(), keepingVariable+"="+what)})
+	return stdio.NewDialer(stdio.Command{Argv: []string{self}, Env: append(os.Environ(), leakingVariable+"="+what)})
 }
 
 func repeating(method, params string) script.Script {
@@ -124,7 +125,7 @@ func TestMemory(t *testing.T) {
 		{"requests", spec.MethodPing, "", []string{each}},
 	} {
 		t.Run(c.keeps+" of "+c.method, func(t *testing.T) {
-			p := script.Player{Dialer: keepingDialer(t, c.keeps), Timeout: 5 * time.Second, Start: 20 * time.Second}
+			p := script.Player{Dialer: leakingDialer(t, c.keeps), Timeout: 5 * time.Second, Start: 20 * time.Second}
 			began := time.Now()
 			o := &fuzz.Execution{Playback: p.Play(t.Context(), repeating(c.method, c.params))}
 			if len(o.Conversations) == 0 || len(o.Conversations[0].Growths) == 0 {
@@ -136,7 +137,7 @@ func TestMemory(t *testing.T) {
 				t.Fatalf("nothing was seen: %s", g.Why)
 			}
 			var got []string
-			for _, s := range fuzz.Judge(lawsCalled("memory-steady"), o) {
+			for _, s := range fuzz.Judge(lawsWithIDs("memory-steady"), o) {
 				if got = append(got, s.Requirement); s.Outcome != verdict.Note || s.Method != c.method {
 					t.Errorf("%s: %s about %s", s.Summary, s.Outcome, s.Method)
 				}
@@ -150,9 +151,9 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryOfSlowTools checks that slow requests are not repeated many times.
 func TestMemoryOfSlowTools(t *testing.T) {
-	p := script.Player{Dialer: keepingDialer(t, "nothing"), Timeout: 5 * time.Second, Start: 20 * time.Second}
+	p := script.Player{Dialer: leakingDialer(t, "nothing"), Timeout: 5 * time.Second, Start: 20 * time.Second}
 	o := &fuzz.Execution{Playback: p.Play(t.Context(), repeating(spec.MethodToolsCall, `{"name":"slow","arguments":{"durationMs":60}}`))}
-	if g := o.Conversations[0].Growths[0]; g.Why == "" || len(g.Plain) > 0 || len(fuzz.Judge(lawsCalled("memory-steady"), o)) > 0 {
+	if g := o.Conversations[0].Growths[0]; g.Why == "" || len(g.Plain) > 0 || len(fuzz.Judge(lawsWithIDs("memory-steady"), o)) > 0 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -162,7 +163,7 @@ func TestMemoryOfSlowTools(t *testing.T) {
 func TestMemorySearched(t *testing.T) {
 	suitetest.SkipSlow(t)
 	o := fuzz.Options{
-		Dialer: keepingDialer(t, "cancelled requests"), Laws: lawsCalled("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Jobs: 2,
+		Dialer: leakingDialer(t, "cancelled requests"), Laws: lawsWithIDs("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Jobs: 2,
 		Time: time.Minute, Seed: 1, Shrink: fuzz.Budget{Time: 5 * time.Second, Attempts: 20}, StopAt: func(*fuzz.Finding) bool { return true },
 	}
 	report, err := fuzz.Run(t.Context(), o)
@@ -182,7 +183,7 @@ func TestMemorySearched(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, want := range map[string]fuzz.Verdict{"cancelled requests": fuzz.StillBroken, "nothing": fuzz.Fixed} {
-		o.Dialer = keepingDialer(t, what)
+		o.Dialer = leakingDialer(t, what)
 		played, err := fuzz.Replay(t.Context(), o, r)
 		if err != nil || played.Verdict != want {
 			t.Errorf("a server that keeps %s: %v, %+v", what, err, played)
@@ -190,12 +191,14 @@ func TestMemorySearched(t *testing.T) {
 	}
 }
 
-func TestMemoryUntold(t *testing.T) {
+// TestUnmeasurableMemory checks that a search whose only law is about memory says that it is
+// incomplete if the memory of the server can't be measured.
+func TestUnmeasurableMemory(t *testing.T) {
 	web, stop := suitetest.ReferenceOver(spec.StreamableHTTP, refserver.Options{})
 	defer stop()
 	for name, d := range map[string]transport.Dialer{"within the process": inprocess.Dialer(nil), "over HTTP": web} {
 		report, err := fuzz.Run(t.Context(), fuzz.Options{
-			Dialer: d, Laws: lawsCalled("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Time: time.Hour,
+			Dialer: d, Laws: lawsWithIDs("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Time: time.Hour,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ func TestRequestOfServerShowsNoResponse(t *testing.T) {
 	o := &fuzz.Execution{Playback: &script.Playback{
 		Script: script.Script{Revision: spec.V20251125}, Transport: spec.Stdio, Conversations: []*script.Conversation{{Events: record.From(0)}},
 	}}
-	got := fuzz.Judge(lawsCalled("server-stays"), o)
+	got := fuzz.Judge(lawsWithIDs("server-stays"), o)
 	if len(got) != 1 || got[0].Requirement != "base.parse-error" {
 		t.Errorf("got %v, want a breach of base.parse-error", got)
 	}

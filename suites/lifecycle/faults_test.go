@@ -210,7 +210,7 @@ func (f fault) run(t *testing.T, rev spec.Revision) {
 	suitetest.TryRuled(t, lifecycle.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }
 
-// Over HTTP a request can be refused by status alone.
+// TestShutdownRefusedByStatus checks that over HTTP a status alone counts as a refusal of a request.
 func TestShutdownRefusedByStatus(t *testing.T) {
 	const noShutdown = "lifecycle.no-shutdown-message"
 	answer := func(status int, body string) func() refserver.Seams {

@@ -10,22 +10,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/logging"
 )
 
-// A tool that is known only by its name has to show that it logs at a level before silence at
-// that level counts as a failure.
+// TestToolsThatLog checks that a tool that is known only by its name has to show that it logs at a
+// level before a missing message of that level counts as a failure.
 func TestToolsThatLog(t *testing.T) {
 	const sendsAll = "logging.set-level.sends-everything-above"
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "all levels", Case: "logging.levels", Kept: []string{sendsAll}},
-		{Name: "never logs", Case: "logging.levels", Seams: silent(func(string) bool { return true })},
-		{Name: "never logs, with levels that do not exist", Case: "logging.levels-and-others", Seams: silent(func(string) bool { return true })},
-		{Name: "logs at other levels", Case: "logging.levels", Seams: silent(func(level string) bool { return level == "alert" }), Kept: []string{sendsAll}},
+		{Name: "never logs", Case: "logging.levels", Seams: suppressLevels(func(string) bool { return true })},
+		{Name: "never logs, with levels that do not exist", Case: "logging.levels-and-others", Seams: suppressLevels(func(string) bool { return true })},
+		{Name: "logs at other levels", Case: "logging.levels", Seams: suppressLevels(func(level string) bool { return level == "alert" }), Kept: []string{sendsAll}},
 	} {
 		m.Try(t, logging.Cases())
 	}
 }
 
-// silent suppresses log messages of some levels.
-func silent(when func(level string) bool) func() refserver.Seams {
+// suppressLevels suppresses log messages of some levels.
+func suppressLevels(when func(level string) bool) func() refserver.Seams {
 	return func() refserver.Seams {
 		return refserver.Seams{Outgoing: func(o *refserver.Out) {
 			if o.Kind != refserver.OutNotification || o.Method != spec.MethodMessage {

@@ -238,7 +238,7 @@ func provenLevels(c *client.Conversation, tool inventory.KnownCall, want []strin
 	return slices.DeleteFunc(want, func(level string) bool { return !isLogged(level) })
 }
 
-// whyInconclusive returns why a tool's silence is not evidence.
+// whyInconclusive returns why missing log messages of a tool are not evidence.
 func whyInconclusive(tool inventory.KnownCall) string {
 	name := strconv.Quote(wire.Excerpt(tool.Tool, 60))
 	if tool.IsConfigured {

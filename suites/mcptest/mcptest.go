@@ -148,7 +148,7 @@ func judge(ctx context.Context, name string, s Server, o Options, secrets *redac
 		eo.Selection.Profiles = append(eo.Selection.Profiles, p)
 	}
 	var err error
-	if eo.Selection.Focus, err = selected(name, o.Requirements, eo.Selection.Profiles); err != nil {
+	if eo.Selection.Focus, err = selectRequirements(name, o.Requirements, eo.Selection.Profiles); err != nil {
 		return nil, err
 	}
 	var known *baseline.Baseline
@@ -177,10 +177,10 @@ func judge(ctx context.Context, name string, s Server, o Options, secrets *redac
 	return report, nil
 }
 
-// selected returns the ids of the requirements that the patterns, the profiles and -run select,
+// selectRequirements returns the ids of the requirements that the patterns, the profiles and -run select,
 // or nil if neither patterns nor -run narrow them. The error is errNotRun if -run selects none
 // of them.
-func selected(test string, patterns []string, profiles []*spec.Profile) ([]string, error) {
+func selectRequirements(test string, patterns []string, profiles []*spec.Profile) ([]string, error) {
 	run, err := subtestPattern(flag.Lookup("test.run").Value.String(), test)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func TestSelected(t *testing.T) {
 		{[]string{"^base.parse-error-", "ping.responds"}, []string{"base.parse-error-http", "ping.responds"}},
 		{nil, nil},
 	} {
-		got, err := selected("TestSelected", c.patterns, nil)
+		got, err := selectRequirements("TestSelected", c.patterns, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

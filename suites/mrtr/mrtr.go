@@ -234,8 +234,9 @@ func without(m map[string]any, name string) map[string]any {
 	return out
 }
 
-// declareLess uses a client that has never declared anything, so that nothing can be
-// taken from an earlier request.
+// declareLess sends the requests that may require input, first without capabilities, and then with
+// one at a time; rules judge whether the server requires only input that the client can give. The
+// server is fresh, so that it knows no capability from an earlier request.
 func declareLess(ctx context.Context, t *suite.T) {
 	c := t.StartFresh(ctx, client.Options{Capabilities: map[string]any{}})
 	all := candidates(t)

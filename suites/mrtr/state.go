@@ -20,7 +20,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// changeState needs retries that are completed with the state that the server gave out.
+// changeState retries requests with changed states and with those of other requests. It uses only
+// requests whose retry with the server's own state completes.
 func changeState(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, willingClient(t))
 	inputRequest := findAsking(ctx, t, c, maxAsking)
@@ -65,13 +66,13 @@ type forgery struct {
 func forgeries(state string) []forgery {
 	out := []forgery{{what: "a string that the server never sent", state: "mcp-conform-made-up"}}
 	if n := len(state); n >= 4 {
-		out = append(out, forgery{what: "half of the state", state: state[:n/2]}, forgery{what: "a changed character", state: flip(state, n/3)})
+		out = append(out, forgery{what: "half of the state", state: state[:n/2]}, forgery{what: "a changed character", state: flipCharacter(state, n/3)})
 	}
 	return append(out, editedStates(state)...)
 }
 
-// flip replaces a character by another one of its kind.
-func flip(state string, at int) string {
+// flipCharacter replaces the character at a position by another one of its kind.
+func flipCharacter(state string, at int) string {
 	b := []byte(state)
 	if at >= len(b) {
 		return state + "A"

@@ -17,9 +17,9 @@ import (
 
 const otherConnection = "pagination.cursor.works-on-other-connection-2026-07-28"
 
-// independent are the lists that must not depend on the connection, nor on earlier requests,
+// independentLists are the lists that must not depend on the connection, nor on earlier requests,
 // and the requirements that say so.
-var independent = []struct{ capability, method, member, same, noSideEffect string }{
+var independentLists = []struct{ capability, method, member, same, noSideEffect string }{
 	{"tools", spec.MethodToolsList, "tools", "tools.list.same-on-every-connection", "tools.list.no-side-effect-of-requests"},
 	{"prompts", spec.MethodPromptsList, "prompts", "prompts.list.same-on-every-connection", "prompts.list.no-side-effect-of-requests"},
 	{"resources", spec.MethodResourcesList, "resources", "resources.list.same-on-every-connection", "resources.list.no-side-effect-of-requests"},
@@ -27,7 +27,7 @@ var independent = []struct{ capability, method, member, same, noSideEffect strin
 
 func connectionsCase() suite.Case {
 	var judged []string
-	for _, l := range independent {
+	for _, l := range independentLists {
 		judged = append(judged, l.same, l.noSideEffect)
 	}
 	return suite.Case{
@@ -41,9 +41,9 @@ func connectionsCase() suite.Case {
 // manyPages is how many pages of a list are compared.
 const manyPages = 60
 
-// entries walks a list and returns its entries, sorted, and where they are. It returns
+// walkEntries walks a list and returns its entries, sorted, and where they are. It returns
 // false if the list does not come to an end.
-func entries(ctx context.Context, c *client.Conversation, method, member string) (all string, at []int, ok bool) {
+func walkEntries(ctx context.Context, c *client.Conversation, method, member string) (all string, at []int, ok bool) {
 	from := c.Record.Len()
 	inventory.Walk(ctx, c, method, member, manyPages)
 	var items []string
@@ -66,20 +66,20 @@ func entries(ctx context.Context, c *client.Conversation, method, member string)
 // what a call changes in it is not seen in another.
 func compareConnections(ctx context.Context, t *suite.T) {
 	a, b := t.StartFresh(ctx, client.Options{}), t.StartFresh(ctx, client.Options{})
-	for _, l := range independent {
+	for _, l := range independentLists {
 		if t.Inventory.Declares(l.capability) {
 			judgeCursor(ctx, t, a, b, l.method)
 		}
 	}
 	before := map[string]string{}
-	for _, l := range independent {
+	for _, l := range independentLists {
 		if !t.Inventory.Declares(l.capability) {
 			continue
 		}
-		first, at, ok := entries(ctx, a, l.method, l.member)
-		other, _, okOther := entries(ctx, b, l.method, l.member)
-		again, _, okAgain := entries(ctx, a, l.method, l.member)
-		otherAgain, _, okOtherAgain := entries(ctx, b, l.method, l.member)
+		first, at, ok := walkEntries(ctx, a, l.method, l.member)
+		other, _, okOther := walkEntries(ctx, b, l.method, l.member)
+		again, _, okAgain := walkEntries(ctx, a, l.method, l.member)
+		otherAgain, _, okOtherAgain := walkEntries(ctx, b, l.method, l.member)
 		id := l.same
 		switch {
 		case !ok || !okOther || !okAgain || !okOtherAgain:
@@ -117,13 +117,13 @@ func compareConnections(ctx context.Context, t *suite.T) {
 // is not an effect of the requests on the old one.
 func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, before map[string]string) {
 	var fresh *client.Conversation
-	for _, l := range independent {
+	for _, l := range independentLists {
 		was, ok := before[l.method]
 		if !ok {
 			continue
 		}
 		id := l.noSideEffect
-		is, at, ok := entries(ctx, a, l.method, l.member)
+		is, at, ok := walkEntries(ctx, a, l.method, l.member)
 		if !ok {
 			t.NotObserved(id, "mcp-conform could not read the list to its end")
 			continue
@@ -135,7 +135,7 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 		if fresh == nil {
 			fresh = t.StartFresh(ctx, client.Options{})
 		}
-		elsewhere, _, ok := entries(ctx, fresh, l.method, l.member)
+		elsewhere, _, ok := walkEntries(ctx, fresh, l.method, l.member)
 		if !ok || elsewhere != was {
 			t.NotObserved(id, "the list has changed on a new connection, too")
 			continue

@@ -23,7 +23,7 @@ func TestFaults(t *testing.T) {
 		{"a lone _meta is permitted", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			return map[string]any{"_meta": map[string]any{"com.example/x": 1}}, nil
 		})), nil},
-		{"no time while a tool runs, in whatever words", "ping.while-busy", beside(&refserver.Error{Code: -32000, Message: "Serveur occupé"}), nil},
+		{"no time while a tool runs, in whatever words", "ping.while-busy", refusePingsDuringCalls(&refserver.Error{Code: -32000, Message: "Serveur occupé"}), nil},
 		{"eight at a time", "ping.behind-calls", busy(8), nil},
 		{"a ping takes longer than the tool", "ping.behind-calls", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			time.Sleep(600 * time.Millisecond)
@@ -74,8 +74,8 @@ func (f fault) run(t *testing.T, rev spec.Revision) {
 	suitetest.TryRuled(t, ping.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }
 
-// beside refuses pings while a tool runs.
-func beside(err *refserver.Error) func() refserver.Seams {
+// refusePingsDuringCalls refuses pings while a tool runs.
+func refusePingsDuringCalls(err *refserver.Error) func() refserver.Seams {
 	return func() refserver.Seams {
 		var busy atomic.Bool
 		return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {

@@ -85,7 +85,7 @@ func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversati
 	switch {
 	case r.Succeeded():
 		t.Kept(beforeInitialized)
-	case !r.Answered() && ctx.Err() == nil && r.Sent != nil && knowsPing(c):
+	case !r.Answered() && ctx.Err() == nil && r.Sent != nil && hasAnsweredPing(c):
 		t.Deviates(c, unansweredPing(beforeInitialized, "The server does not answer a ping before initialized.", r))
 	}
 	if !r.Answered() {

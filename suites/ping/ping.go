@@ -89,7 +89,7 @@ func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *clien
 	case r.Answered():
 	case ctx.Err() != nil || r.Sent == nil:
 		t.GiveUp("mcp-conform could not send the ping or wait for its response")
-	case !knowsPing(c):
+	case !hasAnsweredPing(c):
 		t.NotObserved(responds, "the server answered no ping of this client, which a rule judges")
 	default:
 		t.Deviates(c, unansweredPing(responds, "The server does not answer every ping.", r))
@@ -107,8 +107,8 @@ func unansweredPing(requirement, summary string, r *client.Reply) verdict.Deviat
 	}
 }
 
-// knowsPing reports whether any ping was answered so far.
-func knowsPing(c *client.Conversation) bool {
+// hasAnsweredPing reports whether any ping was answered so far.
+func hasAnsweredPing(c *client.Conversation) bool {
 	return c.Record.HasRequest(func(r *transcript.Request) bool {
 		return r.Message.Method == spec.MethodPing && r.Response() != nil
 	})

@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/prompts"
 )
 
-// A server at a loopback address can read local files too.
+// TestFilesOverHTTP checks that local file names are also tried with a server at a loopback address,
+// which can read them.
 func TestFilesOverHTTP(t *testing.T) {
 	const validates = "prompts.security.validate-inputs-and-outputs"
 	fault, ok := faults.Lookup(validates + "/path")

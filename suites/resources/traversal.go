@@ -36,7 +36,7 @@ var systemFiles = []systemFile{
 func readOutside(ctx context.Context, t *suite.T) {
 	c := sharedConversation(ctx, t)
 	for _, file := range systemFiles {
-		candidates := outside(t.Inventory.Resources, t.Inventory.Templates, file.path)
+		candidates := traversalURIs(t.Inventory.Resources, t.Inventory.Templates, file.path)
 		if len(candidates) == 0 {
 			t.GiveUp("no listed resource and no template has a path")
 		}
@@ -84,14 +84,14 @@ func (f *systemFile) isIn(r *client.Reply) bool {
 	return false
 }
 
-// up leads from any folder to the root of the file system.
-const up = 12
+// upSteps is the number of ".." that leads from any folder to the root of the file system.
+const upSteps = 12
 
-// outside returns URIs with a path that leads from a resource, or from a template, to the
+// traversalURIs returns URIs with a path that leads from a resource, or from a template, to the
 // file: plain, and with dots or slashes escaped. Resources on the web are left out, because
 // reading them may cause a request to the web.
-func outside(resources, templates []string, file string) []string {
-	plain := strings.Repeat("../", up) + file
+func traversalURIs(resources, templates []string, file string) []string {
+	plain := strings.Repeat("../", upSteps) + file
 	ways := []string{
 		plain,
 		strings.ReplaceAll(plain, "../", "%2e%2e/"),

@@ -93,11 +93,11 @@ func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g 
 	switch {
 	case g == nil:
 	case len(ways) == 0:
-		notApplicable(t, "mcp-conform knows no tool or resource of the server that reads files by name")
+		reportNotApplicable(t, "mcp-conform knows no tool or resource of the server that reads files by name")
 	case !suite.IsOnSameMachine(c):
-		notApplicable(t, "the server may run on another machine, where mcp-conform can't write files for it")
+		reportNotApplicable(t, "the server may run on another machine, where mcp-conform can't write files for it")
 	case !awaitRootsRequest(ctx, c, 0, time.Millisecond):
-		notApplicable(t, "the server did not request the roots")
+		reportNotApplicable(t, "the server did not request the roots")
 	case c.AwaitQuiet(ctx) == nil: // by now it knows them
 		for _, way := range ways {
 			g.judge(ctx, t, c, way)
@@ -105,7 +105,7 @@ func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g 
 	}
 }
 
-func notApplicable(t *suite.T, reason string) {
+func reportNotApplicable(t *suite.T, reason string) {
 	t.NotApplicable(withinRoots, reason)
 	t.NotApplicable(pathsValidated, reason)
 }

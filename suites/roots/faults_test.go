@@ -13,9 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/roots"
 )
 
-// TestTheSessionEnds checks that a server may end a session at any time, also when the roots
-// change, and that its silence afterwards does not count as an exit.
-func TestTheSessionEnds(t *testing.T) {
+// TestServerMayEndSession checks that a server may end a session at any time, also when the roots
+// change, and that missing responses afterwards do not count as an exit.
+func TestServerMayEndSession(t *testing.T) {
 	suitetest.TryRuledOver(t, spec.StreamableHTTP, roots.Cases(), "with the change", "roots.change", spec.V20250618, endsWithChange, nil)
 }
 

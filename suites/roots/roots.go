@@ -80,7 +80,7 @@ func changeRoots(ctx context.Context, t *suite.T) {
 		script.Set(spec.MethodRootsList, func(m *wire.Message) []byte { return wire.NewResult(m.ID, g.roots()) })
 	}
 	c := t.StartFresh(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
-	keeps := requestsRoots(ctx, t, c)
+	keeps := awaitUnpromptedRequest(ctx, t, c)
 	if !announceChange(ctx, t, c, keeps) {
 		return
 	}
@@ -108,9 +108,9 @@ func changeRoots(ctx context.Context, t *suite.T) {
 	}
 }
 
-// requestsRoots reports whether the server requests the roots unprompted, as servers do that
+// awaitUnpromptedRequest reports whether the server requests the roots unprompted, as servers do that
 // cache them. After the grace it waits only while other cases run anyway.
-func requestsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+func awaitUnpromptedRequest(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if c.Fence(ctx) != nil {
 		return false
 	}

@@ -32,7 +32,7 @@ func answerInOtherOrder(ctx context.Context, t *suite.T) {
 			if p == nil {
 				break
 			}
-			if seen = p.crossed(); seen == nil {
+			if seen = p.findCrossedCall(); seen == nil {
 				if p.showOwnReplies() {
 					t.Kept(matchedByID)
 					return
@@ -137,9 +137,9 @@ func (p *twoCalls) showOwnReplies() bool {
 	return hasText(p.first, toFirst) && hasText(p.second, toSecond)
 }
 
-// crossed returns a call that shows the model's response to the other request and not that to its
-// own; nil if there is none.
-func (p *twoCalls) crossed() *crossedCall {
+// findCrossedCall returns a call that shows the model's response to the other request and not the one
+// to its own; nil if there is none.
+func (p *twoCalls) findCrossedCall() *crossedCall {
 	switch {
 	case hasText(p.first, toSecond) && !hasText(p.first, toFirst):
 		return &crossedCall{p.c, string(p.first.Message.Result()), p.first.Positions()}

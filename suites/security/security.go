@@ -61,7 +61,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 	if !isOpen() {
 		t.GiveUp("the server does not serve the same request for the first user, either")
 	}
-	unknown := madeUp(session)
+	unknown := makeUpSessionID(session)
 	const how, nowhere = "of the first user, by the second user", "that does not exist, by the second user"
 	post := func(session, how string) *suite.OutsideResponse {
 		return u.PostIn(ctx, session, how, c.Request(c.NewID(), method, nil))
@@ -97,9 +97,9 @@ func opensStream(a *suite.OutsideResponse) bool { return a.Status == http.Status
 // changedCharacters is how many characters of an id are changed to make one up.
 const changedCharacters = 4
 
-// madeUp returns a session id that the server did not give out, of the form of one that it did: its
-// last digits and letters are others.
-func madeUp(id string) string {
+// makeUpSessionID returns a session id that the server did not assign: the given one with its last
+// digits and letters changed.
+func makeUpSessionID(id string) string {
 	out, left := []byte(id), changedCharacters
 	for i := len(out) - 1; i >= 0 && left > 0; i-- {
 		kind := similarCharacters(out[i])

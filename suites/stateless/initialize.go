@@ -103,7 +103,7 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 			t.NotObserved(bothEras, "the server did not answer "+method)
 		case r.Succeeded():
 			t.Kept(bothEras)
-		case isModernError(r) && !isServedStatelessly(ctx, t, requests):
+		case isModernError(r) && !sendStatelessControl(ctx, t, requests):
 			t.NotObserved(bothEras, "the server refuses "+method+", as it may refuse a request of "+string(spec.V20260728))
 		case isModernError(r):
 			t.Deviates(c, verdict.Deviation{
@@ -118,9 +118,9 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 	}
 }
 
-// isServedStatelessly is the control: it reports whether the list among the requests, or
-// server/discover without one, gets a result from a client of the stateless era.
-func isServedStatelessly(ctx context.Context, t *suite.T, requests []string) bool {
+// sendStatelessControl sends the control as a client of the stateless era: the list among the
+// requests, or server/discover if there is none. It reports whether the result is a success.
+func sendStatelessControl(ctx context.Context, t *suite.T, requests []string) bool {
 	method := requests[len(requests)-1]
 	if method == spec.MethodPing {
 		method = spec.MethodDiscover

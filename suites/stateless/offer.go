@@ -82,7 +82,7 @@ func removedCase() suite.Case {
 	}
 }
 
-// patternsCase listens for nothing: any server can do that. The rules judge the response.
+// patternsCase subscribes to nothing, which any server can serve. Rules judge the response.
 func patternsCase() suite.Case {
 	return suite.Case{
 		ID:                 "stateless.patterns",

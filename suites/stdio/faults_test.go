@@ -33,21 +33,21 @@ func TestMisbehaviour(t *testing.T) {
 		},
 		{Name: "exit with stdin", Case: "stdio.closed-stdin", Kept: []string{exit, flight}},
 		{Name: "exit after work", Case: "stdio.closed-midwork", Kept: []string{exit}},
-		{Name: "stays even if idle", Case: "stdio.closed-midwork", Seams: ending(refserver.InputClosed)},
+		{Name: "stays even if idle", Case: "stdio.closed-midwork", Seams: staysAfter(refserver.InputClosed)},
 		{
 			Name: "leaves without answers", Case: "stdio.closed-stdin", Seams: input(func(r io.Reader) io.Reader { return &hurried{r: r} }),
 			Want: []string{flight + ": The server drops requests sent right before stdin closes. (note)"},
 		},
 		{
-			Name: "fails when stdin is closed", Case: "stdio.closed-stdin", Seams: code(map[refserver.EndReason]int{refserver.InputClosed: 3}),
+			Name: "fails when stdin is closed", Case: "stdio.closed-stdin", Seams: exitsWith(map[refserver.EndReason]int{refserver.InputClosed: 3}),
 			Want: []string{exit + ": The server exits with a code other than 0 when stdin closes. (note)"},
 		},
 		{
-			Name: "fails on SIGTERM", Case: "stdio.signals", Seams: code(map[refserver.EndReason]int{refserver.Terminated: 1}),
+			Name: "fails on SIGTERM", Case: "stdio.signals", Seams: exitsWith(map[refserver.EndReason]int{refserver.Terminated: 1}),
 			Want: []string{term + ": The server exits with a code other than 0 on SIGTERM. (note)"},
 		},
 		{
-			Name: "tells that a signal ended it", Case: "stdio.signals", Seams: code(map[refserver.EndReason]int{refserver.Terminated: 143, refserver.Interrupted: 130}),
+			Name: "tells that a signal ended it", Case: "stdio.signals", Seams: exitsWith(map[refserver.EndReason]int{refserver.Terminated: 143, refserver.Interrupted: 130}),
 			Kept: []string{term},
 		},
 		{Name: "exit on signals", Case: "stdio.signals", Kept: []string{term}},
@@ -66,8 +66,8 @@ func incoming(f func([]byte) refserver.FrameAction) func() refserver.Seams {
 	}
 }
 
-// ending returns a server that does not exit for the given reasons.
-func ending(stays ...refserver.EndReason) func() refserver.Seams {
+// staysAfter returns the seams of a server that does not exit for the given reasons.
+func staysAfter(stays ...refserver.EndReason) func() refserver.Seams {
 	return func() refserver.Seams {
 		return refserver.Seams{End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			for _, s := range stays {
@@ -80,8 +80,8 @@ func ending(stays ...refserver.EndReason) func() refserver.Seams {
 	}
 }
 
-// code returns a server that exits with these codes.
-func code(codes map[refserver.EndReason]int) func() refserver.Seams {
+// exitsWith returns the seams of a server that exits with these codes.
+func exitsWith(codes map[refserver.EndReason]int) func() refserver.Seams {
 	return func() refserver.Seams {
 		return refserver.Seams{End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) { return codes[why], true }}
 	}

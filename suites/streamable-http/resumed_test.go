@@ -13,7 +13,7 @@ import (
 	streamablehttp "github.com/mcp-conform/mcp-conform/suites/streamable-http"
 )
 
-// TestAnEventIsLost checks streams that go on one event too late.
+// TestAnEventIsLost checks that a stream that is resumed one event too late gets a finding.
 func TestAnEventIsLost(t *testing.T) {
 	t.Parallel()
 	const lost = "streamable-http.last-event-id-replay: The server does not resend all progress when a stream is resumed. (note)"

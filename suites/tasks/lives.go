@@ -39,7 +39,7 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 	if len(ids) == 0 {
 		return
 	}
-	r.results(ctx, ids)
+	r.awaitResults(ctx, ids)
 	r.requestUnusually(ctx, t, ids)
 	r.callWithoutTask(ctx, both)
 	r.cancelAtOnce(ctx, run[len(run)-1])
@@ -52,7 +52,7 @@ func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.KnownCall
 	if !suite.IsStartedByRun(r.c) {
 		return
 	}
-	for _, id := range r.create(ctx, asTask(call, "for-generations", object{"ttl": int64(generations)})) {
+	for _, id := range r.create(ctx, asTask(call, "for-generations", object{"ttl": int64(centuryTTL)})) {
 		r.request(ctx, spec.MethodTasksCancel, id)
 	}
 }
@@ -137,8 +137,8 @@ func pause(ctx context.Context, r *runner, d time.Duration) {
 // leaveTime is how long to wait for a task in input_required that has all its input.
 const leaveTime = 1100 * time.Millisecond
 
-// results waits for the results of the tasks, and requests the first one again.
-func (r *runner) results(ctx context.Context, ids []string) {
+// awaitResults waits for the results of the tasks, and requests the first one again.
+func (r *runner) awaitResults(ctx context.Context, ids []string) {
 	began := r.c.Record.Moment()
 	for i, id := range ids {
 		if r.c.Record.Since(began) > allTime {

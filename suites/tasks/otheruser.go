@@ -58,7 +58,7 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 		t.NotObserved(listFiltered, "the server does not declare tasks.list")
 		return
 	}
-	listed, a := isListed(ctx, r, u, ids[0])
+	listed, a := findListed(ctx, r, u, ids[0])
 	switch {
 	case listed:
 		deviates(listFiltered, "The server lists one user's tasks for another.", "only tasks of the requesting user", a)
@@ -78,9 +78,9 @@ func isAbout(a *suite.OutsideResponse, id string) bool {
 // maxForeignPages is how many pages of the second user's list are read.
 const maxForeignPages = 5
 
-// isListed reports whether a task is in the second user's list, with the page that shows it, or the
-// last one.
-func isListed(ctx context.Context, r *runner, u *suite.OtherUser, id string) (bool, *suite.OutsideResponse) {
+// findListed reports whether a task is in the second user's list, and returns the page that shows it,
+// or else the last page.
+func findListed(ctx context.Context, r *runner, u *suite.OtherUser, id string) (bool, *suite.OutsideResponse) {
 	params := object{}
 	for page := 1; ; page++ {
 		a := u.Post(ctx, r.c.Request(r.c.NewID(), spec.MethodTasksList, params))

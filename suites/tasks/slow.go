@@ -66,11 +66,11 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	if err := r.c.Send(ctx, r.c.Request(whole, spec.MethodToolsCall, long.Params())); err != nil {
 		t.GiveUp("mcp-conform could not make the long call: " + err.Error())
 	}
-	r.listen(ctx, from, result)
+	r.awaitResponse(ctx, from, result)
 	r.get(ctx, ids[0])
-	r.listen(ctx, from, plain)
+	r.awaitResponse(ctx, from, plain)
 	t.AwaitQuiet(ctx, r.c) // late messages of a cancelled execution come now
-	r.listen(ctx, from, whole)
+	r.awaitResponse(ctx, from, whole)
 	for _, id := range ids {
 		r.get(ctx, id)
 	}
@@ -108,7 +108,7 @@ func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 	}
 	if r.request(ctx, spec.MethodTasksCancel, id).Succeeded() {
 		r.get(ctx, id)
-		r.afterCancel(ctx, t, id)
+		r.requestResultAfterCancel(ctx, t, id)
 	}
 	r.request(ctx, spec.MethodTasksCancel, id)
 }
@@ -123,9 +123,9 @@ func (r *runner) creatingRequest(id string) string {
 	return ""
 }
 
-// afterCancel requests the result of a cancelled task. Any response is permitted, but it must
+// requestResultAfterCancel requests the result of a cancelled task. Any response is permitted, but it must
 // come.
-func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
+func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id string) {
 	reply := r.request(ctx, spec.MethodTasksResult, id)
 	switch {
 	case reply.Answered():
@@ -160,7 +160,7 @@ func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	})
 }
 
-// listen waits for the response to a request that was sent at from or later.
-func (r *runner) listen(ctx context.Context, from int, id wire.ID) {
+// awaitResponse waits for the response to a request that was sent at from or later.
+func (r *runner) awaitResponse(ctx context.Context, from int, id wire.ID) {
 	r.c.AwaitResponse(ctx, from, id, client.Within(callTime))
 }

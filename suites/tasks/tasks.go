@@ -35,8 +35,8 @@ const (
 	callTime = 3 * time.Second
 	allTime  = 5 * time.Second // for the results of tasks
 	ttl      = 60_000          // requested ttl in ms
-	// generations is a ttl in ms for which no server should keep a task: a hundred years.
-	generations = 100 * 365 * 24 * 60 * 60 * 1000
+	// centuryTTL is a ttl in ms for which no server should keep a task: a hundred years.
+	centuryTTL = 100 * 365 * 24 * 60 * 60 * 1000
 )
 
 // Cases returns the cases of this area.
@@ -120,7 +120,7 @@ func start(ctx context.Context, t *suite.T) *runner {
 	r := &runner{interval: leastInterval}
 	r.c = t.Start(ctx, client.Options{Capabilities: caps, Answer: func(m *wire.Message) []byte {
 		if m.Method != spec.MethodPing {
-			r.wait()
+			r.awaitRelease()
 		}
 		return script.Answer(m)
 	}})
@@ -138,7 +138,7 @@ func (r *runner) holdReplies() (release func()) {
 	return sync.OnceFunc(func() { close(held) })
 }
 
-func (r *runner) wait() {
+func (r *runner) awaitRelease() {
 	r.mu.Lock()
 	held := r.held
 	r.mu.Unlock()

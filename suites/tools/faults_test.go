@@ -66,7 +66,8 @@ func TestKnownChanges(t *testing.T) {
 	}
 }
 
-// A tool may report progress although no configuration says so.
+// TestProgressTokensOfCalls checks that calls of tools reveal a wrong progress token even if no
+// configuration says that a tool reports progress.
 func TestProgressTokensOfCalls(t *testing.T) {
 	const fault = "progress.token-echo/text"
 	f, ok := faults.Lookup(fault)

@@ -100,7 +100,7 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 		return
 	}
 	closeConversation(c)
-	accepted, err := n.accepts(ctx, offer)
+	accepted, err := n.tryVersion(ctx, offer)
 	if err != nil {
 		t.NotObserved(otherVersion, "mcp-conform could not request the version that the server offered: "+err.Error())
 		return
@@ -115,9 +115,9 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 	}
 }
 
-// accepts requests the version from a fresh server, unless that was done before. An error means
-// that no response came.
-func (n *negotiation) accepts(ctx context.Context, version string) (bool, error) {
+// tryVersion requests a version from a fresh server, unless that was done before, and reports whether
+// the server accepts it. An error means that no response came.
+func (n *negotiation) tryVersion(ctx context.Context, version string) (bool, error) {
 	if known, ok := n.accepted[version]; ok {
 		return known, nil
 	}
@@ -155,7 +155,7 @@ func (n *negotiation) judgeLatest(ctx context.Context, c *client.Conversation, r
 // requests those that the run does not judge.
 func (n *negotiation) newestAccepted(ctx context.Context) (string, error) {
 	for _, r := range spec.NewestFirst(spec.HandshakeRevisions()) {
-		if accepted, err := n.accepts(ctx, string(r)); err != nil || accepted {
+		if accepted, err := n.tryVersion(ctx, string(r)); err != nil || accepted {
 			return string(r), err
 		}
 	}
