@@ -31,8 +31,8 @@ func TestRequestsOfTheServer(t *testing.T) {
 		{"no JSON", `ping`, all, ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, Options{Capabilities: c.caps}, mute, func(t *testing.T, conv *Conversation, s *scripted) {
-				s.say([]byte(c.request))
+			inBubble(t, Options{Capabilities: c.caps}, neverRespond, func(t *testing.T, conv *Conversation, s *scripted) {
+				s.write([]byte(c.request))
 				synctest.Wait()
 				events := conv.Record.From(2)
 				if c.want == "" {
@@ -49,22 +49,22 @@ func TestRequestsOfTheServer(t *testing.T) {
 	}
 }
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestResponsesToServerAreBounded(t *testing.T) {
 	m := wire.Parse([]byte(`{"id":1,"method":"` + strings.Repeat("é", 1<<20) + `"}`)).Messages[0]
 	if got := respond(&m, nil); len(got) > 1000 {
 		t.Errorf("the answer has %d bytes", len(got))
 	}
 }
 
-func TestAnswersOfOnesOwn(t *testing.T) {
+func TestOptionsAnswer(t *testing.T) {
 	own := func(m *wire.Message) []byte {
 		if m.Method == "silence" {
 			return nil
 		}
 		return wire.NewResult(m.ID, "own")
 	}
-	inBubble(t, Options{Answer: own}, mute, func(t *testing.T, c *Conversation, s *scripted) {
-		s.say([]byte(`[{"id":1,"method":"silence"},{"id":2,"method":"ping"},{"id":3,"method":"x"}]`))
+	inBubble(t, Options{Answer: own}, neverRespond, func(t *testing.T, c *Conversation, s *scripted) {
+		s.write([]byte(`[{"id":1,"method":"silence"},{"id":2,"method":"ping"},{"id":3,"method":"x"}]`))
 		synctest.Wait()
 		events := c.Record.From(2)
 		if len(events) != 2 || string(events[0].Raw) != `{"jsonrpc":"2.0","id":2,"result":"own"}` || events[1].Messages()[0].ID != wire.IntID(3) {
@@ -73,8 +73,9 @@ func TestAnswersOfOnesOwn(t *testing.T) {
 	})
 }
 
-// While we wait for an answer, the server's own requests are answered.
-func TestAServerThatAsksBack(t *testing.T) {
+// TestServerRequestDuringRequest checks that the client responds to requests of the server while it
+// waits for a response.
+func TestServerRequestDuringRequest(t *testing.T) {
 	var asked wire.ID
 	c := overPipes(t, Options{}, func(m *wire.Message) ([][]byte, bool) {
 		switch {
@@ -96,8 +97,8 @@ func TestAServerThatAsksBack(t *testing.T) {
 	}
 }
 
-// This is not a test for a bubble: there, nothing may wait for a lock.
-func TestHeldReplies(t *testing.T) {
+// TestHoldReplies uses pipes and not a synctest bubble, in which no goroutine may wait for a lock.
+func TestHoldReplies(t *testing.T) {
 	c := overPipes(t, Options{}, func(m *wire.Message) ([][]byte, bool) {
 		if m.Kind != wire.Request {
 			return nil, true
@@ -105,7 +106,7 @@ func TestHeldReplies(t *testing.T) {
 		return [][]byte{wire.NewRequest(wire.StringID("s"), "ping", nil), wire.NewResult(m.ID, nil)}, true
 	})
 	release := c.HoldReplies()
-	for range 5 { // the server asks, too, and gets time to be answered
+	for range 5 { // the server sends a request each time; the rounds give the client time to respond
 		if r := c.Do(t.Context(), "x", nil); !r.Succeeded() {
 			t.Errorf("the reply is %+v", r)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func TestAnswersThatChange(t *testing.T) {
+func TestAnswersSet(t *testing.T) {
 	a := NewAnswers(map[string]any{"roots": map[string]any{}})
 	request := func(method string) *wire.Message {
 		return &wire.Parse([]byte(`{"jsonrpc":"2.0","id":7,"method":"` + method + `"}`)).Messages[0]

@@ -12,7 +12,7 @@ import (
 )
 
 func TestContinue(t *testing.T) {
-	inBubble(t, Options{Revision: spec.V20260728}, behave, func(t *testing.T, c *Conversation, s *scripted) {
+	inBubble(t, Options{Revision: spec.V20260728}, respondNormally, func(t *testing.T, c *Conversation, s *scripted) {
 		c.Do(t.Context(), spec.MethodDiscover, nil)
 		next := c.Continue(Options{Revision: spec.V20260728, Capabilities: map[string]any{}})
 		if r := next.Do(t.Context(), spec.MethodDiscover, nil); !r.Succeeded() {
@@ -45,8 +45,8 @@ func TestContinueTakesOverRequests(t *testing.T) {
 	answer := func(by string) func(*wire.Message) []byte {
 		return func(m *wire.Message) []byte { return wire.NewResult(m.ID, map[string]any{"by": by}) }
 	}
-	inBubble(t, Options{Revision: spec.V20251125, Answer: answer("first")}, behave, func(t *testing.T, c *Conversation, s *scripted) {
-		request := func(id string) { s.say(wire.NewRequest(wire.StringID(id), spec.MethodRootsList, nil)) }
+	inBubble(t, Options{Revision: spec.V20251125, Answer: answer("first")}, respondNormally, func(t *testing.T, c *Conversation, s *scripted) {
+		request := func(id string) { s.write(wire.NewRequest(wire.StringID(id), spec.MethodRootsList, nil)) }
 		request("before")
 		synctest.Wait()
 		next := c.Continue(Options{Revision: spec.V20251125, Answer: answer("second")})

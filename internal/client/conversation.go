@@ -199,7 +199,7 @@ func (c *Conversation) answerRequests(from int) {
 				c.endHearing(ErrEnded)
 			}
 			if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil {
-				continue // the body of a response holds no request; it may repeat one of ours
+				continue // the body of a response holds no request; it may repeat one of the client's
 			}
 			for i := range e.Frame.Messages {
 				c.reply(&e.Frame.Messages[i])

@@ -13,27 +13,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// silentPosts is a server over HTTP that reads notifications and leaves their
-// POSTs unanswered; unread: it does not even read them.
-type silentPosts struct {
+// unansweredPosts is a server over HTTP that leaves the POSTs of notifications unanswered. If unread
+// is set, it does not even read them.
+type unansweredPosts struct {
 	scripted
 	transport.Web // for the methods that are not called here
 	unread        bool
 }
 
-func (p *silentPosts) Transport() spec.Transport                        { return spec.StreamableHTTP }
-func (p *silentPosts) Ended() <-chan struct{}                           { return p.scripted.Ended() }
-func (p *silentPosts) Shutdown(patience transport.Patience)             { p.scripted.Shutdown(patience) }
-func (p *silentPosts) Signal(name string) bool                          { return p.scripted.Signal(name) }
-func (p *silentPosts) CloseInput() error                                { return p.scripted.CloseInput() }
-func (p *silentPosts) SendBytes(ctx context.Context, b ...[]byte) error { return p.Send(ctx, b...) }
+func (p *unansweredPosts) Transport() spec.Transport                        { return spec.StreamableHTTP }
+func (p *unansweredPosts) Ended() <-chan struct{}                           { return p.scripted.Ended() }
+func (p *unansweredPosts) Shutdown(patience transport.Patience)             { p.scripted.Shutdown(patience) }
+func (p *unansweredPosts) Signal(name string) bool                          { return p.scripted.Signal(name) }
+func (p *unansweredPosts) CloseInput() error                                { return p.scripted.CloseInput() }
+func (p *unansweredPosts) SendBytes(ctx context.Context, b ...[]byte) error { return p.Send(ctx, b...) }
 
-func (p *silentPosts) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+func (p *unansweredPosts) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	_, err := p.scripted.Dial(ctx, rec)
 	return p, err
 }
 
-func (p *silentPosts) Send(ctx context.Context, frames ...[]byte) error {
+func (p *unansweredPosts) Send(ctx context.Context, frames ...[]byte) error {
 	for _, f := range frames {
 		if wire.Parse(f).Messages[0].Kind == wire.Request {
 			if err := p.scripted.Send(ctx, f); err != nil {
@@ -50,8 +50,8 @@ func (p *silentPosts) Send(ctx context.Context, frames ...[]byte) error {
 	return nil
 }
 
-// A notification whose POST is left unanswered was sent, and is waited for no
-// longer than a response is awaited.
+// TestUnansweredPosts checks that a notification whose POST is left unanswered counts as sent if the
+// server read it, and that the client waits for the POST no longer than the timeout.
 func TestUnansweredPosts(t *testing.T) {
 	const timeout = 10 * time.Second
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestUnansweredPosts(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &silentPosts{scripted: scripted{on: behave}, unread: c.unread}
+				p := &unansweredPosts{scripted: scripted{on: respondNormally}, unread: c.unread}
 				conv, err := Open(t.Context(), p, Options{Revision: spec.V20251125, Timeout: timeout})
 				if err != nil {
 					t.Fatal(err)

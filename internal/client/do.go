@@ -174,12 +174,15 @@ func (c *Conversation) countWaiting() (done func()) {
 	return func() { c.waiting.Add(-1) }
 }
 
-// awaitResponseTo is like await, for a response that the frame expects. It shortens
-// the wait in three cases. A server that answers the POST with an error status has started:
-// what is missing of the body gets the time of a request, not that of a start. If no other request is pending, and a response with an
-// unknown id comes, or one spread over several lines, that is most likely the
-// response: the client then waits only for the grace. If the HTTP exchange that
-// carried the frame has ended, it waits only until elsewhere returns.
+// awaitResponseTo is like await, for a response that the frame expects. It shortens the wait in three
+// cases:
+//
+//   - The server answers the POST with an error status, so it has started. The rest of the body gets
+//     the time of a request, not that of a start.
+//   - No other request is pending, and a response comes with an unknown id or spread over several
+//     lines. It is most likely the response, so the client waits only for the grace.
+//   - The HTTP exchange that carried the frame has ended. The client waits only until elsewhere
+//     returns.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup

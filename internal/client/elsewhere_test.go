@@ -13,20 +13,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// refusing is a server over HTTP that refuses all requests but pings, which it
-// answers when pingTime has passed, or never where that is 0.
-type refusing struct {
+// refusingServer is a server over HTTP that refuses all requests except pings. It answers pings after
+// pingTime, or never if pingTime is 0.
+type refusingServer struct {
 	scripted
 	listens  bool // the client has a stream open
 	pingTime time.Duration
 	fresh    bool          // the handshake is not done
 	breaks   bool          // the connection breaks after a refusal
-	late     time.Duration // after which it answers what it refused, on that stream; 0 for never
+	late     time.Duration // when it answers a refused request after all, on the open stream; 0 for never
 }
 
-func (r *refusing) Transport() spec.Transport { return spec.StreamableHTTP }
+func (r *refusingServer) Transport() spec.Transport { return spec.StreamableHTTP }
 
-func (r *refusing) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+func (r *refusingServer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	_, err := r.scripted.Dial(ctx, rec)
 	if r.listens {
 		r.add(r.begin("GET"), transcript.Event{Kind: transcript.Responded, Raw: []byte("HTTP/1.1 200 OK\nContent-Type: text/event-stream")})
@@ -34,16 +34,16 @@ func (r *refusing) Dial(ctx context.Context, rec *transcript.Transcript) (transp
 	return r, err
 }
 
-func (r *refusing) begin(method string) int {
+func (r *refusingServer) begin(method string) int {
 	return r.rec.Add(transcript.Event{Kind: transcript.Requested, Raw: []byte(method + " /m HTTP/1.1\nHost: h")}).Exchange
 }
 
-func (r *refusing) add(n int, e transcript.Event) {
+func (r *refusingServer) add(n int, e transcript.Event) {
 	e.Exchange = n
 	r.rec.Add(e)
 }
 
-func (r *refusing) Send(_ context.Context, frames ...[]byte) error {
+func (r *refusingServer) Send(_ context.Context, frames ...[]byte) error {
 	for _, f := range frames {
 		n := r.begin("POST")
 		r.add(n, transcript.Event{Kind: transcript.Sent, Raw: f})
@@ -56,14 +56,14 @@ func (r *refusing) Send(_ context.Context, frames ...[]byte) error {
 			}
 			r.add(n, transcript.Event{Kind: transcript.Over, How: how})
 			if r.late > 0 {
-				r.later(r.late, func() { r.say(sound(&m)) })
+				r.runAfter(r.late, func() { r.write(normalResponse(&m)) })
 			}
 			continue
 		}
 		if r.pingTime > 0 {
-			r.later(r.pingTime, func() {
+			r.runAfter(r.pingTime, func() {
 				r.add(n, transcript.Event{Kind: transcript.Responded, Raw: []byte("HTTP/1.1 200 OK")})
-				r.add(n, transcript.Event{Kind: transcript.Received, Raw: sound(&m)})
+				r.add(n, transcript.Event{Kind: transcript.Received, Raw: normalResponse(&m)})
 				r.add(n, transcript.Event{Kind: transcript.Over, How: transcript.Complete})
 			})
 		}
@@ -71,23 +71,24 @@ func (r *refusing) Send(_ context.Context, frames ...[]byte) error {
 	return nil
 }
 
-// What was refused is waited for no longer than the streams are fenced on which
-// the answer might still come, and never longer than the grace.
+// TestRefusedRequests checks how long the client waits after the POST of a request was refused: not
+// at all if no other stream is open, else until a fence has its response, and never longer than the
+// grace.
 func TestRefusedRequests(t *testing.T) {
 	const grace = 100 * time.Millisecond
 	for _, c := range []struct {
 		name   string
-		server *refusing
+		server *refusingServer
 		took   time.Duration
 		err    error
 	}{
-		{"no other stream", &refusing{pingTime: time.Millisecond}, 0, ErrUnanswered},
-		{"a fence", &refusing{listens: true, pingTime: 7 * time.Millisecond}, 7 * time.Millisecond, ErrUnanswered},
-		{"a fence that is answered late", &refusing{listens: true, pingTime: time.Second}, grace, ErrUnanswered},
-		{"no fence", &refusing{listens: true}, grace, ErrUnanswered},
-		{"before the handshake", &refusing{listens: true, pingTime: 7 * time.Millisecond, fresh: true}, grace, ErrUnanswered},
-		{"a broken connection", &refusing{pingTime: time.Millisecond, breaks: true}, grace, ErrUnanswered},
-		{"answered elsewhere", &refusing{listens: true, pingTime: 7 * time.Millisecond, late: 5 * time.Millisecond}, 5 * time.Millisecond, nil},
+		{"no other stream", &refusingServer{pingTime: time.Millisecond}, 0, ErrUnanswered},
+		{"a fence", &refusingServer{listens: true, pingTime: 7 * time.Millisecond}, 7 * time.Millisecond, ErrUnanswered},
+		{"a fence that is answered late", &refusingServer{listens: true, pingTime: time.Second}, grace, ErrUnanswered},
+		{"no fence", &refusingServer{listens: true}, grace, ErrUnanswered},
+		{"before the handshake", &refusingServer{listens: true, pingTime: 7 * time.Millisecond, fresh: true}, grace, ErrUnanswered},
+		{"a broken connection", &refusingServer{pingTime: time.Millisecond, breaks: true}, grace, ErrUnanswered},
+		{"answered elsewhere", &refusingServer{listens: true, pingTime: 7 * time.Millisecond, late: 5 * time.Millisecond}, 5 * time.Millisecond, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -104,7 +105,7 @@ func TestRefusedRequests(t *testing.T) {
 				if took := time.Since(began); took != c.took || !errors.Is(r.Err, c.err) || r.Answered() != (c.err == nil) {
 					t.Errorf("it took %v, and ended with %v", took, r.Err)
 				}
-				if of := gaveUpOn(conv); len(of) != 0 == r.Answered() {
+				if of := givenUpRequests(conv); len(of) != 0 == r.Answered() {
 					t.Errorf("given up on %v", of)
 				}
 			})
@@ -112,19 +113,19 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
-// flooding is a server over HTTP that begins a response which the client does not read to its
+// floodingServer is a server over HTTP that begins a response which the client does not read to its
 // end, in a stream that could be resumed.
-type flooding struct {
-	refusing
-	size int64 // of what was not read
+type floodingServer struct {
+	refusingServer
+	size int64 // of the part that was not read
 }
 
-func (f *flooding) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
-	_, err := f.refusing.Dial(ctx, rec)
+func (f *floodingServer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	_, err := f.refusingServer.Dial(ctx, rec)
 	return f, err
 }
 
-func (f *flooding) Send(_ context.Context, frames ...[]byte) error {
+func (f *floodingServer) Send(_ context.Context, frames ...[]byte) error {
 	for _, frame := range frames {
 		n := f.begin("POST")
 		f.add(n, transcript.Event{Kind: transcript.Sent, Raw: frame})
@@ -136,13 +137,14 @@ func (f *flooding) Send(_ context.Context, frames ...[]byte) error {
 	return nil
 }
 
-// The client does not wait any longer for a response that it does not read to its end, because
-// the response or all that the server sent is too long, and does not blame the server for it.
+// TestResponseBeyondTheLimit checks that the client stops waiting for a response that it does not
+// read to its end, because the response or everything that the server sent is too long, and does not
+// count it as missing.
 func TestResponseBeyondTheLimit(t *testing.T) {
 	for name, size := range map[string]int64{"a long response": 17 << 20, "a short one after a flood": 16} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				conv, err := Open(t.Context(), &flooding{size: size}, Options{Revision: spec.V20251125, Timeout: time.Hour})
+				conv, err := Open(t.Context(), &floodingServer{size: size}, Options{Revision: spec.V20251125, Timeout: time.Hour})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -152,7 +154,7 @@ func TestResponseBeyondTheLimit(t *testing.T) {
 				if took := time.Since(began); took != 0 || !errors.Is(r.Err, ErrTooLong) || r.Answered() {
 					t.Errorf("it took %v, and ended with %v", took, r.Err)
 				}
-				if of := gaveUpOn(conv); len(of) != 0 {
+				if of := givenUpRequests(conv); len(of) != 0 {
 					t.Errorf("given up on %v", of)
 				}
 			})

@@ -28,7 +28,7 @@ func sentMethods(c *Conversation) []string {
 }
 
 func TestHandshake(t *testing.T) {
-	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
 		if c.Server().Result != nil {
 			t.Error("the server is known before it said anything")
 		}
@@ -61,14 +61,14 @@ func TestHandshakeFails(t *testing.T) {
 		err    error
 		took   time.Duration
 	}{
-		{"refused", func(s *scripted, m *wire.Message) { s.say(wire.NewError(m.ID, -32602, "no", nil)) }, "the server refused", nil, 0},
+		{"refused", func(s *scripted, m *wire.Message) { s.write(wire.NewError(m.ID, -32602, "no", nil)) }, "the server refused", nil, 0},
 		{"another version", func(s *scripted, m *wire.Message) {
-			s.say(wire.NewResult(m.ID, map[string]any{"protocolVersion": "2024-11-05"}))
+			s.write(wire.NewResult(m.ID, map[string]any{"protocolVersion": "2024-11-05"}))
 		}, "asked for version 2025-11-25, the server chose 2024-11-05", nil, 0},
-		{"no version", func(s *scripted, m *wire.Message) { s.say(wire.NewResult(m.ID, "x")) }, "the server chose ", nil, 0},
+		{"no version", func(s *scripted, m *wire.Message) { s.write(wire.NewResult(m.ID, "x")) }, "the server chose ", nil, 0},
 		{"mute", func(*scripted, *wire.Message) {}, "no response came in time", ErrUnanswered, DefaultStartTimeout},
-		{"another id", func(s *scripted, m *wire.Message) { s.say(wire.NewResult(wire.StringID(m.ID.Raw()), nil)) }, "no response came in time", ErrUnanswered, 100 * time.Millisecond},
-		{"ended", func(s *scripted, _ *wire.Message) { s.later(time.Second, s.end) }, "the server ended the connection", ErrEnded, time.Second},
+		{"another id", func(s *scripted, m *wire.Message) { s.write(wire.NewResult(wire.StringID(m.ID.Raw()), nil)) }, "no response came in time", ErrUnanswered, 100 * time.Millisecond},
+		{"ended", func(s *scripted, _ *wire.Message) { s.runAfter(time.Second, s.end) }, "the server ended the connection", ErrEnded, time.Second},
 		{"flooded", func(s *scripted, _ *wire.Message) { s.rec.Add(transcript.Event{Kind: transcript.Flooded}) }, "the server ended the connection", ErrEnded, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,15 +84,15 @@ func TestHandshakeFails(t *testing.T) {
 				if took := time.Since(began); took != c.took {
 					t.Errorf("it took %v, not %v", took, c.took)
 				}
-				if n := len(sentMethods(conv)); n != 1 || len(gaveUpOn(conv)) > 0 {
-					t.Errorf("%d messages were sent, given up on %v", n, gaveUpOn(conv))
+				if n := len(sentMethods(conv)); n != 1 || len(givenUpRequests(conv)) > 0 {
+					t.Errorf("%d messages were sent, given up on %v", n, givenUpRequests(conv))
 				}
 			})
 		})
 	}
 }
 
-func TestHandshakeThatIsCutOff(t *testing.T) {
+func TestHandshakeCancelledByCaller(t *testing.T) {
 	inBubble(t, Options{}, func(*scripted, *wire.Message) {}, func(t *testing.T, c *Conversation, _ *scripted) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
@@ -106,8 +106,8 @@ func TestHandshakeThatIsCutOff(t *testing.T) {
 
 func TestStatelessHandshake(t *testing.T) {
 	slow := func(s *scripted, m *wire.Message) {
-		s.later(5*time.Second, func() {
-			s.say(wire.NewResult(m.ID, map[string]any{"capabilities": map[string]any{"tools": map[string]any{}}}))
+		s.runAfter(5*time.Second, func() {
+			s.write(wire.NewResult(m.ID, map[string]any{"capabilities": map[string]any{"tools": map[string]any{}}}))
 		})
 	}
 	inBubble(t, Options{Revision: spec.V20260728, Timeout: time.Second}, slow, func(t *testing.T, c *Conversation, _ *scripted) {
@@ -128,7 +128,7 @@ func TestStatelessHandshake(t *testing.T) {
 }
 
 func TestMetadataOfTheStatelessEra(t *testing.T) {
-	inBubble(t, Options{Revision: spec.V20260728, Version: "x", Capabilities: map[string]any{"roots": true}}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{Revision: spec.V20260728, Version: "x", Capabilities: map[string]any{"roots": true}}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
 		own := map[string]any{"progressToken": 1, "io.modelcontextprotocol/protocolVersion": "y"}
 		in := map[string]any{"a": 1, "_meta": own}
 		meta := func(version string, more map[string]any) map[string]any {
@@ -160,7 +160,7 @@ func TestMetadataOfTheStatelessEra(t *testing.T) {
 			t.Errorf("a request is %s", frame)
 		}
 	})
-	inBubble(t, Options{Revision: spec.V20251125}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{Revision: spec.V20251125}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
 		if got := string(c.Request(wire.IntID(1), "m", nil)); got != `{"jsonrpc":"2.0","id":1,"method":"m"}` {
 			t.Errorf("a request of the handshake era is %s", got)
 		}

@@ -22,7 +22,7 @@ func TestIsHung(t *testing.T) {
 			inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
 				hangs = hangs || m.Method == test.hangs
 				if m.Kind == wire.Request && !hangs && m.Method != test.ignores {
-					s.say(sound(m))
+					s.write(normalResponse(m))
 				}
 			}, func(t *testing.T, c *Conversation, _ *scripted) {
 				c.Do(t.Context(), spec.MethodToolsList, nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server that closed its stdout can still be written to; no caller must wait
-// for what it will never answer.
-func TestAServerThatHungUpIsNotWaitedFor(t *testing.T) {
+// TestNoWaitAfterOutputClosed checks that no caller waits for a server that closed its stdout, although
+// messages can still be written to it.
+func TestNoWaitAfterOutputClosed(t *testing.T) {
 	hangsUp := func(s *scripted, m *wire.Message) {
 		if m.Method == spec.MethodPing {
 			s.rec.Add(transcript.Event{Kind: transcript.OutputClosed})

@@ -12,19 +12,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// limiting is a link over HTTP whose server refuses the first request after a moment, because of its
+// rateLimitedServer is a server over HTTP that refuses the first request after a moment, because of its
 // rate limit, and serves others at once. The request is held back for half a minute, and sent again.
-type limiting struct {
-	accepting
+type rateLimitedServer struct {
+	acceptingServer
 	refused bool
 }
 
-func (l *limiting) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
-	_, err := l.accepting.Dial(ctx, rec)
+func (l *rateLimitedServer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	_, err := l.acceptingServer.Dial(ctx, rec)
 	return l, err
 }
 
-func (l *limiting) Send(_ context.Context, frames ...[]byte) error {
+func (l *rateLimitedServer) Send(_ context.Context, frames ...[]byte) error {
 	for _, f := range frames {
 		n := l.request(f)
 		if l.refused {
@@ -32,10 +32,10 @@ func (l *limiting) Send(_ context.Context, frames ...[]byte) error {
 			continue
 		}
 		l.refused = true
-		l.later(time.Millisecond, func() {
+		l.runAfter(time.Millisecond, func() {
 			l.rec.Retract(n, "refused")
 			release := l.rec.Hold()
-			l.later(30*time.Second, func() {
+			l.runAfter(30*time.Second, func() {
 				release()
 				l.respond(l.request(f), f)
 			})
@@ -44,18 +44,18 @@ func (l *limiting) Send(_ context.Context, frames ...[]byte) error {
 	return nil
 }
 
-func (l *limiting) request(f []byte) int {
+func (l *rateLimitedServer) request(f []byte) int {
 	n := l.rec.Add(transcript.Event{Kind: transcript.Requested, Raw: []byte("POST /m HTTP/1.1\nHost: h")}).Exchange
 	l.rec.Add(transcript.Event{Kind: transcript.Sent, Exchange: n, Raw: f})
 	return n
 }
 
 // respond responds after a little longer than the refusal takes.
-func (l *limiting) respond(n int, f []byte) {
-	l.later(2*time.Millisecond, func() {
+func (l *rateLimitedServer) respond(n int, f []byte) {
+	l.runAfter(2*time.Millisecond, func() {
 		l.rec.Add(transcript.Event{Kind: transcript.Responded, Exchange: n, Raw: []byte("HTTP/1.1 200 OK")})
 		for _, m := range wire.Parse(f).Messages {
-			l.rec.Add(transcript.Event{Kind: transcript.Received, Exchange: n, Raw: sound(&m)})
+			l.rec.Add(transcript.Event{Kind: transcript.Received, Exchange: n, Raw: normalResponse(&m)})
 		}
 		l.rec.Add(transcript.Event{Kind: transcript.Over, Exchange: n, How: transcript.Complete})
 	})
@@ -70,7 +70,7 @@ func TestRateLimited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, err := Open(t.Context(), &limiting{accepting: accepting{over: spec.StreamableHTTP}}, Options{Revision: spec.V20250618, Timeout: 3 * time.Second})
+				c, err := Open(t.Context(), &rateLimitedServer{acceptingServer: acceptingServer{over: spec.StreamableHTTP}}, Options{Revision: spec.V20250618, Timeout: 3 * time.Second})
 				if err != nil {
 					t.Fatal(err)
 				}

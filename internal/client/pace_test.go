@@ -9,10 +9,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestPace: a deaf server costs the whole timeout once, and only what was
-// waited for that long is given up on.
+// TestPace checks that a server that answers nothing costs the whole timeout once, and that only the
+// request that had the whole timeout is given up.
 func TestPace(t *testing.T) {
-	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{}, neverRespond, func(t *testing.T, c *Conversation, _ *scripted) {
 		for i, want := range []time.Duration{DefaultTimeout, minWait, minWait} {
 			began := time.Now()
 			if r := c.Do(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) {
@@ -22,7 +22,7 @@ func TestPace(t *testing.T) {
 				t.Errorf("request %d was waited for %v, not %v", i, took, want)
 			}
 		}
-		if of := gaveUpOn(c); len(of) != 1 {
+		if of := givenUpRequests(c); len(of) != 1 {
 			t.Errorf("given up on %v; want the first request alone", of)
 		}
 	})
@@ -38,7 +38,7 @@ func TestPaceOfFences(t *testing.T) {
 		{false, []time.Duration{3 * time.Second, DefaultTimeout / fenceDivisor, DefaultTimeout / fenceDivisor}},
 		{true, []time.Duration{DefaultTimeout, minWait, minWait}},
 	} {
-		inBubble(t, Options{Thorough: b.thorough}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+		inBubble(t, Options{Thorough: b.thorough}, neverRespond, func(t *testing.T, c *Conversation, _ *scripted) {
 			for i, want := range b.want {
 				began := time.Now()
 				if err := c.Fence(t.Context()); !errors.Is(err, ErrUnanswered) {
@@ -50,10 +50,10 @@ func TestPaceOfFences(t *testing.T) {
 			}
 		})
 	}
-	// A slow server is given the time that it needs, whatever it missed.
+	// A slow server gets the time that it needs, even after a fence has timed out.
 	slow := func(s *scripted, m *wire.Message) {
 		if m.Method == "tools/list" {
-			s.later(100*time.Millisecond, func() { s.say(wire.NewResult(m.ID, nil)) })
+			s.runAfter(100*time.Millisecond, func() { s.write(wire.NewResult(m.ID, nil)) })
 		}
 	}
 	inBubble(t, Options{}, slow, func(t *testing.T, c *Conversation, _ *scripted) {
@@ -67,12 +67,12 @@ func TestPaceOfFences(t *testing.T) {
 	})
 }
 
-// TestStrayEndsTheWait checks that the client stops waiting after a response with a wrong id,
+// TestUnknownIDEndsTheWait checks that the client stops waiting after a response with a wrong id,
 // unless it may belong to another request.
-func TestStrayEndsTheWait(t *testing.T) {
+func TestUnknownIDEndsTheWait(t *testing.T) {
 	stray := func(s *scripted, m *wire.Message) {
-		s.say(wire.NewResult(wire.StringID("stray"), nil))
-		s.later(time.Second, func() { s.say(wire.NewResult(m.ID, nil)) })
+		s.write(wire.NewResult(wire.StringID("stray"), nil))
+		s.runAfter(time.Second, func() { s.write(wire.NewResult(m.ID, nil)) })
 	}
 	inBubble(t, Options{}, stray, func(t *testing.T, c *Conversation, _ *scripted) {
 		began := time.Now()
@@ -82,9 +82,9 @@ func TestStrayEndsTheWait(t *testing.T) {
 	})
 	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
 		if m.ID.Same(wire.IntID(2)) { // the first one is waited for by now
-			s.say(wire.NewResult(wire.StringID("stray"), nil))
+			s.write(wire.NewResult(wire.StringID("stray"), nil))
 		}
-		s.later(time.Second, func() { s.say(wire.NewResult(m.ID, nil)) })
+		s.runAfter(time.Second, func() { s.write(wire.NewResult(m.ID, nil)) })
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		both := make(chan *Reply, 2)
 		for range 2 {
@@ -99,9 +99,9 @@ func TestStrayEndsTheWait(t *testing.T) {
 	})
 }
 
-// TestBurst: a server that is slow each time is asked for less at once than one
-// whose answer was late once.
-func TestBurst(t *testing.T) {
+// TestBurstSize checks that a server that is slow each time gets smaller bursts than one whose
+// response was late once.
+func TestBurstSize(t *testing.T) {
 	took := map[string][]time.Duration{
 		"prompts/list": {3 * time.Second, time.Millisecond, 2 * time.Second},
 		"tools/list":   {500 * time.Millisecond, 400 * time.Millisecond, 600 * time.Millisecond},
@@ -111,7 +111,7 @@ func TestBurst(t *testing.T) {
 			took[m.Method] = left[1:]
 			time.Sleep(left[0])
 		}
-		s.say(wire.NewResult(m.ID, map[string]any{}))
+		s.write(wire.NewResult(m.ID, map[string]any{}))
 	}
 	inBubble(t, Options{}, slow, func(t *testing.T, c *Conversation, _ *scripted) {
 		of := func(methods ...string) int {
@@ -151,21 +151,21 @@ func TestFenceIdle(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		thorough bool
-		others   *others
+		others   *fakeStarts
 		err      error
 		took     time.Duration
 		responds time.Duration // when the server responds
 	}{
-		{"others respond at once", true, &others{}, ErrUnanswered, 3*time.Second + 100*time.Millisecond, never},
-		{"others respond later", true, &others{takes: 2 * time.Second}, ErrUnanswered, 6 * time.Second, never},
-		{"others don't respond", true, &others{takes: never}, ErrUnanswered, 3*time.Second + DefaultTimeout, never},
-		{"no second copy", true, &others{refused: true}, ErrUnanswered, DefaultTimeout, never},
-		{"as late as the others", true, &others{takes: 2 * time.Second}, nil, 5 * time.Second, 5 * time.Second},
-		{"a first run", false, &others{}, ErrUnanswered, 3 * time.Second, never},
+		{"others respond at once", true, &fakeStarts{}, ErrUnanswered, 3*time.Second + 100*time.Millisecond, never},
+		{"others respond later", true, &fakeStarts{takes: 2 * time.Second}, ErrUnanswered, 6 * time.Second, never},
+		{"others don't respond", true, &fakeStarts{takes: never}, ErrUnanswered, 3*time.Second + DefaultTimeout, never},
+		{"no second copy", true, &fakeStarts{refused: true}, ErrUnanswered, DefaultTimeout, never},
+		{"as late as the others", true, &fakeStarts{takes: 2 * time.Second}, nil, 5 * time.Second, 5 * time.Second},
+		{"a first run", false, &fakeStarts{}, ErrUnanswered, 3 * time.Second, never},
 	} {
 		o := Options{Thorough: c.thorough, Starts: c.others}
 		on := func(s *scripted, m *wire.Message) {
-			s.later(c.responds, func() { s.say(wire.NewResult(m.ID, nil)) })
+			s.runAfter(c.responds, func() { s.write(wire.NewResult(m.ID, nil)) })
 		}
 		inBubble(t, o, on, func(t *testing.T, conv *Conversation, _ *scripted) {
 			began := time.Now()

@@ -46,7 +46,7 @@ func TestRounds(t *testing.T) {
 			var calls []string
 			server := func(s *scripted, m *wire.Message) {
 				if m.Method != spec.MethodToolsCall {
-					behave(s, m)
+					respondNormally(s, m)
 					return
 				}
 				calls = append(calls, withoutMeta(t, m.Params()))
@@ -54,7 +54,7 @@ func TestRounds(t *testing.T) {
 				if wire.At(m.Params(), "/requestState") == nil {
 					result = test.first
 				}
-				s.say(wire.NewResult(m.ID, result))
+				s.write(wire.NewResult(m.ID, result))
 			}
 			test.options.Revision = spec.V20260728
 			inBubble(t, test.options, server, func(t *testing.T, c *Conversation, _ *scripted) {
@@ -83,7 +83,7 @@ func TestEndlessRounds(t *testing.T) {
 	calls := 0
 	inBubble(t, Options{Revision: spec.V20260728}, func(s *scripted, m *wire.Message) {
 		calls++
-		s.say(wire.NewResult(m.ID, map[string]any{"resultType": "input_required", "requestState": "again"}))
+		s.write(wire.NewResult(m.ID, map[string]any{"resultType": "input_required", "requestState": "again"}))
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		if r := c.Do(t.Context(), spec.MethodToolsCall, map[string]any{"name": "ask"}); !r.IsInputRequired() {
 			t.Errorf("the reply is %s", r.Message.Raw)
@@ -103,14 +103,14 @@ func TestSubscription(t *testing.T) {
 	server := func(s *scripted, m *wire.Message) {
 		switch {
 		case m.Method != spec.MethodListen:
-			behave(s, m)
+			respondNormally(s, m)
 		case wire.At(m.Params(), "/notifications/promptsListChanged") != nil:
-			s.say(wire.NewError(m.ID, -32602, "no", nil))
+			s.write(wire.NewError(m.ID, -32602, "no", nil))
 		case wire.At(m.Params(), "/notifications/toolsListChanged") != nil:
-			s.say(notify(spec.MethodAcknowledged, m.ID.Raw())) // a string, where the id is a number
-			s.say(notify(spec.MethodAcknowledged, 1000))
-			s.say(notify(spec.MethodAcknowledged, 1))
-			s.say(notify(spec.MethodToolsChanged, 1))
+			s.write(notify(spec.MethodAcknowledged, m.ID.Raw())) // a string, where the id is a number
+			s.write(notify(spec.MethodAcknowledged, 1000))
+			s.write(notify(spec.MethodAcknowledged, 1))
+			s.write(notify(spec.MethodToolsChanged, 1))
 		}
 	}
 	inBubble(t, Options{Revision: spec.V20260728}, server, func(t *testing.T, c *Conversation, _ *scripted) {

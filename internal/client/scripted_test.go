@@ -17,11 +17,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// scripted is a server without process and pipes, so that the clock of a
-// synctest bubble stands still while it works. It answers while it is sent to.
+// scripted is a server without a process and pipes, so that the clock of a synctest bubble stands
+// still while it works. It handles each message within the call of Send.
 type scripted struct {
-	on     func(s *scripted, m *wire.Message) // what it does on each message
-	before func()                             // done before a frame is sent, nil for nothing
+	on     func(s *scripted, m *wire.Message) // called for each message from the client
+	before func()                             // called before a frame is sent; may be nil
 
 	rec       *transcript.Transcript
 	ended     chan struct{}
@@ -75,13 +75,13 @@ func (s *scripted) Signal(string) bool { return false }
 
 func (s *scripted) CloseInput() error { return nil }
 
-// say sends a frame to the client.
-func (s *scripted) say(frame []byte) {
+// write writes a frame to the client.
+func (s *scripted) write(frame []byte) {
 	s.rec.Add(transcript.Event{Kind: transcript.Received, Raw: frame})
 }
 
-// later does something once d has passed.
-func (s *scripted) later(d time.Duration, do func()) {
+// runAfter calls do after d, unless the server has ended by then.
+func (s *scripted) runAfter(d time.Duration, do func()) {
 	go func() {
 		select {
 		case <-time.After(d):
@@ -99,15 +99,15 @@ func (s *scripted) end() {
 	})
 }
 
-// behave answers as a sound server does.
-func behave(s *scripted, m *wire.Message) {
+// respondNormally answers requests as a conforming server does.
+func respondNormally(s *scripted, m *wire.Message) {
 	if m.Kind == wire.Request {
-		s.say(sound(m))
+		s.write(normalResponse(m))
 	}
 }
 
-// sound returns the answer of a sound server.
-func sound(m *wire.Message) []byte {
+// normalResponse returns the response of a conforming server without features.
+func normalResponse(m *wire.Message) []byte {
 	switch m.Method {
 	case spec.MethodInitialize:
 		version, _ := wire.Text(wire.At(m.Params(), "/protocolVersion"))
@@ -123,8 +123,7 @@ func sound(m *wire.Message) []byte {
 	}
 }
 
-// inBubble holds a conversation with a scripted server that was seen to run, on
-// a clock of its own.
+// inBubble runs hold with a conversation in a synctest bubble. The scripted server counts as started.
 func inBubble(t *testing.T, o Options, on func(*scripted, *wire.Message), hold func(t *testing.T, c *Conversation, s *scripted)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,19 +141,19 @@ func inBubble(t *testing.T, o Options, on func(*scripted, *wire.Message), hold f
 	})
 }
 
-// overPipes opens a conversation with a server that is a function behind real
-// pipes; on returns what to answer, and whether the server goes on.
-func overPipes(t *testing.T, o Options, on func(m *wire.Message) (answers [][]byte, goOn bool)) *Conversation {
+// overPipes opens a conversation over pipes with a server that calls on for each message. on returns
+// the messages to send, and whether the server continues.
+func overPipes(t *testing.T, o Options, on func(m *wire.Message) (answers [][]byte, continues bool)) *Conversation {
 	t.Helper()
 	d := stdio.InProcess("scripted", func(_ context.Context, in io.Reader, out, errOut io.Writer, _ <-chan string) int {
 		_, _ = io.WriteString(errOut, "I listen\n")
 		for lines := bufio.NewScanner(in); lines.Scan(); {
 			for _, m := range wire.Parse(slices.Clone(lines.Bytes())).Messages {
-				answers, goOn := on(&m)
+				answers, continues := on(&m)
 				for _, a := range answers {
 					_, _ = out.Write(append(a, '\n'))
 				}
-				if !goOn {
+				if !continues {
 					return 3
 				}
 			}
@@ -172,8 +171,8 @@ func overPipes(t *testing.T, o Options, on func(m *wire.Message) (answers [][]by
 	return c
 }
 
-// gaveUpOn returns the positions of the requests that were given up.
-func gaveUpOn(c *Conversation) []int {
+// givenUpRequests returns the positions of the requests whose missing response was recorded.
+func givenUpRequests(c *Conversation) []int {
 	var of []int
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.GaveUp {

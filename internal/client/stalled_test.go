@@ -14,7 +14,7 @@ import (
 // its HTTP exchange has ended without a response.
 func TestEndedExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := Open(t.Context(), &accepting{over: spec.StreamableHTTP}, Options{Revision: spec.V20251125, Timeout: 10 * time.Second})
+		c, err := Open(t.Context(), &acceptingServer{over: spec.StreamableHTTP}, Options{Revision: spec.V20251125, Timeout: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestStalledServer(t *testing.T) {
 				began := time.Now()
 				server := &scripted{on: func(s *scripted, m *wire.Message) {
 					if m.Kind == wire.Request && !(test.silent && m.Method == spec.MethodToolsCall) {
-						s.later(max(0, test.stall-time.Since(began)), func() { s.say(sound(m)) })
+						s.runAfter(max(0, test.stall-time.Since(began)), func() { s.write(normalResponse(m)) })
 					}
 				}}
 				c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: 10 * time.Second})

@@ -12,21 +12,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// others are the servers that are started beside the one that is waited for.
-type others struct {
-	takes   time.Duration // their start
-	refused bool          // none can be started
-	asked   int
+// fakeStarts simulates the controls that are started while a conversation waits for its server.
+type fakeStarts struct {
+	takes   time.Duration // how long a control takes to start
+	refused bool          // no control can be started
+	controls   int
 	waited  time.Duration // for servers that may still have been starting
 }
 
-func (o *others) BeginWait() (over func()) {
+func (o *fakeStarts) BeginWait() (over func()) {
 	began := time.Now()
 	return func() { o.waited += time.Since(began) }
 }
 
-func (o *others) Control(ctx context.Context) error {
-	o.asked++
+func (o *fakeStarts) Control(ctx context.Context) error {
+	o.controls++
 	if o.refused {
 		return errors.New("a second copy can't be started")
 	}
@@ -38,11 +38,11 @@ func (o *others) Control(ctx context.Context) error {
 	}
 }
 
-// never is longer than anything is waited for.
+// never is longer than any wait.
 const never = 24 * time.Hour
 
-// Whatever is sent first has the time of a start, and silence to it counts only
-// where another server responds meanwhile.
+// TestFirstMessages checks that the first message of any kind gets the time of a start, and that a
+// missing response to it counts only if a control responds meanwhile.
 func TestFirstMessages(t *testing.T) {
 	odd := func(ctx context.Context, c *Conversation) *Reply {
 		params := c.InitializeParams()
@@ -55,25 +55,25 @@ func TestFirstMessages(t *testing.T) {
 		name    string
 		ask     func(context.Context, *Conversation) *Reply
 		takes   time.Duration // until the server responds
-		others  *others       // nil for a conversation that has none
+		others  *fakeStarts       // nil for a conversation that has none
 		err     error
 		took    time.Duration
 		unclear bool
 		gaveUp  int
 	}{
-		{name: "odd, ready", ask: odd, others: &others{}},
-		{name: "odd, slow start", ask: odd, takes: 12 * time.Second, others: &others{takes: 12 * time.Second}, took: 12 * time.Second},
-		{name: "odd, very slow start", ask: odd, takes: 55 * time.Second, others: &others{takes: 55 * time.Second}, took: 55 * time.Second},
+		{name: "odd, ready", ask: odd, others: &fakeStarts{}},
+		{name: "odd, slow start", ask: odd, takes: 12 * time.Second, others: &fakeStarts{takes: 12 * time.Second}, took: 12 * time.Second},
+		{name: "odd, very slow start", ask: odd, takes: 55 * time.Second, others: &fakeStarts{takes: 55 * time.Second}, took: 55 * time.Second},
 		{name: "odd, slow start, no others", ask: odd, takes: 55 * time.Second, took: 55 * time.Second},
-		{name: "odd, silent, others fast", ask: odd, takes: never, others: &others{takes: time.Second}, err: ErrUnanswered, took: 11*time.Second + time.Second/2, gaveUp: 1},
-		{name: "odd, silent, others slow", ask: odd, takes: never, others: &others{takes: 12 * time.Second}, err: ErrUnanswered, took: 28 * time.Second, gaveUp: 1},
-		{name: "odd, silent, others too", ask: odd, takes: never, others: &others{takes: never}, err: ErrStarting, took: 70 * time.Second, unclear: true},
-		{name: "odd, silent, no second copy", ask: odd, takes: never, others: &others{refused: true}, err: ErrStarting, took: time.Minute, unclear: true},
+		{name: "odd, silent, others fast", ask: odd, takes: never, others: &fakeStarts{takes: time.Second}, err: ErrUnanswered, took: 11*time.Second + time.Second/2, gaveUp: 1},
+		{name: "odd, silent, others slow", ask: odd, takes: never, others: &fakeStarts{takes: 12 * time.Second}, err: ErrUnanswered, took: 28 * time.Second, gaveUp: 1},
+		{name: "odd, silent, others too", ask: odd, takes: never, others: &fakeStarts{takes: never}, err: ErrStarting, took: 70 * time.Second, unclear: true},
+		{name: "odd, silent, no second copy", ask: odd, takes: never, others: &fakeStarts{refused: true}, err: ErrStarting, took: time.Minute, unclear: true},
 		{name: "odd, silent, no others", ask: odd, takes: never, err: ErrUnanswered, took: time.Minute, gaveUp: 1},
-		{name: "ordinary, slow start", ask: ordinary, takes: 12 * time.Second, others: &others{takes: 12 * time.Second}, took: 12 * time.Second},
-		{name: "ordinary, silent, others fast", ask: ordinary, takes: never, others: &others{takes: time.Second}, err: ErrUnanswered, took: 11*time.Second + time.Second/2},
-		{name: "early request, slow start", ask: early, takes: 55 * time.Second, others: &others{takes: 55 * time.Second}, took: 55 * time.Second},
-		{name: "early request, silent, others too", ask: early, takes: never, others: &others{takes: never}, err: ErrStarting, took: 70 * time.Second, unclear: true},
+		{name: "ordinary, slow start", ask: ordinary, takes: 12 * time.Second, others: &fakeStarts{takes: 12 * time.Second}, took: 12 * time.Second},
+		{name: "ordinary, silent, others fast", ask: ordinary, takes: never, others: &fakeStarts{takes: time.Second}, err: ErrUnanswered, took: 11*time.Second + time.Second/2},
+		{name: "early request, slow start", ask: early, takes: 55 * time.Second, others: &fakeStarts{takes: 55 * time.Second}, took: 55 * time.Second},
+		{name: "early request, silent, others too", ask: early, takes: never, others: &fakeStarts{takes: never}, err: ErrStarting, took: 70 * time.Second, unclear: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestFirstMessages(t *testing.T) {
 					o.Starts = test.others
 				}
 				s := &scripted{on: func(s *scripted, m *wire.Message) {
-					frame := sound(m)
-					s.later(test.takes, func() { s.say(frame) })
+					frame := normalResponse(m)
+					s.runAfter(test.takes, func() { s.write(frame) })
 				}}
 				c, err := Open(t.Context(), s, o)
 				if err != nil {
@@ -98,7 +98,7 @@ func TestFirstMessages(t *testing.T) {
 				if c.IsStartUnclear() != test.unclear {
 					t.Errorf("the start is unclear: %v", c.IsStartUnclear())
 				}
-				if got := len(gaveUpOn(c)); got != test.gaveUp {
+				if got := len(givenUpRequests(c)); got != test.gaveUp {
 					t.Errorf("%d requests were given up", got)
 				}
 				if test.err == nil && c.slowest != 0 {
@@ -112,21 +112,21 @@ func TestFirstMessages(t *testing.T) {
 	}
 }
 
-// A server that has responded has its usual time from then on; what it writes
-// before, such as a banner, shows nothing.
+// TestFirstResponseEndsTheStart checks that a server gets only the usual time once it has responded,
+// and that output before that, such as a banner, does not count as a response.
 func TestFirstResponseEndsTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{on: func(s *scripted, m *wire.Message) {
 			if m.Method == spec.MethodToolsList {
-				s.later(20*time.Second, func() { s.say([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not yet"}}`)) })
+				s.runAfter(20*time.Second, func() { s.write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not yet"}}`)) })
 			}
 		}}
-		c, err := Open(t.Context(), s, Options{Revision: spec.V20251125, Starts: &others{takes: never}})
+		c, err := Open(t.Context(), s, Options{Revision: spec.V20251125, Starts: &fakeStarts{takes: never}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		s.say([]byte("listening on stdin"))
+		s.write([]byte("listening on stdin"))
 		s.rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: []byte("ready")})
 		if c.HasStarted() {
 			t.Error("a banner is taken for a response")

@@ -12,13 +12,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// trickling is a server over HTTP that answers each POST with a status, and never ends the body.
-type trickling struct {
-	refusing
+// tricklingServer is a server over HTTP that answers each POST with a status, and never ends the body.
+type tricklingServer struct {
+	refusingServer
 	status string
 }
 
-func (s *trickling) Send(_ context.Context, frames ...[]byte) error {
+func (s *tricklingServer) Send(_ context.Context, frames ...[]byte) error {
 	for _, f := range frames {
 		n := s.begin("POST")
 		s.add(n, transcript.Event{Kind: transcript.Sent, Raw: f})
@@ -27,13 +27,14 @@ func (s *trickling) Send(_ context.Context, frames ...[]byte) error {
 	return nil
 }
 
-func (s *trickling) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+func (s *tricklingServer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	_, err := s.scripted.Dial(ctx, rec)
 	return s, err
 }
 
-// After an error status the body gets the time of a request; after a success status a server that
-// opens a stream may still be starting.
+// TestInitializeWithoutEndOfBody checks how long the client waits for the rest of a body: after an
+// error status as long as for a request, after a success status as long as for a start, because a
+// server that has opened a stream may still be starting.
 func TestInitializeWithoutEndOfBody(t *testing.T) {
 	for _, c := range []struct {
 		status string
@@ -45,7 +46,7 @@ func TestInitializeWithoutEndOfBody(t *testing.T) {
 	} {
 		t.Run(c.status, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				conv, err := Open(t.Context(), &trickling{status: c.status}, Options{Revision: spec.V20251125})
+				conv, err := Open(t.Context(), &tricklingServer{status: c.status}, Options{Revision: spec.V20251125})
 				if err != nil {
 					t.Fatal(err)
 				}

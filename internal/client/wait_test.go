@@ -14,7 +14,7 @@ import (
 // which starts, and none for a server at a URL.
 func TestFirstWaitReleasesTheSlot(t *testing.T) {
 	late := func(s *scripted, m *wire.Message) {
-		time.AfterFunc(time.Second, func() { s.say(wire.NewResult(m.ID, map[string]any{})) })
+		time.AfterFunc(time.Second, func() { s.write(wire.NewResult(m.ID, map[string]any{})) })
 	}
 	for _, c := range []struct {
 		name   string
@@ -22,11 +22,11 @@ func TestFirstWaitReleasesTheSlot(t *testing.T) {
 		want   int
 	}{
 		{"process", &scripted{on: late}, 0},
-		{"URL", &silentPosts{scripted: scripted{on: late}}, 1},
+		{"URL", &unansweredPosts{scripted: scripted{on: late}}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				waits := &idle{}
+				waits := &idleCounter{}
 				conv, err := Open(t.Context(), c.dialer, Options{Revision: spec.V20251125, Idle: waits.wait})
 				if err != nil {
 					t.Fatal(err)

@@ -12,17 +12,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// idle counts the waits for nothing; each has to be resumed once. One within
-// another is the same wait: whether it comes to that depends on whether the
-// server's first word was noticed yet.
-type idle struct {
+// idleCounter counts the idle waits and how many of them were resumed. A wait within another one
+// counts as the same: whether they nest depends on whether the server's first message was already
+// noticed.
+type idleCounter struct {
 	begun, resumed int
 
 	mu    sync.Mutex
 	depth int
 }
 
-func (i *idle) wait() func() {
+func (i *idleCounter) wait() func() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.depth++; i.depth == 1 {
@@ -39,7 +39,7 @@ func (i *idle) wait() func() {
 
 func TestProbe(t *testing.T) {
 	const patience = 500 * time.Millisecond
-	answer := func(s *scripted, m *wire.Message) { s.say(wire.NewResult(m.ID, m.Method)) }
+	answer := func(s *scripted, m *wire.Message) { s.write(wire.NewResult(m.ID, m.Method)) }
 	for _, c := range []struct {
 		name    string
 		on      func(s *scripted, m *wire.Message)
@@ -59,18 +59,18 @@ func TestProbe(t *testing.T) {
 			if m.Method == "ping" {
 				d = 3 * time.Second
 			}
-			s.later(d, func() { answer(s, m) })
+			s.runAfter(d, func() { answer(s, m) })
 		}, time.Second, nil, false, 0, 0},
 		{"answered after the fence, within the grace", func(s *scripted, m *wire.Message) {
 			d := 100 * time.Millisecond
 			if m.Method == "ping" {
 				d = time.Millisecond
 			}
-			s.later(d, func() { answer(s, m) })
+			s.runAfter(d, func() { answer(s, m) })
 		}, 100 * time.Millisecond, nil, false, 1, 0},
 		{"the fence is answered with an error", func(s *scripted, m *wire.Message) {
 			if m.Method == "ping" {
-				s.say(wire.NewError(m.ID, -32601, "", nil))
+				s.write(wire.NewError(m.ID, -32601, "", nil))
 			}
 		}, patience, ErrUnanswered, false, 1, 1},
 		{"silence", func(s *scripted, m *wire.Message) {
@@ -80,13 +80,13 @@ func TestProbe(t *testing.T) {
 		}, patience, ErrUnanswered, false, 1, 1},
 		{"silence of a slow server", func(s *scripted, m *wire.Message) {
 			if m.Method == "ping" {
-				s.later(time.Second, func() { answer(s, m) })
+				s.runAfter(time.Second, func() { answer(s, m) })
 			}
 		}, 5 * time.Second, ErrUnanswered, false, 1, 1}, // the fence, and twice the grace
-		{"mute", mute, 3*time.Second + 100*time.Millisecond, ErrUnanswered, true, 1, 0},
+		{"mute", neverRespond, 3*time.Second + 100*time.Millisecond, ErrUnanswered, true, 1, 0},
 		{"ended before the fence was answered", func(s *scripted, m *wire.Message) {
 			if m.Method == "ping" {
-				s.later(time.Second, s.end)
+				s.runAfter(time.Second, s.end)
 			}
 		}, time.Second, ErrEnded, false, 0, 0},
 		{"ended before the fence was sent", func(s *scripted, _ *wire.Message) { s.end() }, 0, ErrEnded, false, 1, 0},
@@ -94,12 +94,12 @@ func TestProbe(t *testing.T) {
 		{"ended within the grace", func(s *scripted, m *wire.Message) {
 			if m.Method == "ping" {
 				answer(s, m)
-				s.later(time.Millisecond, s.end)
+				s.runAfter(time.Millisecond, s.end)
 			}
 		}, time.Millisecond, ErrEnded, false, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var waits idle
+			var waits idleCounter
 			inBubble(t, Options{Idle: waits.wait}, c.on, func(t *testing.T, conv *Conversation, _ *scripted) {
 				began := time.Now()
 				id := conv.NewID()
@@ -113,7 +113,7 @@ func TestProbe(t *testing.T) {
 				if r.Sent == nil || r.Sent.Messages()[0].Method != "x" {
 					t.Errorf("sent is %+v", r.Sent)
 				}
-				if of := gaveUpOn(conv); len(of) != c.gaveUp {
+				if of := givenUpRequests(conv); len(of) != c.gaveUp {
 					t.Errorf("given up on %v", of)
 				}
 				if waits.begun != c.idle || waits.resumed != waits.begun {
@@ -124,26 +124,26 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-func TestProbeThatTheCallerCutsOff(t *testing.T) {
-	var waits idle
-	inBubble(t, Options{Idle: waits.wait}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+func TestProbeCancelledByCaller(t *testing.T) {
+	var waits idleCounter
+	inBubble(t, Options{Idle: waits.wait}, neverRespond, func(t *testing.T, c *Conversation, _ *scripted) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
 		defer cancel()
 		r := c.DoRaw(ctx, wire.IntID(99), wire.NewRequest(wire.IntID(99), "x", nil), MayIgnore)
-		if !errors.Is(r.Err, enough) || errors.Is(r.Err, ErrUnanswered) || len(gaveUpOn(c)) > 0 || waits.begun != waits.resumed {
-			t.Errorf("the reply is %+v, given up on %v", r, gaveUpOn(c))
+		if !errors.Is(r.Err, enough) || errors.Is(r.Err, ErrUnanswered) || len(givenUpRequests(c)) > 0 || waits.begun != waits.resumed {
+			t.Errorf("the reply is %+v, given up on %v", r, givenUpRequests(c))
 		}
 	})
 }
 
-func TestSettleForLooksAtEachEventOnce(t *testing.T) {
+func TestAwaitMatchesEachEventOnce(t *testing.T) {
 	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
 		if m.Method == "ping" {
-			s.say([]byte(`{"method":"before"}`))
-			s.later(time.Millisecond, func() {
-				s.say(wire.NewResult(m.ID, nil))
-				s.later(time.Millisecond, func() { s.say([]byte(`{"method":"after"}`)) })
+			s.write([]byte(`{"method":"before"}`))
+			s.runAfter(time.Millisecond, func() {
+				s.write(wire.NewResult(m.ID, nil))
+				s.runAfter(time.Millisecond, func() { s.write([]byte(`{"method":"after"}`)) })
 			})
 		}
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
@@ -170,11 +170,11 @@ func TestSettleForLooksAtEachEventOnce(t *testing.T) {
 	})
 }
 
-func TestQuiet(t *testing.T) {
-	var waits idle
+func TestAwaitQuiet(t *testing.T) {
+	var waits idleCounter
 	inBubble(t, Options{Idle: waits.wait}, func(s *scripted, m *wire.Message) {
-		s.later(50*time.Millisecond, func() { s.say(wire.NewResult(m.ID, nil)) })
-		s.later(100*time.Millisecond, func() { s.say([]byte(`{"method":"stray"}`)) })
+		s.runAfter(50*time.Millisecond, func() { s.write(wire.NewResult(m.ID, nil)) })
+		s.runAfter(100*time.Millisecond, func() { s.write([]byte(`{"method":"stray"}`)) })
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		began := time.Now()
 		if err := c.AwaitQuiet(t.Context()); err != nil {
@@ -197,24 +197,24 @@ func TestFenceTime(t *testing.T) {
 	for _, x := range []struct{ slowest, want time.Duration }{
 		{0, 3 * time.Second}, {100 * time.Millisecond, 3 * time.Second}, {200 * time.Millisecond, 4 * time.Second}, {time.Minute, DefaultTimeout},
 	} {
-		inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+		inBubble(t, Options{}, neverRespond, func(t *testing.T, c *Conversation, _ *scripted) {
 			c.noteDuration(x.slowest)
 			began := time.Now()
-			if err := c.Fence(t.Context()); !errors.Is(err, ErrUnanswered) || time.Since(began) != x.want || len(gaveUpOn(c)) > 0 {
+			if err := c.Fence(t.Context()); !errors.Is(err, ErrUnanswered) || time.Since(began) != x.want || len(givenUpRequests(c)) > 0 {
 				t.Errorf("after an answer in %v a fence is given up after %v: %v", x.slowest, time.Since(began), err)
 			}
 		})
 	}
 }
 
-func TestQuietThatCannotBeHad(t *testing.T) {
-	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+func TestAwaitQuietFails(t *testing.T) {
+	inBubble(t, Options{}, neverRespond, func(t *testing.T, c *Conversation, _ *scripted) {
 		if err := c.AwaitQuiet(t.Context()); !errors.Is(err, ErrUnanswered) {
 			t.Errorf("of a mute server: %v", err)
 		}
 	})
-	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, s *scripted) {
-		s.later(10*time.Millisecond, s.end)
+	inBubble(t, Options{}, respondNormally, func(t *testing.T, c *Conversation, s *scripted) {
+		s.runAfter(10*time.Millisecond, s.end)
 		began := time.Now()
 		if err := c.AwaitQuiet(t.Context()); err != nil || time.Since(began) != 10*time.Millisecond {
 			t.Errorf("of one that ends: %v after %v", err, time.Since(began))
@@ -223,7 +223,7 @@ func TestQuietThatCannotBeHad(t *testing.T) {
 			t.Errorf("of one that ended: %v", err)
 		}
 	})
-	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		enough := errors.New("enough")
 		go func() {
@@ -237,8 +237,8 @@ func TestQuietThatCannotBeHad(t *testing.T) {
 }
 
 func TestSetIdle(t *testing.T) {
-	var before, after idle
-	inBubble(t, Options{Idle: before.wait}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+	var before, after idleCounter
+	inBubble(t, Options{Idle: before.wait}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
 		c.SetIdle(after.wait)
 		if err := c.AwaitQuiet(t.Context()); err != nil {
 			t.Fatal(err)
@@ -250,10 +250,11 @@ func TestSetIdle(t *testing.T) {
 	}
 }
 
-// A server that knows our next id in advance has not read what we sent.
-func TestAFenceIsNotAnsweredInAdvance(t *testing.T) {
-	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, s *scripted) {
-		s.say(wire.NewResult(wire.IntID(1), nil))
+// TestEarlierResponseIsNoFence checks that a response that came before the fence was sent does not
+// count as its response, even with the same id.
+func TestEarlierResponseIsNoFence(t *testing.T) {
+	inBubble(t, Options{}, neverRespond, func(t *testing.T, c *Conversation, s *scripted) {
+		s.write(wire.NewResult(wire.IntID(1), nil))
 		_, err := c.Await(t.Context(), 0, func(*transcript.Event) bool { return false }, MayIgnore)
 		if !errors.Is(err, ErrNoFence) {
 			t.Errorf("the error is %v", err)

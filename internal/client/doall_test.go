@@ -12,10 +12,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func TestTryTogether(t *testing.T) {
+func TestDoAllWithin(t *testing.T) {
 	answersEven := func(s *scripted, m *wire.Message) {
 		if n, _ := wire.Integer([]byte(m.ID.Raw())); m.Kind == wire.Request && n%2 == 0 {
-			s.say(wire.NewResult(m.ID, nil))
+			s.write(wire.NewResult(m.ID, nil))
 		}
 	}
 	inBubble(t, Options{}, answersEven, func(t *testing.T, c *Conversation, _ *scripted) {
@@ -33,14 +33,14 @@ func TestTryTogether(t *testing.T) {
 				t.Errorf("reply %d is %+v", i, r)
 			}
 		}
-		if diff := cmp.Diff([]string{"101", "103"}, cancelled(c)); diff != "" || len(gaveUpOn(c)) > 0 {
-			t.Errorf("given up on %v; cancelled (-want +got):\n%s", gaveUpOn(c), diff)
+		if diff := cmp.Diff([]string{"101", "103"}, cancelled(c)); diff != "" || len(givenUpRequests(c)) > 0 {
+			t.Errorf("given up on %v; cancelled (-want +got):\n%s", givenUpRequests(c), diff)
 		}
 	})
 }
 
-func TestTryTogetherWithoutAServer(t *testing.T) {
-	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, s *scripted) {
+func TestDoAllAfterEnd(t *testing.T) {
+	inBubble(t, Options{}, neverRespond, func(t *testing.T, c *Conversation, s *scripted) {
 		s.end()
 		replies := c.DoAll(t.Context(), [][]byte{c.Request(wire.IntID(1), "x", nil), c.Request(wire.IntID(2), "x", nil)}, Within(0))
 		for _, r := range replies {

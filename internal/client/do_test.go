@@ -16,10 +16,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func mute(*scripted, *wire.Message) {}
+func neverRespond(*scripted, *wire.Message) {}
 
-func TestAskWithoutAnAnswer(t *testing.T) {
-	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, s *scripted) {
+func TestRequestWithoutResponse(t *testing.T) {
+	inBubble(t, Options{}, neverRespond, func(t *testing.T, c *Conversation, s *scripted) {
 		_ = c.Notify(t.Context(), "notifications/x", nil)
 		began := time.Now()
 		r := c.Do(t.Context(), "ping", nil)
@@ -29,24 +29,24 @@ func TestAskWithoutAnAnswer(t *testing.T) {
 		if took := time.Since(began); took != DefaultTimeout {
 			t.Errorf("it took %v", took)
 		}
-		if diff := cmp.Diff([]int{r.Sent.Seq}, gaveUpOn(c)); diff != "" || r.Sent.Messages()[0].Method != "ping" {
+		if diff := cmp.Diff([]int{r.Sent.Seq}, givenUpRequests(c)); diff != "" || r.Sent.Messages()[0].Method != "ping" {
 			t.Errorf("given up (-want +got):\n%s", diff)
 		}
-		s.say(wire.NewResult(r.Sent.Messages()[0].ID, nil)) // too late
+		s.write(wire.NewResult(r.Sent.Messages()[0].ID, nil)) // too late
 		if again := c.AwaitResponse(t.Context(), 0, r.Sent.Messages()[0].ID); !again.Succeeded() {
 			t.Errorf("the late answer is not found: %+v", again)
 		}
 	})
 }
 
-func TestAskThatTheCallerCutsOff(t *testing.T) {
-	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+func TestRequestCancelledByCaller(t *testing.T) {
+	inBubble(t, Options{}, neverRespond, func(t *testing.T, c *Conversation, _ *scripted) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
 		defer cancel()
 		r := c.Do(ctx, "ping", nil)
-		if !errors.Is(r.Err, enough) || errors.Is(r.Err, ErrUnanswered) || r.Sent == nil || len(gaveUpOn(c)) > 0 {
-			t.Errorf("the reply is %+v, given up on %v", r, gaveUpOn(c))
+		if !errors.Is(r.Err, enough) || errors.Is(r.Err, ErrUnanswered) || r.Sent == nil || len(givenUpRequests(c)) > 0 {
+			t.Errorf("the reply is %+v, given up on %v", r, givenUpRequests(c))
 		}
 		if r = c.Do(ctx, "ping", nil); !errors.Is(r.Err, enough) || r.Sent != nil {
 			t.Errorf("with an ended context the reply is %+v", r)
@@ -54,14 +54,14 @@ func TestAskThatTheCallerCutsOff(t *testing.T) {
 	})
 }
 
-func TestAskWhoseServerEnds(t *testing.T) {
-	inBubble(t, Options{}, func(s *scripted, _ *wire.Message) { s.later(time.Second, s.end) }, func(t *testing.T, c *Conversation, _ *scripted) {
+func TestRequestToEndingServer(t *testing.T) {
+	inBubble(t, Options{}, func(s *scripted, _ *wire.Message) { s.runAfter(time.Second, s.end) }, func(t *testing.T, c *Conversation, _ *scripted) {
 		if !c.Alive() {
 			t.Error("the server is dead from the beginning")
 		}
 		r := c.Do(t.Context(), "ping", nil)
-		if !errors.Is(r.Err, ErrEnded) || r.Sent == nil || len(gaveUpOn(c)) > 0 || c.Alive() {
-			t.Errorf("the reply is %+v, given up on %v", r, gaveUpOn(c))
+		if !errors.Is(r.Err, ErrEnded) || r.Sent == nil || len(givenUpRequests(c)) > 0 || c.Alive() {
+			t.Errorf("the reply is %+v, given up on %v", r, givenUpRequests(c))
 		}
 		if r = c.Do(t.Context(), "ping", nil); !errors.Is(r.Err, ErrEnded) || r.Sent != nil {
 			t.Errorf("after the end the reply is %+v", r)
@@ -88,7 +88,7 @@ func TestKindsOfReply(t *testing.T) {
 	} {
 		inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
 			if m.Method == "x" {
-				s.say([]byte(c.answer))
+				s.write([]byte(c.answer))
 			}
 		}, func(t *testing.T, conv *Conversation, _ *scripted) {
 			r := conv.Do(t.Context(), "x", nil, WithID(wire.IntID(1)))
@@ -99,14 +99,15 @@ func TestKindsOfReply(t *testing.T) {
 	}
 }
 
-// A server must not be judged by an answer that we did not keep.
-func TestAnAnswerThatWasCut(t *testing.T) {
+// TestTruncatedResponse checks that a response that is too long to be kept is neither judged nor
+// counted as missing.
+func TestTruncatedResponse(t *testing.T) {
 	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
 		raw := wire.NewResult(m.ID, "x")
 		s.rec.Add(transcript.Event{Kind: transcript.Received, Raw: raw, Size: int64(len(raw)) + 1})
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		r := c.Do(t.Context(), "ping", nil)
-		if r.Answered() || r.Event == nil || !errors.Is(r.Err, ErrTooLong) || len(gaveUpOn(c)) > 0 {
+		if r.Answered() || r.Event == nil || !errors.Is(r.Err, ErrTooLong) || len(givenUpRequests(c)) > 0 {
 			t.Errorf("the reply is %+v", r)
 		}
 		if err := c.Fence(t.Context()); err != nil {
@@ -115,7 +116,7 @@ func TestAnAnswerThatWasCut(t *testing.T) {
 	})
 }
 
-func TestAnswersOutOfOrder(t *testing.T) {
+func TestResponsesOutOfOrder(t *testing.T) {
 	const requests = 20
 	var held [][]byte
 	c := overPipes(t, Options{}, func(m *wire.Message) ([][]byte, bool) {
@@ -150,10 +151,10 @@ func TestAnswersOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestTheRightRequestIsGivenUp(t *testing.T) {
+func TestOnlyUnansweredRequestIsGivenUp(t *testing.T) {
 	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
 		if m.Method != "mute" {
-			s.later(time.Millisecond, func() { s.say(wire.NewResult(m.ID, nil)) })
+			s.runAfter(time.Millisecond, func() { s.write(wire.NewResult(m.ID, nil)) })
 		}
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		done := make(chan *Reply)
@@ -165,15 +166,15 @@ func TestTheRightRequestIsGivenUp(t *testing.T) {
 				t.Errorf("%s: %+v", r.Sent.Raw, r)
 			}
 		}
-		of := gaveUpOn(c)
+		of := givenUpRequests(c)
 		if len(of) != 1 || c.Record.From(of[0])[0].Messages()[0].Method != "mute" {
 			t.Errorf("given up on %v", of)
 		}
 	})
 }
 
-func TestTheRightRequestIsNamed(t *testing.T) {
-	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, s *scripted) {
+func TestReplyHasItsOwnRequest(t *testing.T) {
+	inBubble(t, Options{}, respondNormally, func(t *testing.T, c *Conversation, s *scripted) {
 		s.before = func() { s.rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte("of another goroutine")}) }
 		id := c.NewID()
 		for what, r := range map[string]*Reply{
@@ -189,13 +190,13 @@ func TestTheRightRequestIsNamed(t *testing.T) {
 	})
 }
 
-func TestAskTogether(t *testing.T) {
+func TestDoAll(t *testing.T) {
 	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
 		switch m.Method {
 		case "a":
-			s.later(3*time.Second, func() { s.say(wire.NewResult(m.ID, "a")) })
+			s.runAfter(3*time.Second, func() { s.write(wire.NewResult(m.ID, "a")) })
 		case "b":
-			s.say(wire.NewResult(m.ID, "b"))
+			s.write(wire.NewResult(m.ID, "b"))
 		}
 	}, func(t *testing.T, c *Conversation, s *scripted) {
 		began := time.Now()
@@ -211,7 +212,7 @@ func TestAskTogether(t *testing.T) {
 				t.Errorf("reply %d belongs to %s", i, got)
 			}
 		}
-		if diff := cmp.Diff([]int{replies[1].Sent.Seq}, gaveUpOn(c)); diff != "" {
+		if diff := cmp.Diff([]int{replies[1].Sent.Seq}, givenUpRequests(c)); diff != "" {
 			t.Errorf("given up (-want +got):\n%s", diff)
 		}
 		s.end()
@@ -224,7 +225,7 @@ func TestAskTogether(t *testing.T) {
 }
 
 func TestGrace(t *testing.T) {
-	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
 		for _, x := range []struct{ took, grace time.Duration }{
 			{0, 100 * time.Millisecond}, {30 * time.Millisecond, 100 * time.Millisecond}, {100 * time.Millisecond, 300 * time.Millisecond},
 			{50 * time.Millisecond, 300 * time.Millisecond}, {time.Minute, 2 * time.Second},
@@ -234,7 +235,7 @@ func TestGrace(t *testing.T) {
 			}
 		}
 	})
-	inBubble(t, Options{}, func(s *scripted, m *wire.Message) { s.later(200*time.Millisecond, func() { behave(s, m) }) },
+	inBubble(t, Options{}, func(s *scripted, m *wire.Message) { s.runAfter(200*time.Millisecond, func() { respondNormally(s, m) }) },
 		func(t *testing.T, c *Conversation, _ *scripted) {
 			if err := c.Fence(t.Context()); err != nil || c.Grace() != 600*time.Millisecond {
 				t.Errorf("the grace is %v, the error %v", c.Grace(), err)
@@ -242,10 +243,10 @@ func TestGrace(t *testing.T) {
 		})
 }
 
-// TestEnough: a conversation does not wait for silence if no case needs that.
-func TestEnough(t *testing.T) {
+// TestSkipQuiet checks that a conversation does not wait for silence if no case needs that.
+func TestSkipQuiet(t *testing.T) {
 	enough := false
-	inBubble(t, Options{SkipQuiet: func() bool { return enough }}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{SkipQuiet: func() bool { return enough }}, respondNormally, func(t *testing.T, c *Conversation, _ *scripted) {
 		for _, x := range []struct {
 			enough bool
 			err    error
@@ -262,7 +263,7 @@ func TestEnough(t *testing.T) {
 }
 
 func TestShutdown(t *testing.T) {
-	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, s *scripted) {
+	inBubble(t, Options{}, respondNormally, func(t *testing.T, c *Conversation, s *scripted) {
 		for range 3 {
 			go c.Shutdown(transport.Patience{})
 		}
