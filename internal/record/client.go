@@ -30,12 +30,12 @@ func ClientMistakes(events []*transcript.Event, over spec.Transport) []ClientMis
 				c.joined = c.joined || c.opening == "" && e.Head.Has(sessionHeader)
 				c.without[e.Exchange] = !e.Head.Has(sessionHeader)
 			}
-			c.requested(e)
+			c.checkRequestHead(e)
 		case transcript.Responded:
-			c.responded(e)
+			c.noteStatus(e)
 		case transcript.Over:
 			if e.How != transcript.Complete {
-				c.refused(e.Exchange)
+				c.freeIDs(e.Exchange)
 			}
 			delete(c.heads, e.Exchange)
 			delete(c.sentIn, e.Exchange)
@@ -54,7 +54,7 @@ func ClientMistakes(events []*transcript.Event, over spec.Transport) []ClientMis
 	return c.mistakes
 }
 
-// client is the state of the client at a position of the transcript.
+// client holds the state of the client after the events that were read, and the mistakes so far.
 type client struct {
 	over     spec.Transport
 	mistakes []ClientMistake
@@ -65,7 +65,7 @@ type client struct {
 	opening   string // the id of the initialize request, "" before it
 	openingIn int    // the exchange that carries initialize
 	opened    bool   // the server has responded to initialize
-	joined    bool   // the session had begun before it was recorded: it has an id before initialize
+	joined    bool   // the session began before the recording: its id comes before initialize
 	// without has the exchanges without a session id, whose messages may be from several clients.
 	without       map[int]bool
 	unsure        bool // the history of the client that sent the current message is unknown
@@ -73,7 +73,7 @@ type client struct {
 	early         *transcript.Event // the first request before notifications/initialized
 	earlyID       string
 	answeredEarly bool
-	ids           map[string]bool // of the client's requests; false if it may be used again
+	ids           map[string]bool // the ids of the client's requests; false for an id that may be used again
 }
 
 const (
@@ -82,7 +82,8 @@ const (
 	cancellation = "basic/patterns/cancellation#behavior-requirements"
 )
 
-func (c *client) add(e *transcript.Event, section, format string, args ...any) {
+// addMistake adds a mistake that the event shows, unless MaxMistakes have the same summary.
+func (c *client) addMistake(e *transcript.Event, section, format string, args ...any) {
 	summary := fmt.Sprintf(format, args...)
 	if c.kinds[summary]++; c.kinds[summary] <= MaxMistakes {
 		c.mistakes = append(c.mistakes, ClientMistake{Summary: summary, At: e.Seq, Section: section})
@@ -97,34 +98,35 @@ func (c *client) checkSent(e *transcript.Event) {
 			if e.Exchange != 0 {
 				what = "body"
 			}
-			c.add(e, messages, "The client sends a %s that is not a JSON-RPC message: %s.", what, p.Kind)
+			c.addMistake(e, messages, "The client sends a %s that is not a JSON-RPC message: %s.", what, p.Kind)
 		}
 	}
 	for i := range e.Messages() {
 		m := &e.Frame.Messages[i]
 		if text, _ := wire.Text(m.Member("jsonrpc")); text != "2.0" && m.Kind != wire.Invalid {
-			c.add(e, messages, "The client sends a message without \"jsonrpc\":\"2.0\".")
+			c.addMistake(e, messages, "The client sends a message without \"jsonrpc\":\"2.0\".")
 		}
 		switch m.Kind {
 		case wire.Request:
-			c.request(e, m)
+			c.checkRequest(e, m)
 		case wire.Notification:
-			c.notification(e, m)
+			c.checkNotification(e, m)
 		case wire.Response:
-			c.response(e, m)
+			c.checkResponse(e, m)
 		default:
-			c.add(e, messages, "The client sends a JSON value that is neither a request, a notification nor a response.")
+			c.addMistake(e, messages, "The client sends a JSON value that is neither a request, a notification nor a response.")
 		}
 	}
 }
 
-func (c *client) request(e *transcript.Event, m *wire.Message) {
+// checkRequest adds the mistakes in a request, and notes its id.
+func (c *client) checkRequest(e *transcript.Event, m *wire.Message) {
 	id := m.ID.Key()
 	switch {
 	case m.ID.IsNull():
-		c.add(e, messages, "The client sends a request with the id null.")
+		c.addMistake(e, messages, "The client sends a request with the id null.")
 	case c.ids[id]:
-		c.add(e, messages, "The client uses the id of an earlier request again.")
+		c.addMistake(e, messages, "The client uses the id of an earlier request again.")
 	}
 	c.ids[id] = true
 	if e.Exchange != 0 {
@@ -133,22 +135,23 @@ func (c *client) request(e *transcript.Event, m *wire.Message) {
 	version, _ := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
 	switch {
 	case m.Method == spec.MethodInitialize && c.opening != "":
-		c.add(e, lifecycle, "The client sends initialize twice.")
+		c.addMistake(e, lifecycle, "The client sends initialize twice.")
 	case m.Method == spec.MethodInitialize:
 		c.opening, c.openingIn = id, e.Exchange
 	case version != "" || m.Method == spec.MethodPing || c.unsure: // requests that need no handshake
 	case c.opening == "":
-		c.add(e, lifecycle, "The client sends a request before initialize.")
+		c.addMistake(e, lifecycle, "The client sends a request before initialize.")
 	case !c.opened:
-		c.add(e, lifecycle, "The client sends a request before initialize was answered.")
+		c.addMistake(e, lifecycle, "The client sends a request before initialize was answered.")
 	case !c.initialized:
-		c.uninitialized(e, id)
+		c.noteUninitialized(e, id)
 	}
 }
 
-// uninitialized adds a mistake for a request before notifications/initialized. Over HTTP a request can overtake
-// the notification, so that only one more, after the response to the first, shows that it is missing.
-func (c *client) uninitialized(e *transcript.Event, id string) {
+// noteUninitialized adds a mistake for a request before notifications/initialized. Over HTTP a request can overtake
+// the notification. There, only another request, sent after the response to the first one, shows that
+// the notification is missing.
+func (c *client) noteUninitialized(e *transcript.Event, id string) {
 	switch {
 	case c.early == nil:
 		c.early, c.earlyID = e, id
@@ -158,7 +161,7 @@ func (c *client) uninitialized(e *transcript.Event, id string) {
 	case !c.answeredEarly:
 		return
 	}
-	c.add(c.early, lifecycle, "The client sends a request before notifications/initialized.")
+	c.addMistake(c.early, lifecycle, "The client sends a request before notifications/initialized.")
 	c.initialized = true // report it only once
 }
 
@@ -173,11 +176,12 @@ func (c *client) noteResponse(m *wire.Message) {
 	c.answeredEarly = c.answeredEarly || c.early != nil && m.ID.Key() == c.earlyID
 }
 
-func (c *client) notification(e *transcript.Event, m *wire.Message) {
+// checkNotification adds the mistakes in a notification, and notes notifications/initialized.
+func (c *client) checkNotification(e *transcript.Event, m *wire.Message) {
 	switch m.Method {
 	case spec.MethodInitialized:
 		if !c.opened && !c.unsure {
-			c.add(e, lifecycle, "The client sends notifications/initialized before initialize was answered.")
+			c.addMistake(e, lifecycle, "The client sends notifications/initialized before initialize was answered.")
 		}
 		c.initialized = true
 	case spec.MethodCancelled:
@@ -185,24 +189,25 @@ func (c *client) notification(e *transcript.Event, m *wire.Message) {
 		switch {
 		case !id.Present():
 		case id.Key() == c.opening:
-			c.add(e, cancellation, "The client cancels initialize.")
+			c.addMistake(e, cancellation, "The client cancels initialize.")
 		case c.dialogue.Of(m) == nil && !c.unsure:
-			c.add(e, cancellation, "The client cancels a request that it did not send.")
+			c.addMistake(e, cancellation, "The client cancels a request that it did not send.")
 		}
 	}
 }
 
-func (c *client) response(e *transcript.Event, m *wire.Message) {
+// checkResponse adds the mistakes in a response to a request of the server.
+func (c *client) checkResponse(e *transcript.Event, m *wire.Message) {
 	r := c.dialogue.Of(m)
 	switch {
 	case !m.ID.Present() || m.ID.IsNull():
 		if m.Has("result") {
-			c.add(e, messages, "The client sends a result without an id.")
+			c.addMistake(e, messages, "The client sends a result without an id.")
 		}
 	case c.unsure:
 	case r == nil:
-		c.add(e, messages, "The client responds to a request that the server did not send.")
+		c.addMistake(e, messages, "The client responds to a request that the server did not send.")
 	case r.Response().Message != m: // a request that a resumed stream delivers again gets another response
-		c.add(e, messages, "The client responds to a request twice.")
+		c.addMistake(e, messages, "The client responds to a request twice.")
 	}
 }

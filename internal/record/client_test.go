@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestMistakes checks the mistakes of a client. Lines begin with > for what the client sends, and
-// with < for what the server sends.
+// TestMistakes checks the mistakes of a client over stdio. A line begins with > if the client sends
+// it, and with < if the server does.
 func TestMistakes(t *testing.T) {
 	const (
 		initialize  = `>{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`

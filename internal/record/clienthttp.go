@@ -21,7 +21,7 @@ const (
 	methodHeaders   = "basic/transports/streamable-http#standard-request-headers"
 )
 
-// An httpClient is the state of a Streamable HTTP client that follows from HTTP requests and statuses, not from messages.
+// An httpClient holds what is known about a client from its HTTP requests and their statuses.
 type httpClient struct {
 	heads    map[int]*transcript.Head // of the requests, by exchange
 	sentIn   map[int][]string         // ids of the client's requests, by exchange
@@ -29,17 +29,17 @@ type httpClient struct {
 	gone     bool                     // the server answered the session id with 404
 }
 
-// requested adds the mistakes in the head of an HTTP request.
-func (c *client) requested(e *transcript.Event) {
+// checkRequestHead stores the head of an HTTP request, and adds the mistakes in it.
+func (c *client) checkRequestHead(e *transcript.Event) {
 	c.heads[e.Exchange] = e.Head
 	if c.over != spec.StreamableHTTP || !e.Head.Has(sessionHeader) { // without a session id it may come from another client, or a browser
 		return
 	}
 	if e.Head.Method() == http.MethodGet && !accepts(e.Head, transcript.EventStream) {
-		c.add(e, listening, "The client sends a GET whose Accept header does not list text/event-stream.")
+		c.addMistake(e, listening, "The client sends a GET whose Accept header does not list text/event-stream.")
 	}
 	if c.revision.HasVersionHeader() && !e.Head.Has(headers.Version) {
-		c.add(e, versionHeader, "The client sends requests without MCP-Protocol-Version after initialize.")
+		c.addMistake(e, versionHeader, "The client sends requests without MCP-Protocol-Version after initialize.")
 	}
 }
 
@@ -59,7 +59,7 @@ func (c *client) checkPost(e *transcript.Event) {
 		return
 	}
 	if !accepts(head, "application/json") || !accepts(head, transcript.EventStream) {
-		c.add(e, sending, "The client sends a POST whose Accept header does not list both application/json and text/event-stream.")
+		c.addMistake(e, sending, "The client sends a POST whose Accept header does not list both application/json and text/event-stream.")
 	}
 	revision := c.revision
 	for i := range e.Messages() {
@@ -71,13 +71,13 @@ func (c *client) checkPost(e *transcript.Event) {
 			revision = spec.Revision(named)
 			c.checkMirroredHeaders(e, head, m, named)
 		case m.Kind == wire.Response && head.Get(headers.Version) == string(spec.V20260728):
-			c.add(e, sending, "The client sends a response over HTTP, which 2026-07-28 does not permit.")
+			c.addMistake(e, sending, "The client sends a response over HTTP, which 2026-07-28 does not permit.")
 		case m.Method == spec.MethodInitialize && c.gone && head.Has(sessionHeader):
-			c.add(e, sessionsSection, "The client sends initialize with the id of a session that the server has ended.")
+			c.addMistake(e, sessionsSection, "The client sends initialize with the id of a session that the server has ended.")
 		}
 	}
 	if e.Frame.Batch && revision.AtLeast(spec.V20250618) && !c.unsure {
-		c.add(e, sending, "The client sends several messages in one body.")
+		c.addMistake(e, sending, "The client sends several messages in one body.")
 	}
 }
 
@@ -90,9 +90,9 @@ func (c *client) checkMirroredHeaders(e *transcript.Event, head *transcript.Head
 		}
 		switch {
 		case !head.Has(name):
-			c.add(e, section, "The client sends a request without %s.", name)
+			c.addMistake(e, section, "The client sends a request without %s.", name)
 		case got != want:
-			c.add(e, section, "The client's %s differs from %s of the message.", name, what)
+			c.addMistake(e, section, "The client's %s differs from %s of the message.", name, what)
 		}
 	}
 	expect(headers.Version, version, "the protocol version", versionMatches)
@@ -102,18 +102,18 @@ func (c *client) checkMirroredHeaders(e *transcript.Event, head *transcript.Head
 	}
 }
 
-// responded handles the status of a response. The client may retry a request with the same id if the
+// noteStatus notes the status of a response. The client may retry a request with the same id if the
 // server refused it with an HTTP status, for example because a token is missing.
-func (c *client) responded(e *transcript.Event) {
+func (c *client) noteStatus(e *transcript.Event) {
 	status, head := e.Head.Status(), c.heads[e.Exchange]
 	c.gone = c.gone || status == http.StatusNotFound && head != nil && head.Method() == http.MethodPost && head.Has(sessionHeader)
 	if status/100 != 2 {
-		c.refused(e.Exchange)
+		c.freeIDs(e.Exchange)
 	}
 }
 
-// refused removes the ids of the requests in an exchange that failed.
-func (c *client) refused(exchange int) {
+// freeIDs notes that the client may use the ids of the requests in a failed exchange again.
+func (c *client) freeIDs(exchange int) {
 	for _, id := range c.sentIn[exchange] {
 		c.ids[id] = false
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestMistakesOverHTTP checks the mistakes of a client over HTTP. A case is a script; A stands for
-// an Accept header with both types, S for that and a session id, V for both and a version.
+// TestMistakesOverHTTP checks the mistakes of a client over HTTP. A case is a script. After
+// HTTP/1.1, A stands for an Accept header with both media types, S for this header and a session id,
+// and V for these two and a protocol version.
 func TestMistakesOverHTTP(t *testing.T) {
 	const (
 		accept    = "\n   Accept: application/json, text/event-stream"
@@ -36,7 +37,7 @@ func TestMistakesOverHTTP(t *testing.T) {
 	post := func(n, head, body string) string {
 		return n + "> POST /mcp HTTP/1.1" + head + "\n" + n + ">> " + body + "\n"
 	}
-	// ended is a response without a body, or with one.
+	// ended is a complete response with these bodies, if any.
 	ended := func(n, status string, body ...string) string {
 		out := n + "< HTTP/1.1 " + status + "\n   Content-Type: application/json\n"
 		for _, b := range body {

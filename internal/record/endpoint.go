@@ -33,8 +33,8 @@ func newOpening(x *liveExchange, r *http.Response, head *transcript.Head) *openi
 	return &opening{x: x, base: r.Request.URL}
 }
 
-// take adds the next bytes of the stream, and returns those to pass on: complete events and complete
-// comment lines, which may keep the connection alive.
+// take adds the next bytes of the stream, and returns the bytes to pass on: complete events, and
+// complete comment lines, because these may keep the connection alive.
 func (o *opening) take(data []byte) []byte {
 	var out []byte
 	o.rest = append(o.rest, data...)
@@ -43,14 +43,14 @@ func (o *opening) take(data []byte) []byte {
 		if ev := transcript.ParseStream(chunk); !o.over && ev.HasData {
 			o.over = true
 			if ev.Type == "endpoint" {
-				chunk = o.x.endpoint(o.base, chunk, string(ev.Data))
+				chunk = o.x.rewriteEndpoint(o.base, chunk, string(ev.Data))
 			}
 		}
 		out = append(out, chunk[o.passed:]...)
 		o.passed = 0
 	}
 	if o.over || len(o.rest) > openingKept {
-		return append(out, o.end()...)
+		return append(out, o.finish()...)
 	}
 	comments := 0
 	for l := range transcript.StreamLines(o.rest) {
@@ -66,15 +66,16 @@ func (o *opening) take(data []byte) []byte {
 	return out
 }
 
-// end ends the opening and returns the bytes that were held back.
-func (o *opening) end() []byte {
+// finish ends the opening and returns the bytes that were held back.
+func (o *opening) finish() []byte {
 	o.over = true
 	return o.rest[o.passed:]
 }
 
-// endpoint stores the URL for messages from the endpoint event, and returns the event as the
-// client gets it: an absolute URL of the server becomes one without a host, which leads to the proxy.
-func (x *liveExchange) endpoint(base *url.URL, chunk []byte, data string) []byte {
+// rewriteEndpoint stores the URL for messages from the endpoint event, and returns the event as the
+// client gets it: an absolute URL of the server loses its host, so that it leads to the proxy. An
+// invalid URL, or one of another origin, is passed on unchanged.
+func (x *liveExchange) rewriteEndpoint(base *url.URL, chunk []byte, data string) []byte {
 	u, err := base.Parse(strings.TrimSpace(data))
 	if err != nil {
 		return chunk // invalid: the client gets it unchanged
@@ -83,7 +84,7 @@ func (x *liveExchange) endpoint(base *url.URL, chunk []byte, data string) []byte
 		x.p.say("the endpoint event names another origin, " + u.Scheme + "://" + u.Host + ": messages that clients send there are not recorded")
 		return chunk
 	}
-	x.p.usesSSE(x, u)
+	x.p.noteSSE(x, u)
 	if given, err := url.Parse(strings.TrimSpace(data)); err != nil || given.Host == "" {
 		return chunk
 	}
@@ -115,8 +116,8 @@ func isSameOrigin(a, b *url.URL) bool {
 // endpointKey returns the same key for all spellings of a URL for messages.
 func endpointKey(u *url.URL) string { return u.Path + "?" + u.Query().Encode() }
 
-// usesSSE marks the exchange as the stream of an HTTP+SSE session with this URL for messages.
-func (p *Proxy) usesSSE(x *liveExchange, u *url.URL) {
+// noteSSE marks the exchange as the stream of an HTTP+SSE session with this URL for messages.
+func (p *Proxy) noteSSE(x *liveExchange, u *url.URL) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sse = true
@@ -136,9 +137,9 @@ func (p *Proxy) usesSSE(x *liveExchange, u *url.URL) {
 	p.byEndpoint[endpointKey(u)] = s
 }
 
-// streamEnded handles the end of a GET without a session id. Over HTTP+SSE that is the end of the
+// noteStreamEnd notes the end of a GET without a session id. Over HTTP+SSE that is the end of the
 // server's output, unless the client closed the connection.
-func (p *Proxy) streamEnded(x *liveExchange, how transcript.How, detail string) {
+func (p *Proxy) noteStreamEnd(x *liveExchange, how transcript.How, detail string) {
 	p.mu.Lock()
 	x.session.listening--
 	if x.isStream {

@@ -57,7 +57,7 @@ func TestOpenings(t *testing.T) {
 			}
 		}
 		if !o.over {
-			got = append(got, o.end()...)
+			got = append(got, o.finish()...)
 		}
 		if want := before + first[i+1] + after; string(got) != want {
 			rt.Errorf("the client gets %q, not %q", got, want)
@@ -85,8 +85,8 @@ func TestLongOpeningsPass(t *testing.T) {
 	}
 }
 
-// sseServer is a server over HTTP+SSE that echoes messages as events. An endpoint is the URL that
-// the number of the stream gets.
+// sseServer is a server over HTTP+SSE that echoes messages as events. endpoint returns
+// the URL for the messages of the stream with this number.
 func sseServer(endpoint func(r *http.Request, n int) string) http.HandlerFunc {
 	var mu sync.Mutex
 	n := 0
@@ -151,7 +151,7 @@ func openStream(t *testing.T, at string) *stream {
 	}
 	s := &stream{t: t, lines: bufio.NewReader(response.Body), close: sync.OnceFunc(func() { cancel(); _ = response.Body.Close() })}
 	t.Cleanup(s.close)
-	u, err := response.Request.URL.Parse(s.data())
+	u, err := response.Request.URL.Parse(s.nextData())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +159,8 @@ func openStream(t *testing.T, at string) *stream {
 	return s
 }
 
-// data returns the data of the next event, or "" at the end of the stream.
-func (s *stream) data() string {
+// nextData returns the data of the next event, or "" at the end of the stream.
+func (s *stream) nextData() string {
 	for {
 		line, err := s.lines.ReadString('\n')
 		if data, found := strings.CutPrefix(line, "data: "); found || err != nil {
@@ -169,8 +169,8 @@ func (s *stream) data() string {
 	}
 }
 
-// methods returns the session's messages, and its events that are none.
-func methods(s *Session) string {
+// describeSession lists the transport of a session, its messages, the end of its output and its remarks.
+func describeSession(s *Session) string {
 	out := []string{string(s.Transport())}
 	for _, e := range s.From(0) {
 		for _, m := range e.Messages() {
@@ -200,7 +200,7 @@ func TestSSESessions(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := proxy(t, sseServer(c.endpoint))
+			p := startProxy(t, sseServer(c.endpoint))
 			a, b := openStream(t, p.url), openStream(t, p.url)
 			if c.want == nil {
 				c.want = []string{"sse, sent a1, received a1, sent a2, received a2", "sse, sent b1, received b1, output-closed"}
@@ -212,12 +212,12 @@ func TestSSESessions(t *testing.T) {
 						t.Fatalf("messages go to %s", to.endpoint)
 					}
 					fetch(t, "POST", to.endpoint, strings.NewReader(fmt.Sprintf(notification, to.method)))
-					if got := to.data(); got != fmt.Sprintf(notification, to.method) {
+					if got := to.nextData(); got != fmt.Sprintf(notification, to.method) {
 						t.Errorf("the client gets %q", got)
 					}
 				}
 				fetch(t, "POST", b.endpoint, strings.NewReader("end"))
-				if rest := b.data(); rest != "" {
+				if rest := b.nextData(); rest != "" {
 					t.Errorf("after the end comes %q", rest)
 				}
 			}
@@ -225,7 +225,7 @@ func TestSSESessions(t *testing.T) {
 			p.stop()
 			got := make([]string, 0, 2)
 			for _, s := range p.Sessions() {
-				got = append(got, methods(s))
+				got = append(got, describeSession(s))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
@@ -234,10 +234,10 @@ func TestSSESessions(t *testing.T) {
 	}
 }
 
-// TestSSEAfterRefusal checks a client that tries Streamable HTTP first: that is a session of its own,
-// and the client does nothing wrong when it initializes again, with the same id.
+// TestSSEAfterRefusal checks a client that tries Streamable HTTP first: the attempt is a session of its
+// own, and it is no mistake of the client that it initializes again with the same id.
 func TestSSEAfterRefusal(t *testing.T) {
-	p := proxy(t, sseServer(func(*http.Request, int) string { return "/messages?id=1" }))
+	p := startProxy(t, sseServer(func(*http.Request, int) string { return "/messages?id=1" }))
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize"}`
 	accept := "Accept: application/json, " + transcript.EventStream
 	if response, _ := fetch(t, "POST", p.url, strings.NewReader(initialize), accept); response.StatusCode != 405 {
@@ -245,12 +245,12 @@ func TestSSEAfterRefusal(t *testing.T) {
 	}
 	s := openStream(t, p.url)
 	fetch(t, "POST", s.endpoint, strings.NewReader(initialize))
-	s.data()
+	s.nextData()
 	s.close()
 	p.stop()
 	got := make([]string, 0, 2)
 	for _, s := range p.Sessions() {
-		got = append(got, methods(s))
+		got = append(got, describeSession(s))
 		for _, m := range ClientMistakes(s.From(0), s.Transport()) {
 			t.Errorf("the client is wrong: %s", m.Summary)
 		}
@@ -262,7 +262,7 @@ func TestSSEAfterRefusal(t *testing.T) {
 
 // TestPollsShareASession checks that a browser or a health check does not use up the sessions.
 func TestPollsShareASession(t *testing.T) {
-	p := proxy(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
+	p := startProxy(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
 	for range 3 {
 		fetch(t, "GET", p.url, nil)
 		waitListening(p, 0)
@@ -289,7 +289,7 @@ func waitListening(p *proxied, n int) {
 // TestStreamsWithoutSessionIDs checks that a client of Streamable HTTP without a session id keeps
 // its session when it opens a stream.
 func TestStreamsWithoutSessionIDs(t *testing.T) {
-	p := proxy(t, func(w http.ResponseWriter, r *http.Request) {
+	p := startProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", transcript.EventStream)
 			_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\nevent: endpoint\ndata: /messages\n\n")
@@ -302,18 +302,18 @@ func TestStreamsWithoutSessionIDs(t *testing.T) {
 	}
 	p.stop()
 	sessions := p.Sessions()
-	if len(sessions) != 1 || methods(sessions[0]) != "streamable-http, sent initialize, received x" {
-		t.Errorf("%d sessions: %s", len(sessions), methods(sessions[0]))
+	if len(sessions) != 1 || describeSession(sessions[0]) != "streamable-http, sent initialize, received x" {
+		t.Errorf("%d sessions: %s", len(sessions), describeSession(sessions[0]))
 	}
 	if i := slices.IndexFunc(sessions, func(s *Session) bool { return s.Transport() != spec.StreamableHTTP }); i >= 0 {
 		t.Errorf("session %d is one of HTTP+SSE", i)
 	}
 }
 
-// TestRecordedHost checks that the recording has the Host that the server gets, and so fits an endpoint
-// which a server makes of it.
+// TestRecordedHost checks that the recorded Host is the one that the server gets, because a server may
+// make its endpoint URL from it.
 func TestRecordedHost(t *testing.T) {
-	p := proxy(t, sseServer(func(r *http.Request, _ int) string { return "http://" + r.Host + "/messages" }))
+	p := startProxy(t, sseServer(func(r *http.Request, _ int) string { return "http://" + r.Host + "/messages" }))
 	openStream(t, p.url).close()
 	p.stop()
 	want := strings.TrimSuffix(strings.TrimPrefix(p.direct, "http://"), "/mcp")

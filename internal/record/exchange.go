@@ -102,7 +102,7 @@ func (x *liveExchange) respond(r *http.Response) {
 		}
 		return
 	}
-	x.p.accepted(x, r)
+	x.p.noteAccepted(x, r)
 	switch coding := strings.ToLower(r.Header.Get("Content-Encoding")); {
 	case r.StatusCode == http.StatusSwitchingProtocols:
 	case coding != "" && coding != "identity":
@@ -125,7 +125,7 @@ func (x *liveExchange) end(how transcript.How, detail string) {
 		x.ended = true
 		x.add(transcript.Event{Kind: transcript.Over, How: how, Detail: detail})
 		if x.session != nil && x.method == http.MethodGet && x.id == "" {
-			x.p.streamEnded(x, how, detail)
+			x.p.noteStreamEnd(x, how, detail)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (b *receivedBody) Read(p []byte) (int, error) {
 		}
 		b.ready, b.err = b.opening.take(p[:n]), err
 		if err != nil && !b.opening.over {
-			b.ready = append(b.ready, b.opening.end()...)
+			b.ready = append(b.ready, b.opening.finish()...)
 		}
 		if b.opening.over {
 			b.opening = nil

@@ -50,13 +50,13 @@ type Proxy struct {
 	byID       map[string]*Session
 	byEndpoint map[string]*Session // by endpointKey of the URL for messages
 	current    *Session            // of the requests without a session id
-	stateless  *Session            // of those that carry their protocol version
+	stateless  *Session            // of the requests that carry their own protocol version
 	full       bool                // MaxSessions was exceeded
 	sse        bool                // the server uses HTTP+SSE
 }
 
 // A Session is the requests with one session id or of one stream of HTTP+SSE, or the requests
-// without a session id until another client begins, see isAnother.
+// without a session id until another client begins, see beginsSession.
 type Session struct {
 	*transcript.Transcript
 	proxy   *Proxy
@@ -88,8 +88,8 @@ func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
 			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
 			DisableCompression: true, MaxIdleConnsPerHost: MaxSessions, IdleConnTimeout: idleTime,
 		},
-		Rewrite: p.rewrite, FlushInterval: -1, ModifyResponse: p.responded, ErrorHandler: p.failed,
-		ErrorLog: silence,
+		Rewrite: p.rewrite, FlushInterval: -1, ModifyResponse: p.handleResponse, ErrorHandler: p.handleError,
+		ErrorLog: discardLog,
 	}
 	return p
 }
@@ -97,7 +97,7 @@ func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
 // Serve accepts connections until the context ends, and returns when the exchanges have ended.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler: p, ReadHeaderTimeout: headTime, ErrorLog: silence,
+		Handler: p, ReadHeaderTimeout: headTime, ErrorLog: discardLog,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	ended := make(chan struct{})
@@ -123,8 +123,8 @@ func (p *Proxy) Sessions() []*Session {
 	return slices.Clone(p.sessions)
 }
 
-// silence discards the logs of net/http: failed reports errors to the user.
-var silence = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+// discardLog discards the logs of net/http: handleError reports errors to the user.
+var discardLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 
 // exchangeKey is the key of the exchange in the context of a request.
 type exchangeKey struct{}
@@ -152,8 +152,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reverse.ServeHTTP(w, r)
 }
 
-// rewrite turns the client's request into the one to the server: it replaces the proxy's name by
-// the server's.
+// rewrite makes the request to the server from the client's: it replaces the proxy's name by the
+// server's, and asks for uncompressed responses.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.RawQuery = p.url.Scheme, p.url.Host, r.In.URL.RawQuery
 	r.Out.Host = p.hostFor(r.In)
@@ -167,8 +167,8 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// hostFor returns the Host header that the server gets. It is also the one recorded, so that URLs in
-// the server's responses match it.
+// hostFor returns the Host header that the server gets. The same header is recorded, so that it
+// matches the URLs in the server's responses.
 func (p *Proxy) hostFor(r *http.Request) string {
 	if p.isOwn(r) {
 		return p.url.Host
@@ -176,8 +176,8 @@ func (p *Proxy) hostFor(r *http.Request) string {
 	return r.Host // the server decides whether it accepts another host
 }
 
-// isOwn reports whether the request names the proxy as its host. A name that merely leads to it, as
-// in DNS rebinding, is foreign.
+// isOwn reports whether the request names the proxy as its host. It returns false for another name
+// that merely resolves to the proxy, as in DNS rebinding.
 func (p *Proxy) isOwn(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {
@@ -191,8 +191,8 @@ func (p *Proxy) isOwn(r *http.Request) bool {
 		(strings.EqualFold(name, p.name) || strings.EqualFold(name, "localhost") && local.IP.IsLoopback() || local.IP.Equal(net.ParseIP(name)))
 }
 
-// responded rewrites the Location of a response, and records the response.
-func (p *Proxy) responded(r *http.Response) error {
+// handleResponse records a response, and rewrites its Location if that leads to the server.
+func (p *Proxy) handleResponse(r *http.Response) error {
 	x, ok := r.Request.Context().Value(exchangeKey{}).(*liveExchange)
 	if ok {
 		x.respond(r)
@@ -204,8 +204,8 @@ func (p *Proxy) responded(r *http.Response) error {
 	return nil
 }
 
-// failed responds to a request that got no complete response from the server.
-func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+// handleError responds to a request that got no response from the server, and records why.
+func (p *Proxy) handleError(w http.ResponseWriter, r *http.Request, err error) {
 	how, what := transcript.Broken, "sent no response"
 	var dialing *net.OpError
 	switch {
@@ -236,7 +236,7 @@ func (p *Proxy) sessionOf(method, id string, f *wire.Frame) *Session {
 	if id != "" {
 		s := p.byID[id]
 		if s == nil {
-			if s = p.open(); s != nil {
+			if s = p.openSession(); s != nil {
 				p.byID[id], s.isNamed = s, true
 			}
 		}
@@ -252,8 +252,8 @@ func (p *Proxy) sessionOf(method, id string, f *wire.Frame) *Session {
 	}
 	// A stream may be one of HTTP+SSE, of a client of its own.
 	begins := method == http.MethodGet && p.current != nil && p.current.over == "" && (p.current.posted || p.current.listening > 0)
-	if *current == nil || begins || slices.ContainsFunc(messages, (*current).isAnother) {
-		if *current = p.open(); *current == nil {
+	if *current == nil || begins || slices.ContainsFunc(messages, (*current).beginsSession) {
+		if *current = p.openSession(); *current == nil {
 			return nil
 		}
 	}
@@ -276,14 +276,14 @@ func isStateless(m wire.Message) bool {
 	return ok
 }
 
-// isAnother reports whether a message without a session id begins a new session, perhaps of another
+// beginsSession reports whether a message without a session id begins a new session, perhaps of another
 // client: it reuses an id, or is a second initialize.
-func (s *Session) isAnother(m wire.Message) bool {
+func (s *Session) beginsSession(m wire.Message) bool {
 	return m.Kind == wire.Request && (s.ids[m.ID.Key()] || s.initialized && m.Method == spec.MethodInitialize)
 }
 
-// open begins a session, or returns nil after MaxSessions. The caller has locked p.mu.
-func (p *Proxy) open() *Session {
+// openSession begins a session, or returns nil after MaxSessions. The caller has locked p.mu.
+func (p *Proxy) openSession() *Session {
 	if len(p.sessions) == MaxSessions {
 		if !p.full {
 			p.full = true
@@ -297,9 +297,9 @@ func (p *Proxy) open() *Session {
 	return s
 }
 
-// accepted updates the session after the server accepted a message over Streamable HTTP. It stores
+// noteAccepted updates the session after the server accepted a message over Streamable HTTP. It stores
 // the session id of the response, once.
-func (p *Proxy) accepted(x *liveExchange, r *http.Response) {
+func (p *Proxy) noteAccepted(x *liveExchange, r *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, id := x.session, r.Header.Get(sessionHeader)
@@ -321,14 +321,14 @@ func (p *Proxy) accepted(x *liveExchange, r *http.Response) {
 // requestHead returns the head of a request, with the headers in alphabetical order: net/http does
 // not keep another.
 func requestHead(r *http.Request, host string) []byte {
-	return transcript.HeadBytes(r.Method+" "+r.RequestURI+" "+r.Proto, append([]transcript.Field{{Name: "Host", Value: host}}, fields(r.Header)...))
+	return transcript.HeadBytes(r.Method+" "+r.RequestURI+" "+r.Proto, append([]transcript.Field{{Name: "Host", Value: host}}, headerFields(r.Header)...))
 }
 
 func responseHead(r *http.Response) []byte {
-	return transcript.HeadBytes("HTTP/1.1 "+r.Status, fields(r.Header))
+	return transcript.HeadBytes("HTTP/1.1 "+r.Status, headerFields(r.Header))
 }
 
-func fields(h http.Header) []transcript.Field {
+func headerFields(h http.Header) []transcript.Field {
 	var out []transcript.Field
 	for name, values := range h {
 		for _, v := range values {

@@ -21,7 +21,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A proxied server is reached through a proxy.
+// A proxied is a proxy and the server behind it.
 type proxied struct {
 	*Proxy
 	url    string // of the MCP endpoint, at the proxy
@@ -30,14 +30,14 @@ type proxied struct {
 	stop   func() // ends the proxy, and with it all exchanges
 }
 
-// proxy starts a proxy for a server.
-func proxy(t testing.TB, server http.HandlerFunc) *proxied {
+// startProxy starts a proxy for a server.
+func startProxy(t testing.TB, server http.HandlerFunc) *proxied {
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
-	return proxyTo(t, s.URL)
+	return startProxyTo(t, s.URL)
 }
 
-func proxyTo(t testing.TB, origin string) *proxied {
+func startProxyTo(t testing.TB, origin string) *proxied {
 	t.Helper()
 	u, err := url.Parse(origin + "/mcp")
 	if err != nil {
@@ -97,8 +97,8 @@ func fetch(t testing.TB, method, url string, body io.Reader, headers ...string) 
 	return response, got
 }
 
-// recorded returns the bodies of one direction.
-func recorded(rec *transcript.Transcript, sent bool) []byte {
+// recordedBodies returns the recorded bodies of requests if sent, else those of responses.
+func recordedBodies(rec *transcript.Transcript, sent bool) []byte {
 	var b []byte
 	for _, e := range rec.From(0) {
 		switch {
@@ -115,7 +115,7 @@ func recorded(rec *transcript.Transcript, sent bool) []byte {
 // an echoing server and comes back unchanged, as a stream or not, and is recorded in both
 // directions.
 func TestBodiesAreUnchanged(t *testing.T) {
-	p := proxy(t, func(w http.ResponseWriter, r *http.Request) {
+	p := startProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 		w.Header().Set(sessionHeader, r.Header.Get("Want-Session"))
 		all, _ := io.ReadAll(r.Body)
@@ -151,7 +151,7 @@ func TestBodiesAreUnchanged(t *testing.T) {
 		rec := p.Sessions()[0].Transcript
 		waitOver(t, rec, 1)
 		for _, sent := range []bool{true, false} {
-			if got := recorded(rec, sent); !bytes.Equal(got, in) {
+			if got := recordedBodies(rec, sent); !bytes.Equal(got, in) {
 				rt.Errorf("recorded (of the client: %t) %q, not %q", sent, got, in)
 			}
 		}
@@ -184,7 +184,7 @@ func waitOver(t testing.TB, rec *transcript.Transcript, n int) []*transcript.Eve
 func TestHeadsAreUnchanged(t *testing.T) {
 	var got http.Header
 	var host, target string
-	p := proxy(t, func(w http.ResponseWriter, r *http.Request) {
+	p := startProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		got, host, target = r.Header.Clone(), r.Host, r.RequestURI
 		w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
 		w.Header().Set("X-Own", "1")
@@ -218,7 +218,7 @@ func TestHeadsAreUnchanged(t *testing.T) {
 // TestRedirectsStayAtTheProxy checks Location: one to the server's origin leads to the proxy.
 func TestRedirectsStayAtTheProxy(t *testing.T) {
 	var location string
-	p := proxy(t, func(w http.ResponseWriter, r *http.Request) {
+	p := startProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, location, http.StatusTemporaryRedirect)
 	})
 	origin := strings.TrimSuffix(p.direct, "/mcp")
@@ -236,7 +236,7 @@ func TestRedirectsStayAtTheProxy(t *testing.T) {
 // an exchange that the client drops is dropped at the server.
 func TestStreamsPassAtOnce(t *testing.T) {
 	gone := make(chan struct{})
-	p := proxy(t, func(w http.ResponseWriter, r *http.Request) {
+	p := startProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", transcript.EventStream)
 		_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n")
 		_ = http.NewResponseController(w).Flush()
@@ -285,9 +285,9 @@ func TestEndings(t *testing.T) {
 		{"an error", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 500, transcript.Complete, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := proxyTo(t, closed.URL)
+			p := startProxyTo(t, closed.URL)
 			if c.server != nil {
-				p = proxy(t, c.server)
+				p = startProxy(t, c.server)
 			}
 			response, body := fetch(t, "POST", p.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 			events := waitOver(t, p.Sessions()[0].Transcript, 1)
@@ -303,7 +303,7 @@ func TestEndings(t *testing.T) {
 
 // BenchmarkRequest measures a POST to an echoing server: through the proxy, and without it.
 func BenchmarkRequest(b *testing.B) {
-	p := proxy(b, func(w http.ResponseWriter, r *http.Request) {
+	p := startProxy(b, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.Copy(w, r.Body)
 	})

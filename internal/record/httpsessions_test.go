@@ -16,7 +16,7 @@ import (
 // TestSessions checks which requests end up in the same transcript. A transcript is a list of the
 // methods of its messages.
 func TestSessions(t *testing.T) {
-	p := proxy(t, func(w http.ResponseWriter, r *http.Request) {
+	p := startProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		if id := r.Header.Get("Give"); id != "" {
 			w.Header().Set(sessionHeader, id)
 		}
@@ -65,7 +65,7 @@ func TestSessions(t *testing.T) {
 
 // TestRecordingIsBounded checks that what exceeds the limits is passed on.
 func TestRecordingIsBounded(t *testing.T) {
-	p := proxy(t, func(w http.ResponseWriter, r *http.Request) {
+	p := startProxy(t, func(w http.ResponseWriter, r *http.Request) {
 		all, _ := io.ReadAll(r.Body)
 		_, _ = w.Write(all)
 	})
@@ -95,7 +95,7 @@ func TestRecordingIsBounded(t *testing.T) {
 }
 
 func TestCompressedBodiesEndTheRecording(t *testing.T) {
-	p := proxy(t, func(w http.ResponseWriter, _ *http.Request) {
+	p := startProxy(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "br")
 		_, _ = io.WriteString(w, "\x01\x02")
 	})

@@ -40,9 +40,9 @@ const (
 	headKept = 4 << 10
 )
 
-// Stdio starts the server and connects it to the client until it exits, which it must do when the
-// client closes its end or when a signal is passed on to it. It returns the exit code. The error
-// says why the server could not be started.
+// Stdio starts the server, connects it to the client until the server exits, and returns the exit
+// code. A server that does not exit after the client closed its input, or after a signal was passed
+// on, is terminated. The error says why the server could not be started.
 func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Signal, rec *transcript.Transcript) (exitCode int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,8 +53,8 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	if err != nil {
 		return 0, err
 	}
-	stdout := &recording{to: client.Out, rec: rec, kind: transcript.Received, failed: func() { _ = in.Close() }}
-	server.Stdout, server.Stderr = stdout, &stderr{to: client.Err, rec: rec, left: rec.Limits().Stderr}
+	stdout := &lineRecorder{to: client.Out, rec: rec, kind: transcript.Received, failed: func() { _ = in.Close() }}
+	server.Stdout, server.Stderr = stdout, &stderrRecorder{to: client.Err, rec: rec, left: rec.Limits().Stderr}
 	if err := server.Start(); err != nil {
 		return 0, err
 	}
@@ -62,14 +62,14 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	inputOver, exited := make(chan struct{}), make(chan struct{})
 	go func() { // it blocks until the client writes, even after the server exited
 		defer close(inputOver)
-		sent := &recording{to: in, rec: rec, kind: transcript.Sent}
+		sent := &lineRecorder{to: in, rec: rec, kind: transcript.Sent}
 		_, _ = io.Copy(sent, client.In) // if it fails, the server exits
 		sent.finish()
 		_ = in.Close()
 		rec.Add(transcript.Event{Kind: transcript.InputClosed})
 	}()
 	var ending sync.WaitGroup
-	ending.Go(func() { end(server, inputOver, exited, signals, rec) })
+	ending.Go(func() { endServer(server, inputOver, exited, signals, rec) })
 	err = server.Wait() // includes errors of writing to the client
 	stdout.finish()
 	close(exited)
@@ -98,8 +98,8 @@ func signalName(s os.Signal) string {
 	}
 }
 
-// end passes signals on, and terminates a server that does not exit after its input was closed.
-func end(server *exec.Cmd, inputOver, exited <-chan struct{}, signals <-chan os.Signal, rec *transcript.Transcript) {
+// endServer passes signals on, and terminates a server that does not exit after its input was closed.
+func endServer(server *exec.Cmd, inputOver, exited <-chan struct{}, signals <-chan os.Signal, rec *transcript.Transcript) {
 	var overdue <-chan time.Time
 	signalled := false
 	send := func(s os.Signal) {
@@ -132,8 +132,8 @@ func end(server *exec.Cmd, inputOver, exited <-chan struct{}, signals <-chan os.
 	}
 }
 
-// recording records lines and passes their bytes on.
-type recording struct {
+// A lineRecorder records the lines of one direction, and passes their bytes on.
+type lineRecorder struct {
 	to     io.Writer
 	rec    *transcript.Transcript
 	kind   transcript.Kind // Sent or Received
@@ -146,8 +146,8 @@ type recording struct {
 
 // Write implements io.Writer. It records before it passes on: otherwise a response could be recorded
 // before its request.
-func (r *recording) Write(p []byte) (int, error) {
-	r.take(p)
+func (r *lineRecorder) Write(p []byte) (int, error) {
+	r.recordBytes(p)
 	n, err := r.to.Write(p)
 	if err != nil && r.failed != nil {
 		r.failed()
@@ -155,20 +155,20 @@ func (r *recording) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *recording) take(p []byte) {
+func (r *lineRecorder) recordBytes(p []byte) {
 	for len(p) > 0 && !r.stopped {
 		line, rest, found := bytes.Cut(p, []byte{'\n'})
 		r.size += int64(len(line))
 		r.line = append(r.line, line[:min(len(line), r.rec.Limits().Frame-len(r.line))]...)
 		if found {
-			r.add(false)
+			r.addLine(false)
 		}
 		p = rest
 	}
 }
 
-// add records the current line and starts the next. Recording stops at a line that exceeds the limits.
-func (r *recording) add(unterminated bool) {
+// addLine records the current line and starts the next. Recording stops at a line that exceeds the limits.
+func (r *lineRecorder) addLine(unterminated bool) {
 	line, size := r.line, r.size
 	r.line, r.size = nil, 0
 	var why string
@@ -187,21 +187,21 @@ func (r *recording) add(unterminated bool) {
 }
 
 // finish records a last line without a newline.
-func (r *recording) finish() {
+func (r *lineRecorder) finish() {
 	if r.size > 0 && !r.stopped {
-		r.add(true)
+		r.addLine(true)
 	}
 }
 
-// stderr passes the server's stderr on, and records its beginning.
-type stderr struct {
+// stderrRecorder passes the server's stderr on, and records its beginning.
+type stderrRecorder struct {
 	to   io.Writer
 	rec  *transcript.Transcript
 	left int // bytes that may still be recorded
 }
 
 // Write implements io.Writer. It ignores errors: the server continues if the client closed its end.
-func (s *stderr) Write(p []byte) (int, error) {
+func (s *stderrRecorder) Write(p []byte) (int, error) {
 	_, _ = s.to.Write(p)
 	if kept := p[:min(len(p), s.left)]; len(kept) > 0 {
 		s.left -= len(kept)

@@ -16,11 +16,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// The environment variable that makes the test program a server.
-const role = "RECORD_TEST_SERVER"
+// roleVariable is the environment variable that makes the test program a server.
+const roleVariable = "RECORD_TEST_SERVER"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(role) {
+	switch os.Getenv(roleVariable) {
 	case "":
 		os.Exit(m.Run())
 	case "echo": // what it reads, and then 7
@@ -39,17 +39,17 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func server(t *testing.T, does string) Command {
+func serverCommand(t *testing.T, does string) Command {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Command{Path: self, Argv: []string{self}, Env: append(os.Environ(), role+"="+does)}
+	return Command{Path: self, Argv: []string{self}, Env: append(os.Environ(), roleVariable+"="+does)}
 }
 
-// frames returns the recorded bytes of one direction.
-func frames(rec *transcript.Transcript, kind transcript.Kind) []byte {
+// framesOf returns the recorded bytes of one direction.
+func framesOf(rec *transcript.Transcript, kind transcript.Kind) []byte {
 	var b []byte
 	for _, e := range rec.From(0) {
 		if e.Kind == kind {
@@ -65,7 +65,7 @@ func frames(rec *transcript.Transcript, kind transcript.Kind) []byte {
 // TestBytesAreUnchanged is a law: whatever the client writes and however it is split reaches an
 // echoing server and comes back unchanged, and is recorded in both directions.
 func TestBytesAreUnchanged(t *testing.T) {
-	c := server(t, "echo")
+	c := serverCommand(t, "echo")
 	rapid.Check(t, func(t *rapid.T) {
 		var in []byte
 		var chunks []io.Reader
@@ -78,7 +78,7 @@ func TestBytesAreUnchanged(t *testing.T) {
 		if err != nil || code != 7 {
 			t.Fatalf("exit code %d, %v", code, err)
 		}
-		for name, got := range map[string][]byte{"the client gets": out.Bytes(), "sent": frames(rec, transcript.Sent), "received": frames(rec, transcript.Received)} {
+		for name, got := range map[string][]byte{"the client gets": out.Bytes(), "sent": framesOf(rec, transcript.Sent), "received": framesOf(rec, transcript.Received)} {
 			if !bytes.Equal(in, got) {
 				t.Errorf("%s %q, not %q", name, got, in)
 			}
@@ -86,7 +86,7 @@ func TestBytesAreUnchanged(t *testing.T) {
 	})
 }
 
-func TestAnySideEndsFirst(t *testing.T) {
+func TestEitherSideEndsFirst(t *testing.T) {
 	for _, c := range []struct {
 		name, does string
 		in         func() io.Reader
@@ -96,10 +96,10 @@ func TestAnySideEndsFirst(t *testing.T) {
 		kinds      []transcript.Kind // that are recorded, in this order
 	}{
 		{"the client", "echo", func() io.Reader { return bytes.NewReader(nil) }, io.Discard, nil, 7, []transcript.Kind{transcript.Opened, transcript.InputClosed, transcript.OutputClosed, transcript.Exited}},
-		{"the server", "exits", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), silent{}) }, io.Discard, nil, 3, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
-		{"the client stops reading", "echo", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), silent{}) }, broken{}, nil, 7, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
-		{"the client stops reading, and the server exits well", "echo well", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), silent{}) }, broken{}, nil, 0, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
-		{"a signal", "lingers", func() io.Reader { return silent{} }, io.Discard, terminate, -1, []transcript.Kind{transcript.Opened, transcript.Signalled, transcript.OutputClosed, transcript.Exited}},
+		{"the server", "exits", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), idleClient{}) }, io.Discard, nil, 3, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
+		{"the client stops reading", "echo", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), idleClient{}) }, brokenWriter{}, nil, 7, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
+		{"the client stops reading, and the server exits well", "echo well", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), idleClient{}) }, brokenWriter{}, nil, 0, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
+		{"a signal", "lingers", func() io.Reader { return idleClient{} }, io.Discard, terminate, -1, []transcript.Kind{transcript.Opened, transcript.Signalled, transcript.OutputClosed, transcript.Exited}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rec := transcript.New()
@@ -107,7 +107,7 @@ func TestAnySideEndsFirst(t *testing.T) {
 			if c.signal != nil {
 				signals <- c.signal
 			}
-			code, err := Stdio(t.Context(), server(t, c.does), Streams{In: c.in(), Out: c.out, Err: io.Discard}, signals, rec)
+			code, err := Stdio(t.Context(), serverCommand(t, c.does), Streams{In: c.in(), Out: c.out, Err: io.Discard}, signals, rec)
 			if err != nil || code != c.code {
 				t.Errorf("exit code %d, %v; want %d", code, err, c.code)
 			}
@@ -124,20 +124,20 @@ func TestAnySideEndsFirst(t *testing.T) {
 	}
 }
 
-// silent is a client that writes nothing and stays.
-type silent struct{}
+// An idleClient never writes, and never closes its end.
+type idleClient struct{}
 
-func (silent) Read([]byte) (int, error) { select {} }
+func (idleClient) Read([]byte) (int, error) { select {} }
 
-// broken is a client that does not read any more.
-type broken struct{}
+// A brokenWriter is the output of a client that no longer reads.
+type brokenWriter struct{}
 
-func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
 
 func TestLongLineIsPassedOn(t *testing.T) {
 	rec, out := transcript.NewWithin(nil, transcript.Limits{Frame: 100}), new(bytes.Buffer)
 	in := append(bytes.Repeat([]byte("x"), 100_000), "\nshort\n"...)
-	if _, err := Stdio(t.Context(), server(t, "echo"), Streams{In: bytes.NewReader(in), Out: out, Err: io.Discard}, nil, rec); err != nil {
+	if _, err := Stdio(t.Context(), serverCommand(t, "echo"), Streams{In: bytes.NewReader(in), Out: out, Err: io.Discard}, nil, rec); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(out.Bytes(), in) {
@@ -160,7 +160,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	self, _ := os.Executable()
 	go func() {
 		defer close(done)
-		_, _ = Stdio(context.Background(), Command{Path: self, Argv: []string{self}, Env: append(os.Environ(), role+"=echo")}, Streams{In: fromClient, Out: toClient, Err: io.Discard}, nil, transcript.New())
+		_, _ = Stdio(context.Background(), Command{Path: self, Argv: []string{self}, Env: append(os.Environ(), roleVariable+"=echo")}, Streams{In: fromClient, Out: toClient, Err: io.Discard}, nil, transcript.New())
 	}()
 	times := make([]time.Duration, 0, b.N)
 	answer := make([]byte, len(line))
