@@ -138,8 +138,8 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestRunsAreTested checks that each row of the tables of a run has a test, and a text.
-func TestRunsAreTested(t *testing.T) {
+// TestRunDiscountsAreTested checks that each row of the tables of a run has a test, and a text.
+func TestRunDiscountsAreTested(t *testing.T) {
 	tests := map[string]func(*testing.T){
 		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
 		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims,

@@ -14,8 +14,8 @@ import (
 // see it as a crash, so there is a notice.
 type crashes struct {
 	count int
-	// Of the newest one: how it exited, the methods of the last requests before, and what it
-	// wrote to stderr.
+	// Of the newest crash: how the process exited, the methods of the last requests before, and
+	// the end of stderr.
 	how      string
 	requests []string
 	output   string

@@ -17,7 +17,9 @@ import (
 // user should know.
 type cutoffs map[string]*cutoff
 
-type cutoff struct{ broke, other int }
+// A cutoff counts the requests of one method: those whose connection broke, and those with a complete
+// response.
+type cutoff struct{ broke, complete int }
 
 // manyCutoffs is the minimum number of requests of a method for a notice that
 // all of them broke off.
@@ -42,7 +44,7 @@ func (c cutoffs) observe(conv Conversation) {
 		if x.Ended() == transcript.Broken {
 			of.broke++
 		} else {
-			of.other++
+			of.complete++
 		}
 	}
 }
@@ -54,8 +56,8 @@ func (c cutoffs) notice() string {
 	whole := 0
 	for _, method := range slices.SortedFunc(maps.Keys(c), cmp.Compare) {
 		of := c[method]
-		whole += of.other
-		if of.broke >= manyCutoffs && of.other == 0 {
+		whole += of.complete
+		if of.broke >= manyCutoffs && of.complete == 0 {
 			said = append(said, fmt.Sprintf("none of %d %s requests got a complete response: the connection broke each time", of.broke, method))
 		}
 	}

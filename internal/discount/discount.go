@@ -18,32 +18,32 @@ type ExchangeFacts struct {
 	Method string
 	// Status is the status of the response, or 0 if none came.
 	Status int
-	// Partial reports whether the response came, but its body ended before its
+	// Partial is set if the response came, but its body ended before its
 	// announced end or could not be read.
 	Partial bool
 	// Ended is how the exchange ended, or "" if the record ends before it.
 	Ended transcript.How
 	// Size is the number of bytes in the body of the request.
 	Size int64
-	// Waited reports whether the client waited as long as a response may take.
+	// Waited is set if the client waited as long as a response may take.
 	Waited bool
-	// ServerEnded reports whether the server had ended, or the client had begun
+	// ServerEnded is set if the server had ended, or the client had begun
 	// to stop it.
 	ServerEnded bool
-	// Judged reports whether the JSON-RPC requests in the body have no
+	// Judged is set if the JSON-RPC requests in the body have no
 	// response, which is judged separately.
 	Judged bool
-	// AnsweredElsewhere reports whether the JSON-RPC responses came on another stream.
+	// AnsweredElsewhere is set if the JSON-RPC responses came on another stream.
 	AnsweredElsewhere bool
-	// Withdrawn reports whether the client cancelled its JSON-RPC requests.
+	// Withdrawn is set if the client cancelled its JSON-RPC requests.
 	Withdrawn bool
-	// SessionOver reports whether the session of the request had ended, or was
+	// SessionOver is set if the session of the request had ended, or was
 	// about to.
 	SessionOver bool
 }
 
-// incomplete reports whether no response came, or only a part of one.
-func (f ExchangeFacts) incomplete() bool { return f.Status == 0 || f.Partial }
+// isIncomplete reports whether no response came, or only a part of one.
+func (f ExchangeFacts) isIncomplete() bool { return f.Status == 0 || f.Partial }
 
 // A Discount is one reason for which something does not count.
 type Discount struct {
@@ -70,4 +70,4 @@ func firstApplicable[F any](table []row[F], f F) *Discount {
 }
 
 // ForExchange returns the first discount that applies to an HTTP request, or nil.
-func ForExchange(f ExchangeFacts) *Discount { return firstApplicable(exchanges, f) }
+func ForExchange(f ExchangeFacts) *Discount { return firstApplicable(exchangeRows, f) }

@@ -44,10 +44,11 @@ func TestDiscountsOfExchanges(t *testing.T) {
 			t.Errorf("%s: %+v is explained by %q", test.id, test.unexplains, d.ID)
 		}
 	}
-	complete(t, discount.Exchanges(), proven)
+	checkCoverage(t, discount.Exchanges(), proven)
 }
 
-// TestDiscountsOfRequests checks the same for JSON-RPC requests.
+// TestDiscountsOfRequests checks each discount of JSON-RPC requests, and that none applies to an
+// ordinary request without a response.
 func TestDiscountsOfRequests(t *testing.T) {
 	proven := map[string]bool{}
 	waited := func(f discount.RequestFacts) discount.RequestFacts { f.Waited = true; return f }
@@ -79,11 +80,11 @@ func TestDiscountsOfRequests(t *testing.T) {
 		t.Errorf("a request without a response is explained by %q", d.ID)
 	}
 	proven["not-awaited"] = true
-	complete(t, discount.Requests(), proven)
+	checkCoverage(t, discount.Requests(), proven)
 }
 
-// complete reports the discounts in a table that no row of a test covers.
-func complete(t *testing.T, table []discount.Discount, proven map[string]bool) {
+// checkCoverage reports the discounts in a table that no row of a test covers.
+func checkCoverage(t *testing.T, table []discount.Discount, proven map[string]bool) {
 	t.Helper()
 	for _, d := range table {
 		if !proven[d.ID] {

@@ -24,7 +24,7 @@ type Exit struct {
 }
 
 // disturbed voids what was observed while a shared process exited: another case may have caused
-// that.
+// the exit.
 type disturbed struct{}
 
 func (disturbed) discount(c *Claim) (Effect, string) {
@@ -70,7 +70,8 @@ func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
 	r.exits.pending[key] = records
 }
 
-// SettleShared notes whether the cases that key identifies make a process of their own exit.
+// SettleShared notes that it is known whether the cases that key identifies make a process of their own
+// exit. It follows each BeginShared.
 func (r *Run) SettleShared(key any, causesExits bool) {
 	r.exits.mu.Lock()
 	defer r.exits.mu.Unlock()

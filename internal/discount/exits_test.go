@@ -62,25 +62,25 @@ func TestExits(t *testing.T) {
 
 // TestOutage checks which observations do not count because the server was gone.
 func TestOutage(t *testing.T) {
-	silent, served := &transcript.Transcript{}, &transcript.Transcript{}
+	unanswered, served := &transcript.Transcript{}, &transcript.Transcript{}
 	for _, c := range []struct {
 		name   string
 		isGone bool
 		claim  Claim
 		want   Effect
 	}{
-		{"after the last response", true, Claim{Records: []*transcript.Transcript{silent}, At: []int{2, 7}}, Void},
-		{"where the responses are missing", true, Claim{Records: []*transcript.Transcript{silent}, At: []int{5}}, Void},
-		{"before the last response", true, Claim{Records: []*transcript.Transcript{silent}, At: []int{2, 4}}, Counts},
-		{"somewhere", true, Claim{Records: []*transcript.Transcript{silent}}, Void},
-		{"in one of several conversations", true, Claim{Records: []*transcript.Transcript{served, silent}, At: []int{7}}, Void},
+		{"after the last response", true, Claim{Records: []*transcript.Transcript{unanswered}, At: []int{2, 7}}, Void},
+		{"where the responses are missing", true, Claim{Records: []*transcript.Transcript{unanswered}, At: []int{5}}, Void},
+		{"before the last response", true, Claim{Records: []*transcript.Transcript{unanswered}, At: []int{2, 4}}, Counts},
+		{"somewhere", true, Claim{Records: []*transcript.Transcript{unanswered}}, Void},
+		{"in one of several conversations", true, Claim{Records: []*transcript.Transcript{served, unanswered}, At: []int{7}}, Void},
 		{"in a conversation that was served", true, Claim{Records: []*transcript.Transcript{served}, At: []int{7}}, Counts},
-		{"the server serves again", false, Claim{Records: []*transcript.Transcript{silent}, At: []int{7}}, Counts},
+		{"the server serves again", false, Claim{Records: []*transcript.Transcript{unanswered}, At: []int{7}}, Counts},
 		{"an unknown conversation", true, Claim{At: []int{7}}, Counts},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewRun()
-			r.NoteSilence(silent, 5)
+			r.NoteUnanswered(unanswered, 5)
 			if c.isGone {
 				r.NoteOutage()
 			}

@@ -1,10 +1,10 @@
 package discount
 
 // Requests returns the discounts of JSON-RPC requests.
-func Requests() []Discount { return discountsOf(requests) }
+func Requests() []Discount { return discountsOf(requestRows) }
 
 // Exchanges returns the discounts of HTTP requests.
-func Exchanges() []Discount { return discountsOf(exchanges) }
+func Exchanges() []Discount { return discountsOf(exchangeRows) }
 
 // OfRuns returns the discounts of a run.
 func OfRuns() []Discount {

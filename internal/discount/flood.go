@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// flood discounts observations of a case in a conversation in which the server
-// sent more than the client reads: the response may have been in it.
+// flood voids what a case observed in a conversation in which the server sent
+// more than the client reads: the response may be in the part that was not read.
 type flood struct{ text string }
 
 // IsFlooded reports whether the server sent more than the client reads.

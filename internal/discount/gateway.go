@@ -19,7 +19,7 @@ type gateway struct {
 
 	tokenless int      // requests without a token that got status 401
 	scopeless int      // requests whose token lacked a scope
-	scopes    []string // those scopes
+	scopes    []string // the scopes that these tokens lacked
 }
 
 func (g *gateway) observe(c Conversation) {
@@ -76,13 +76,14 @@ func (g *gateway) notice() string {
 	case g.tokenless > 1:
 		parts = append(parts, fmt.Sprintf("%d requests without a token were refused with status 401, which is not counted as a failure", g.tokenless))
 	}
-	if text := g.intercepted(); text != "" {
+	if text := g.describeIntercepted(); text != "" {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
 }
 
-func (g *gateway) intercepted() string {
+// describeIntercepted describes the requests that an intermediary may have answered, or returns "".
+func (g *gateway) describeIntercepted() string {
 	switch g.count {
 	case 0:
 		return ""

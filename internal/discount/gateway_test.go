@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestScopeless checks that refusals of a token that lacks scopes do not count, and that the notice
+// TestMissingScopes checks that refusals of a token that lacks scopes do not count, and that the notice
 // names the scopes once.
-func TestScopeless(t *testing.T) {
+func TestMissingScopes(t *testing.T) {
 	rec := transcript.New()
 	for _, challenge := range []string{`Bearer error="insufficient_scope", scope="a b"`, `Bearer scope="b c", error=insufficient_scope`, `Bearer error="invalid_token"`} {
 		n := rec.Add(transcript.Event{Kind: transcript.Requested, Raw: []byte("POST /mcp HTTP/1.1\nAuthorization: Bearer x")}).Exchange

@@ -6,8 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Three discounts void what a case could not see: what the server would have sent if the session had
-// gone on, what it would have sent later, and what was too long to be kept.
+// Three discounts void a missing message that the case could not see: the session had ended, the server
+// may still have been starting, or the message was too long to be kept.
 
 // sessionEnded discounts what is missing after the server has ended the session, which it may do at
 // any time.

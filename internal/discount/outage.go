@@ -13,16 +13,16 @@ import (
 type outage struct {
 	mu     sync.Mutex
 	isGone bool
-	// silent holds, for each conversation, the position from which on its events show nothing if
+	// unanswered holds, for each conversation, the position from which on its events show nothing if
 	// the server is gone.
-	silent map[*transcript.Transcript]int
+	unanswered map[*transcript.Transcript]int
 }
 
 func (o *outage) discount(c *Claim) (Effect, string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.isGone && slices.ContainsFunc(c.Records, func(record *transcript.Transcript) bool {
-		from, isSilent := o.silent[record]
+		from, isSilent := o.unanswered[record]
 		return isSilent && (len(c.At) == 0 || slices.Max(c.At) >= from)
 	}) {
 		return Void, "the server no longer served any client"
@@ -30,14 +30,14 @@ func (o *outage) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// NoteSilence notes that the server did not respond in a conversation from a position on.
-func (r *Run) NoteSilence(record *transcript.Transcript, from int) {
+// NoteUnanswered notes that the server did not respond in a conversation from a position on.
+func (r *Run) NoteUnanswered(record *transcript.Transcript, from int) {
 	r.outage.mu.Lock()
 	defer r.outage.mu.Unlock()
-	if r.outage.silent == nil {
-		r.outage.silent = map[*transcript.Transcript]int{}
+	if r.outage.unanswered == nil {
+		r.outage.unanswered = map[*transcript.Transcript]int{}
 	}
-	r.outage.silent[record] = from
+	r.outage.unanswered[record] = from
 }
 
 // NoteOutage notes that the server no longer serves any client.

@@ -14,10 +14,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A request that runs code of the server's author, such as a tool, may take any time: one without a
-// response in time is cancelled, and then needs none. Only the user knows whether it is slow or
-// hangs, so a notice reports it. Requests that got a response in time in another conversation are
-// only slow.
+// A request that runs code of the server's author, such as a tool, may take any time. If it gets no
+// response in time, the client cancels it, and then no response is required. Only the user knows
+// whether the code is slow or hangs, so a notice reports the request, unless an equal request got a
+// response in time in another conversation.
 
 // nameMembers maps a method that runs code of the server's author to the member
 // of its params that distinguishes such requests.
@@ -29,17 +29,17 @@ var nameMembers = map[string]string{
 	spec.MethodComplete:           "/ref",
 }
 
-// overdues holds the history of these requests, by revision.
-type overdues map[spec.Revision]map[request]*history
+// overdues holds the histories of the requests whose methods nameMembers has, by revision.
+type overdues map[spec.Revision]map[requestKey]*history
 
-// A request identifies equal requests, in any conversation.
-type request struct{ method, name, arguments string }
+// A requestKey identifies equal requests, in any conversation.
+type requestKey struct{ method, name, arguments string }
 
 // A history is the outcome of all equal requests.
 type history struct {
 	answeredInTime, answeredLate bool          // a response came
 	waited                       time.Duration // the longest wait before a request was cancelled
-	responseEnded                bool          // the HTTP response had ended without it before it was cancelled
+	responseEnded                bool          // the HTTP response had ended without the JSON-RPC response before the request was cancelled
 	judged                       bool          // a case, or a rule on HTTP exchanges, reports that no response came
 }
 
@@ -53,7 +53,7 @@ func (o overdues) observe(c Conversation) {
 		if nameMembers[r.Message.Method] == "" {
 			continue
 		}
-		f, cancelled := o.outcomeOf(c.Revision, r.Message), (*transcript.Event)(nil)
+		f, cancelled := o.historyOf(c.Revision, r.Message), (*transcript.Event)(nil)
 		for at, reason := range r.CancelReasons() {
 			f.judged = f.judged || reason == transcript.JudgedReason || reason == transcript.OverdueReason && isBroken(r.Exchange)
 			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 || ended != nil && ended.Seq < at.Seq {
@@ -76,14 +76,15 @@ func isBroken(x *transcript.Exchange) bool {
 	return x != nil && x.Status() == 0 && x.Ended() == transcript.Broken
 }
 
-func (o overdues) outcomeOf(rev spec.Revision, m *wire.Message) *history {
+// historyOf returns the history of a request, and creates it if there is none.
+func (o overdues) historyOf(rev spec.Revision, m *wire.Message) *history {
 	name, ok := wire.Text(m.ParamAt(nameMembers[m.Method]))
 	if !ok {
 		name = string(m.ParamAt(nameMembers[m.Method]))
 	}
-	key := request{m.Method, name, string(m.ParamAt("/arguments")) + string(m.ParamAt("/argument"))}
+	key := requestKey{m.Method, name, string(m.ParamAt("/arguments")) + string(m.ParamAt("/argument"))}
 	if o[rev] == nil {
-		o[rev] = map[request]*history{}
+		o[rev] = map[requestKey]*history{}
 	}
 	if o[rev][key] == nil {
 		o[rev][key] = &history{}
@@ -96,15 +97,15 @@ func (o overdues) outcomeOf(rev spec.Revision, m *wire.Message) *history {
 type overdue struct {
 	method, name   string
 	waited         time.Duration
-	responseEnded  bool // the HTTP response to one of them ended without it
+	responseEnded  bool // the HTTP response to one of them ended without the JSON-RPC response
 	othersAnswered bool // others of that name got a response in time
 	neverAnswered  bool // one of them got no response later, either
 	judged         bool // something else reports that no response came to one of them
 }
 
-// list returns the requests that got no response in time in the revisions, in
-// order.
-func (o overdues) list(revisions ...spec.Revision) []overdue {
+// listOverdue returns the requests that got no response in time in the revisions,
+// by method and name.
+func (o overdues) listOverdue(revisions ...spec.Revision) []overdue {
 	type place struct{ method, name string }
 	all, answered := map[place]*overdue{}, map[place]bool{}
 	for _, rev := range revisions {
@@ -144,12 +145,12 @@ func (o overdue) describe() string {
 	return fmt.Sprintf("%s%s of %q %s not answered within %v", some, o.method, wire.Excerpt(o.name, 60), was, o.waited.Truncate(100*time.Millisecond))
 }
 
-// maxNamed limits how many of them are listed.
+// maxNamed limits how many overdue requests the notice names.
 const maxNamed = 5
 
 // notice lists the requests without a response in time that nothing else reports, or returns "".
 func (o overdues) notice() string {
-	all := slices.DeleteFunc(o.list(slices.Collect(maps.Keys(o))...), func(one overdue) bool { return one.judged })
+	all := slices.DeleteFunc(o.listOverdue(slices.Collect(maps.Keys(o))...), func(one overdue) bool { return one.judged })
 	if len(all) == 0 {
 		return ""
 	}
@@ -176,7 +177,7 @@ func (o overdues) adjust(v *verdict.Verdict) {
 	if v.Requirement != requestAnswered || v.Outcome != verdict.Kept {
 		return
 	}
-	open := slices.DeleteFunc(o.list(v.Revision), func(one overdue) bool { return !one.neverAnswered })
+	open := slices.DeleteFunc(o.listOverdue(v.Revision), func(one overdue) bool { return !one.neverAnswered })
 	if len(open) == 0 {
 		return
 	}

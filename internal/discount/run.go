@@ -13,26 +13,26 @@ type Conversation struct {
 	Revision spec.Revision
 	Events   []*transcript.Event
 	Dialogue *transcript.Dialogue
-	// OwnProcess reports whether the server's process served only this conversation.
+	// OwnProcess is set if the server's process served only this conversation.
 	OwnProcess bool
 }
 
-// A Claim is a deviation before it counts.
+// A Claim is a deviation for which it is not yet decided whether it counts.
 type Claim struct {
 	Requirement string
 	Outcome     verdict.Outcome     // its outcome if it counts
 	Events      []*transcript.Event // of the conversation in which it was seen; empty if that is not known
 	At          []int               // positions that show it
-	// ByCase reports whether a case makes the claim, rather than a rule.
+	// ByCase is set if a case makes the claim, rather than a rule.
 	ByCase bool
-	// Search reports whether the fuzzer makes the claim. Its retries repeat all that was sent.
+	// Search is set if the fuzzer makes the claim. Its retries repeat all that was sent.
 	Search bool
 	From   int // position at which the case began
-	// SessionEnded reports whether the server had ended the session when the case made the claim.
+	// SessionEnded is set if the server had ended the session when the case made the claim.
 	SessionEnded bool
-	// StartUnclear reports whether the server may still have been starting then.
+	// StartUnclear is set if the server may still have been starting then.
 	StartUnclear bool
-	// Concurrent reports whether a rule makes the claim about one of several
+	// Concurrent is set if a rule makes the claim about one of several
 	// conversations that were open together.
 	Concurrent bool
 	// Conversations are all conversations of the case, or of the cases that shared
@@ -41,9 +41,9 @@ type Claim struct {
 	// Records are the conversations of the unit in which it was seen, or those that an exit
 	// interrupted; nil if the place is not known.
 	Records []*transcript.Transcript
-	// Disturbed reports whether a process exited that the conversations shared with others.
+	// Disturbed is set if a process exited that the conversations shared with others.
 	Disturbed bool
-	// Exit reports whether the claim is the exit of a shared process.
+	// Exit is set if the claim is the exit of a shared process.
 	Exit bool
 }
 
@@ -53,8 +53,8 @@ type Effect int
 // The effects, mildest first.
 const (
 	Counts   Effect = iota // no discount applies
-	EachTime               // it counts if every attempt reproduces it
-	Void                   // it shows nothing
+	EachTime               // the claim counts only if every attempt reproduces it
+	Void                   // the claim shows nothing, and does not count
 )
 
 type (
@@ -98,7 +98,7 @@ type Run struct {
 // NewRun returns the discounts of a run that has seen nothing yet.
 func NewRun() *Run {
 	r := &Run{flood: &flood{}, same: sameError{}, overdue: overdues{}}
-	r.discounts, r.notices = r.rows(), r.noticed()
+	r.discounts, r.notices = r.runRows(), r.noticeRows()
 	return r
 }
 

@@ -36,7 +36,8 @@ var plainMethods = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
 }
 
-// observe counts the responses in one conversation, in the handshake era after its handshake.
+// observe records the responses to plain requests in one conversation. In the handshake era, it ignores
+// requests before notifications/initialized.
 func (r sameError) observe(c Conversation) {
 	ready := -1
 	if c.Revision.Era() == spec.Handshake {
@@ -48,7 +49,7 @@ func (r sameError) observe(c Conversation) {
 		}
 		ready = c.Events[at].Seq
 	}
-	capabilities := declaredIn(c)
+	capabilities := declaredCapabilities(c)
 	for _, q := range c.Dialogue.Requests() {
 		if feature, _, ok := strings.Cut(q.Message.Method, "/"); ok && capabilities != nil && wire.At(capabilities, "/"+feature) == nil {
 			continue // it should be refused
@@ -64,9 +65,9 @@ func (r sameError) observe(c Conversation) {
 	}
 }
 
-// declaredIn returns the capabilities in the first result of initialize, or of server/discover in
+// declaredCapabilities returns the capabilities in the first result of initialize, or of server/discover in
 // the stateless era, or nil if there is none.
-func declaredIn(c Conversation) jsontext.Value {
+func declaredCapabilities(c Conversation) jsontext.Value {
 	for _, q := range c.Dialogue.Requests() {
 		if m := q.Response(); m != nil && q.Message.Method == c.Revision.OpeningMethod() && m.Message.ResultAt("/capabilities") != nil {
 			return m.Message.ResultAt("/capabilities")
@@ -118,8 +119,8 @@ func (r sameError) commonError(rev spec.Revision) string {
 }
 
 // isCommonError reports whether one of the events is the error that every plain
-// request got. A transcript that was released has no events, and can't say
-// otherwise.
+// request got. It also returns true if there is such an error and
+// the transcript has no events, because it was released.
 func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	reason := r.commonError(rev)
 	return reason != "" && (len(events) == 0 || slices.ContainsFunc(at, func(i int) bool {

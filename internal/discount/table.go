@@ -2,9 +2,9 @@ package discount
 
 import "github.com/mcp-conform/mcp-conform/internal/transcript"
 
-// requests lists the discounts of JSON-RPC requests; the first that applies is
+// requestRows lists the discounts of JSON-RPC requests; the first that applies is
 // the reason.
-var requests = []row[RequestFacts]{
+var requestRows = []row[RequestFacts]{
 	{Discount{"refused", "the status of the HTTP response is the answer, or there was no connection"}, func(f RequestFacts) bool { return f.Refused }},
 	{Discount{"illegal-request", "no client may send such a request, so a server may ignore it"}, func(f RequestFacts) bool { return f.Illegal }},
 	{Discount{"irregular-request", "it was sent at a time, or with an id, for which a server need not respond, such as an id that is in use"}, func(f RequestFacts) bool { return f.Irregular }},
@@ -26,29 +26,29 @@ var requests = []row[RequestFacts]{
 // connection while the request is still being sent (RFC 9110, 15.5.14).
 const largeRequest = 256 << 10
 
-// exchanges lists the discounts of HTTP requests; the first that applies is the
+// exchangeRows lists the discounts of HTTP requests; the first that applies is the
 // reason.
-var exchanges = []row[ExchangeFacts]{
+var exchangeRows = []row[ExchangeFacts]{
 	{Discount{"unreachable", "there was no connection; whether the server still serves is checked separately"}, func(f ExchangeFacts) bool {
 		return f.Ended == transcript.Unreachable
 	}},
 	{Discount{"server-ended", "the server had ended; its end is judged by itself"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.ServerEnded
+		return f.isIncomplete() && f.ServerEnded
 	}},
 	{Discount{"intermediary", "the status (401, 402, 403, 407, 421, 429, 502, 503 or 504) is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
 		return transcript.IsAmbiguousStatus(f.Status)
 	}},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.Withdrawn
+		return f.isIncomplete() && f.Withdrawn
 	}},
 	{Discount{"session-over", "the session of the request was over"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.SessionOver
+		return f.isIncomplete() && f.SessionOver
 	}},
 	{Discount{"answered-elsewhere", "the JSON-RPC response came on another stream"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.AnsweredElsewhere
 	}},
 	{Discount{"judged-as-request", "the missing JSON-RPC response is judged instead"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.Judged
+		return f.isIncomplete() && f.Judged
 	}},
 	{Discount{"client-closed", "the client closed the connection before a response was due"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && (f.Ended == transcript.Dropped || f.Ended == "") && !f.Waited
@@ -57,12 +57,12 @@ var exchanges = []row[ExchangeFacts]{
 		return f.Status == 0 && f.Ended == transcript.Dropped && f.Method == "GET"
 	}},
 	{Discount{"large-request", "a server may close the connection on a request that is larger than it accepts"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.Ended == transcript.Broken && f.Size > largeRequest
+		return f.isIncomplete() && f.Ended == transcript.Broken && f.Size > largeRequest
 	}},
 }
 
-// rows lists the discounts of a run; the strongest effect counts.
-func (r *Run) rows() []runRow {
+// runRows lists the discounts of a run; the strongest effect counts.
+func (r *Run) runRows() []runRow {
 	return []runRow{
 		{Discount{"session-ended", "the server had ended the session, so a missing message shows nothing"}, sessionEnded{}},
 		{Discount{"start-unclear", "the server may still have been starting, so a missing message shows nothing"}, startUnclear{}},
@@ -79,9 +79,9 @@ func (r *Run) rows() []runRow {
 	}
 }
 
-// noticed lists the observations for notices: they explain no deviation, but the user should know
+// noticeRows lists the observations for notices: they explain no deviation, but the user should know
 // them.
-func (r *Run) noticed() []noticeRow {
+func (r *Run) noticeRows() []noticeRow {
 	return []noticeRow{
 		{"cut-off-method", "the connection broke at each request of a method", cutoffs{}},
 		{"same-error", "each plain request got the same error, so the findings have one cause", r.same},

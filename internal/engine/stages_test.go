@@ -235,7 +235,7 @@ func TestReporting(t *testing.T) {
 		for _, result := range r.results {
 			result.conversations = []*client.Conversation{{Record: record}}
 		}
-		r.discounts.NoteSilence(record, 0)
+		r.discounts.NoteUnanswered(record, 0)
 		r.discounts.NoteOutage()
 	}
 	for _, c := range []struct {

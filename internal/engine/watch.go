@@ -110,7 +110,7 @@ func (w *watch) checkConversation(c *client.Conversation) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.discounts.NoteSilence(c.Record, from)
+	w.discounts.NoteUnanswered(c.Record, from)
 	if w.isGone || !refused && time.Since(w.lastServed) < recheckAfter {
 		return
 	}
