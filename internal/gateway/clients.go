@@ -12,22 +12,22 @@ import (
 // sharedToken is the progress token of both clients: tokens are unique for one client only.
 const sharedToken = "token"
 
-// clients has two clients call a tool concurrently, with the same progress token. Their request ids
-// are often equal too, because both clients count.
-func clients(ctx context.Context, v *visit) (any, error) {
-	other, err := v.another(ctx)
+// probeClients has two clients call a tool concurrently, with the same progress token. Their request ids
+// are often equal too, because both clients number their requests in the same way.
+func probeClients(ctx context.Context, v *visit) (any, error) {
+	other, err := v.openAnother(ctx)
 	if err != nil {
 		return nil, &openError{err}
 	}
 	defer other.Close()
 	const own, others = "those of the client", "those of the other client"
 	out := map[string]any{"results": own, "progress": own, "cancellations": own}
-	one, two, err := bothHeld(ctx, v, other, "-both")
+	one, two, err := holdBoth(ctx, v, other, "-both")
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range []*heldCall{two, one} { // release them in reverse order
-		text, err := c.response(ctx)
+		text, err := c.releaseAndAwait(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -41,17 +41,17 @@ func clients(ctx context.Context, v *visit) (any, error) {
 		_ = c.visit.AwaitQuiet(ctx)
 	}
 	for _, c := range []*heldCall{one, two} {
-		for _, m := range c.visit.received(spec.MethodProgress, c.visit.now()) {
+		for _, m := range c.visit.received(spec.MethodProgress, c.visit.position()) {
 			if n, ok := wire.Integer(m.ParamAt("/progress")); ok && int(n) != c.number {
 				out["progress"] = others
 			}
 		}
 	}
-	one, two, err = bothHeld(ctx, v, other, "-cancelled")
+	one, two, err = holdBoth(ctx, v, other, "-cancelled")
 	if err != nil {
 		return nil, err
 	}
-	defer one.end()
+	defer one.releaseCall()
 	if err := v.Cancel(ctx, one.id, "a probe"); err != nil {
 		return nil, err
 	}
@@ -60,17 +60,17 @@ func clients(ctx context.Context, v *visit) (any, error) {
 		out["cancellations"] = others
 		return out, nil
 	}
-	_, err = two.response(ctx)
+	_, err = two.releaseAndAwait(ctx)
 	return out, err
 }
 
-// bothHeld has both clients call a tool, and waits until the upstream holds both calls.
-func bothHeld(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
+// holdBoth has both clients call a tool, and waits until the upstream holds both calls.
+func holdBoth(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
 	if one, err = v.holdCall(ctx, v.mark+suffix, sharedToken); err != nil {
 		return nil, nil, err
 	}
 	if two, err = other.holdCall(ctx, other.mark+suffix, sharedToken); err != nil {
-		one.end()
+		one.releaseCall()
 		return nil, nil, errors.New("a call of a second client, while one of the first runs: " + err.Error())
 	}
 	return one, two, nil

@@ -19,28 +19,28 @@ type difference struct {
 // absent represents a missing member or element.
 type absent struct{}
 
-// isAdded reports whether the gateway only added something.
+// isAdded reports whether the gateway added the value.
 func (d *difference) isAdded() bool { return d.direct == absent{} }
 
 // String describes the difference.
 func (d *difference) String() string {
 	switch {
 	case d.isAdded():
-		return fmt.Sprintf("%s: added: %s", d.path, text(d.through))
+		return fmt.Sprintf("%s: added: %s", d.path, describeValue(d.through))
 	case d.through == absent{}:
-		return fmt.Sprintf("%s: missing: %s", d.path, text(d.direct))
+		return fmt.Sprintf("%s: missing: %s", d.path, describeValue(d.direct))
 	case d.path == "":
-		return fmt.Sprintf("%s (without the gateway: %s)", text(d.through), text(d.direct))
+		return fmt.Sprintf("%s (without the gateway: %s)", describeValue(d.through), describeValue(d.direct))
 	default:
-		return fmt.Sprintf("%s: %s (without the gateway: %s)", d.path, text(d.through), text(d.direct))
+		return fmt.Sprintf("%s: %s (without the gateway: %s)", d.path, describeValue(d.through), describeValue(d.direct))
 	}
 }
 
 // widestValue bounds the part of a value that is shown.
 const widestValue = 80
 
-// text returns a string as it is, and any other value as JSON.
-func text(v any) string {
+// describeValue returns a string as it is, and any other value as JSON. It shortens both.
+func describeValue(v any) string {
 	if s, ok := v.(string); ok {
 		return wire.Excerpt(s, widestValue)
 	}
@@ -80,6 +80,7 @@ func differences(path string, direct, through any) []difference {
 	return []difference{{path, direct, through}}
 }
 
+// memberDifferences returns where two decoded JSON objects differ.
 func memberDifferences(path string, direct, through map[string]any) []difference {
 	names := map[string]bool{}
 	for name := range direct {
@@ -108,8 +109,8 @@ func memberDifferences(path string, direct, through map[string]any) []difference
 	return out
 }
 
-// decoded decodes raw JSON, and returns nil for no JSON.
-func decoded(raw []byte) any {
+// decode decodes raw JSON. It returns nil for invalid JSON.
+func decode(raw []byte) any {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return nil

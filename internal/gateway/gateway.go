@@ -21,7 +21,7 @@ type Options struct {
 	Timeout         time.Duration
 	StartTimeout    time.Duration
 	Expected        []string     // names of changes that the user expects
-	Say             func(string) // prints the progress
+	Say             func(string) // tells the user the progress
 }
 
 // A Route leads to an upstream, directly or through a gateway. Each route has its own upstream,
@@ -30,7 +30,7 @@ type Route struct {
 	Upstream *Upstream
 	Dialer   transport.Dialer
 
-	reading *visit // the session that the probes share which only read; nil if there is none
+	reading *visit // the session that probes share if they only read; nil if there is none
 }
 
 // Names returns the names of all probes.
@@ -76,7 +76,7 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 		}
 	}
 	slices.SortStableFunc(g.Changes, func(a, b verdict.Change) int { return cmp.Compare(b.Outcome, a.Outcome) })
-	g.Direct, g.Through = o.latency(ctx, o.Direct), o.latency(ctx, o.Through)
+	g.Direct, g.Through = o.measureLatency(ctx, o.Direct), o.measureLatency(ctx, o.Through)
 	return g
 }
 
@@ -86,7 +86,7 @@ const endedBefore = "the run ended before"
 // longestProbe is the limit of a probe, as a multiple of the request timeout.
 const longestProbe = 4
 
-// moreTries is the number of retries of a warning: the outcome of a race varies.
+// moreTries is the number of retries after a warning: a race may have caused the difference.
 const moreTries = 2
 
 // compare returns the gateway's change, or nil if there is none. An error says why the comparison failed.
@@ -104,7 +104,7 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 	case errors.As(failed, &unopened), errors.As(failed, &missing), failed != nil && p.isLegal:
 		return nil, failed
 	}
-	return o.change(p, direct, through, failed), nil
+	return o.changeOf(p, direct, through, failed), nil
 }
 
 // namesOf returns the names of all tools and prompts, including those that come and go.
@@ -119,7 +119,7 @@ func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bo
 	}
 	defer v.Close()
 	for list, method := range nameLists {
-		entries, _ := v.list(ctx, method, list, "name")
+		entries, _ := v.readList(ctx, method, list, "name")
 		for name := range entries {
 			out[list][name] = true
 		}
@@ -127,8 +127,8 @@ func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bo
 	return out
 }
 
-// valueOf runs a probe and returns its value. A probe that only reads shares a session with those
-// before and after it that do so too; any other gets a new one.
+// valueOf runs a probe and returns its value. Consecutive probes that only read share a session;
+// any other probe gets its own.
 func (o *Options) valueOf(ctx context.Context, p *probe, r *Route) (any, error) {
 	v := r.reading
 	if !p.reads || v == nil || !v.Alive() {
@@ -168,9 +168,9 @@ func (r *Route) endReading() {
 // mostDetails bounds the details of a change.
 const mostDetails = 5
 
-// change returns the difference of two values of a probe, or nil if they are equal. failed is the
+// changeOf returns the difference of two values of a probe, or nil if they are equal. failed is the
 // error of the probe through the gateway, if any.
-func (o *Options) change(p *probe, direct, through any, failed error) *verdict.Change {
+func (o *Options) changeOf(p *probe, direct, through any, failed error) *verdict.Change {
 	c := &verdict.Change{Name: p.name, Title: p.title, Outcome: verdict.Note, Section: p.section, Expected: slices.Contains(o.Expected, p.name)}
 	isLoss := failed != nil
 	if failed != nil {
@@ -196,18 +196,18 @@ func (o *Options) change(p *probe, direct, through any, failed error) *verdict.C
 	return c
 }
 
-// pings is the number of requests that are timed.
-const pings = 20
+// latencyPings is the number of requests that are timed.
+const latencyPings = 20
 
-// latency returns the median response time of a ping, or 0 if there is no response.
-func (o *Options) latency(ctx context.Context, r Route) time.Duration {
+// measureLatency returns the median response time of a ping, or 0 if there is no response.
+func (o *Options) measureLatency(ctx context.Context, r Route) time.Duration {
 	v, err := o.open(ctx, r)
 	if err != nil {
 		return 0
 	}
 	defer v.Close()
 	var all []time.Duration
-	for range pings {
+	for range latencyPings {
 		if r := v.Do(ctx, v.HarmlessMethod(), nil); r.Err == nil {
 			all = append(all, r.Event.At-r.Sent.At)
 		}

@@ -23,10 +23,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A proxy passes lines on between a client and the upstream. A nil function passes all on.
+// A proxy passes lines on between a client and the upstream. A nil function passes all lines on
+// unchanged.
 type proxy struct {
-	// toServer and toClient return the lines to pass on in place of one. back sends a line to the
-	// client at once.
+	// toServer and toClient return the lines to pass on in place of a line. back sends a line to
+	// the client at once.
 	toServer func(line []byte, back func([]byte)) [][]byte
 	toClient func(line []byte) [][]byte
 }
@@ -44,14 +45,14 @@ func dialer(upstream string, newProxy func() proxy) transport.Dialer {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			pump(server, func(line []byte) [][]byte {
+			copyLines(server, func(line []byte) [][]byte {
 				if p.toClient != nil {
 					return p.toClient(line)
 				}
 				return [][]byte{line}
 			}, lines)
 		}()
-		pump(in, func(line []byte) [][]byte {
+		copyLines(in, func(line []byte) [][]byte {
 			if p.toServer != nil {
 				return p.toServer(line, lines)
 			}
@@ -73,7 +74,8 @@ func linesTo(w io.Writer) func([]byte) {
 	}
 }
 
-func pump(from io.Reader, change func([]byte) [][]byte, to func([]byte)) {
+// copyLines passes the lines of from on to the function to, after change has replaced each.
+func copyLines(from io.Reader, change func([]byte) [][]byte, to func([]byte)) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -145,8 +147,9 @@ func edited(line []byte, change func(map[string]any)) []byte {
 
 func isProgress(line []byte) bool { return decodedMessage(line)["method"] == spec.MethodProgress }
 
-// renumbering returns a proxy that gives requests ids of its own; if cancels, cancellations too.
-func renumbering(cancels bool) proxy {
+// renumberingProxy returns a proxy that gives requests ids of its own, and replaces them in cancellations
+// too if cancels is true.
+func renumberingProxy(cancels bool) proxy {
 	var mu sync.Mutex
 	own, given := map[string]any{}, map[string]any{} // by the id of the other side
 	return proxy{
@@ -252,7 +255,7 @@ func TestCompare(t *testing.T) {
 		}, []string{"warning progress", "warning request-meta", "warning streaming"}},
 		"caches lists": {func() proxy {
 			var mu sync.Mutex
-			cached, asked := map[string]any{}, map[string]string{} // results by what was asked, and that by id
+			cached, asked := map[string]any{}, map[string]string{} // results by params, and the params by request id
 			return proxy{
 				toServer: func(line []byte, back func([]byte)) [][]byte {
 					m := decodedMessage(line)
@@ -280,8 +283,8 @@ func TestCompare(t *testing.T) {
 				},
 			}
 		}, []string{"warning list-changed"}},
-		"gives requests other ids":              {func() proxy { return renumbering(true) }, []string{"note ids"}},
-		"gives requests other ids, and no more": {func() proxy { return renumbering(false) }, []string{"note ids", "warning cancellation"}},
+		"gives requests other ids":              {func() proxy { return renumberingProxy(true) }, []string{"note ids"}},
+		"gives requests other ids, and no more": {func() proxy { return renumberingProxy(false) }, []string{"note ids", "warning cancellation"}},
 		"drops cancellations": {func() proxy {
 			return proxy{toServer: func(line []byte, _ func([]byte)) [][]byte {
 				if decodedMessage(line)["method"] == spec.MethodCancelled {
@@ -293,9 +296,9 @@ func TestCompare(t *testing.T) {
 	})
 }
 
-// TestCompareWithASilentGateway checks that a call that never arrives costs a few time-outs, and
-// is named.
-func TestCompareWithASilentGateway(t *testing.T) {
+// TestCompareWithLostCalls checks that there is a warning for each probe whose call never reaches the
+// upstream.
+func TestCompareWithLostCalls(t *testing.T) {
 	t.Parallel()
 	got, g := compareWithin(t, time.Second, func() proxy {
 		return proxy{toServer: func(line []byte, _ func([]byte)) [][]byte {

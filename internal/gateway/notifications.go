@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func listChanged(ctx context.Context, v *visit) (any, error) {
+func probeListChanged(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	lists := map[string]struct{ method, key, announcement string }{
 		"tools":     {spec.MethodToolsList, "name", spec.MethodToolsChanged},
@@ -20,7 +20,7 @@ func listChanged(ctx context.Context, v *visit) (any, error) {
 			out[list] = notOffered{}
 			continue
 		}
-		before, err := v.list(ctx, l.method, list, l.key)
+		before, err := v.readList(ctx, l.method, list, l.key)
 		if err != nil {
 			return nil, err
 		}
@@ -28,7 +28,7 @@ func listChanged(ctx context.Context, v *visit) (any, error) {
 			return nil, err
 		}
 		announced := v.awaitNotification(ctx, l.announcement)
-		after, err := v.list(ctx, l.method, list, l.key)
+		after, err := v.readList(ctx, l.method, list, l.key)
 		if err != nil {
 			return nil, err
 		}
@@ -37,13 +37,13 @@ func listChanged(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
-// subscriptions subscribes to a resource, changes it, and reads it before and after.
-func subscriptions(ctx context.Context, v *visit) (any, error) {
+// probeSubscriptions subscribes to a resource, changes it, and reads it before and after.
+func probeSubscriptions(ctx context.Context, v *visit) (any, error) {
 	resource := map[string]any{"uri": "demo://note"}
-	if _, err := v.result(ctx, spec.MethodResourcesSubscribe, resource); err != nil {
+	if _, err := v.requestResult(ctx, spec.MethodResourcesSubscribe, resource); err != nil {
 		return nil, err
 	}
-	if _, err := v.result(ctx, spec.MethodResourcesRead, resource); err != nil {
+	if _, err := v.requestResult(ctx, spec.MethodResourcesRead, resource); err != nil {
 		return nil, err
 	}
 	if _, err := v.callTool(ctx, "update-resource", map[string]any{"text": v.mark}, nil); err != nil {
@@ -51,16 +51,16 @@ func subscriptions(ctx context.Context, v *visit) (any, error) {
 	}
 	v.awaitNotification(ctx, spec.MethodResourcesUpdated)
 	updated := map[string]any{}
-	for _, m := range v.received(spec.MethodResourcesUpdated, v.now()) {
+	for _, m := range v.received(spec.MethodResourcesUpdated, v.position()) {
 		uri, _ := wire.Text(m.ParamAt("/uri"))
 		updated[uri] = true
 	}
-	after, err := v.result(ctx, spec.MethodResourcesRead, resource)
+	after, err := v.requestResult(ctx, spec.MethodResourcesRead, resource)
 	return map[string]any{"updated": updated, "read again": strings.Contains(string(wire.JSON(after)), v.mark)}, err
 }
 
-func logging(ctx context.Context, v *visit) (any, error) {
-	if _, err := v.result(ctx, spec.MethodSetLevel, map[string]any{"level": "warning"}); err != nil {
+func probeLogging(ctx context.Context, v *visit) (any, error) {
+	if _, err := v.requestResult(ctx, spec.MethodSetLevel, map[string]any{"level": "warning"}); err != nil {
 		return nil, err
 	}
 	if _, err := v.callTool(ctx, "log", map[string]any{"text": v.mark}, nil); err != nil {
@@ -68,9 +68,9 @@ func logging(ctx context.Context, v *visit) (any, error) {
 	}
 	v.awaitNotification(ctx, spec.MethodMessage)
 	levels := []any{}
-	for _, m := range v.received(spec.MethodMessage, v.now()) {
+	for _, m := range v.received(spec.MethodMessage, v.position()) {
 		if strings.Contains(string(m.Params()), v.mark) {
-			levels = append(levels, decoded(m.ParamAt("/level")))
+			levels = append(levels, decode(m.ParamAt("/level")))
 		}
 	}
 	return levels, nil

@@ -16,10 +16,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// serving returns a proxy that declares only these capabilities, and has no other methods.
-func serving(capabilities ...string) proxy {
+// declaringOnly returns a proxy that declares only these capabilities, and has no other methods.
+func declaringOnly(capabilities ...string) proxy {
 	methods := map[string]string{"completion": "completions", "logging": "logging", "prompts": "prompts", "resources": "resources", "tasks": "tasks", "tools": "tools"}
-	p := editing(func(m map[string]any) {
+	p := newEditingProxy(func(m map[string]any) {
 		method, _ := m["method"].(string)
 		area, _, _ := strings.Cut(method, "/")
 		if capability := methods[area]; capability != "" && !slices.Contains(capabilities, capability) {
@@ -36,14 +36,14 @@ func serving(capabilities ...string) proxy {
 	return p()
 }
 
-// TestCompareOffers compares gateways that offer less, or under other names. What is not offered is
-// named once, and is not the cause of other warnings.
+// TestCompareOffers compares gateways that offer less, or offer it under other names. A missing offer
+// causes one warning, and no others.
 func TestCompareOffers(t *testing.T) {
 	t.Parallel()
 	hidden := []string{"content", "slow", "ask-roots", "log"}
 	checkAll(t, map[string]comparison{
-		"serves tools only": {func() proxy { return serving("tools") }, []string{"warning capabilities"}},
-		"hides tools": {editing(nil, func(m map[string]any) {
+		"serves tools only": {func() proxy { return declaringOnly("tools") }, []string{"warning capabilities"}},
+		"hides tools": {newEditingProxy(nil, func(m map[string]any) {
 			if tools, ok := member(m, "result")["tools"].([]any); ok {
 				member(m, "result")["tools"] = slices.DeleteFunc(tools, func(tool any) bool {
 					name, _ := tool.(map[string]any)["name"].(string)
@@ -51,7 +51,7 @@ func TestCompareOffers(t *testing.T) {
 				})
 			}
 		}), []string{"note tool-names", "warning tools"}},
-		"puts a prefix before names of prompts": {editing(func(m map[string]any) {
+		"puts a prefix before names of prompts": {newEditingProxy(func(m map[string]any) {
 			params := member(m, "params")
 			for _, named := range []map[string]any{params, member(params, "ref")} {
 				if name, ok := named["name"].(string); ok {
@@ -98,7 +98,7 @@ func TestCompareBetweenClients(t *testing.T) {
 				}
 			}
 		}(), []string{"warning clients"}},
-		"adds a word to the results of held calls": {editing(nil, func(m map[string]any) {
+		"adds a word to the results of held calls": {newEditingProxy(nil, func(m map[string]any) {
 			content, _ := member(m, "result")["content"].([]any)
 			for _, block := range content {
 				b, _ := block.(map[string]any)
@@ -107,7 +107,7 @@ func TestCompareBetweenClients(t *testing.T) {
 				}
 			}
 		}), nil},
-		"returns the result of another client": {editing(nil, func(m map[string]any) {
+		"returns the result of another client": {newEditingProxy(nil, func(m map[string]any) {
 			content, _ := member(m, "result")["content"].([]any)
 			for _, block := range content {
 				b, _ := block.(map[string]any)
@@ -135,7 +135,7 @@ func TestCompareNotifications(t *testing.T) {
 	checkAll(t, map[string]comparison{
 		"drops changes of prompts":   {dropping(spec.MethodPromptsChanged), []string{"warning list-changed"}},
 		"drops changes of resources": {dropping(spec.MethodResourcesChanged), []string{"warning list-changed"}},
-		"names another resource": {editing(nil, func(m map[string]any) {
+		"names another resource": {newEditingProxy(nil, func(m map[string]any) {
 			if m["method"] == spec.MethodResourcesUpdated {
 				member(m, "params")["uri"] = "demo://another"
 			}
@@ -169,7 +169,7 @@ func TestCompareNotifications(t *testing.T) {
 				},
 			}
 		}, []string{"warning subscriptions"}},
-		"passes no level on": {editing(func(m map[string]any) {
+		"passes no level on": {newEditingProxy(func(m map[string]any) {
 			if m["method"] == spec.MethodSetLevel {
 				member(m, "params")["level"] = "debug"
 			}
@@ -217,8 +217,8 @@ func TestCompareInterrupted(t *testing.T) {
 	}
 }
 
-// TestCompareSharedState checks that what the run before has changed is not counted as a change by the
-// gateway: over HTTP all requests of 2026-07-28 share it.
+// TestCompareSharedState checks that state which an earlier session left at the upstream is not counted
+// as a change by the gateway: over HTTP all requests of 2026-07-28 share state.
 func TestCompareSharedState(t *testing.T) {
 	t.Parallel()
 	o := optionsFor(t, nil)

@@ -26,53 +26,53 @@ type probe struct {
 // probes returns all probes, in the order in which they run.
 func probes() []probe {
 	return []probe{
-		{"capabilities", "the capabilities that are declared", false, true, "basic/lifecycle#capability-negotiation", "", capabilities},
-		{"server-info", "serverInfo and instructions", true, true, "", "", serverInfo},
-		{"tool-names", "the names of tools and prompts", true, true, "", "tools", toolNames},
+		{"capabilities", "the capabilities that are declared", false, true, "basic/lifecycle#capability-negotiation", "", probeCapabilities},
+		{"server-info", "serverInfo and instructions", true, true, "", "", probeServerInfo},
+		{"tool-names", "the names of tools and prompts", true, true, "", "tools", probeToolNames},
 		{"tools", "the entries of tools", false, true, "server/tools#listing-tools", "tools", entriesByName("tools")},
 		{"prompts", "the entries of prompts", false, true, "server/prompts#listing-prompts", "prompts", entriesByName("prompts")},
 		{"resources", "the entries of resources", false, true, "server/resources#listing-resources", "resources", listEntries(spec.MethodResourcesList, "resources", "uri")},
 		{"templates", "the entries of resource templates", false, true, "server/resources#resource-templates", "resources", listEntries(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate")},
-		{"results", "the results of tools, prompts and resources", false, true, "server/tools#calling-tools", "", results},
-		{"errors", "the codes of errors", false, false, "basic/index#error-responses", "", errorCodes},
-		{"request-meta", "_meta of requests, as the server gets it", false, false, "basic/index#_meta", "", requestMeta},
-		{"ids", "ids of requests, as the server gets them", true, false, "", "", ids},
-		{"progress", "progress that arrives before the result", false, false, "basic/utilities/progress#progress-flow", "", progress},
-		{"streaming", "when progress arrives", false, false, "basic/utilities/progress#progress-flow", "", streaming},
-		{"cancellation", "whether a cancellation reaches the server", false, false, "basic/utilities/cancellation#behavior-requirements", "", cancellation},
-		{"requests-of-the-server", "whether the server's requests reach the client, and the client's responses the server", false, false, "client/sampling#creating-messages", "", serverRequests},
-		{"list-changed", "whether a changed list is announced, and the gateway reads it again", false, false, "server/tools#list-changed-notification", "", listChanged},
-		{"subscriptions", "whether updates of a resource arrive, and the gateway reads it again", false, false, "server/resources#subscriptions", "resources/subscribe", subscriptions},
-		{"logging", "log messages", false, false, "server/utilities/logging#log-message-notifications", "logging", logging},
-		{"size", "an argument and a result of 1 MiB", false, false, "", "", size},
-		{"headers", "headers of HTTP requests, as the server gets them", true, false, "basic/transports#protocol-version-header", "", headers},
-		{"sessions", "whether two clients have two sessions with the server", true, false, "", "", sessions},
-		{"clients", "whether two clients get their own results and progress", false, false, "", "tools", clients},
+		{"results", "the results of tools, prompts and resources", false, true, "server/tools#calling-tools", "", probeResults},
+		{"errors", "the codes of errors", false, false, "basic/index#error-responses", "", probeErrorCodes},
+		{"request-meta", "_meta of requests, as the server gets it", false, false, "basic/index#_meta", "", probeRequestMeta},
+		{"ids", "ids of requests, as the server gets them", true, false, "", "", probeIDs},
+		{"progress", "progress that arrives before the result", false, false, "basic/utilities/progress#progress-flow", "", probeProgress},
+		{"streaming", "when progress arrives", false, false, "basic/utilities/progress#progress-flow", "", probeStreaming},
+		{"cancellation", "whether a cancellation reaches the server", false, false, "basic/utilities/cancellation#behavior-requirements", "", probeCancellation},
+		{"requests-of-the-server", "whether the server's requests reach the client, and the client's responses the server", false, false, "client/sampling#creating-messages", "", probeServerRequests},
+		{"list-changed", "whether a changed list is announced, and the gateway reads it again", false, false, "server/tools#list-changed-notification", "", probeListChanged},
+		{"subscriptions", "whether updates of a resource arrive, and the gateway reads it again", false, false, "server/resources#subscriptions", "resources/subscribe", probeSubscriptions},
+		{"logging", "log messages", false, false, "server/utilities/logging#log-message-notifications", "logging", probeLogging},
+		{"size", "an argument and a result of 1 MiB", false, false, "", "", probeSize},
+		{"headers", "headers of HTTP requests, as the server gets them", true, false, "basic/transports#protocol-version-header", "", probeHeaders},
+		{"sessions", "whether two clients have two sessions with the server", true, false, "", "", probeSessions},
+		{"clients", "whether two clients get their own results and progress", false, false, "", "tools", probeClients},
 	}
 }
 
-func capabilities(_ context.Context, v *visit) (any, error) {
-	return decoded(wire.At(v.Server().Result, "/capabilities")), nil
+func probeCapabilities(_ context.Context, v *visit) (any, error) {
+	return decode(wire.At(v.Server().Result, "/capabilities")), nil
 }
 
-func serverInfo(_ context.Context, v *visit) (any, error) {
+func probeServerInfo(_ context.Context, v *visit) (any, error) {
 	return map[string]any{
-		"serverInfo":   decoded(wire.At(v.Server().Result, "/serverInfo")),
-		"instructions": decoded(wire.At(v.Server().Result, "/instructions")),
+		"serverInfo":   decode(wire.At(v.Server().Result, "/serverInfo")),
+		"instructions": decode(wire.At(v.Server().Result, "/instructions")),
 	}, nil
 }
 
 // extra is the name of the tool and of the prompt that come and go.
 const extra = "extra"
 
-func toolNames(ctx context.Context, v *visit) (any, error) {
+func probeToolNames(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	for list, method := range nameLists {
 		if v.requireCapability(list) != nil {
 			out[list] = notOffered{}
 			continue
 		}
-		entries, err := v.list(ctx, method, list, "name")
+		entries, err := v.readList(ctx, method, list, "name")
 		if err != nil {
 			return nil, err
 		}
@@ -87,10 +87,11 @@ func toolNames(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
-// entriesByName compares the entries of a list under the names that the upstream gives them.
+// entriesByName returns a probe's function that reads a list, and returns its entries by the names that
+// the upstream gives them.
 func entriesByName(list string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
-		entries, err := v.list(ctx, nameLists[list], list, "name")
+		entries, err := v.readList(ctx, nameLists[list], list, "name")
 		out := map[string]any{}
 		for offered, entry := range entries {
 			e, _ := entry.(map[string]any)
@@ -102,11 +103,12 @@ func entriesByName(list string) func(context.Context, *visit) (any, error) {
 	}
 }
 
+// listEntries returns a probe's function that reads a list, and returns its entries by their key.
 func listEntries(method, member, key string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
-		entries, err := v.list(ctx, method, member, key)
-		// The size of the first depends on whether the client's roots have arrived. In 2026-07-28 all
-		// clients share the others, so the run through the gateway may have changed them.
+		entries, err := v.readList(ctx, method, member, key)
+		// The size of demo://roots depends on whether the client's roots have arrived. In 2026-07-28
+		// all clients share the others, so the run through the gateway may have changed them.
 		for _, uri := range []string{"demo://roots", "demo://note", "demo://text/extra"} {
 			delete(entries, uri)
 		}
@@ -114,8 +116,8 @@ func listEntries(method, member, key string) func(context.Context, *visit) (any,
 	}
 }
 
-// results returns results of all kinds.
-func results(ctx context.Context, v *visit) (any, error) {
+// probeResults returns results of tools, prompts, resources and completion.
+func probeResults(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	var failed error
 	note := func(name string, value any, err error) {
@@ -132,21 +134,21 @@ func results(ctx context.Context, v *visit) (any, error) {
 		note(tool, value, err)
 	}
 	for _, prompt := range []string{"hello", "everything"} {
-		value, err := v.prompted(ctx, prompt, spec.MethodPromptsGet, func(name string) map[string]any { return map[string]any{"name": name} })
+		value, err := v.promptResult(ctx, prompt, spec.MethodPromptsGet, func(name string) map[string]any { return map[string]any{"name": name} })
 		note("prompt "+prompt, value, err)
 	}
 	for _, uri := range []string{"demo://text/hello", "demo://image/dot"} {
 		err := v.requireCapability("resources")
 		var value any
 		if err == nil {
-			value, err = v.result(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri})
+			value, err = v.requestResult(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri})
 		}
 		note(uri, value, err)
 	}
 	err := v.requireCapability("completions")
 	var value any
 	if err == nil || !v.Revision().HasCompletionsCapability() {
-		value, err = v.prompted(ctx, "greeting", spec.MethodComplete, func(name string) map[string]any {
+		value, err = v.promptResult(ctx, "greeting", spec.MethodComplete, func(name string) map[string]any {
 			return map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": name}, "argument": map[string]any{"name": "style", "value": "f"}}
 		})
 	}
@@ -154,7 +156,7 @@ func results(ctx context.Context, v *visit) (any, error) {
 	return out, failed
 }
 
-func errorCodes(ctx context.Context, v *visit) (any, error) {
+func probeErrorCodes(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	for name, request := range map[string]struct {
 		capability, method string
@@ -182,13 +184,13 @@ func errorCodes(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
-func requestMeta(ctx context.Context, v *visit) (any, error) {
+func probeRequestMeta(ctx context.Context, v *visit) (any, error) {
 	const key = "example.com/trace"
 	_, err := v.callTool(ctx, "show-meta", nil, map[string]any{key: map[string]any{"id": v.mark}, "progressToken": 7})
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.upstream.marked(v.mark)
+	a, err := v.upstream.requestWithMark(v.mark)
 	if err != nil {
 		return map[string]any{}, nil
 	}
@@ -196,8 +198,8 @@ func requestMeta(ctx context.Context, v *visit) (any, error) {
 	return map[string]any{key: members[key] != nil, "progressToken": members["progressToken"] != nil}, nil
 }
 
-func ids(ctx context.Context, v *visit) (any, error) {
-	params, err := v.call(ctx, "echo", map[string]any{"text": v.mark}, nil)
+func probeIDs(ctx context.Context, v *visit) (any, error) {
+	params, err := v.toolParams(ctx, "echo", map[string]any{"text": v.mark}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +207,7 @@ func ids(ctx context.Context, v *visit) (any, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	a, err := v.upstream.marked(v.mark)
+	a, err := v.upstream.requestWithMark(v.mark)
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +217,8 @@ func ids(ctx context.Context, v *visit) (any, error) {
 	return "others", nil
 }
 
-func progress(ctx context.Context, v *visit) (any, error) {
-	params, err := v.call(ctx, "slow", map[string]any{"durationMs": 40, "steps": 4}, map[string]any{"progressToken": v.mark})
+func probeProgress(ctx context.Context, v *visit) (any, error) {
+	params, err := v.toolParams(ctx, "slow", map[string]any{"durationMs": 40, "steps": 4}, map[string]any{"progressToken": v.mark})
 	if err != nil {
 		return nil, err
 	}
@@ -228,39 +230,39 @@ func progress(ctx context.Context, v *visit) (any, error) {
 	out := []any{}
 	for _, m := range v.received(spec.MethodProgress, r.Event.Seq) {
 		if token, _ := wire.Text(m.ParamAt("/progressToken")); token == v.mark {
-			out = append(out, decoded(m.ParamAt("/progress")))
+			out = append(out, decode(m.ParamAt("/progress")))
 		}
 	}
 	return out, nil
 }
 
-func streaming(ctx context.Context, v *visit) (any, error) {
+func probeStreaming(ctx context.Context, v *visit) (any, error) {
 	call, err := v.holdCall(ctx, v.mark, v.mark)
 	if err != nil {
 		return nil, err
 	}
 	_ = v.AwaitQuiet(ctx) // wait for the messages that the upstream sent before
-	during := len(v.received(spec.MethodProgress, v.now()))
-	if _, err := call.response(ctx); err != nil {
+	during := len(v.received(spec.MethodProgress, v.position()))
+	if _, err := call.releaseAndAwait(ctx); err != nil {
 		return nil, err
 	}
 	_ = v.AwaitQuiet(ctx)
 	switch {
 	case during > 0:
 		return "while the call runs", nil
-	case len(v.received(spec.MethodProgress, v.now())) > 0:
+	case len(v.received(spec.MethodProgress, v.position())) > 0:
 		return "only when the call has ended", nil
 	default:
 		return "never", nil
 	}
 }
 
-func cancellation(ctx context.Context, v *visit) (any, error) {
+func probeCancellation(ctx context.Context, v *visit) (any, error) {
 	call, err := v.holdCall(ctx, v.mark, v.mark)
 	if err != nil {
 		return nil, err
 	}
-	defer call.end()
+	defer call.releaseCall()
 	if err := v.Cancel(ctx, call.id, "a probe"); err != nil {
 		return nil, err
 	}
@@ -271,7 +273,7 @@ func cancellation(ctx context.Context, v *visit) (any, error) {
 	return "it comes", nil
 }
 
-func serverRequests(ctx context.Context, v *visit) (any, error) {
+func probeServerRequests(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	for _, tool := range []string{"ask-ping", "ask-roots", "ask-sampling", "ask-elicitation"} {
 		value, err := v.callTool(ctx, tool, nil, nil)
@@ -285,7 +287,7 @@ func serverRequests(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
-func size(ctx context.Context, v *visit) (any, error) {
+func probeSize(ctx context.Context, v *visit) (any, error) {
 	long := strings.Repeat("0123456789abcdef", 1<<16)
 	result, err := v.callTool(ctx, "echo", map[string]any{"text": long}, nil)
 	if err != nil {
@@ -312,12 +314,12 @@ func firstText(result any) string {
 // tracing is a header outside the protocol that the client sends.
 const tracing = "X-Mcp-Conform-Probe"
 
-func headers(ctx context.Context, v *visit) (any, error) {
+func probeHeaders(ctx context.Context, v *visit) (any, error) {
 	web := v.Web()
 	if web == nil {
 		return nil, errors.New("the client does not use HTTP")
 	}
-	params, err := v.call(ctx, "echo", map[string]any{"text": v.mark}, nil)
+	params, err := v.toolParams(ctx, "echo", map[string]any{"text": v.mark}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -337,8 +339,8 @@ func headers(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
-func sessions(ctx context.Context, v *visit) (any, error) {
-	other, err := v.another(ctx)
+func probeSessions(ctx context.Context, v *visit) (any, error) {
+	other, err := v.openAnother(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -348,8 +350,8 @@ func sessions(ctx context.Context, v *visit) (any, error) {
 			return nil, err
 		}
 	}
-	a, errA := v.upstream.marked(v.mark + "-0")
-	b, errB := v.upstream.marked(v.mark + "-1")
+	a, errA := v.upstream.requestWithMark(v.mark + "-0")
+	b, errB := v.upstream.requestWithMark(v.mark + "-1")
 	if err := errors.Join(errA, errB); err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// editing returns a function that makes a proxy with edits of the messages in each direction.
-func editing(toServer, toClient func(m map[string]any)) func() proxy {
+// newEditingProxy returns a function that makes a proxy with edits of the messages in each direction.
+func newEditingProxy(toServer, toClient func(m map[string]any)) func() proxy {
 	return func() proxy {
 		var p proxy
 		if toServer != nil {
@@ -31,11 +31,11 @@ func member(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-// ownTokens returns a proxy that replaces progress tokens, and puts them back.
-func ownTokens() proxy {
+// tokenReplacingProxy returns a proxy that replaces progress tokens, and puts them back.
+func tokenReplacingProxy() proxy {
 	var mu sync.Mutex
 	given := map[string]any{}
-	return editing(func(m map[string]any) {
+	return newEditingProxy(func(m map[string]any) {
 		mu.Lock()
 		defer mu.Unlock()
 		meta := member(m, "params", "_meta")
@@ -53,11 +53,11 @@ func ownTokens() proxy {
 	})()
 }
 
-// TestCompareLegal compares gateways that do what they may: none of it is a warning.
+// TestCompareLegal checks that changes which a gateway may make are notes, not warnings.
 func TestCompareLegal(t *testing.T) {
 	t.Parallel()
 	checkAll(t, map[string]comparison{
-		"puts a prefix before names of tools": {editing(func(m map[string]any) {
+		"puts a prefix before names of tools": {newEditingProxy(func(m map[string]any) {
 			if params := member(m, "params"); m["method"] == spec.MethodToolsCall {
 				name, _ := params["name"].(string)
 				params["name"] = strings.TrimPrefix(name, "demo_")
@@ -70,19 +70,19 @@ func TestCompareLegal(t *testing.T) {
 				entry["name"] = "demo_" + name
 			}
 		}), []string{"note tool-names"}},
-		"merges the tools of another server": {editing(nil, func(m map[string]any) {
+		"merges the tools of another server": {newEditingProxy(nil, func(m map[string]any) {
 			result := member(m, "result")
 			if tools, ok := result["tools"].([]any); ok && result["nextCursor"] == nil {
 				result["tools"] = append(tools, map[string]any{"name": "weather_today", "inputSchema": map[string]any{"type": "object"}})
 			}
 		}), []string{"note tool-names", "note tools"}},
-		"has a name and capabilities of its own": {editing(nil, func(m map[string]any) {
+		"has a name and capabilities of its own": {newEditingProxy(nil, func(m map[string]any) {
 			if result := member(m, "result"); result["serverInfo"] != nil {
 				result["serverInfo"] = map[string]any{"name": "gateway", "version": "1"}
 				member(result, "capabilities")["experimental"] = map[string]any{"example.com/gateway": map[string]any{}}
 			}
 		}), []string{"note capabilities", "note server-info"}},
-		"adds _meta to results": {editing(nil, func(m map[string]any) {
+		"adds _meta to results": {newEditingProxy(nil, func(m map[string]any) {
 			result := member(m, "result")
 			if result["content"] == nil {
 				return
@@ -92,7 +92,7 @@ func TestCompareLegal(t *testing.T) {
 			}
 			member(result, "_meta")["example.com/gateway"] = "seen"
 		}), []string{"note requests-of-the-server", "note results"}},
-		"replaces progress tokens": {ownTokens, nil},
+		"replaces progress tokens": {tokenReplacingProxy, nil},
 	})
 }
 
@@ -108,15 +108,15 @@ func TestCompareLosses(t *testing.T) {
 				return [][]byte{line}
 			}}
 		}, []string{"warning progress"}},
-		"loses structured content": {editing(nil, func(m map[string]any) {
+		"loses structured content": {newEditingProxy(nil, func(m map[string]any) {
 			delete(member(m, "result"), "structuredContent")
 		}), []string{"warning results"}},
-		"gives errors one code": {editing(nil, func(m map[string]any) {
+		"gives errors one code": {newEditingProxy(nil, func(m map[string]any) {
 			if failed := member(m, "error"); failed != nil {
 				failed["code"] = -32603
 			}
 		}), []string{"warning errors"}},
-		"drops annotations of tools": {editing(nil, func(m map[string]any) {
+		"drops annotations of tools": {newEditingProxy(nil, func(m map[string]any) {
 			tools, _ := member(m, "result")["tools"].([]any)
 			for _, tool := range tools {
 				delete(tool.(map[string]any), "annotations")
@@ -130,7 +130,7 @@ func TestCompareLosses(t *testing.T) {
 				return [][]byte{line}
 			}}
 		}, []string{"warning subscriptions"}},
-		"cuts long strings": {editing(nil, func(m map[string]any) {
+		"cuts long strings": {newEditingProxy(nil, func(m map[string]any) {
 			content, _ := member(m, "result")["content"].([]any)
 			for _, block := range content {
 				b, _ := block.(map[string]any)

@@ -22,9 +22,10 @@ const (
 	// holdPrefix begins the text of a call of echo that the upstream holds open until it is
 	// released.
 	holdPrefix = "mcp-conform/hold/"
-	// longestHold bounds how long it is held.
+	// longestHold bounds how long the upstream holds a call.
 	longestHold = 30 * time.Second
-	// mostArrivals and largestArrival bound the number and the bytes of messages that are kept.
+	// mostArrivals and largestArrival bound the number of messages that are kept, and the bytes
+	// of each.
 	mostArrivals   = 2000
 	largestArrival = 64 << 10
 )
@@ -34,8 +35,8 @@ const (
 type Upstream struct {
 	// URL is its Streamable HTTP endpoint, for a gateway that takes a URL.
 	URL *url.URL
-	// Addr is for gateways that take a command: that command connects here, and forwards its stdin
-	// and stdout.
+	// Addr is its TCP address, for gateways that take a command: the command connects to it, and
+	// forwards its stdin and stdout.
 	Addr string
 
 	ctx    context.Context //nolint:containedctx // of all sessions
@@ -65,7 +66,7 @@ type post struct {
 
 // A hold is a call that is held open.
 type hold struct {
-	number                       int // the progress that it reports
+	number                       int // distinguishes the call: its progress notification has this progress
 	arrived, release, cancelled  chan struct{}
 	arriving, ending, cancelling sync.Once
 }
@@ -125,12 +126,12 @@ func (u *Upstream) Arrived() int {
 func (u *Upstream) options() refserver.Options {
 	return refserver.Options{Seams: refserver.Seams{
 		Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
-			u.note(s, raw)
+			u.keepMessages(s, raw)
 			return refserver.Pass(raw)
 		},
 		HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.Method == http.MethodPost {
-				r.Body = u.notePost(r)
+				r.Body = u.keepPost(r)
 			}
 			next.ServeHTTP(w, r)
 		},
@@ -143,8 +144,8 @@ func (u *Upstream) options() refserver.Options {
 	}}
 }
 
-// note keeps the messages of a frame.
-func (u *Upstream) note(s *refserver.Session, raw []byte) {
+// keepMessages keeps the messages of a frame.
+func (u *Upstream) keepMessages(s *refserver.Session, raw []byte) {
 	messages := wire.Parse(raw).Messages
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -153,26 +154,26 @@ func (u *Upstream) note(s *refserver.Session, raw []byte) {
 		return
 	}
 	for _, m := range messages {
-		u.arrivals = append(newest(u.arrivals), arrival{s, m})
+		u.arrivals = append(dropOlder(u.arrivals), arrival{s, m})
 	}
 }
 
-// newest drops the older half of the elements if there are mostArrivals of them.
-func newest[T any](all []T) []T {
+// dropOlder drops the older half of the elements if there are mostArrivals of them.
+func dropOlder[T any](all []T) []T {
 	if len(all) < mostArrivals {
 		return all
 	}
 	return append([]T(nil), all[len(all)/2:]...)
 }
 
-// notePost keeps the headers of a POST, and returns its body.
-func (u *Upstream) notePost(r *http.Request) io.ReadCloser {
+// keepPost keeps the headers of a POST, and returns its body.
+func (u *Upstream) keepPost(r *http.Request) io.ReadCloser {
 	begin, err := io.ReadAll(io.LimitReader(r.Body, largestArrival))
 	rest := io.MultiReader(strings.NewReader(string(begin)), r.Body)
 	if err == nil && len(begin) < largestArrival {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.headers = append(newest(u.headers), post{r.Header.Clone(), string(begin)})
+		u.headers = append(dropOlder(u.headers), post{r.Header.Clone(), string(begin)})
 	}
 	return struct {
 		io.Reader
@@ -180,7 +181,8 @@ func (u *Upstream) notePost(r *http.Request) io.ReadCloser {
 	}{rest, r.Body}
 }
 
-// serveHeld reports progress, and responds after the call is released.
+// serveHeld reports progress, holds the call until it is released or cancelled or longestHold has
+// passed, and responds with the mark.
 func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Error) {
 	h := u.holdFor(mark)
 	if token := wire.At(c.Params, "/_meta/progressToken"); token != nil {
@@ -220,8 +222,8 @@ func (h *hold) isCancelled() bool {
 	}
 }
 
-// end releases the call.
-func (h *hold) end() { h.ending.Do(func() { close(h.release) }) }
+// releaseCall releases the call.
+func (h *hold) releaseCall() { h.ending.Do(func() { close(h.release) }) }
 
 // arrivalsWhere returns the kept messages for which match is true.
 func (u *Upstream) arrivalsWhere(match func(*arrival) bool) []arrival {
@@ -236,8 +238,8 @@ func (u *Upstream) arrivalsWhere(match func(*arrival) bool) []arrival {
 	return out
 }
 
-// marked returns the request that carries the mark, or an error if it did not arrive.
-func (u *Upstream) marked(mark string) (arrival, error) {
+// requestWithMark returns the request that carries the mark, or an error if it did not arrive.
+func (u *Upstream) requestWithMark(mark string) (arrival, error) {
 	found := u.arrivalsWhere(func(a *arrival) bool {
 		return a.message.Kind == wire.Request && strings.Contains(string(a.message.Params()), mark)
 	})

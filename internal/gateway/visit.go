@@ -32,7 +32,7 @@ func (o *Options) open(ctx context.Context, r Route) (*visit, error) {
 		upstream: r.Upstream, mark: "mark-" + rand.Text(), offered: map[string]map[string]bool{},
 	}
 	var err error
-	if v.Conversation, err = v.converse(ctx); err != nil {
+	if v.Conversation, err = v.openConversation(ctx); err != nil {
 		return nil, &openError{err}
 	}
 	return v, nil
@@ -57,14 +57,14 @@ func (v *visit) requireCapability(capability string) error {
 	return nil
 }
 
-// another opens one more session with the same server.
-func (v *visit) another(ctx context.Context) (*visit, error) {
-	c, err := v.converse(ctx)
+// openAnother opens a second session with the same server, for another client.
+func (v *visit) openAnother(ctx context.Context) (*visit, error) {
+	c, err := v.openConversation(ctx)
 	return &visit{Conversation: c, upstream: v.upstream, mark: v.mark + "-other", offered: v.offered}, err
 }
 
-// converse opens the conversation of a session.
-func (v *visit) converse(ctx context.Context) (*client.Conversation, error) {
+// openConversation opens the conversation of a session.
+func (v *visit) openConversation(ctx context.Context) (*client.Conversation, error) {
 	c, err := client.Open(ctx, v.dialer, v.options)
 	if err != nil {
 		return nil, err
@@ -76,20 +76,20 @@ func (v *visit) converse(ctx context.Context) (*client.Conversation, error) {
 	return c, nil
 }
 
-// result returns the decoded result of a request.
-func (v *visit) result(ctx context.Context, method string, params map[string]any) (any, error) {
+// requestResult returns the decoded result of a request.
+func (v *visit) requestResult(ctx context.Context, method string, params map[string]any) (any, error) {
 	r := v.Do(ctx, method, params)
 	if r.Err != nil {
-		return nil, fmt.Errorf("%s: %w%s", method, r.Err, v.refusal(r))
+		return nil, fmt.Errorf("%s: %w%s", method, r.Err, v.describeStatus(r))
 	}
 	if r.Message.IsError() {
 		return nil, fmt.Errorf("%s gets the error %s", method, wire.Excerpt(string(r.Message.Member("error")), widestValue))
 	}
-	return decoded(r.Message.Result()), nil
+	return decode(r.Message.Result()), nil
 }
 
-// refusal describes the HTTP status of a refused request, or returns "".
-func (v *visit) refusal(r *client.Reply) string {
+// describeStatus describes the HTTP status of a refused request, or returns "".
+func (v *visit) describeStatus(r *client.Reply) string {
 	if r.Sent == nil || r.Sent.Exchange == 0 {
 		return ""
 	}
@@ -103,12 +103,12 @@ func (v *visit) refusal(r *client.Reply) string {
 // mostPages bounds the pages of a list that are read.
 const mostPages = 100
 
-// list returns the entries of a list by their key, and the keys in their order.
-func (v *visit) list(ctx context.Context, method, member, key string) (entries map[string]any, err error) {
+// readList reads all pages of a list, and returns its entries by the value of their member key.
+func (v *visit) readList(ctx context.Context, method, member, key string) (entries map[string]any, err error) {
 	entries = map[string]any{}
 	var params map[string]any
 	for range mostPages {
-		result, err := v.result(ctx, method, params)
+		result, err := v.requestResult(ctx, method, params)
 		if err != nil {
 			return nil, err
 		}
@@ -131,14 +131,14 @@ func (v *visit) list(ctx context.Context, method, member, key string) (entries m
 // nameLists are the lists whose names a gateway may change, each with the method that reads it.
 var nameLists = map[string]string{"tools": spec.MethodToolsList, "prompts": spec.MethodPromptsList}
 
-// name returns the gateway's name for a tool or prompt of the upstream. It may have a prefix or a
+// offeredName returns the gateway's name for a tool or prompt of the upstream. It may have a prefix or a
 // suffix.
-func (v *visit) name(ctx context.Context, list, own string) (string, error) {
+func (v *visit) offeredName(ctx context.Context, list, own string) (string, error) {
 	if err := v.requireCapability(list); err != nil {
 		return "", err
 	}
 	if v.offered[list] == nil {
-		entries, err := v.list(ctx, nameLists[list], list, "name")
+		entries, err := v.readList(ctx, nameLists[list], list, "name")
 		if err != nil {
 			return "", err
 		}
@@ -167,9 +167,9 @@ func isAffixed(offered, name string) bool {
 		hasPrefix && after != "" && strings.Contains(separators, after[:1])
 }
 
-// call returns the params of tools/call for a tool of the upstream.
-func (v *visit) call(ctx context.Context, tool string, arguments, meta map[string]any) (map[string]any, error) {
-	name, err := v.name(ctx, "tools", tool)
+// toolParams returns the params of tools/call for a tool of the upstream.
+func (v *visit) toolParams(ctx context.Context, tool string, arguments, meta map[string]any) (map[string]any, error) {
+	name, err := v.offeredName(ctx, "tools", tool)
 	params := map[string]any{"name": name}
 	if arguments != nil {
 		params["arguments"] = arguments
@@ -182,11 +182,11 @@ func (v *visit) call(ctx context.Context, tool string, arguments, meta map[strin
 
 // callTool returns the result of a call of a tool.
 func (v *visit) callTool(ctx context.Context, tool string, arguments, meta map[string]any) (any, error) {
-	params, err := v.call(ctx, tool, arguments, meta)
+	params, err := v.toolParams(ctx, tool, arguments, meta)
 	if err != nil {
 		return nil, err
 	}
-	return v.result(ctx, spec.MethodToolsCall, params)
+	return v.requestResult(ctx, spec.MethodToolsCall, params)
 }
 
 // A heldCall is a call that the upstream holds open.
@@ -200,7 +200,7 @@ type heldCall struct {
 
 // holdCall makes a call that the upstream holds open under the mark, and waits until it has arrived there.
 func (v *visit) holdCall(ctx context.Context, mark, progressToken string) (*heldCall, error) {
-	params, err := v.call(ctx, "echo", map[string]any{"text": holdPrefix + mark}, map[string]any{"progressToken": progressToken})
+	params, err := v.toolParams(ctx, "echo", map[string]any{"text": holdPrefix + mark}, map[string]any{"progressToken": progressToken})
 	if err != nil {
 		return nil, err
 	}
@@ -212,17 +212,17 @@ func (v *visit) holdCall(ctx context.Context, mark, progressToken string) (*held
 	case <-c.arrived:
 		return c, nil
 	case <-limit.C:
-		c.end()
+		c.releaseCall()
 		return nil, errors.New("the call did not reach the upstream")
 	case <-ctx.Done():
-		c.end()
+		c.releaseCall()
 		return nil, context.Cause(ctx)
 	}
 }
 
-// response releases the call, and returns the text of its result.
-func (c *heldCall) response(ctx context.Context) (string, error) {
-	c.end()
+// releaseAndAwait releases the call, and returns the text of its result.
+func (c *heldCall) releaseAndAwait(ctx context.Context) (string, error) {
+	c.releaseCall()
 	if err := <-c.sent; err != nil {
 		return "", err
 	}
@@ -230,7 +230,7 @@ func (c *heldCall) response(ctx context.Context) (string, error) {
 	if r.Err != nil {
 		return "", r.Err
 	}
-	return firstText(decoded(r.Message.Result())), nil
+	return firstText(decode(r.Message.Result())), nil
 }
 
 // awaitNotification waits for a notification of a method, and reports whether one came. Over HTTP
@@ -239,14 +239,14 @@ func (c *heldCall) response(ctx context.Context) (string, error) {
 func (v *visit) awaitNotification(ctx context.Context, method string) bool {
 	for range 3 {
 		failed := v.Fence(ctx) != nil || v.AwaitQuiet(ctx) != nil
-		if came := len(v.received(method, v.now())) > 0; came || failed {
+		if came := len(v.received(method, v.position())) > 0; came || failed {
 			return came
 		}
 	}
 	return false
 }
 
-// received returns the notifications of a method before the position.
+// received returns the messages with the method that were received before the position.
 func (v *visit) received(method string, upTo int) []*wire.Message {
 	var out []*wire.Message
 	for e, m := range transcript.Messages(v.Record.From(0)[:upTo], transcript.Received) {
@@ -257,14 +257,14 @@ func (v *visit) received(method string, upTo int) []*wire.Message {
 	return out
 }
 
-// now returns the position of the next event in the transcript.
-func (v *visit) now() int { return v.Record.Len() }
+// position returns the position of the next event in the transcript.
+func (v *visit) position() int { return v.Record.Len() }
 
-// prompted returns the result of a request whose parameters have the name of a prompt.
-func (v *visit) prompted(ctx context.Context, prompt, method string, params func(name string) map[string]any) (any, error) {
-	name, err := v.name(ctx, "prompts", prompt)
+// promptResult returns the result of a request whose params are built with the offered name of a prompt.
+func (v *visit) promptResult(ctx context.Context, prompt, method string, params func(name string) map[string]any) (any, error) {
+	name, err := v.offeredName(ctx, "prompts", prompt)
 	if err != nil {
 		return nil, err
 	}
-	return v.result(ctx, method, params(name))
+	return v.requestResult(ctx, method, params(name))
 }
