@@ -48,7 +48,7 @@ func Formats() []string {
 	return out
 }
 
-// judge judges one server. It returns nil if the context ended before.
+// judge judges one server in a process of its own. It returns nil if the context ended before.
 func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	work, err := os.MkdirTemp(s.workFolder(), "")
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("this program can't be started again: %w", err)
 	}
-	why := s.await(ctx, service, s.maxTime(e), work)
+	why := s.awaitEnd(ctx, service, s.maxTime(e), work)
 	service.Stop(transport.Patience{AfterTerm: endTime})
 	if ctx.Err() != nil {
 		return nil, removeAll(partial)
@@ -88,7 +88,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 // argv returns the command that judges a server.
 func (s *supervisor) argv(e *Entry, folder string) []string {
 	argv := []string{s.Program, "run", "--no-config"}
-	if slices.Contains(e.Args, "--config") { // a client's, instead of a file of ours
+	if slices.Contains(e.Args, "--config") { // the entry names a client's configuration file
 		argv = argv[:2]
 	}
 	argv = append(argv, s.Flags...)
@@ -110,7 +110,7 @@ func (s *supervisor) argv(e *Entry, folder string) []string {
 	return append(argv, e.Args...)
 }
 
-// formats returns the formats of the reports to write: the result is read from json.
+// formats returns the formats of the reports to write. They include json, from which the result is read.
 func (s *supervisor) formats() []string {
 	out := slices.Clone(s.Files)
 	if !slices.Contains(out, "json") {
@@ -119,19 +119,19 @@ func (s *supervisor) formats() []string {
 	return out
 }
 
-// EndVariable is set for a run whose stdin ends when the sweep does, also when that is
-// killed: the run then has to end, too. It hides the variable from its server.
+// EndVariable is the environment variable that tells a run to end when its stdin ends. The stdin of a
+// run ends with the sweep, even if the sweep is killed. The run hides the variable from its server.
 const EndVariable = "MCP_CONFORM_ENDS_WITH_STDIN"
 
-// inherited are the variables that every server gets from this process: it can't start
-// without them.
+// inherited are the variables that every server gets from this process, because it can't start
+// without them: on Windows (true), and elsewhere.
 var inherited = map[bool][]string{
 	false: {"PATH", "LANG", "LC_ALL", "TZ"},
 	true:  {"PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "WINDIR", "PROGRAMFILES", "PROGRAMDATA", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE"},
 }
 
 // environment returns the environment of a server: a few inherited variables, a home of its
-// own, and what the user named.
+// own, and the variables that the user named.
 func (s *supervisor) environment(e *Entry, work string) []string {
 	home, tmp := filepath.Join(work, "home"), filepath.Join(work, "tmp")
 	env := []string{"HOME=" + home, "TMPDIR=" + tmp, EndVariable + "=1"}
@@ -159,8 +159,8 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 	return env
 }
 
-// await waits for the end of a run. It returns the limit that the server exceeds, or "".
-func (s *supervisor) await(ctx context.Context, service *stdio.Service, most time.Duration, work string) string {
+// awaitEnd waits for the end of a run. It returns the limit that the server exceeds, or "".
+func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most time.Duration, work string) string {
 	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	var late <-chan time.Time
@@ -217,7 +217,7 @@ func sizeOf(folder string, limit int64) (total int64) {
 	return total
 }
 
-// Bytes returns a size for people.
+// Bytes returns a size as text, such as 512 KiB.
 func Bytes(n int64) string {
 	for _, unit := range []struct {
 		name string
@@ -230,11 +230,12 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// conclude says what the end of a run means, and keeps the reports that are wanted.
+// conclude sets the outcome of a run that has ended, and removes the reports that are not wanted. why is
+// the limit for which the run was stopped, or "".
 func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder string) error {
 	report := filepath.Join(folder, reportFiles["json"])
 	detail, code := service.Ending()
-	err := r.read(report)
+	err := r.readReport(report)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && why == "" && code >= 0 { // as on a full disk
 		return fmt.Errorf("reading the report of the run: %w", err)
 	}
@@ -253,11 +254,11 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	default:
 		r.Outcome = Incomplete
 		switch {
-		case r.Problem != "": // the report says it
+		case r.Problem != "": // the report has the reason
 		case said != "" && code > 0:
 			r.Problem = said
 		case err == nil && code == 4:
-			r.Problem = r.undecided()
+			r.Problem = r.describeUndecided()
 		default:
 			r.Problem = "mcp-conform run ended with " + detail
 		}
@@ -282,8 +283,8 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	return nil
 }
 
-// undecided says why a complete run has no verdict.
-func (r *Result) undecided() string {
+// describeUndecided says why a complete run has no verdict.
+func (r *Result) describeUndecided() string {
 	for i := range r.Findings {
 		switch r.Findings[i].Outcome {
 		case verdict.HarnessError:

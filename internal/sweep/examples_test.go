@@ -17,8 +17,8 @@ import (
 // examples is the folder of the examples for schedulers.
 const examples = "../../docs/sweep"
 
-// documents returns the documents of an example.
-func documents(t *testing.T, name string) []*yaml.Node {
+// readDocuments returns the documents of an example.
+func readDocuments(t *testing.T, name string) []*yaml.Node {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(examples, name))
 	if err != nil {
@@ -38,8 +38,8 @@ func documents(t *testing.T, name string) []*yaml.Node {
 	}
 }
 
-// path returns the value below a node; a number is an index.
-func path(n *yaml.Node, keys ...string) *yaml.Node {
+// nodeAt returns the value below a node at the keys; a key that is a number is an index of a list.
+func nodeAt(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		if i, err := strconv.Atoi(key); err == nil && n != nil && n.Kind == yaml.SequenceNode && i < len(n.Content) {
 			n = n.Content[i]
@@ -50,35 +50,35 @@ func path(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
-// TestExamplesCountTheirShards checks that each example starts as many tasks as it says
-// that there are shards.
+// TestExamplesCountTheirShards checks that each example starts as many tasks as the shards that it
+// configures.
 func TestExamplesCountTheirShards(t *testing.T) {
 	t.Parallel()
-	job := documents(t, "kubernetes.yaml")[1]
-	completions := path(job, "spec", "completions")
-	variable := path(job, "spec", "template", "spec", "containers", "0", "env", "0")
-	if completions == nil || path(variable, "name").Value != "JOB_COMPLETION_COUNT" || path(variable, "value").Value != completions.Value || path(job, "spec", "completionMode").Value != "Indexed" {
+	job := readDocuments(t, "kubernetes.yaml")[1]
+	completions := nodeAt(job, "spec", "completions")
+	variable := nodeAt(job, "spec", "template", "spec", "containers", "0", "env", "0")
+	if completions == nil || nodeAt(variable, "name").Value != "JOB_COMPLETION_COUNT" || nodeAt(variable, "value").Value != completions.Value || nodeAt(job, "spec", "completionMode").Value != "Indexed" {
 		t.Error("kubernetes.yaml: JOB_COMPLETION_COUNT is not the number of completions")
 	}
-	for i, doc := range documents(t, "kubernetes.yaml")[1:] {
-		container := path(doc, "spec", "template", "spec", "containers", "0")
-		if only := path(container, "securityContext", "readOnlyRootFilesystem"); only == nil || only.Value != "true" {
+	for i, doc := range readDocuments(t, "kubernetes.yaml")[1:] {
+		container := nodeAt(doc, "spec", "template", "spec", "containers", "0")
+		if only := nodeAt(container, "securityContext", "readOnlyRootFilesystem"); only == nil || only.Value != "true" {
 			t.Errorf("kubernetes.yaml: job %d writes into its image", i+1)
 		}
 	}
-	workflow := documents(t, "github.yml")[0]
-	shards := path(workflow, "jobs", "judge", "strategy", "matrix", "shard")
-	if command := path(workflow, "jobs", "judge", "steps", "3", "run"); shards == nil || command == nil ||
+	workflow := readDocuments(t, "github.yml")[0]
+	shards := nodeAt(workflow, "jobs", "judge", "strategy", "matrix", "shard")
+	if command := nodeAt(workflow, "jobs", "judge", "steps", "3", "run"); shards == nil || command == nil ||
 		!strings.Contains(command.Value, "--shard ${{ matrix.shard }}/"+strconv.Itoa(len(shards.Content))+" ") {
 		t.Error("github.yml: the matrix has other shards than the command")
 	}
-	if parallel := path(documents(t, "gitlab.yml")[0], "sweep", "parallel"); parallel == nil || parallel.Value != "8" {
+	if parallel := nodeAt(readDocuments(t, "gitlab.yml")[0], "sweep", "parallel"); parallel == nil || parallel.Value != "8" {
 		t.Error("gitlab.yml: the job is not parallel")
 	}
 }
 
-// TestThePinnedServersAreAList checks that the list of the pinned servers can be read.
-func TestThePinnedServersAreAList(t *testing.T) {
+// TestPinnedServersAreReadable checks that the list of the pinned servers can be read.
+func TestPinnedServersAreReadable(t *testing.T) {
 	t.Parallel()
 	entries, err := ReadLists(filepath.FromSlash("../../fixtures/servers/sweep.yaml"))
 	if err != nil {
@@ -89,8 +89,8 @@ func TestThePinnedServersAreAList(t *testing.T) {
 	}
 }
 
-// TestTheSlurmScriptIsBash checks the syntax of the script.
-func TestTheSlurmScriptIsBash(t *testing.T) {
+// TestSlurmScriptSyntax checks the syntax of the script.
+func TestSlurmScriptSyntax(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {

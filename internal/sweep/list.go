@@ -30,7 +30,7 @@ type Entry struct {
 	// Flags are its own flags of mcp-conform run, such as --profile.
 	Flags   []string
 	Env     []string      // the variables that it is given: NAME or NAME=VALUE
-	MaxTime time.Duration // 0 for that of the sweep
+	MaxTime time.Duration // 0 for the limit of the sweep
 	URL     string        // "" for a server that is started
 	// Package and Version say what a registry knows of the server.
 	Package, Version string
@@ -38,7 +38,7 @@ type Entry struct {
 	Unusable string
 
 	text  []byte // the entry as its list has it
-	asked string // identifies what is asked about it; set when a sweep begins
+	asked string // see Result.Asked; set when a sweep begins
 }
 
 // host returns the host of the URL in lower case, or "" for a command.
@@ -89,7 +89,7 @@ func readList(path string) ([]Entry, error) {
 	var root yaml.Node
 	broken := yaml.Unmarshal(text, &root)
 	if strings.EqualFold(filepath.Ext(path), ".json") && (broken != nil || isClientConfig(&root)) {
-		return configured(path) // which may have comments
+		return readClientConfig(path) // clients permit comments in it
 	}
 	if broken != nil {
 		return nil, usagef(listAdvice, "%s is not a list of servers: %v", path, broken)
@@ -101,7 +101,7 @@ func readList(path string) ([]Entry, error) {
 	if l.dir, err = filepath.Abs(l.dir); err != nil {
 		return nil, usagef("", "%s: %v", path, err)
 	}
-	return l.entries(root.Content[0])
+	return l.readEntries(root.Content[0])
 }
 
 func readFile(path string) ([]byte, error) {
@@ -147,9 +147,9 @@ func member(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// configured returns the servers of a client's configuration file. Each is
+// readClientConfig returns the servers of a client's configuration file. Each is
 // started as the client would start it.
-func configured(path string) ([]Entry, error) {
+func readClientConfig(path string) ([]Entry, error) {
 	servers, err := target.Servers(path)
 	if err != nil {
 		return nil, err
@@ -165,12 +165,12 @@ func configured(path string) ([]Entry, error) {
 	return out, nil
 }
 
-// A list reads one file.
+// A list reads the entries of one file. dir is the file's folder.
 type list struct{ path, dir string }
 
-// entries returns the servers of a document: a list of its own format, a page of
+// readEntries returns the servers of a document: a list of mcp-conform's own format, a page of
 // the registry, one server.json, or a list of these.
-func (l *list) entries(root *yaml.Node) ([]Entry, error) {
+func (l *list) readEntries(root *yaml.Node) ([]Entry, error) {
 	items := []*yaml.Node{root}
 	switch servers := member(root, "servers"); {
 	case root.Kind == yaml.SequenceNode:
@@ -178,21 +178,21 @@ func (l *list) entries(root *yaml.Node) ([]Entry, error) {
 	case servers != nil && servers.Kind == yaml.SequenceNode:
 		items = servers.Content
 	case servers != nil:
-		return nil, l.wrong(servers, "", "servers is not a list", listAdvice)
+		return nil, l.errorAt(servers, "", "servers is not a list", listAdvice)
 	case member(root, "name") == nil:
-		return nil, l.wrong(root, "", "it has no list of servers", listAdvice)
+		return nil, l.errorAt(root, "", "it has no list of servers", listAdvice)
 	}
 	var out []Entry
 	for _, item := range items {
 		if member(item, "servers") != nil { // a page of the registry
-			more, err := l.entries(item)
+			more, err := l.readEntries(item)
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, more...)
 			continue
 		}
-		e, err := l.entry(item)
+		e, err := l.readItem(item)
 		if err != nil {
 			return nil, err
 		}
@@ -203,8 +203,8 @@ func (l *list) entries(root *yaml.Node) ([]Entry, error) {
 	return out, nil
 }
 
-// entry returns the entry of an item, or nil if it is superseded.
-func (l *list) entry(item *yaml.Node) (*Entry, error) {
+// readItem returns the entry of an item, or nil if it is superseded.
+func (l *list) readItem(item *yaml.Node) (*Entry, error) {
 	server := member(item, "server")
 	if server == nil && (member(item, "packages") != nil || member(item, "remotes") != nil) {
 		server = item
@@ -219,24 +219,25 @@ func (l *list) entry(item *yaml.Node) (*Entry, error) {
 	if status := member(official, "status"); status != nil && status.Value == "deleted" {
 		return nil, nil // deleted from the registry
 	}
-	return l.registered(server)
+	return l.readRegistered(server)
 }
 
-// wrong returns an error about a place of the list.
-func (l *list) wrong(n *yaml.Node, name, what, advice string) error {
+// errorAt returns an error about a place of the list, and about the server with the name unless that
+// is "".
+func (l *list) errorAt(n *yaml.Node, name, what, advice string) error {
 	if name != "" {
 		what = fmt.Sprintf("server %q: %s", name, what)
 	}
 	return usagef(advice, "%s:%d: %s", l.path, n.Line, what)
 }
 
-// words is a list of strings, or one string.
-type words []string
+// stringList is a list of strings, or one string.
+type stringList []string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
-func (w *words) UnmarshalYAML(n *yaml.Node) error {
+func (w *stringList) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
-		*w = words{n.Value}
+		*w = stringList{n.Value}
 		return nil
 	}
 	return n.Decode((*[]string)(w))
@@ -244,16 +245,16 @@ func (w *words) UnmarshalYAML(n *yaml.Node) error {
 
 // item is an entry of a list of our own format.
 type item struct {
-	Name      string   `yaml:"name"`
-	Command   []string `yaml:"command"`
-	URL       string   `yaml:"url"`
-	Start     string   `yaml:"start"`
-	Transport string   `yaml:"transport"`
-	Cwd       string   `yaml:"cwd"`
-	Revision  words    `yaml:"revision"`
-	Profile   words    `yaml:"profile"`
-	Env       words    `yaml:"env"`
-	MaxTime   string   `yaml:"max-time"`
+	Name      string     `yaml:"name"`
+	Command   []string   `yaml:"command"`
+	URL       string     `yaml:"url"`
+	Start     string     `yaml:"start"`
+	Transport string     `yaml:"transport"`
+	Cwd       string     `yaml:"cwd"`
+	Revision  stringList `yaml:"revision"`
+	Profile   stringList `yaml:"profile"`
+	Env       stringList `yaml:"env"`
+	MaxTime   string     `yaml:"max-time"`
 }
 
 // itemKeys are the keys of an item.
@@ -262,7 +263,7 @@ var itemKeys = []string{"name", "command", "url", "start", "transport", "cwd", "
 // readEntry reads an entry of our own format.
 func (l *list) readEntry(n *yaml.Node) (*Entry, error) {
 	if n.Kind != yaml.MappingNode {
-		return nil, l.wrong(n, "", "an entry of the list is not a mapping", listAdvice)
+		return nil, l.errorAt(n, "", "an entry of the list is not a mapping", listAdvice)
 	}
 	name := ""
 	if named := member(n, "name"); named != nil {
@@ -274,25 +275,25 @@ func (l *list) readEntry(n *yaml.Node) (*Entry, error) {
 			if near := spelling.Nearest(key.Value, itemKeys); near != "" {
 				advice = "did you mean " + near + "?"
 			}
-			return nil, l.wrong(key, name, fmt.Sprintf("unknown key %q", key.Value), advice)
+			return nil, l.errorAt(key, name, fmt.Sprintf("unknown key %q", key.Value), advice)
 		}
 	}
 	var it item
 	if err := n.Decode(&it); err != nil {
-		return nil, l.wrong(n, name, strings.TrimPrefix(err.Error(), "yaml: "), "command is a list, such as [node, server.js]; revision, profile and env are a string or a list")
+		return nil, l.errorAt(n, name, strings.TrimPrefix(err.Error(), "yaml: "), "command is a list, such as [node, server.js]; revision, profile and env are a string or a list")
 	}
 	text, err := json.Marshal(it)
 	if err != nil {
-		return nil, l.wrong(n, name, err.Error(), "")
+		return nil, l.errorAt(n, name, err.Error(), "")
 	}
 	e := &Entry{Name: it.Name, Env: it.Env, text: text}
-	return e, l.complete(e, &it, n)
+	return e, l.fillEntry(e, &it, n)
 }
 
-// complete checks an item and fills the entry in.
-func (l *list) complete(e *Entry, it *item, n *yaml.Node) error {
+// fillEntry checks an item, and sets the fields of the entry from it.
+func (l *list) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 	wrong := func(advice, format string, args ...any) error {
-		return l.wrong(n, it.Name, fmt.Sprintf(format, args...), advice)
+		return l.errorAt(n, it.Name, fmt.Sprintf(format, args...), advice)
 	}
 	switch {
 	case it.Name == "":
@@ -354,8 +355,8 @@ func (l *list) complete(e *Entry, it *item, n *yaml.Node) error {
 	return nil
 }
 
-// canonical returns a document as JSON, whatever its spacing.
-func canonical(n *yaml.Node) []byte {
+// canonicalJSON returns a document as JSON that does not depend on the document's spacing.
+func canonicalJSON(n *yaml.Node) []byte {
 	var value any
 	if err := n.Decode(&value); err != nil {
 		return nil

@@ -121,8 +121,8 @@ servers:
 	}
 }
 
-// TestErrorsOfLists checks that errors name the file, the line and the server.
-func TestErrorsOfLists(t *testing.T) {
+// TestListErrors checks that errors name the file, the line and the server.
+func TestListErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"no YAML":             {"{", "list.yaml is not a list of servers"},

@@ -17,7 +17,7 @@ const lockFile = ".lock"
 // first is writing. The lock ends with the process. On a file system without locks there is none.
 func lockFolder(folder string) (unlock func(), err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
-		return nil, unwritable(folder, err)
+		return nil, unwritableError(folder, err)
 	}
 	path := filepath.Join(folder, lockFile)
 	lock := flock.New(path, flock.SetPermissions(0o644))
@@ -26,7 +26,7 @@ func lockFolder(folder string) (unlock func(), err error) {
 	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
 		return func() {}, nil
 	case err != nil:
-		return nil, unwritable(folder, err)
+		return nil, unwritableError(folder, err)
 	case !locked || !isLockedFile(lock, path):
 		_ = lock.Close()
 		return nil, usagef("wait for it, or name another folder", "--out %s: another sweep is writing to this folder", folder)

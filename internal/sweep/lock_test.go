@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A second sweep into the same folder is refused while the first runs, and only then.
+// TestLockFolder checks that a second sweep into the same folder is refused while the first runs, but not
+// after that.
 func TestLockFolder(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "out")
@@ -29,7 +30,7 @@ func TestLockFolder(t *testing.T) {
 	unlock()
 }
 
-// A folder that can't be written is a wrong --out.
+// TestLockFolderThatIsAFile checks that an error about a folder that can't be written names --out.
 func TestLockFolderThatIsAFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")

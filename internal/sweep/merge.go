@@ -72,7 +72,7 @@ func Merge(out string, folders []string) (*Sweep, error) {
 	return w, w.write(out)
 }
 
-// readParts reads the folders, each once.
+// readParts reads the folders of shards, and the shards in other folders, each once.
 func readParts(folders []string) ([]part, error) {
 	var parts []part
 	for _, folder := range folders {
@@ -104,7 +104,7 @@ func readParts(folders []string) ([]part, error) {
 	return parts, nil
 }
 
-// checkParts returns an error unless the parts are all shards of one finished sweep.
+// checkParts returns an error unless the parts are all shards of one finished sweep, or one whole sweep.
 func checkParts(parts []part) error {
 	first := &parts[0]
 	for i := range parts {
@@ -119,8 +119,8 @@ func checkParts(parts []part) error {
 		case p.Shard != nil && p.Shard.Count != first.Shard.Count:
 			return usagef("judge the list with one number of shards", "%v and %v belong to different numbers of shards", first, p)
 		}
-		if names := p.pending(); len(names) > 0 {
-			return usagef("run it again; it continues where it stopped", "%v is not finished: %s", p, listed(names, "server", "servers"))
+		if names := p.pendingNames(); len(names) > 0 {
+			return usagef("run it again; it continues where it stopped", "%v is not finished: %s", p, joinNames(names, "server", "servers"))
 		}
 	}
 	if first.Shard == nil {
@@ -142,13 +142,13 @@ func checkParts(parts []part) error {
 		missing = append(missing, Shard{index, parts[0].Shard.Count}.String())
 	}
 	if len(missing) > 0 {
-		return usagef("judge it, or name its folder", "a part of the list is missing: %s", listed(missing, "shard", "shards"))
+		return usagef("judge it, or name its folder", "a part of the list is missing: %s", joinNames(missing, "shard", "shards"))
 	}
 	return nil
 }
 
-// pending returns the names of the servers that were not judged.
-func (w *Sweep) pending() []string {
+// pendingNames returns the names of the servers that were not judged.
+func (w *Sweep) pendingNames() []string {
 	var out []string
 	for _, r := range w.Servers {
 		if r.Outcome == Pending {
@@ -158,8 +158,8 @@ func (w *Sweep) pending() []string {
 	return out
 }
 
-// listed names things.
-func listed(names []string, one, many string) string {
+// joinNames lists names for an error, at most mostNamed of them.
+func joinNames(names []string, one, many string) string {
 	if len(names) == 1 {
 		return one + " " + names[0]
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// sweepInto sweeps with results that depend on the names alone.
+// sweepInto runs a sweep with stub results that depend only on the names.
 func sweepInto(out string, names []string, shard Shard) (*Sweep, error) {
 	s := &supervisor{Options: Options{Version: "1.0.0", Out: out, Shard: shard, Whole: entriesOf(names), Jobs: 2}}
-	s.one = func(_ context.Context, e *Entry) (*Result, error) {
+	s.judgeServer = func(_ context.Context, e *Entry) (*Result, error) {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(e.Name))
 		r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Outcome: outcomes[h.Sum32()%3], SDK: fmt.Sprint("sdk ", h.Sum32()%2)}
@@ -38,8 +38,8 @@ func sweepInto(out string, names []string, shard Shard) (*Sweep, error) {
 	return s.run(context.Background())
 }
 
-// contents returns the files of a folder.
-func contents(t *rapid.T, folder string) map[string]string {
+// readFolder returns the files of a folder.
+func readFolder(t *rapid.T, folder string) map[string]string {
 	out := map[string]string{}
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -67,7 +67,7 @@ func TestMergeIsLikeOneMachine(t *testing.T) {
 			return // each check writes some hundred files
 		}
 		dir := filepath.Join(root, fmt.Sprint(n))
-		name := rapid.StringMatching(`[a-z]{1,3}(/[a-z]{1,3})?`).Filter(func(name string) bool { return !slices.Contains(reserved, name) })
+		name := rapid.StringMatching(`[a-z]{1,3}(/[a-z]{1,3})?`).Filter(func(name string) bool { return !slices.Contains(reservedNames, name) })
 		names := rapid.SliceOfNDistinct(name, 1, 5, rapid.ID[string]).Draw(t, "names")
 		count := rapid.IntRange(2, 3).Draw(t, "count")
 		if _, err := sweepInto(filepath.Join(dir, "one"), names, Shard{}); err != nil {
@@ -85,12 +85,12 @@ func TestMergeIsLikeOneMachine(t *testing.T) {
 		if rapid.Bool().Draw(t, "by the folder above") {
 			folders = []string{filepath.Join(dir, "shards")}
 		}
-		want := contents(t, filepath.Join(dir, "one"))
+		want := readFolder(t, filepath.Join(dir, "one"))
 		for _, from := range [][]string{folders, append(folders, folders[0]), {filepath.Join(dir, "merged")}} {
 			if _, err := Merge(filepath.Join(dir, "merged"), from); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, contents(t, filepath.Join(dir, "merged"))); diff != "" {
+			if diff := cmp.Diff(want, readFolder(t, filepath.Join(dir, "merged"))); diff != "" {
 				t.Fatalf("(-one machine +merged):\n%s", diff)
 			}
 		}
@@ -98,7 +98,7 @@ func TestMergeIsLikeOneMachine(t *testing.T) {
 	})
 }
 
-// TestMergeRefuses checks that an error names what is missing or double.
+// TestMergeRefuses checks that an error says what is missing, double or different.
 func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "b", "c", "d", "e", "f"}
@@ -126,16 +126,16 @@ func TestMergeRefuses(t *testing.T) {
 			return []string{dir}, err
 		}, "are shards of different lists"},
 		"a server that is pending": {func(dir string) ([]string, error) {
-			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"outcome": "`, `"outcome": "pending", "before": "`)
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"outcome": "`, `"outcome": "pending", "before": "`)
 		}, "(shard 1/3) is not finished: server"},
 		"another version": {func(dir string) ([]string, error) {
-			return []string{dir}, respell(dir+"/shard-2-of-3/sweep.json", `"version": "1.0.0"`, `"version": "2.0.0"`)
+			return []string{dir}, replaceInFile(dir+"/shard-2-of-3/sweep.json", `"version": "1.0.0"`, `"version": "2.0.0"`)
 		}, "was judged by mcp-conform 1.0.0"},
 		"a folder outside": {func(dir string) ([]string, error) {
-			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"folder": "`, `"folder": "../`)
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"folder": "`, `"folder": "../`)
 		}, "can't be used"},
 		"other weights": {func(dir string) ([]string, error) {
-			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"all": 6`, `"all": 7`)
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"all": 6`, `"all": 7`)
 		}, "the shards have only 6 of the 7 servers"},
 		"missing results": {func(dir string) ([]string, error) {
 			return []string{dir}, os.RemoveAll(dir + "/shard-1-of-3/servers")
@@ -162,8 +162,8 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// respell replaces text of a file, which must have it.
-func respell(path, old, with string) error {
+// replaceInFile replaces text in a file. It returns an error if the file does not have the text.
+func replaceInFile(path, old, with string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -174,8 +174,8 @@ func respell(path, old, with string) error {
 	return os.WriteFile(path, bytes.ReplaceAll(text, []byte(old), []byte(with)), 0o600)
 }
 
-// TestThePageIsInert checks that text of servers can't become markup.
-func TestThePageIsInert(t *testing.T) {
+// TestPageEscapesServerText checks that text from servers can't become markup.
+func TestPageEscapesServerText(t *testing.T) {
 	t.Parallel()
 	const hostile = "</script><img src=x onerror=alert(1)>\u202e\x1b[31m"
 	r := &Result{Name: "a/b c", Folder: "a~b c", Outcome: Incomplete, Problem: hostile, Server: verdict.Server{Name: hostile, Version: hostile}, SDK: hostile, Reports: []string{"output.txt"}}
@@ -183,7 +183,7 @@ func TestThePageIsInert(t *testing.T) {
 	w := &Sweep{Version: hostile, Servers: []*Result{r}}
 	w.summarise()
 	var b strings.Builder
-	if err := w.page(&b); err != nil {
+	if err := w.writePage(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"<img", "\u202e", "\x1b"} {

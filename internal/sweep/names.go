@@ -11,7 +11,7 @@ import (
 const (
 	// maxName limits the length of a name: a folder's name has at most 255 bytes.
 	maxName = 200
-	// slash stands for / in the name of a folder. No name has it.
+	// slash stands for / in the name of a folder. No server's name contains it.
 	slash = "~"
 )
 
@@ -19,8 +19,8 @@ const (
 // replaced.
 var safeName = lazyregexp.New(`^[A-Za-z0-9@_][A-Za-z0-9@_.+ -]*(/[A-Za-z0-9@_][A-Za-z0-9@_.+ -]*)*$`)
 
-// reserved are names that Windows gives to devices.
-var reserved = []string{
+// reservedNames are names that Windows gives to devices.
+var reservedNames = []string{
 	"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
 	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 }
@@ -36,7 +36,7 @@ func folderOf(name string) (folder, wrong string) {
 		return "", "a name may contain only letters, digits, and . _ - + @ / or spaces between them"
 	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
 		return "", "it ends with a dot or a space"
-	case slices.Contains(reserved, strings.ToLower(stem)):
+	case slices.Contains(reservedNames, strings.ToLower(stem)):
 		return "", "it is the name of a device on Windows"
 	}
 	return strings.ReplaceAll(name, "/", slash), ""
@@ -65,7 +65,7 @@ func nameFolders(entries []Entry) error {
 	return nil
 }
 
-// shorten cuts a text to a number of bytes.
+// shorten cuts a text to a number of bytes, and marks the cut with an ellipsis.
 func shorten(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -29,8 +29,9 @@ var indexTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("index").Parse(indexText))
 })
 
-// index is the data of the page. All strings are visible, and the template escapes them.
-type index struct {
+// pageData is the data of the page. Its strings have no invisible characters, and the template escapes
+// them.
+type pageData struct {
 	Policy   string
 	Style    template.CSS
 	Script   template.JS
@@ -62,16 +63,16 @@ const (
 	mostShared = 100
 )
 
-// page writes the page that lists all servers. It needs no network, and a script only for
+// writePage writes the page that lists all servers. It needs no network, and a script only for
 // sorting and filtering. Its Content-Security-Policy allows that script alone.
-func (w *Sweep) page(out io.Writer) error {
+func (w *Sweep) writePage(out io.Writer) error {
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	p := index{
+	p := pageData{
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + digest(indexStyle) + "; script-src " + digest(indexScript),
-		Style:  template.CSS(indexStyle), Script: template.JS(indexScript), //nolint:gosec // both are ours
+		Style:  template.CSS(indexStyle), Script: template.JS(indexScript), //nolint:gosec // both are embedded files
 		Title: fmt.Sprintf("%d MCP servers", len(w.Servers)), Version: visible(w.Version), Counts: strings.Join(w.Outcomes(), " · "),
 	}
 	p.Columns = []string{"server", "outcome", "broken", "warnings", "says it is", "SDK", "newest revision", "seconds", "problem"}
@@ -89,7 +90,7 @@ func (w *Sweep) page(out io.Writer) error {
 	for i := range w.Shared[:min(len(w.Shared), mostShared)] {
 		one := w.Shared[i]
 		one.Requirement, one.Summary = visible(one.Requirement), visible(one.Summary)
-		p.Shared = append(p.Shared, indexShared{one, bySDK(one.SDKs)})
+		p.Shared = append(p.Shared, indexShared{one, describeSDKs(one.SDKs)})
 	}
 	for _, sdk := range w.SDKs {
 		sdk.SDK = cmp.Or(visible(sdk.SDK), "not recognised")
@@ -118,8 +119,8 @@ func rowOf(r *Result) indexRow {
 
 func visible(text string) string { return reporters.Visible(shorten(text, pageText)) }
 
-// bySDK lists the SDKs of servers, the most frequent first.
-func bySDK(counts map[string]int) string {
+// describeSDKs lists the SDKs of servers, the most frequent first.
+func describeSDKs(counts map[string]int) string {
 	var names []string
 	for name := range counts {
 		names = append(names, name)

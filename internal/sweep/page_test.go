@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestThePageInABrowser opens pages of few and of many servers in Chromium, sorts and
+// TestPageInBrowser opens pages of few and of many servers in Chromium, sorts and
 // filters them.
-func TestThePageInABrowser(t *testing.T) {
+func TestPageInBrowser(t *testing.T) {
 	folder := filepath.FromSlash("../../fixtures/report-readers")
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", ".installed")); err != nil {
 		thirdparty.Missing(t, "sweep.mjs", "run fixtures/report-readers/install.sh")
@@ -42,7 +42,7 @@ func TestThePageInABrowser(t *testing.T) {
 		}
 		w.summarise()
 		path := filepath.Join(t.TempDir(), indexFile)
-		if err := writeWhole(path, false, w.page); err != nil {
+		if err := writeWhole(path, false, w.writePage); err != nil {
 			t.Fatal(err)
 		}
 		script, err := filepath.Abs(filepath.Join(folder, "sweep.mjs"))

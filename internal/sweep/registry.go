@@ -46,8 +46,8 @@ type variable struct {
 	IsRequired bool   `yaml:"isRequired"`
 }
 
-// fixedValue returns the value that needs no user. It returns false if there is none, or if
-// a user has to complete it.
+// fixedValue returns the value of the variable. It returns false if there is none, or if the user has
+// to complete it.
 func (v *variable) fixedValue() (string, bool) {
 	value := v.Value
 	if value == "" {
@@ -56,22 +56,22 @@ func (v *variable) fixedValue() (string, bool) {
 	return value, value != "" && !strings.Contains(value, "{")
 }
 
-// registered reads a server.json. An entry that can't be run is not an error: the list
+// readRegistered reads a server.json. An entry that can't be run is not an error: the list
 // is not the user's own.
-func (l *list) registered(n *yaml.Node) (*Entry, error) {
+func (l *list) readRegistered(n *yaml.Node) (*Entry, error) {
 	var s registered
 	if err := n.Decode(&s); err != nil {
-		return nil, l.wrong(n, "", "this is not a server.json of a registry: "+strings.TrimPrefix(err.Error(), "yaml: "), "")
+		return nil, l.errorAt(n, "", "this is not a server.json of a registry: "+strings.TrimPrefix(err.Error(), "yaml: "), "")
 	}
 	if s.Name == "" {
-		return nil, l.wrong(n, "", "a server has no name", "")
+		return nil, l.errorAt(n, "", "a server has no name", "")
 	}
-	e := &Entry{Name: s.Name, Version: s.Version, text: canonical(n)}
+	e := &Entry{Name: s.Name, Version: s.Version, text: canonicalJSON(n)}
 	var reasons []string
 	for i := range s.Packages {
 		p := &s.Packages[i]
 		p.Type = firstOf(p.Type, p.OldType)
-		argv, env, reason := p.command()
+		argv, env, reason := p.startCommand()
 		if reason == "" {
 			e.Args, e.Env = append([]string{"--"}, argv...), env
 			e.Package, e.Version = p.Type+":"+p.Identifier, firstOf(p.Version, s.Version)
@@ -121,10 +121,10 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// command returns what starts the package, and its environment, or the reason why it
-// can't be started. Arguments for the runtime are never used: a list of others could
-// give a container the whole disk with them.
-func (p *pack) command() (argv, env []string, reason string) {
+// startCommand returns what starts the package, and its environment, or the reason why it
+// can't be started. Arguments for the runtime are never used: the list is not the user's
+// own, and could give a container the whole disk with them.
+func (p *pack) startCommand() (argv, env []string, reason string) {
 	versioned := p.Identifier
 	if p.Version != "" {
 		versioned += "@" + p.Version

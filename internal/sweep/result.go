@@ -29,7 +29,7 @@ const (
 	Broken      Outcome = "broken"      // a requirement is broken
 	Incomplete  Outcome = "incomplete"  // the run ended early, or judged nothing
 	Unreachable Outcome = "unreachable" // the server could not be started or reached
-	Stopped     Outcome = "stopped"     // the server used more than it may
+	Stopped     Outcome = "stopped"     // the server exceeded a limit
 	Unusable    Outcome = "unusable"    // the list does not say how to start or reach it
 	OptedOut    Outcome = "opted out"   // its operator does not want it to be judged
 	Pending     Outcome = "pending"     // it was not judged yet
@@ -38,7 +38,7 @@ const (
 // outcomes are all outcomes, in the order of the summary.
 var outcomes = []Outcome{Broken, Stopped, Unreachable, Incomplete, Unusable, OptedOut, Pending, Kept}
 
-// Failed reports whether there is no verdict, and there may be one with another try.
+// Failed reports whether there is no verdict, although another try may yield one.
 func (o Outcome) Failed() bool {
 	return o == Incomplete || o == Unreachable || o == Stopped || o == Unusable
 }
@@ -95,8 +95,8 @@ const (
 	writingPrefix = ".writing-"
 )
 
-// read completes the result with what the report of the run says.
-func (r *Result) read(path string) error {
+// readReport completes the result with what the report of the run says.
+func (r *Result) readReport(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (r *Result) read(path string) error {
 	return nil
 }
 
-// entryDigest returns the identity of what is asked about an entry.
+// entryDigest returns a digest of an entry, the flags and the version of mcp-conform, see Result.Asked.
 func entryDigest(e *Entry, flags []string, version string) string {
 	h := sha256.New()
 	text, _ := json.Marshal([]any{e.Name, string(e.text), flags, version}) // strings alone never fail
@@ -171,8 +171,8 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// writeWhole writes a file under another name and renames it. What can't be written again
-// is synced before.
+// writeWhole writes a file under another name and renames it, so that it appears complete or not at
+// all. If sync is set, it syncs the file before, which is needed for a file that can't be written again.
 func writeWhole(path string, sync bool, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), writingPrefix+"*")
 	if err != nil {

@@ -19,7 +19,7 @@ type Shard struct {
 // maxShards limits the number of shards.
 const maxShards = 100_000
 
-// ParseShard reads a shard as 3/8.
+// ParseShard reads a shard such as 3/8.
 func ParseShard(text string) (Shard, error) {
 	index, count, ok := strings.Cut(text, "/")
 	i, wrong := strconv.Atoi(index)
@@ -90,7 +90,7 @@ func (s Shard) Of(entries []Entry, weights map[string]float64) []Entry {
 	for i := range entries {
 		names[i] = entries[i].Name
 	}
-	shards := assign(names, s.Count, weights)
+	shards := assignShards(names, s.Count, weights)
 	var out []Entry
 	for i := range entries {
 		if shards[i] == s.Index-1 {
@@ -100,20 +100,19 @@ func (s Shard) Of(entries []Entry, weights map[string]float64) []Entry {
 	return out
 }
 
-// overload is how many times its equal share the names of a shard may weigh together. A name
-// that would exceed that goes to the next shard that it prefers or, if there is none, to the
-// lightest.
+// overload bounds the total weight of a shard, as a multiple of an equal share. A name that would
+// exceed it goes to the next shard that the name prefers or, if there is none, to the lightest.
 const overload = 1.1
 
-// assign returns the shard of each name, from 0, by rendezvous hashing: each name prefers
-// the shards in an order of its own. Without weights it gets the first one, so that no other
-// name matters. With weights, the heaviest names choose first, and a shard that would
+// assignShards returns the shard of each name, from 0, by rendezvous hashing: each name prefers
+// the shards in an order of its own. Without weights it gets the first of them, independently of
+// the other names. With weights, the heaviest names choose first, and a shard that would
 // get more than overload times its share is passed over.
-func assign(names []string, count int, weights map[string]float64) []int {
+func assignShards(names []string, count int, weights map[string]float64) []int {
 	out := make([]int, len(names))
 	if len(weights) == 0 {
 		for i, name := range names {
-			out[i] = preferred(name, count, func(int) bool { return true })
+			out[i] = preferredShard(name, count, func(int) bool { return true })
 		}
 		return out
 	}
@@ -130,7 +129,7 @@ func assign(names []string, count int, weights map[string]float64) []int {
 	load := make([]float64, count)
 	for _, i := range order {
 		w := weigh(names[i])
-		at := preferred(names[i], count, func(shard int) bool { return load[shard]+w <= overload*total/float64(count) })
+		at := preferredShard(names[i], count, func(shard int) bool { return load[shard]+w <= overload*total/float64(count) })
 		if at < 0 {
 			at = slices.Index(load, slices.Min(load))
 		}
@@ -157,8 +156,8 @@ func weigher(weights map[string]float64) func(name string) float64 {
 	}
 }
 
-// preferred returns the shard that the name prefers of those that fit, or -1.
-func preferred(name string, count int, fits func(shard int) bool) int {
+// preferredShard returns the shard that the name prefers among those for which fits is true, or -1.
+func preferredShard(name string, count int, fits func(shard int) bool) int {
 	best, highest := -1, uint64(0)
 	for shard := range count {
 		if score := scoreOf(name, shard); (best < 0 || score > highest) && fits(shard) {

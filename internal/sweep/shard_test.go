@@ -14,7 +14,7 @@ func drawNames(t *rapid.T) []string {
 	return rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}(/[a-z0-9]{1,6})?`), 0, 60, rapid.ID[string]).Draw(t, "names")
 }
 
-// drawWeights draws the seconds of some of the names; nil one time in two.
+// drawWeights draws the seconds of most of the names, or nil.
 func drawWeights(t *rapid.T, names []string) map[string]float64 {
 	if len(names) == 0 || rapid.Bool().Draw(t, "without weights") {
 		return nil
@@ -65,18 +65,18 @@ func TestShardsAreDisjointAndComplete(t *testing.T) {
 	})
 }
 
-// TestAnotherServerMovesNone is a law: without weights, no server changes its shard when
+// TestNewServerMovesNoOther is a law: without weights, no server changes its shard when
 // another one joins the list, and with one more shard, servers move only to that.
-func TestAnotherServerMovesNone(t *testing.T) {
+func TestNewServerMovesNoOther(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		names := drawNames(t)
 		count := rapid.IntRange(1, 12).Draw(t, "count")
-		before := assign(names, count, nil)
-		if after := assign(append(slices.Clone(names), "new-server"), count, nil); !slices.Equal(before, after[:len(names)]) {
+		before := assignShards(names, count, nil)
+		if after := assignShards(append(slices.Clone(names), "new-server"), count, nil); !slices.Equal(before, after[:len(names)]) {
 			t.Fatalf("a new server moves others: %v, then %v", before, after)
 		}
-		for i, shard := range assign(names, count+1, nil) {
+		for i, shard := range assignShards(names, count+1, nil) {
 			if shard != before[i] && shard != count {
 				t.Fatalf("%s moves from shard %d to the old shard %d", names[i], before[i], shard)
 			}
@@ -97,7 +97,7 @@ func TestWeightsBalance(t *testing.T) {
 		count := rapid.IntRange(1, 12).Draw(t, "count")
 		load, total, heaviest := make([]float64, count), 0.0, 0.0
 		weigh := weigher(weights)
-		for i, shard := range assign(names, count, weights) {
+		for i, shard := range assignShards(names, count, weights) {
 			w := weigh(names[i])
 			load[shard] += w
 			total += w
@@ -117,7 +117,7 @@ func TestShardsAreEven(t *testing.T) {
 		names = append(names, fmt.Sprintf("io.github.user/server-%d", i))
 	}
 	sizes := make([]int, 8)
-	for _, shard := range assign(names, 8, nil) {
+	for _, shard := range assignShards(names, 8, nil) {
 		sizes[shard]++
 	}
 	for _, n := range sizes {

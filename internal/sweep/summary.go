@@ -19,8 +19,8 @@ type Sweep struct {
 	Format  int    `json:"format"`
 	Tool    string `json:"tool"`
 	Version string `json:"version"`
-	// List identifies the whole list and what is asked about it. The shards of a sweep
-	// have the same.
+	// List identifies the whole list, the flags and the version of mcp-conform. It is the same
+	// for all shards of a sweep.
 	List    string          `json:"list"`
 	All     int             `json:"all"`             // the servers of the whole list
 	Shard   *Shard          `json:"shard,omitempty"` // nil for all servers
@@ -53,8 +53,8 @@ const (
 	indexFile = "index.html"
 )
 
-// sweep returns the sweep with the results that are there.
-func (s *supervisor) sweep() *Sweep {
+// currentSweep returns the sweep with the results so far.
+func (s *supervisor) currentSweep() *Sweep {
 	out := &Sweep{Version: s.Version, List: listID(s), All: len(s.Whole)}
 	if s.Shard.Count > 1 {
 		out.Shard = &s.Shard
@@ -66,7 +66,7 @@ func (s *supervisor) sweep() *Sweep {
 	return out
 }
 
-// listID identifies the list of a sweep and what is asked about it.
+// listID returns a digest of the whole list, the flags and the version of mcp-conform, see Sweep.List.
 func listID(s *supervisor) string {
 	whole := slices.SortedFunc(slices.Values(s.Whole), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	all := Entry{}
@@ -77,7 +77,7 @@ func listID(s *supervisor) string {
 	return entryDigest(&all, slices.Concat(s.Flags, s.Env, s.Files), s.Version)
 }
 
-// summarise sorts the results, and counts them.
+// summarise sorts the results by name, and computes the fields that are derived from them.
 func (w *Sweep) summarise() {
 	w.Format, w.Tool = Format, "mcp-conform"
 	slices.SortFunc(w.Servers, func(a, b *Result) int { return strings.Compare(a.Name, b.Name) })
@@ -128,7 +128,7 @@ func (w *Sweep) summarise() {
 	})
 }
 
-// Outcomes returns the outcomes that servers have, with their numbers.
+// Outcomes returns the outcomes that servers have, each with the number of servers.
 func (w *Sweep) Outcomes() []string {
 	var out []string
 	for _, o := range outcomes {
@@ -150,14 +150,14 @@ func (w *Sweep) Weights() map[string]float64 {
 	return out
 }
 
-func (s *supervisor) write() error { return s.sweep().write(s.Out) }
+func (s *supervisor) writeSweep() error { return s.currentSweep().write(s.Out) }
 
 // write writes sweep.json and the page that shows it.
 func (w *Sweep) write(folder string) error {
 	if err := writeJSON(filepath.Join(folder, sweepFile), w); err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(folder, indexFile), false, w.page)
+	return writeWhole(filepath.Join(folder, indexFile), false, w.writePage)
 }
 
 // Read reads the sweep.json in a folder, or the file itself. Its errors are usage errors.

@@ -20,9 +20,9 @@ type Options struct {
 	Version string   // its version
 	Environ []string // the environment of this process
 
-	Out    string // the folder for the results
-	Shard  Shard  // the part of the list that the entries are; the zero value for all
-	Whole  []Entry
+	Out    string  // the folder for the results
+	Shard  Shard   // the part of the list that the entries are; the zero value for all
+	Whole  []Entry // the whole list
 	OptOut *OptOut // may be nil
 
 	Flags  []string // of mcp-conform run, for each server
@@ -42,8 +42,8 @@ type Options struct {
 // Limits are what a server may use. Zero limits nothing.
 type Limits struct {
 	Time      time.Duration // for the run
-	Grace     time.Duration // for the run to end after that, before it is killed
-	Memory    int64         // bytes of its processes, without what they share
+	Grace     time.Duration // for the run to end by itself after Time, before it is stopped
+	Memory    int64         // bytes of its processes, without the memory that they share
 	Disk      int64         // bytes in its folder
 	Processes int
 }
@@ -61,16 +61,16 @@ type supervisor struct {
 	entries []Entry
 	results map[string]*Result // by name
 	began   time.Time
-	judged  int // since then
-	// one judges one server. It returns nil if the context ended before.
-	one func(ctx context.Context, e *Entry) (*Result, error)
+	judged  int // servers since began
+	// judgeServer is judge, or a stub in tests.
+	judgeServer func(ctx context.Context, e *Entry) (*Result, error)
 }
 
 // Run judges the servers of a shard, and returns all results. If the context ends, the
 // result is without the servers that are not finished, and the error is nil.
 func Run(ctx context.Context, o Options) (*Sweep, error) {
 	s := &supervisor{Options: o}
-	s.one = s.judge
+	s.judgeServer = s.judge
 	return s.run(ctx)
 }
 
@@ -88,20 +88,20 @@ func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
-	pending, err := s.earlier()
+	pending, err := s.collectEarlier()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.write(); err != nil { // a file of an earlier sweep must not stay
+	if err := s.writeSweep(); err != nil { // replaces the file of an earlier sweep
 		return nil, err
 	}
 	s.began = time.Now()
 	err = s.judgeAll(ctx, pending)
-	if alsoWrong := s.write(); err == nil {
+	if alsoWrong := s.writeSweep(); err == nil {
 		err = alsoWrong
 	}
-	s.clean()
-	return s.sweep(), err
+	s.removeLeftovers()
+	return s.currentSweep(), err
 }
 
 // workFolder returns the folder for the folders in which servers run.
@@ -125,23 +125,23 @@ const partialPrefix = ".partial-"
 
 // prepare makes the folders.
 func (s *supervisor) prepare() error {
-	s.clean()
+	s.removeLeftovers()
 	for _, folder := range []string{filepath.Join(s.Out, "servers"), s.workFolder()} {
 		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
-			return unwritable(s.Out, err)
+			return unwritableError(s.Out, err)
 		}
 	}
 	return nil
 }
 
-// unwritable returns an error that says why the folder of --out can't be written.
-func unwritable(out string, err error) error {
+// unwritableError returns an error that says why the folder of --out can't be written.
+func unwritableError(out string, err error) error {
 	return usagef("name a folder that can be written", "--out %s: %v", out, err)
 }
 
-// clean removes what servers and a killed sweep left behind. Files that are still being written
+// removeLeftovers removes the folders and files that servers and a killed sweep left behind. Files that are still being written
 // stay; nothing reads them.
-func (s *supervisor) clean() {
+func (s *supervisor) removeLeftovers() {
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is right
 	writing, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), writingPrefix+"*"))
 	for _, folder := range slices.Concat(left, writing, []string{s.workFolder()}) {
@@ -159,7 +159,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// removeAll removes a folder in which a server may have made folders that can't be written.
+// removeAll removes a folder, even if a server made folders in it that can't be written.
 func removeAll(folder string) error {
 	if os.RemoveAll(folder) == nil {
 		return nil
@@ -173,9 +173,9 @@ func removeAll(folder string) error {
 	return os.RemoveAll(folder)
 }
 
-// earlier collects the results that exist, and those of entries that need no run. It returns the
-// other entries.
-func (s *supervisor) earlier() (pending []*Entry, err error) {
+// collectEarlier collects the results of earlier sweeps, and of entries that need no run because they
+// are opted out or unusable. It returns the other entries.
+func (s *supervisor) collectEarlier() (pending []*Entry, err error) {
 	for i := range s.entries {
 		e := &s.entries[i]
 		e.asked = entryDigest(e, slices.Concat(s.Flags, e.Flags, s.Env, e.Env, s.Files, []string{s.maxTime(e).String()}), s.Version)
@@ -211,6 +211,7 @@ func (s *supervisor) earlier() (pending []*Entry, err error) {
 	return pending, nil
 }
 
+// maxTime returns the time limit of a server, 0 for none.
 func (s *supervisor) maxTime(e *Entry) time.Duration {
 	if e.MaxTime > 0 {
 		return e.MaxTime
@@ -218,15 +219,15 @@ func (s *supervisor) maxTime(e *Entry) time.Duration {
 	return s.Limits.Time
 }
 
-// finished is the end of one server.
+// finished is the outcome of judging one server.
 type finished struct {
 	entry  *Entry
 	result *Result // nil if the sweep ended before
 	err    error   // a failure of the sweep, such as a full disk
 }
 
-// judgeAll judges the entries, as many at once as there are jobs, and of those on one host
-// one after another. A failure of the sweep itself ends it.
+// judgeAll judges the entries, as many at once as there are jobs, but servers on one host one after
+// another. A failure of the sweep itself ends it.
 func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -246,7 +247,7 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 			}
 			running++
 			go func() {
-				r, err := s.one(ctx, e)
+				r, err := s.judgeServer(ctx, e)
 				ends <- finished{e, r, err}
 			}()
 		}

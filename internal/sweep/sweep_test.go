@@ -19,9 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// servers returns entries that the stub understands: a name is the command, and what
+// stubEntries returns entries that the stub understands: a name is the command, and what
 // follows a - makes it unique.
-func servers(names ...string) []Entry {
+func stubEntries(names ...string) []Entry {
 	var out []Entry
 	for _, name := range names {
 		kind, _, _ := strings.Cut(name, "-")
@@ -30,15 +30,15 @@ func servers(names ...string) []Entry {
 	return out
 }
 
-// options returns options for the stub.
-func options(t *testing.T, names ...string) Options {
+// stubOptions returns options for the stub.
+func stubOptions(t *testing.T, names ...string) Options {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Options{
-		Program: self, Version: "1.0.0", Environ: os.Environ(), Out: t.TempDir(), Whole: servers(names...),
+		Program: self, Version: "1.0.0", Environ: os.Environ(), Out: t.TempDir(), Whole: stubEntries(names...),
 		Files: []string{"html", "json"}, Jobs: 4, Limits: Limits{Time: time.Minute, Grace: time.Minute},
 	}
 }
@@ -61,10 +61,10 @@ func outcomesOf(w *Sweep) map[string]Outcome {
 	return out
 }
 
-// TestOutcomes checks what the end of a run means, and what is kept of it.
+// TestOutcomes checks the outcome of each way in which a run ends, and the files that are kept.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
-	o := options(t, "kept", "broken", "unreachable", "crash", "unusable", "optedout")
+	o := stubOptions(t, "kept", "broken", "unreachable", "crash", "unusable", "optedout")
 	o.Whole[4].Unusable = "the registry names neither a package nor a remote"
 	o.OptOut = &OptOut{rules: []string{"optedout"}}
 	w := run(t, o)
@@ -109,12 +109,13 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// counting counts how often each server is judged, without a process.
-func counting(o Options, outcome func(name string) Outcome) (*supervisor, func() map[string]int) {
+// countingSupervisor returns a supervisor that judges without a process, and a function that returns how
+// often each server was judged.
+func countingSupervisor(o Options, outcome func(name string) Outcome) (*supervisor, func() map[string]int) {
 	var mu sync.Mutex
 	judged := map[string]int{}
 	s := &supervisor{Options: o}
-	s.one = func(_ context.Context, e *Entry) (*Result, error) {
+	s.judgeServer = func(_ context.Context, e *Entry) (*Result, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		judged[e.Name]++
@@ -123,8 +124,8 @@ func counting(o Options, outcome func(name string) Outcome) (*supervisor, func()
 	return s, func() map[string]int { return judged }
 }
 
-// TestASweepGoesOn checks which servers a second sweep judges again.
-func TestASweepGoesOn(t *testing.T) {
+// TestSweepContinues checks which servers a second sweep judges again.
+func TestSweepContinues(t *testing.T) {
 	t.Parallel()
 	const partialFolder = "servers/" + partialPrefix + "b-1/deep"
 	first := func(name string) Outcome {
@@ -139,7 +140,7 @@ func TestASweepGoesOn(t *testing.T) {
 	}{
 		"nothing changed": {func(*Options) {}, map[string]int{}},
 		"retry":           {func(o *Options) { o.RetryFailed = true }, map[string]int{"fails": 1}},
-		"another server":  {func(o *Options) { o.Whole = servers("a", "b", "c", "fails") }, map[string]int{"c": 1}},
+		"another server":  {func(o *Options) { o.Whole = stubEntries("a", "b", "c", "fails") }, map[string]int{"c": 1}},
 		"another command": {func(o *Options) { o.Whole[0].text = []byte("other") }, map[string]int{"a": 1}},
 		"another flag":    {func(o *Options) { o.Flags = []string{"--quick"} }, map[string]int{"a": 1, "b": 1, "fails": 1}},
 		"another version": {func(o *Options) { o.Version = "1.0.1" }, map[string]int{"a": 1, "b": 1, "fails": 1}},
@@ -162,13 +163,13 @@ func TestASweepGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := options(t, "a", "b", "fails")
-			s, _ := counting(o, first)
+			o := stubOptions(t, "a", "b", "fails")
+			s, _ := countingSupervisor(o, first)
 			if _, err := s.run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			c.change(&o)
-			s, judged := counting(o, first)
+			s, judged := countingSupervisor(o, first)
 			w, err := s.run(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -186,10 +187,10 @@ func TestASweepGoesOn(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedSweepLosesNothing ends a sweep after its first result.
-func TestAnInterruptedSweepLosesNothing(t *testing.T) {
+// TestInterruptedSweepKeepsResults checks the results of a sweep that ends after its first result.
+func TestInterruptedSweepKeepsResults(t *testing.T) {
 	t.Parallel()
-	o := options(t, "kept", "hang-1", "hang-2")
+	o := stubOptions(t, "kept", "hang-1", "hang-2")
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Done = func(r *Result, p Progress) {
 		if r.Name != "kept" || p.Done != 1 || p.All != 3 {
@@ -221,7 +222,7 @@ func TestLimits(t *testing.T) {
 		t.Skip("only Linux shows the memory and the processes of a tree of processes")
 	}
 	seconds := fmt.Sprintf("1%07d", os.Getpid()) // identifies the processes
-	o := options(t, "hang", "forks", "fills", "kept", "eats")
+	o := stubOptions(t, "hang", "forks", "fills", "kept", "eats")
 	o.Whole[0].MaxTime, o.Limits.Grace = time.Second, time.Second
 	o.Whole[1].Args = []string{"--", "forks", seconds}
 	o.Limits.Processes, o.Limits.Disk, o.Limits.Memory = 10, 1<<19, 200<<20
@@ -250,7 +251,7 @@ func TestLimits(t *testing.T) {
 // TestEachServerHasItsOwnEnvironment checks that only named variables reach a server.
 func TestEachServerHasItsOwnEnvironment(t *testing.T) {
 	t.Parallel()
-	o := options(t, "environment")
+	o := stubOptions(t, "environment")
 	o.Environ = []string{"PATH=/bin", "TOKEN=secret", "OTHER=x", "NAMED=n"}
 	o.Env = []string{"NAMED"}
 	o.Whole[0].Env = []string{"GIVEN=g", "OTHER"}
@@ -267,11 +268,10 @@ func TestEachServerHasItsOwnEnvironment(t *testing.T) {
 	}
 }
 
-// TestOneServerOfAHostAtATime checks that a host never has two runs at once, and that others
-// go on.
-func TestOneServerOfAHostAtATime(t *testing.T) {
+// TestOneRunPerHost checks that a host never has two runs at once, while several hosts have.
+func TestOneRunPerHost(t *testing.T) {
 	t.Parallel()
-	o := options(t)
+	o := stubOptions(t)
 	for i := range 12 {
 		name := fmt.Sprintf("s%d", i)
 		o.Whole = append(o.Whole, Entry{Name: name, Folder: name, URL: fmt.Sprintf("https://Host%d.example:1%d/mcp", i%3, i)})
@@ -279,7 +279,7 @@ func TestOneServerOfAHostAtATime(t *testing.T) {
 	var mu sync.Mutex
 	running, most := map[string]int{}, 0
 	s := &supervisor{Options: o}
-	s.one = func(_ context.Context, e *Entry) (*Result, error) {
+	s.judgeServer = func(_ context.Context, e *Entry) (*Result, error) {
 		mu.Lock()
 		running[e.host()]++
 		if running[e.host()] > 1 {
@@ -305,14 +305,15 @@ func TestOneServerOfAHostAtATime(t *testing.T) {
 	}
 }
 
-// TestAFailureOfTheSweepEndsIt checks that a result that can't be written is not a result.
-func TestAFailureOfTheSweepEndsIt(t *testing.T) {
+// TestSweepFailureEndsRun checks that a failure of the sweep itself, such as a full disk, ends it, and that
+// the remaining servers stay pending.
+func TestSweepFailureEndsRun(t *testing.T) {
 	t.Parallel()
-	o := options(t, "a", "b", "c")
+	o := stubOptions(t, "a", "b", "c")
 	o.Jobs = 1
 	s := &supervisor{Options: o}
 	full := errors.New("no space left on device")
-	s.one = func(_ context.Context, e *Entry) (*Result, error) {
+	s.judgeServer = func(_ context.Context, e *Entry) (*Result, error) {
 		if e.Name == "b" {
 			return nil, full
 		}
