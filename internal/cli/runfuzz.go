@@ -141,8 +141,8 @@ func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 func (a *app) replayOf(f *fuzz.Finding) *script.File {
 	r := f.File()
 	r.Expect.Seen, r.Expect.Permitted, r.Expect.Method = a.clear(r.Expect.Seen), a.clear(r.Expect.Permitted), a.clear(r.Expect.Method)
-	for i := range r.ByItself {
-		r.ByItself[i] = a.clear(r.ByItself[i])
+	for i := range r.OwnMessages {
+		r.OwnMessages[i] = a.clear(r.OwnMessages[i])
 	}
 	r.Script = r.Script.Map(a.secrets.Bytes)
 	return r

@@ -16,9 +16,9 @@ import (
 
 // Limits of what is shown of a script.
 const (
-	maxOperations = 12  // operations, the first and the last
-	maxLine       = 200 // bytes of a message
-	maxByItself   = 4   // messages that the client sent on its own, after one operation
+	maxOperations  = 12  // operations, the first and the last
+	maxLine        = 200 // bytes of a message
+	maxOwnMessages = 4   // messages that the client sent on its own, after one operation
 )
 
 // scriptLines describes what a search sent: a summary line, then one line for
@@ -30,12 +30,12 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, hasFile bool) []st
 	out := []string{fmt.Sprintf("%s, %s; law: %s; %s%s", countWithNoun(len(f.Script.Operations), "operation", "operations"),
 		countWithNoun(f.Script.Size(), "byte", "bytes"), f.Law, retriesText(f), cutText(f))}
 	did := map[int][]string{}
-	for _, d := range f.ByItself() {
+	for _, d := range f.OwnMessages() {
 		did[d.After] = append(did[d.After], d.Text)
 	}
-	addByItself := func(after int) {
+	addOwnMessages := func(after int) {
 		all := did[after]
-		if more := len(all) - maxByItself; more > 0 { // the last ones are closest to the observation
+		if more := len(all) - maxOwnMessages; more > 0 { // the last ones are closest to the observation
 			all = all[more:]
 			out = append(out, fmt.Sprintf("  … by itself, the client sent %s before", countWithNoun(more, "more message", "more messages")))
 		}
@@ -43,7 +43,7 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, hasFile bool) []st
 			out = append(out, "  … by itself, "+reporters.Visible(shortenMessage(redact(text), maxLine)))
 		}
 	}
-	addByItself(-1)
+	addOwnMessages(-1)
 	for i := 0; i < len(f.Script.Operations); i++ {
 		if more := len(f.Script.Operations) - maxOperations; more > 0 && i == maxOperations/2 {
 			line := "… " + countWithNoun(more, "more operation", "more operations")
@@ -54,11 +54,11 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, hasFile bool) []st
 			for n := i + 1; n < i+more; n++ {
 				did[i] = append(did[i], did[n]...)
 			}
-			addByItself(i)
+			addOwnMessages(i)
 			i += more
 		}
 		out = append(out, "→ "+reporters.Visible(operationLine(&f.Script.Operations[i], redact)))
-		addByItself(i)
+		addOwnMessages(i)
 	}
 	return out
 }

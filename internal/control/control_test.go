@@ -18,6 +18,8 @@ func response(t *testing.T, text string) *wire.Message {
 	return &wire.Parse([]byte(`{"jsonrpc":"2.0","id":1,` + text + `}`)).Messages[0]
 }
 
+// TestUnclear checks which refusals of an odd request can't be interpreted because of the response to its
+// control.
 func TestUnclear(t *testing.T) {
 	t.Parallel()
 	const (

@@ -207,11 +207,11 @@ func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script,
 	}
 }
 
-// ByItself returns what the client did on its own, without an operation of the
-// script, when the finding was last shown.
-func (f *Finding) ByItself() []script.ByItself {
+// OwnMessages returns the messages that the client sent on its own, without an operation
+// of the script, when the finding was last shown.
+func (f *Finding) OwnMessages() []script.OwnMessage {
 	if f.Evidence == nil || len(f.Evidence.Script.Operations) != len(f.Script.Operations) {
 		return nil
 	}
-	return f.Evidence.ByItself()
+	return f.Evidence.OwnMessages()
 }

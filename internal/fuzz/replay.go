@@ -16,11 +16,11 @@ import (
 // File returns the finding as a replay file.
 func (f *Finding) File() *script.File {
 	var did []string
-	for _, d := range f.ByItself() {
+	for _, d := range f.OwnMessages() {
 		did = append(did, fmt.Sprintf("after operation %d: %s", d.After+1, d.Text))
 	}
 	return &script.File{
-		Version: script.FileVersion, Transport: f.Transport, Script: f.Script, Seed: f.Case, Reproduced: [2]int{f.Retries.Reproduced, f.Retries.Attempts}, ByItself: did,
+		Version: script.FileVersion, Transport: f.Transport, Script: f.Script, Seed: f.Case, Reproduced: [2]int{f.Retries.Reproduced, f.Retries.Attempts}, OwnMessages: did,
 		Expect: script.Expected{
 			Law: f.Law, Requirement: f.Requirement, Summary: f.Summary, Method: f.Method, Outcome: f.Outcome.String(),
 			Permitted: f.Permitted, Seen: f.Seen,

@@ -41,6 +41,8 @@ func TestTextIsUTF8(t *testing.T) {
 	})
 }
 
+// TestEnvelopes checks that ids are new, that spelled messages keep their meaning, and that wrong
+// envelopes are no requests.
 func TestEnvelopes(t *testing.T) {
 	objects := rapid.Map(generate.Values{Depth: 2}.Value(), func(v jsontext.Value) jsontext.Value { return jsontext.Value(`{"value":` + string(v) + `}`) })
 	rapid.Check(t, func(t *rapid.T) {
@@ -343,6 +345,7 @@ func TestScriptJSONRoundTrip(t *testing.T) {
 	})
 }
 
+// TestBytes checks that script.Bytes survive a round trip through JSON.
 func TestBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := script.Bytes(rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "bytes"))

@@ -8,9 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A response was written because of the next message, and not after a fixed time, if the client
-// sent nothing for a while, the response came at once after the next message, and the times of
-// silence before it differ.
+// A silence is the time between a request and the client's next message. A server writes responses
+// because of the next message, and not after a fixed time, if they come at once after that message,
+// and the silences before are long and differ.
 const (
 	leastSilence   = time.Second
 	mostAfterNext  = 100 * time.Millisecond
@@ -19,7 +19,8 @@ const (
 
 // reportHeldBack reports a server that sends its responses only when it gets another message. For
 // at least one of them the client must have waited until the timeout. It reports nothing if any
-// response came by itself after a silence: that server is only slow.
+// response after a silence came before the next message, or not at once after it: such a server is
+// only slow.
 func reportHeldBack(s *Session, out *Reporter) {
 	var shortest, longest *Request
 	var least, most time.Duration

@@ -123,10 +123,10 @@ func schemaProblem(v []byte, r spec.Revision) string {
 	return problem
 }
 
-// Structured judges a tool's structuredContent by the tool's outputSchema.
+// CheckStructured judges a tool's structuredContent by the tool's outputSchema.
 // Pointers begin at the structuredContent. It returns no violation for a schema
 // that is invalid, refers to other documents or is too expensive to evaluate.
-func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) []Violation {
+func (v *Validator) CheckStructured(outputSchema, structuredContent jsontext.Value) []Violation {
 	outputSchema, structuredContent = trimSpace(outputSchema), trimSpace(structuredContent)
 	compiled := memoize(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() compiledSchema {
 		return compileSchema(outputSchema, v.revision)

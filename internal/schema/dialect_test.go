@@ -58,7 +58,9 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-func TestStructured(t *testing.T) {
+// TestCheckStructured checks which structuredContent violates an outputSchema, and that schemas which
+// can't be evaluated have no violations.
+func TestCheckStructured(t *testing.T) {
 	v := For(spec.V20251125)
 	doubling := `{"$defs":{"a0":{"type":"string"}`
 	for i := range 40 {
@@ -88,7 +90,7 @@ func TestStructured(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			got := ""
-			for _, f := range v.Structured([]byte(c.schema), []byte(c.value)) {
+			for _, f := range v.CheckStructured([]byte(c.schema), []byte(c.value)) {
 				got = f.Seen
 			}
 			if got != c.want {
@@ -101,13 +103,13 @@ func TestStructured(t *testing.T) {
 	}
 }
 
-func TestStructuredWithoutDialect(t *testing.T) {
+func TestCheckStructuredWithoutDialect(t *testing.T) {
 	v := For(spec.V20250618)
 	tuple := []byte(`{"items":[{"type":"string"}]}`)
-	if got := v.Structured(tuple, []byte(`[1]`)); got != nil {
+	if got := v.CheckStructured(tuple, []byte(`[1]`)); got != nil {
 		t.Errorf("a schema that 2020-12 refuses is judged: %v", got)
 	}
-	if got := v.Structured([]byte(`{"type":"object"}`), []byte(`[1]`)); len(got) != 1 || got[0].Kind != NotStructured {
+	if got := v.CheckStructured([]byte(`{"type":"object"}`), []byte(`[1]`)); len(got) != 1 || got[0].Kind != NotStructured {
 		t.Errorf("what no dialect allows gives %v", got)
 	}
 }

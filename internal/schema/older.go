@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// InDraft07 returns what Structured would return if the schema's dialect were draft-07. It
+// InDraft07 returns what CheckStructured would return if the schema's dialect were draft-07. It
 // returns false if the schema names its own dialect.
 func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) {
 	schema = trimSpace(schema)
@@ -19,14 +19,14 @@ func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) 
 	if !bytes.HasPrefix(rest, []byte("}")) {
 		older = append(older, ',')
 	}
-	return v.Structured(append(older, rest...), value), true
+	return v.CheckStructured(append(older, rest...), value), true
 }
 
 // BreaksModern reports whether a value violates a schema without $schema only because of keywords
 // that 2020-12 has and older dialects lack. It ignores keywords that forbid additional members,
 // because such members do no harm.
 func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
-	if !v.revision.HasDefaultDialect() || valueOf(trimSpace(schema), "$schema") != nil || len(v.Structured(schema, value)) == 0 {
+	if !v.revision.HasDefaultDialect() || valueOf(trimSpace(schema), "$schema") != nil || len(v.CheckStructured(schema, value)) == 0 {
 		return false
 	}
 	root, ok := decode(schema)
@@ -34,7 +34,7 @@ func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 		return false
 	}
 	older, err := json.Marshal(root)
-	return err == nil && len(v.Structured(older, value)) == 0
+	return err == nil && len(v.CheckStructured(older, value)) == 0
 }
 
 // modernKeywords are the keywords that older dialects lack. The meaning of items depends

@@ -144,7 +144,7 @@ func TestSeveralGoroutines(t *testing.T) {
 					if got := v.Message(&m, c.asked); len(got) > 0 != (c.name == "broken") {
 						t.Errorf("%s: %v", c.name, got)
 					}
-					if got := v.Structured([]byte(`{"type":"null"}`), []byte(`1`)); len(got) != 1 {
+					if got := v.CheckStructured([]byte(`{"type":"null"}`), []byte(`1`)); len(got) != 1 {
 						t.Errorf("structured: %v", got)
 					}
 				}
@@ -187,7 +187,7 @@ func TestArbitraryBytes(t *testing.T) {
 		v := For(rapid.SampledFrom(spec.Revisions()).Draw(rt, "revision"))
 		v.Result(rapid.SampledFrom(judgedMethods).Draw(rt, "method"), raw)
 		v.Error(raw)
-		v.Structured(raw, raw)
+		v.CheckStructured(raw, raw)
 	})
 }
 

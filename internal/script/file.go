@@ -26,9 +26,9 @@ type File struct {
 	Expect    Expected       `json:"expect"`
 	Transport spec.Transport `json:"transport"`
 	Script    Script         `json:"script"`
-	// ByItself describes, for readers, what the client also sent on its own. A replay sends it
+	// OwnMessages describes, for readers, what the client also sent on its own. A replay sends it
 	// again without any operation for it.
-	ByItself []string `json:"byItself,omitempty"`
+	OwnMessages []string `json:"byItself,omitempty"`
 	// Seed is the seed of the script that first showed the finding.
 	Seed uint64 `json:"seed,omitempty"`
 	// Reproduced is the number of attempts in which the finding recurred, and

@@ -13,7 +13,7 @@ import (
 // sample returns a replay file with an operation of each kind.
 func sample() *File {
 	return &File{
-		Version: FileVersion, Transport: spec.Stdio, Seed: 7, Reproduced: [2]int{3, 3}, ByItself: []string{"after operation 1: the client cancelled ping"},
+		Version: FileVersion, Transport: spec.Stdio, Seed: 7, Reproduced: [2]int{3, 3}, OwnMessages: []string{"after operation 1: the client cancelled ping"},
 		Expect: Expected{Law: "rules", Requirement: "base.response-once", Summary: "The server answers a request more than once.", Method: "ping", Outcome: "broken"},
 		Script: Script{Revision: spec.V20250618, Tools: []string{"echo"}, Operations: []Operation{
 			{Do: Send, Method: "ping", Message: Bytes(`{"jsonrpc":"2.0","id":1e3,"method":"ping"}`), Await: true},

@@ -113,7 +113,7 @@ func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (fo
 			method := s.method + m.Method
 			object(method, v.Message(m, s.method))
 			if got := wire.At(m.Result(), "/structuredContent"); s.method == spec.MethodToolsCall && got.Kind() == '{' {
-				outputs = append(outputs, v.Structured(outputSchema, got)...)
+				outputs = append(outputs, v.CheckStructured(outputSchema, got)...)
 			}
 		}
 	}

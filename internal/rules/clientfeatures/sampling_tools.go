@@ -179,7 +179,7 @@ func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, too
 		if name != tool || output == nil {
 			continue
 		}
-		wrong := schema.For(s.Revision()).Structured(output, content)
+		wrong := schema.For(s.Revision()).CheckStructured(output, content)
 		if len(wrong) == 0 {
 			out.Observed(resultConforms)
 			return

@@ -114,7 +114,7 @@ func acceptsArguments(s *rules.Session, input, arguments jsontext.Value) bool {
 
 // conforms is like acceptsArguments, without the memo.
 func conforms(s *rules.Session, input, arguments jsontext.Value) bool {
-	return len(schema.For(s.Revision()).Structured(input, arguments)) == 0
+	return len(schema.For(s.Revision()).CheckStructured(input, arguments)) == 0
 }
 
 // optionalTrial compares the results of requests without arguments and with an empty arguments

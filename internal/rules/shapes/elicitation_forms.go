@@ -245,7 +245,7 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	if !hasKind(value, kind) && (!early || kind == "boolean") {
 		return
 	}
-	if len(schema.For(f.s.Revision()).Structured(v, value)) > 0 {
+	if len(schema.For(f.s.Revision()).CheckStructured(v, value)) > 0 {
 		f.report(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field would take", name, v, verdict.Full)
 		return
 	}

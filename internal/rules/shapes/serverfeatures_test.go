@@ -120,21 +120,21 @@ func TestOffers(t *testing.T) {
 }
 
 func TestNotifications(t *testing.T) {
-	told := func(method, params string) string {
+	notification := func(method, params string) string {
 		return `{"jsonrpc":"2.0","method":"notifications/` + method + `","params":{` + params + `}}`
 	}
 	run(t, []scene{
-		{name: "a log message", revision: r24, message: told("message", `"level":"notice","data":null`), kept: "logging.message.schema"},
-		{name: "a level of another system", revision: r24, message: told("message", `"level":"warn","data":""`), want: "logging.message.schema broken"},
-		{name: "no data", revision: r24, message: told("message", `"level":"info","message":""`), want: "logging.message.schema broken"},
-		{name: "progress", revision: r03, message: told("progress", `"progressToken":1,"progress":0.5,"message":"half"`), kept: "progress.notification-schema progress.message-useful"},
-		{name: "progress as text", revision: r24, message: told("progress", `"progressToken":1,"progress":"50%"`), want: "progress.notification-schema broken"},
-		{name: "an empty message", revision: r03, message: told("progress", `"progressToken":1,"progress":1,"message":""`), want: "progress.message-useful warning"},
-		{name: "an empty message in 2024-11-05", revision: r24, message: told("progress", `"progressToken":1,"progress":1,"message":""`)},
-		{name: "a cancellation of something", revision: r11, message: told("cancelled", `"requestId":1`), kept: "cancellation.request-id-present"},
-		{name: "a cancellation of nothing", revision: r11, message: told("cancelled", ``), want: "cancellation.request-id-present broken"},
-		{name: "a cancellation of nothing in 2025-06-18", revision: r06, message: told("cancelled", ``)},
-		{name: "a notification of an extension", revision: r11, message: told("x", `"_meta":1`)},
+		{name: "a log message", revision: r24, message: notification("message", `"level":"notice","data":null`), kept: "logging.message.schema"},
+		{name: "a level of another system", revision: r24, message: notification("message", `"level":"warn","data":""`), want: "logging.message.schema broken"},
+		{name: "no data", revision: r24, message: notification("message", `"level":"info","message":""`), want: "logging.message.schema broken"},
+		{name: "progress", revision: r03, message: notification("progress", `"progressToken":1,"progress":0.5,"message":"half"`), kept: "progress.notification-schema progress.message-useful"},
+		{name: "progress as text", revision: r24, message: notification("progress", `"progressToken":1,"progress":"50%"`), want: "progress.notification-schema broken"},
+		{name: "an empty message", revision: r03, message: notification("progress", `"progressToken":1,"progress":1,"message":""`), want: "progress.message-useful warning"},
+		{name: "an empty message in 2024-11-05", revision: r24, message: notification("progress", `"progressToken":1,"progress":1,"message":""`)},
+		{name: "a cancellation of something", revision: r11, message: notification("cancelled", `"requestId":1`), kept: "cancellation.request-id-present"},
+		{name: "a cancellation of nothing", revision: r11, message: notification("cancelled", ``), want: "cancellation.request-id-present broken"},
+		{name: "a cancellation of nothing in 2025-06-18", revision: r06, message: notification("cancelled", ``)},
+		{name: "a notification of an extension", revision: r11, message: notification("x", `"_meta":1`)},
 		{name: "params that are none", revision: r11, message: `{"jsonrpc":"2.0","method":"notifications/message","params":null}`, want: "base.jsonrpc-2-0 broken"},
 	})
 }

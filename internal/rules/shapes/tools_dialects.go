@@ -54,7 +54,7 @@ func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *r
 	v := schema.For(s.Revision())
 	failed := obs.Message.IsError() || isTrue(obs.Message.Result(), "/isError")
 	d := verdict.Deviation{Requirement: supports202012, At: rules.At(obs.Request.Event, obs.Event)}
-	switch broken := v.Structured(input, arguments); {
+	switch broken := v.CheckStructured(input, arguments); {
 	case len(broken) > 0 && !v.BreaksModern(input, arguments):
 	case len(broken) > 0 && !failed:
 		d.Summary, d.Weight = "The server accepts arguments that JSON Schema 2020-12 forbids.", verdict.AtMostWarning

@@ -112,7 +112,7 @@ func memberOf(v jsontext.Value, name string) jsontext.Value {
 }
 
 func judgeConformance(s *rules.Session, outputSchema, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
-	found := schema.For(s.Revision()).Structured(outputSchema, structured)
+	found := schema.For(s.Revision()).CheckStructured(outputSchema, structured)
 	if len(found) == 0 {
 		out.Observed(structuredConforms)
 		return

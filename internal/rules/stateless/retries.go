@@ -100,7 +100,7 @@ func isAnswerTo(s *rules.Session, asked *wire.Message, v jsontext.Value) bool {
 		content, form := wire.At(v, "/content"), asked.ParamAt("/requestedSchema")
 		switch {
 		case action == "accept" && form.Kind() == '{':
-			return content.Kind() == '{' && len(schema.For(s.Revision()).Structured(form, content)) == 0
+			return content.Kind() == '{' && len(schema.For(s.Revision()).CheckStructured(form, content)) == 0
 		case action == "accept", action == "decline", action == "cancel":
 			return content == nil || content.Kind() == '{'
 		}

@@ -268,8 +268,8 @@ func isFailure(m *wire.Message) bool {
 	return m.IsError() || string(m.ResultAt("/isError")) == "true"
 }
 
-// hasStopped reports whether the request was seen to run, and was then silent for at least as
-// long as it had run. A response that may have crossed the cancellation shows neither that the
+// hasStopped reports whether the request was seen to run, and then showed no sign of running for at
+// least as long as it had run. A response that may have crossed the cancellation shows neither that the
 // request ran nor that it stopped.
 func (c *cancelledRequest) hasStopped(last *transcript.Event) bool {
 	ran := c.runTime()

@@ -10,10 +10,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ByItself is a message that the client sent on its own, without an operation
+// An OwnMessage is a message that the client sent on its own, without an operation
 // of the script: a response to a request of the server, or a cancellation of a
 // pending request at the end. It matters because it may cause the finding.
-type ByItself struct {
+type OwnMessage struct {
 	// After is the index of the operation that the message follows, or -1 if it
 	// comes before all operations.
 	After int
@@ -21,10 +21,10 @@ type ByItself struct {
 	Text string
 }
 
-// ByItself returns what the client did on its own, in the order of the
-// operations. Consecutive equal messages are merged.
-func (p *Playback) ByItself() []ByItself {
-	var out []ByItself
+// OwnMessages returns the messages that the client sent on its own, in the order
+// of the operations. Consecutive equal messages are merged.
+func (p *Playback) OwnMessages() []OwnMessage {
+	var out []OwnMessage
 	for _, t := range p.Conversations {
 		d := transcript.DialogueOf(t.Events)
 		var last string
@@ -45,11 +45,11 @@ func (p *Playback) ByItself() []ByItself {
 					continue
 				}
 				last, times = what, 1
-				out = append(out, ByItself{after, what + of})
+				out = append(out, OwnMessage{after, what + of})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ByItself) int { return a.After - b.After })
+	slices.SortStableFunc(out, func(a, b OwnMessage) int { return a.After - b.After })
 	return out
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestByItself checks that what no operation sends is reported after the
-// operation that it follows.
-func TestByItself(t *testing.T) {
+// TestOwnMessages checks that each message that no operation sends is reported
+// after the operation that it follows.
+func TestOwnMessages(t *testing.T) {
 	t.Parallel()
 	const (
 		called    = `> {"jsonrpc":"2.0","id":1085,"method":"tools/call","params":{"name":"a"}}`
@@ -37,32 +37,32 @@ func TestByItself(t *testing.T) {
 		operations []Operation
 		spans      []span
 		record     []string
-		want       []ByItself
+		want       []OwnMessage
 	}{
 		"at the end": {
 			[]Operation{call, fence}, []span{{0, 0, 1}, {1, 1, 2}}, []string{called, pinged, cancelled, asks, gives},
-			[]ByItself{{1, left}, {1, answered}},
+			[]OwnMessage{{1, left}, {1, answered}},
 		},
 		"before the next": {
 			[]Operation{call, fence, fence}, []span{{0, 0, 1}, {1, 3, 4}, {2, 4, 5}}, []string{called, asks, gives, pinged, pinged},
-			[]ByItself{{0, answered}},
+			[]OwnMessage{{0, answered}},
 		},
 		"after what is written at once": {
 			[]Operation{together, fence, fence}, []span{{0, 0, 1}, {2, 3, 4}}, []string{called, asks, gives, pinged},
-			[]ByItself{{1, answered}},
+			[]OwnMessage{{1, answered}},
 		},
 		"when it leaves": {
-			[]Operation{call, leave, fence}, []span{{0, 0, 1}}, []string{called, cancelled}, []ByItself{{1, left}},
+			[]Operation{call, leave, fence}, []span{{0, 0, 1}}, []string{called, cancelled}, []OwnMessage{{1, left}},
 		},
 		"several times": {
 			[]Operation{call}, []span{{0, 0, 1}}, []string{called, asks, gives, again, givesMore},
-			[]ByItself{{0, "the client answered the server's sampling/createMessage, 2 times"}},
+			[]OwnMessage{{0, "the client answered the server's sampling/createMessage, 2 times"}},
 		},
 		"with an error": {
 			[]Operation{call}, []span{{0, 0, 1}}, []string{called, asks, refuses},
-			[]ByItself{{0, `the client refused the server's sampling/createMessage with id "s1"`}},
+			[]OwnMessage{{0, `the client refused the server's sampling/createMessage with id "s1"`}},
 		},
-		"before all":                 {[]Operation{call}, []span{{0, 2, 3}}, []string{asks, gives, called}, []ByItself{{-1, answered}}},
+		"before all":                 {[]Operation{call}, []span{{0, 2, 3}}, []string{asks, gives, called}, []OwnMessage{{-1, answered}}},
 		"the script cancels it":      {[]Operation{call, said}, []span{{0, 0, 1}, {1, 1, 2}}, []string{called, cancelled}, nil},
 		"the script answers":         {[]Operation{call, stray}, []span{{0, 0, 1}, {1, 2, 3}}, []string{called, asks, gives}, nil},
 		"not requested":              {[]Operation{call}, []span{{0, 0, 1}}, []string{called, gives}, nil},
@@ -77,7 +77,7 @@ func TestByItself(t *testing.T) {
 			}
 			script := Script{Revision: spec.V20250618, Operations: c.operations}
 			o := &Playback{Script: script, Conversations: []*Conversation{{Events: rec.From(0), spans: c.spans}}}
-			if diff := cmp.Diff(c.want, o.ByItself()); diff != "" {
+			if diff := cmp.Diff(c.want, o.OwnMessages()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
