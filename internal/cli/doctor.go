@@ -254,7 +254,7 @@ func (d *diagnosis) explainUnanswered(c *client.Conversation, over spec.Transpor
 	}
 	if over != spec.Stdio {
 		c.Close() // so that the record is complete
-		why := engine.Refused(c.Record.From(0), waited)
+		why := engine.ExplainRefusal(c.Record.From(0), waited)
 		why.AdviseToken(d.tokenAdvice)
 		d.needsToken = why.NeedsToken
 		d.say(failedMark, "%s", why.Reason)

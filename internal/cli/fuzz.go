@@ -272,7 +272,7 @@ func revisionNames(all []spec.Revision) string {
 // speaks no revision, it says why.
 func fuzzError(ctx context.Context, err error, o engine.Options) error {
 	if ctx.Err() == nil && errors.Is(err, fuzz.ErrNotSpoken) {
-		if why := engine.Unspoken(ctx, o); why != nil {
+		if why := engine.WhyUnspoken(ctx, o); why != nil {
 			return why
 		}
 	}

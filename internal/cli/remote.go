@@ -174,7 +174,7 @@ func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, time
 	<-post.Responded()
 	if post.Head() == nil {
 		<-post.Over()
-		return "", "", engine.Refused(c.Record.From(0), timeout)
+		return "", "", engine.ExplainRefusal(c.Record.From(0), timeout)
 	}
 	switch status := post.Head().Status(); {
 	case status == 400, status == 404, status == 405:

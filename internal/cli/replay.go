@@ -97,7 +97,7 @@ func (a *app) replay(f *serverFlags, file string) error {
 		return fuzzError(a.ctx, err, o)
 	}
 	if out.NotSpoken {
-		if why := engine.Unspoken(a.ctx, o); why != nil {
+		if why := engine.WhyUnspoken(a.ctx, o); why != nil {
 			return why
 		}
 	}

@@ -26,14 +26,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// listing returns a toy that responds to tools/list with the page for the
+// listServer returns a toy that responds to tools/list with the page for the
 // cursor.
-func listing(page func(cursor string) string) *toy {
+func listServer(page func(cursor string) string) *toy {
 	y := &toy{}
 	y.answer = func(_ int64, m *wire.Message) []byte {
 		switch m.Method {
 		case spec.MethodInitialize:
-			return []byte(strings.Replace(string(y.usual(m)), `"capabilities":{}`, `"capabilities":{"tools":{}}`, 1))
+			return []byte(strings.Replace(string(y.usualResponse(m)), `"capabilities":{}`, `"capabilities":{"tools":{}}`, 1))
 		case spec.MethodToolsList:
 			cursor, _ := wire.Text(wire.At(m.Params(), "/cursor"))
 			return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID.Raw(), page(cursor))
@@ -61,7 +61,7 @@ func TestAdviceOnCalls(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calling := pinging(true)
 				calling.Run = func(_ context.Context, t *suite.T) { t.NeedsCallable() }
-				p, err := judge(t, listing(func(string) string { return test.tools }), engine.Options{
+				p, err := judge(t, listServer(func(string) string { return test.tools }), engine.Options{
 					Cases: []suite.Case{calling}, Revisions: []spec.Revision{spec.V20250618}, Policy: test.config,
 				})
 				if err != nil {
@@ -91,7 +91,7 @@ func TestListsWithoutEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, err := judge(t, listing(test.page), engine.Options{Cases: []suite.Case{pinging(true)}})
+				p, err := judge(t, listServer(test.page), engine.Options{Cases: []suite.Case{pinging(true)}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +130,7 @@ func TestASecondCopyThatEndsTheFirst(t *testing.T) {
 							}
 						}
 						if m.Kind == wire.Request {
-							fmt.Fprintf(out, "%s\n", y.usual(&m))
+							fmt.Fprintf(out, "%s\n", y.usualResponse(&m))
 						}
 					}
 				}

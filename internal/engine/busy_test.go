@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestRefusalsThatMayComeOfLoad checks that an error that overload may cause
+// TestOverloadErrorsMustRecur checks that an error that overload may cause
 // has to recur in every retry, whatever its message.
-func TestRefusalsThatMayComeOfLoad(t *testing.T) {
+func TestOverloadErrorsMustRecur(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

@@ -11,7 +11,7 @@ import (
 type candidate struct {
 	key    verdict.Key
 	during *suite.Case // nil: the handshake of the shared conversation
-	from   *unitResult // that has shown it
+	from   *unitResult // the result that has shown it
 	verdict.Deviation
 	outcome      verdict.Outcome
 	record       *transcript.Transcript // where it was seen, or nil

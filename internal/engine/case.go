@@ -30,7 +30,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	done := make(chan suite.Stop, 1)
 	finished := verdict.Kept
 	go func() {
-		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: unshown, Gap: verdict.NothingSaid}
+		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: nothingShown, Gap: verdict.NothingSaid}
 		defer func() {
 			switch p := recover().(type) {
 			case nil:
@@ -48,9 +48,9 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	select {
 	case stop = <-done:
 	case <-r.s.limit.judging.Done(): // the process exits soon, which ends the case's goroutine
-		return withMissing(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.s.limit.run)})
+		return withMissing(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: whyEnded(r.s.limit.run)})
 	}
-	reason := interrupted(ctx)
+	reason := whyEnded(ctx)
 	if reason == "" {
 		r.finished.add(c, env.Revision, finished, t.Wants())
 	} else if stop.Outcome != verdict.HarnessError {

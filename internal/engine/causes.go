@@ -13,10 +13,10 @@ type Sighting struct {
 	// slice.
 	Events    []*transcript.Event
 	Deviation *verdict.Deviation
-	// Case is the id of the case during which it was seen, or "".
+	// Case is the id of the case during which the deviation was seen, or "".
 	Case string
-	// ByCase reports whether the case itself reported it. A case looks only at
-	// what it caused, while a rule sees every occurrence.
+	// ByCase reports whether the case itself reported the deviation. A case looks
+	// only at what it caused, while a rule sees every occurrence.
 	ByCase bool
 	// Common reports whether the evidence contains an error that the server
 	// returns for every request.

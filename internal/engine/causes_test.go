@@ -12,10 +12,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// held returns a conversation with one event for each letter of the script: >
+// conversationOf returns a conversation with one event for each letter of the script: >
 // sent, < received, c case began, x input closed by the client, # output closed
 // by the server, ? gave up waiting for the previous event.
-func held(script string) []*transcript.Event {
+func conversationOf(script string) []*transcript.Event {
 	kinds := map[rune]transcript.Kind{
 		'>': transcript.Sent, '<': transcript.Received, 'c': transcript.CaseBegan, 'x': transcript.InputClosed,
 		'#': transcript.OutputClosed, '?': transcript.GaveUp,
@@ -32,7 +32,7 @@ func held(script string) []*transcript.Event {
 }
 
 func TestFindingsAreGroupedByTheirCause(t *testing.T) {
-	crash, quiet, other := held("><>>#"), held("><><>?x#"), held("c><><><>")
+	crash, quiet, other := conversationOf("><>>#"), conversationOf("><><>?x#"), conversationOf("c><><><>")
 	seen := func(events []*transcript.Event, at int, pointer string) engine.Sighting {
 		return engine.Sighting{Events: events, Deviation: &verdict.Deviation{At: []int{at}, Pointer: pointer}}
 	}

@@ -38,17 +38,17 @@ func (h *chained) add(c *suite.Case) {
 // units returns the chains. In the stateless era there is no session that a case could spoil, so
 // the cases that do not wait join the shared conversation instead.
 func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case) {
-	waiting := chains(rev, h.waiting, maxWaitingChains)
+	waiting := makeChains(rev, h.waiting, maxWaitingChains)
 	if rev.Era() == spec.Stateless {
 		return waiting, inChainOrder(h.other)
 	}
-	return slices.Concat(waiting, chains(rev, h.other, maxOtherChains)), nil
+	return slices.Concat(waiting, makeChains(rev, h.other, maxOtherChains)), nil
 }
 
-// chains distributes the cases among at most the given number of units. Cases that spoil servers
+// makeChains distributes the cases among at most the given number of units. Cases that spoil servers
 // go into as many different units as possible, because only the first one in a chain can reuse a
 // server.
-func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
+func makeChains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	cases = inChainOrder(cases)
 	out := make([]*unit, min(most, (len(cases)+minChainCases-1)/minChainCases))
 	for i := range out {

@@ -15,9 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestCasesGoOnWithServers checks with which server each case of a chain works: with one
+// TestCasesReuseServers checks with which server each case of a chain works: with one
 // that an earlier case left, unless its own client declares something else or it needs a fresh one.
-func TestCasesGoOnWithServers(t *testing.T) {
+func TestCasesReuseServers(t *testing.T) {
 	plain := client.Options{}
 	for _, c := range []struct {
 		name  string

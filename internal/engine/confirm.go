@@ -21,7 +21,7 @@ type confirmation struct {
 	run     func(context.Context, *unit) *unitResult // runs the unit of a retry to its end
 
 	mu      sync.Mutex
-	retried map[verdict.Key]*candidate // those that are being retried, or were
+	retried map[verdict.Key]*candidate // the candidates that are or were retried
 }
 
 func newConfirmation(x *execution) *confirmation {

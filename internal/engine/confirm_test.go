@@ -37,9 +37,9 @@ func deviating(n int, weight verdict.Weight, seen func(i int, run int64) bool) [
 
 func always(int, int64) bool { return true }
 
-// TestServersThatConfirmationTakes checks that the retries start one more
+// TestServersStartedByConfirmation checks that the retries start one more
 // server for all warnings together, and one for each case that may be broken.
-func TestServersThatConfirmationTakes(t *testing.T) {
+func TestServersStartedByConfirmation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

@@ -13,10 +13,10 @@ import (
 // because a few servers of older revisions never respond.
 func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Second, 3*slowest) }
 
-// isStateless reports whether the server responds to server/discover, and lists no
-// revision that initialize opens. It is called only if initialize failed: a server
-// that lists such a revision should have accepted it.
-func (r *prober) isStateless(ctx context.Context) bool {
+// discoverStateless sends server/discover, and reports whether the server responds and lists no
+// revision that initialize opens. It is called only if initialize failed: a server that lists such a
+// revision should have accepted it.
+func (r *prober) discoverStateless(ctx context.Context) bool {
 	p := r.discover(ctx)
 	defer r.endUnjudged(p)
 	return p.isSpoken() && !slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists)

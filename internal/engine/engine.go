@@ -160,7 +160,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if err := o.Selection.Compile(); err != nil {
 		return nil, err
 	}
-	if err := o.someSelected(); err != nil {
+	if err := o.checkSelected(); err != nil {
 		return nil, err
 	}
 	s := newSession(o)
@@ -174,7 +174,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	}
 	offered := p.offer
 	open := newInventoryTaker(s, offered).take(ctx, found)
-	if reason := interrupted(ctx); reason != "" {
+	if reason := whyEnded(ctx); reason != "" {
 		open.end(s.ender)
 		return nil, &NothingJudgedError{reason + " while the run probed which revisions the server speaks and what it offers"}
 	}
@@ -281,8 +281,8 @@ func (noProgress) Waiting(string) {}
 // Remaining implements Progress.
 func (noProgress) Remaining(time.Duration, string, string) {}
 
-// interrupted returns why the context has ended, or "".
-func interrupted(ctx context.Context) string {
+// whyEnded returns why the context has ended, or "".
+func whyEnded(ctx context.Context) string {
 	if ctx.Err() == nil {
 		return ""
 	}

@@ -30,14 +30,14 @@ import (
 
 // toy is a minimal server whose responses a test can choose.
 type toy struct {
-	speaks  []spec.Revision                           // default: all handshake revisions
-	answer  func(start int64, m *wire.Message) []byte // if it returns nil, the usual response is sent
-	starts  atomic.Int64
-	alive   atomic.Int64
-	most    atomic.Int64 // copies alive at once
-	refuses bool         // a second copy exits at once
-	exits   func(start int64, m *wire.Message) bool
-	delays  time.Duration // from the end of stdin to the output, which is buffered until then; 0 disables buffering
+	speaks    []spec.Revision                           // default: all handshake revisions
+	answer    func(start int64, m *wire.Message) []byte // called with the number of the start; nil means the usual response
+	starts    atomic.Int64
+	alive     atomic.Int64
+	mostAlive atomic.Int64 // copies alive at once
+	refuses   bool         // a second copy exits at once
+	exits     func(start int64, m *wire.Message) bool
+	delays    time.Duration // from the end of stdin to the output, which is buffered until then; 0 disables buffering
 }
 
 func (y *toy) dialer() transport.Dialer {
@@ -45,7 +45,7 @@ func (y *toy) dialer() transport.Dialer {
 		start := y.starts.Add(1)
 		now := y.alive.Add(1)
 		defer y.alive.Add(-1)
-		for most := y.most.Load(); now > most && !y.most.CompareAndSwap(most, now); most = y.most.Load() {
+		for most := y.mostAlive.Load(); now > most && !y.mostAlive.CompareAndSwap(most, now); most = y.mostAlive.Load() {
 		}
 		if y.refuses && now > 1 {
 			return 1
@@ -72,7 +72,7 @@ func (y *toy) dialer() transport.Dialer {
 					reply = y.answer(start, &m)
 				}
 				if reply == nil {
-					reply = y.usual(&m)
+					reply = y.usualResponse(&m)
 				}
 				if string(reply) != "silence" {
 					fmt.Fprintf(out, "%s\n", reply)
@@ -83,7 +83,7 @@ func (y *toy) dialer() transport.Dialer {
 	})
 }
 
-func (y *toy) usual(m *wire.Message) []byte {
+func (y *toy) usualResponse(m *wire.Message) []byte {
 	if m.Method != spec.MethodInitialize {
 		return wire.NewResult(m.ID, map[string]any{})
 	}
@@ -103,10 +103,10 @@ func (y *toy) usual(m *wire.Message) []byte {
 
 const pinged = "ping.empty-result" // a MUST with a keyword as its basis, in all handshake revisions
 
-// pinging returns a case that sends a ping and expects an empty result. If asks
-// is set, it shares a conversation with other cases.
-func pinging(asks bool) suite.Case {
-	return suite.Case{ID: "toy.ping", Title: "ping", Requirements: []string{pinged}, SharesConversation: asks, Run: func(ctx context.Context, t *suite.T) {
+// pinging returns a case that sends a ping and expects an empty result. If shares is set, it shares a
+// conversation with other cases.
+func pinging(shares bool) suite.Case {
+	return suite.Case{ID: "toy.ping", Title: "ping", Requirements: []string{pinged}, SharesConversation: shares, Run: func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
 		r := c.Do(ctx, "ping", nil)
 		t.Expect(c, r).Keeps(pinged, "a ping was not answered with an empty result", suite.Satisfy("{}", func(r *client.Reply) bool {
@@ -136,7 +136,7 @@ func summary(p *verdict.Report) []string {
 	return out
 }
 
-func all(outcome string, revisions ...spec.Revision) []string {
+func allOutcomes(outcome string, revisions ...spec.Revision) []string {
 	var out []string
 	for _, r := range spec.NewestFirst(revisions) {
 		out = append(out, fmt.Sprintf("%s %s %s", pinged, r, outcome))
@@ -160,23 +160,23 @@ func TestVerdicts(t *testing.T) {
 		o    engine.Options
 		want []string
 	}{
-		{"kept, sharing", &toy{}, engine.Options{Cases: []suite.Case{pinging(true)}}, all("kept", four...)},
-		{"kept, alone", &toy{}, engine.Options{Cases: []suite.Case{pinging(false)}}, all("kept", four...)},
+		{"kept, sharing", &toy{}, engine.Options{Cases: []suite.Case{pinging(true)}}, allOutcomes("kept", four...)},
+		{"kept, alone", &toy{}, engine.Options{Cases: []suite.Case{pinging(false)}}, allOutcomes("kept", four...)},
 		{"broken", &toy{answer: func(_ int64, m *wire.Message) []byte { return wrongPing(m) }},
-			engine.Options{Cases: []suite.Case{pinging(true)}}, all("broken", four...)},
+			engine.Options{Cases: []suite.Case{pinging(true)}}, allOutcomes("broken", four...)},
 		{"seen once is flaky", &toy{answer: func(start int64, m *wire.Message) []byte {
 			if start == 1 {
 				return wrongPing(m)
 			}
 			return nil
-		}}, engine.Options{Cases: []suite.Case{pinging(true)}, Revisions: four[3:]}, all("flaky", four[3])},
-		{"only what is spoken", &toy{speaks: four[1:2]}, engine.Options{Cases: []suite.Case{pinging(true)}}, all("kept", four[1])},
-		{"not applicable", &toy{}, engine.Options{Revisions: four[:1], Cases: []suite.Case{needing("tools")}}, all("not applicable", four[0])},
-		{"no second copy", &toy{refuses: true}, engine.Options{Cases: []suite.Case{pinging(false), pinging(true)}}, all("kept", four...)},
-		{"a case that panics", &toy{}, engine.Options{Revisions: four[:1], Cases: []suite.Case{panicking()}}, all("harness error", four[0])},
+		}}, engine.Options{Cases: []suite.Case{pinging(true)}, Revisions: four[3:]}, allOutcomes("flaky", four[3])},
+		{"only what is spoken", &toy{speaks: four[1:2]}, engine.Options{Cases: []suite.Case{pinging(true)}}, allOutcomes("kept", four[1])},
+		{"not applicable", &toy{}, engine.Options{Revisions: four[:1], Cases: []suite.Case{needing("tools")}}, allOutcomes("not applicable", four[0])},
+		{"no second copy", &toy{refuses: true}, engine.Options{Cases: []suite.Case{pinging(false), pinging(true)}}, allOutcomes("kept", four...)},
+		{"a case that panics", &toy{}, engine.Options{Revisions: four[:1], Cases: []suite.Case{panicking()}}, allOutcomes("harness error", four[0])},
 		{"a dead handshake blocks", &toy{answer: func(_ int64, m *wire.Message) []byte {
 			return wire.NewError(m.ID, -32603, "no", nil)
-		}}, engine.Options{Cases: []suite.Case{pinging(true)}}, all("blocked", four[3])},
+		}}, engine.Options{Cases: []suite.Case{pinging(true)}}, allOutcomes("blocked", four[3])},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func panicking() suite.Case {
 	return c
 }
 
-func TestFindingIsWhole(t *testing.T) {
+func TestFindingHasAllParts(t *testing.T) {
 	p, err := judge(t, &toy{answer: func(_ int64, m *wire.Message) []byte { return wrongPing(m) }}, engine.Options{
 		Cases: []suite.Case{pinging(true)}, Revisions: []spec.Revision{spec.V20250618},
 		ServerArgs: []string{"./server"},
@@ -423,7 +423,7 @@ func TestFilterIsAppliedBeforeTheStart(t *testing.T) {
 	if ran.Load() != 0 || y.starts.Load() != 5 {
 		t.Errorf("the other case ran %d times, %d servers were started; want 0 and 5", ran.Load(), y.starts.Load())
 	}
-	if diff := cmp.Diff(all("kept", spec.HandshakeRevisions()...), summary(p)); diff != "" {
+	if diff := cmp.Diff(allOutcomes("kept", spec.HandshakeRevisions()...), summary(p)); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
 }
@@ -449,7 +449,7 @@ func TestRuleAloneRunsSharedCases(t *testing.T) {
 	}
 }
 
-func TestInterruptedRunSaysSo(t *testing.T) {
+func TestInterruptedRunIsIncomplete(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := pinging(false)
 	stop.Run = func(ctx context.Context, _ *suite.T) { cancel(errors.New("enough")); <-ctx.Done() }
@@ -461,7 +461,7 @@ func TestInterruptedRunSaysSo(t *testing.T) {
 	if p.Incomplete != "enough" {
 		t.Errorf("incomplete is %q", p.Incomplete)
 	}
-	if diff := cmp.Diff(all("not observed", spec.V20250618), summary(p)); diff != "" {
+	if diff := cmp.Diff(allOutcomes("not observed", spec.V20250618), summary(p)); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
 }
@@ -478,15 +478,15 @@ func TestJobsBoundTheServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The probe has four servers, and the cases at most eight more. One of those works.
-	if most := y.most.Load(); most > 12 {
+	if most := y.mostAlive.Load(); most > 12 {
 		t.Errorf("%d servers were alive at once", most)
 	}
 }
 
-// TestWaitingForAnAnswerIsNoWork checks that a case that waits for a response
+// TestWaitingReleasesTheSlot checks that a case that waits for a response
 // releases its slot. The server responds to either of two requests only after
 // it has received both, although only one case may work at a time.
-func TestWaitingForAnAnswerIsNoWork(t *testing.T) {
+func TestWaitingReleasesTheSlot(t *testing.T) {
 	const slow = "slow/answer"
 	var answered atomic.Int64
 	var cases []suite.Case

@@ -19,7 +19,7 @@ func newFinishedCases() *finishedCases {
 	return &finishedCases{all: map[instance]verdict.Outcome{}, wants: map[instance][]suite.Want{}}
 }
 
-// add records that a case ran to its end with the outcome, and which fixtures it lacked.
+// add records that a case ran to its end with the outcome, and which configuration it lacked.
 func (f *finishedCases) add(c *suite.Case, rev spec.Revision, outcome verdict.Outcome, wants []suite.Want) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,9 +36,9 @@ func (f *finishedCases) has(c *suite.Case, rev spec.Revision) bool {
 	return ok
 }
 
-// wanted returns a fixture that was missing in a case that judges or provokes the requirement, and
-// whether there is one.
-func (f *finishedCases) wanted(cases []suite.Case, requirement string, rev spec.Revision) (suite.Want, bool) {
+// missingConfiguration returns the first missing configuration that a case reported which judges or
+// provokes the requirement, and whether there is one.
+func (f *finishedCases) missingConfiguration(cases []suite.Case, requirement string, rev spec.Revision) (suite.Want, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range cases {
@@ -56,15 +56,15 @@ func (f *finishedCases) wanted(cases []suite.Case, requirement string, rev spec.
 // that case might have broken it. Findings have not been added to the verdicts yet.
 func (r *reporting) leaveOutUnfinished(verdicts []verdict.Verdict) {
 	for i := range verdicts {
-		if v := &verdicts[i]; v.Outcome == verdict.Kept && r.unfinished(v.Requirement, v.Revision) != nil {
+		if v := &verdicts[i]; v.Outcome == verdict.Kept && r.unfinishedCase(v.Requirement, v.Revision) != nil {
 			v.Outcome, v.Gap = verdict.NotObserved, verdict.NothingSaid
 		}
 	}
 }
 
-// unfinished returns a planned case that judges or provokes the requirement and
+// unfinishedCase returns a planned case that judges or provokes the requirement and
 // did not run to its end, or nil.
-func (r *reporting) unfinished(requirement string, rev spec.Revision) *suite.Case {
+func (r *reporting) unfinishedCase(requirement string, rev spec.Revision) *suite.Case {
 	for _, u := range r.plan.units {
 		for _, c := range u.cases {
 			if u.revision == rev && !r.finished.has(c, rev) && c.Touches(requirement) {
@@ -83,17 +83,17 @@ func (r *reporting) explainGap(v *verdict.Verdict) {
 		return
 	}
 	if r.ended != "" {
-		if c := r.unfinished(v.Requirement, v.Revision); c != nil {
+		if c := r.unfinishedCase(v.Requirement, v.Revision); c != nil {
 			if v.Gap != verdict.Explained {
 				v.Reason, v.Gap = "the run ended before the case "+c.ID+" finished", verdict.Explained
 			}
 			return
 		}
 	}
-	if w, ok := r.finished.wanted(r.o.Cases, v.Requirement, v.Revision); ok {
+	if w, ok := r.finished.missingConfiguration(r.o.Cases, v.Requirement, v.Revision); ok {
 		v.Lacks = w.Setting
 		if v.Gap == verdict.NeverCameUp {
-			v.Reason, v.Gap = unseen+": "+w.Text(), verdict.Explained
+			v.Reason, v.Gap = nothingSent+": "+w.Text(), verdict.Explained
 		}
 	}
 }

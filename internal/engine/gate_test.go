@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-func TestMostAlive(t *testing.T) {
+func TestMaxAlive(t *testing.T) {
 	for _, x := range []struct {
 		jobs   int
 		over   spec.Transport

@@ -43,8 +43,8 @@ func serveOneTool(silent spec.Revision) stdio.Serve {
 	}
 }
 
-// TestInventories checks what the inventories of conversations are that are opened by hand, and
-// which of these stay open.
+// TestInventories checks the inventories that are taken in conversations which the test has opened,
+// and which of these conversations stay open.
 func TestInventories(t *testing.T) {
 	t.Parallel()
 	const served, silent, notSpoken = spec.V20251125, spec.V20250618, spec.V20250326

@@ -38,9 +38,9 @@ func (p *planner) laneCount(cases int) int {
 	return max(1, min(most, cases/each))
 }
 
-// lanes divides the cases that share a conversation among several
+// openLanes divides the cases that share a conversation among several
 // conversations, which run concurrently, if the server opens more sessions.
-func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
+func (p *planner) openLanes(ctx context.Context, shared *unit) []*unit {
 	opened := make([]*sharedConversation, p.laneCount(len(shared.cases)))
 	var opening sync.WaitGroup
 	for i := 1; i < len(opened); i++ {

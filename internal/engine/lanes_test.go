@@ -20,10 +20,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 )
 
-// asking returns 16 cases in two areas that share a conversation. If meet is
+// areaCases returns 16 cases in two areas that share a conversation. If meet is
 // set, the cases of one area wait until those of the other run, and observe
 // nothing if those do not run.
-func asking(meet bool) []suite.Case {
+func areaCases(meet bool) []suite.Case {
 	here := map[string]chan bool{"tools": make(chan bool, 100), "prompts": make(chan bool, 100)}
 	other := map[string]string{"tools": "prompts", "prompts": "tools"}
 	var out []suite.Case
@@ -79,13 +79,13 @@ func TestCasesShareSeveralSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := engine.Run(t.Context(), engine.Options{
-				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: asking(c.meet), Timeout: 20 * time.Second,
+				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: areaCases(c.meet), Timeout: 20 * time.Second,
 				Revisions: []spec.Revision{spec.V20251125},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
+			if diff := cmp.Diff(allOutcomes("kept", spec.V20251125), summary(p)); diff != "" {
 				t.Errorf("verdicts (-want +got):\n%s", diff)
 			}
 			if p.Stats.Cases != 16 {
@@ -123,7 +123,7 @@ func TestBusyServerGetsFewLanes(t *testing.T) {
 			var mu sync.Mutex
 			lanes := 0
 			_, err = engine.Run(t.Context(), engine.Options{
-				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: asking(false),
+				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: areaCases(false),
 				Revisions: []spec.Revision{spec.V20251125},
 				Record: func(r engine.Recorded) {
 					mu.Lock()

@@ -17,13 +17,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestNoAdviceForWhatDidNotRun checks that a verdict says that its case did not
+// TestNoAdviceForUnfinishedCases checks that a verdict says that its case did not
 // run to its end, and then advises no line of mcp-conform.yaml.
-func TestNoAdviceForWhatDidNotRun(t *testing.T) {
+func TestNoAdviceForUnfinishedCases(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		ends          bool
-		elsewhere     bool // only a case about another transport might have shown it, besides
+		elsewhere     bool // the unfinished case is about another transport, so it could not have shown it
 		reason, lacks string
 	}{
 		"to its end":                      {false, false, "no tool that may be called is known to be slow", "fixtures: {slow: "},
@@ -57,9 +57,9 @@ func TestNoAdviceForWhatDidNotRun(t *testing.T) {
 	}
 }
 
-// TestTheLimitHolds checks that a run ends with a report soon after its limit,
+// TestTimeLimit checks that a run ends with a report soon after its limit,
 // although a case does not end with its context and a rule is slow.
-func TestTheLimitHolds(t *testing.T) {
+func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	limit := errors.New("the time is over")
 	ctx, end := context.WithCancelCause(t.Context())

@@ -18,18 +18,18 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	if r.s.gate.isSingle || i < 0 || r.s.transport() != spec.SSE {
 		return
 	}
-	if r.overhearsResponses(ctx, results[i]) {
+	if r.detectOverheardResponse(ctx, results[i]) {
 		r.s.gate.isSingle = true
 		r.s.discounts.NoteMixing()
 		r.s.notices.add("a response to one client also reached another, so one session runs at a time")
 	}
 }
 
-// overhearsResponses reports whether the conversation of p receives the
-// response to another conversation's request, which is sent later: a server
-// that sends all responses to the newest client would otherwise never respond
-// to p again.
-func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
+// detectOverheardResponse opens another conversation and reports whether the first one of p receives
+// the response to a request of the other. It ends the first conversation, and p continues with the
+// other: a server that sends all responses to the newest client would never respond to the first one
+// again.
+func (r *prober) detectOverheardResponse(ctx context.Context, p *probed) bool {
 	o := r.s.o.clientOptions(p.revision)
 	o.Pace, o.StartTimeout = r.s.timing.paces[p.revision], r.s.patience()
 	other, err := r.s.dial(ctx, o)
@@ -38,7 +38,7 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	}
 	first, from := p.conv, p.conv.Record.Len()
 	id := wire.StringID("mcp-conform/apart")
-	if other.Handshake(ctx) != nil || !getsResponse(ctx, other, id) {
+	if other.Handshake(ctx) != nil || !sendHarmless(ctx, other, id) {
 		r.s.endProbe(other)
 		return false
 	}
@@ -48,9 +48,9 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return e.ResponseTo(id) != nil })
 }
 
-// getsResponse sends a harmless request with this id and reports whether it got a response. A
+// sendHarmless sends a harmless request with this id and reports whether it got a response. A
 // missing one does not count as a failure here, because no rule judges this conversation.
-func getsResponse(ctx context.Context, c *client.Conversation, id wire.ID) bool {
+func sendHarmless(ctx context.Context, c *client.Conversation, id wire.ID) bool {
 	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	from := c.Record.Len()

@@ -39,8 +39,8 @@ func (r *offer) place(requirement string, rev spec.Revision) verdict.Place {
 
 func (r *offer) newest() spec.Revision { return slices.Max(r.revisions) }
 
-// blocked returns why no case can run in the revision, or "".
-func (r *offer) blocked(rev spec.Revision) string {
+// whyRevisionBlocked returns why no case can run in the revision, or "".
+func (r *offer) whyRevisionBlocked(rev spec.Revision) string {
 	if r.handshakeFails != "" {
 		return r.handshakeFails
 	}

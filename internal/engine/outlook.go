@@ -209,8 +209,8 @@ func (e experience) factor() float64 {
 	return (float64(e.took) + prior) / (float64(e.expected) + prior)
 }
 
-// busy returns the probability that a case has something to do.
-func (e experience) busy() float64 {
+// busyProbability returns the probability that a case has something to do.
+func (e experience) busyProbability() float64 {
 	prior := priorWork * float64(e.all)
 	return (float64(e.expected) + prior) / (float64(e.expected+e.empty) + prior)
 }
@@ -254,7 +254,7 @@ func (r *execution) remaining() time.Duration {
 			case s.hasBegun():
 				l.left += remainingTime(d, s.from)
 			default:
-				l.left += time.Duration(float64(d) * e.busy())
+				l.left += time.Duration(float64(d) * e.busyProbability())
 			}
 		}
 		return l

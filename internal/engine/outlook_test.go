@@ -91,9 +91,9 @@ func TestRemaining(t *testing.T) {
 	}
 }
 
-// TestRetriesCount checks that the retries of deviations that are known make the estimate longer,
+// TestRemainingIncludesRetries checks that the retries of deviations that are known make the estimate longer,
 // once each.
-func TestRetriesCount(t *testing.T) {
+func TestRemainingIncludesRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, rest := withRounds("own.first", 50), withRounds("own.rest", 10)
 		x := planned(100*time.Millisecond, own(spec.V20251125, first), own(spec.V20251125, rest))
@@ -119,9 +119,9 @@ func TestRetriesCount(t *testing.T) {
 	})
 }
 
-// TestSlowStartIsNoSlowWork checks that the first case of a shared conversation, which also waits for
+// TestSlowStartDoesNotDistortEstimate checks that the first case of a shared conversation, which also waits for
 // the server to start, does not make the other work look slow.
-func TestSlowStartIsNoSlowWork(t *testing.T) {
+func TestSlowStartDoesNotDistortEstimate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const start = 12 * time.Second
 		shared := &unit{revision: spec.V20251125, sharesConversation: true}
@@ -146,7 +146,7 @@ func TestSlowStartIsNoSlowWork(t *testing.T) {
 	})
 }
 
-func TestSpent(t *testing.T) {
+func TestWaitsSpent(t *testing.T) {
 	at := func(seconds float64) time.Time {
 		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 	}
@@ -163,8 +163,8 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// TestSlowness checks what a run says about its time at the end.
-func TestSlowness(t *testing.T) {
+// TestSlowRunNotice checks what a run says about its time at the end.
+func TestSlowRunNotice(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		took   time.Duration

@@ -65,19 +65,19 @@ func (l *leaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 	case m.Method == spec.MethodPing && id != l.talker && time.Now().Before(l.until):
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "data: %s\n\ndata: %s\n\n", wire.NewNotification(l.tells, nil), l.usual(m))
+		fmt.Fprintf(w, "data: %s\n\ndata: %s\n\n", wire.NewNotification(l.tells, nil), l.usualResponse(m))
 	default:
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(l.usual(m))
+		_, _ = w.Write(l.usualResponse(m))
 	}
 }
 
-// TestWhatComesFromOtherSessions checks that a message that reaches a session
+// TestMessagesFromOtherSessions checks that a message that reaches a session
 // only while others are served is a warning. When retried alone, it would be
 // flaky.
-func TestWhatComesFromOtherSessions(t *testing.T) {
+func TestMessagesFromOtherSessions(t *testing.T) {
 	const tells = "notifications/message"
-	told := rules.Rule{ID: "rule.told", Title: "nothing is told", Requirements: []string{pinged}, Start: func() rules.Fold {
+	told := rules.Rule{ID: "rule.no-notification", Title: "no notification", Requirements: []string{pinged}, Start: func() rules.Fold {
 		return rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
 			for _, m := range e.Messages() {
 				if e.Kind == transcript.Received && m.Kind == wire.Notification {

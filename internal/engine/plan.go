@@ -104,7 +104,7 @@ func (p *planner) plan(ctx context.Context) *plan {
 		chains, joining := chained.units(rev)
 		waiting = append(waiting, chains...)
 		if sharing = append(sharing, joining...); ruled || len(sharing) > 0 {
-			out.units = append(out.units, p.lanes(ctx, &unit{revision: rev, cases: sharing, sharesConversation: true})...)
+			out.units = append(out.units, p.openLanes(ctx, &unit{revision: rev, cases: sharing, sharesConversation: true})...)
 		}
 	}
 	out.units = slices.Concat(out.units, waiting, own, exclusive)

@@ -72,7 +72,7 @@ func (p *probed) hasWrongID() bool {
 // in them. Unless the user names revisions, the stateless one is judged if the server
 // lists it, alone or in addition to handshake revisions.
 func (r *prober) probe(ctx context.Context) (*probedConversations, error) {
-	found, err := r.probeRevisions(ctx, r.s.o.wanted())
+	found, err := r.probeRevisions(ctx, r.s.o.wantedRevisions())
 	if errors.Is(err, ErrStatelessOnly) && len(r.s.o.Revisions) == 0 {
 		r.s.gate.drain()
 		return r.probeRevisions(ctx, spec.StatelessRevisions())

@@ -40,7 +40,7 @@ func TestFirstStart(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(all("kept", spec.V20250618), summary(p)); diff != "" {
+				if diff := cmp.Diff(allOutcomes("kept", spec.V20250618), summary(p)); diff != "" {
 					t.Errorf("verdicts (-want +got):\n%s", diff)
 				}
 			})
@@ -48,10 +48,10 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// TestAnAnswerToInitializeWithAnotherID checks that a server that responds to
+// TestInitializeResponseWithAnotherID checks that a server that responds to
 // initialize with another id is judged, with exactly one finding, although the
 // handshake fails.
-func TestAnAnswerToInitializeWithAnotherID(t *testing.T) {
+func TestInitializeResponseWithAnotherID(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]func(wire.ID) wire.ID{
 		"another":                 func(wire.ID) wire.ID { return wire.IntID(777) },
@@ -93,11 +93,11 @@ func TestASecondCopyThatFailsByChance(t *testing.T) {
 		exits func(start int64, m *wire.Message) bool
 		want  []string
 	}{
-		"one that fails once": {func(start int64, _ *wire.Message) bool { return start == 3 }, all("kept", spec.HandshakeRevisions()...)},
+		"one that fails once": {func(start int64, _ *wire.Message) bool { return start == 3 }, allOutcomes("kept", spec.HandshakeRevisions()...)},
 		"a revision that ends the server": {func(_ int64, m *wire.Message) bool {
 			asked, _ := wire.Text(wire.At(m.Params(), "/protocolVersion"))
 			return m.Method == spec.MethodInitialize && asked == string(old)
-		}, all("kept", newer...)},
+		}, allOutcomes("kept", newer...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -41,5 +41,5 @@ func (r *offer) whyBlocked(c *suite.Case, rev spec.Revision) string {
 	if r.protected && c.Unauthenticated {
 		return ""
 	}
-	return r.blocked(rev)
+	return r.whyRevisionBlocked(rev)
 }

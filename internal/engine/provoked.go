@@ -14,13 +14,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// unseen is the reason if nothing was sent that could have shown whether the
+// nothingSent is the reason if nothing was sent that could have shown whether the
 // requirement is kept.
-const unseen = "mcp-conform sent nothing that could show it"
+const nothingSent = "mcp-conform sent nothing that could show it"
 
-// unshown is the reason if a case ended without an observation of one of its
+// nothingShown is the reason if a case ended without an observation of one of its
 // requirements.
-const unshown = "no message of the case could show it"
+const nothingShown = "no message of the case could show it"
 
 // explainOutcomes replaces the reason of the verdict "not observed" on a
 // requirement that a case provoked: the new reason says what the server did.

@@ -8,9 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestExchangedNamesWhatCame checks the summary of what a case sent in a
+// TestExchangesOf checks the summary of what a case sent in a
 // conversation that several cases share.
-func TestExchangedNamesWhatCame(t *testing.T) {
+func TestExchangesOf(t *testing.T) {
 	rec, err := transcript.ParseScript(`revision: 2025-11-25
 transport: stdio
 > {"jsonrpc":"2.0","id":1,"method":"tools/list"}

@@ -33,13 +33,13 @@ func TestQuickRuns(t *testing.T) {
 		left   bool
 		starts int64
 	}{
-		{"the newest revision", &toy{}, engine.Options{Cases: both[:1]}, all("kept", four[3]), false, 2},
-		{"the newest that is spoken", &toy{speaks: four[:3]}, engine.Options{Cases: both[:1]}, all("kept", four[2]), false, 5},
-		{"the revisions that are named", &toy{}, engine.Options{Cases: both[:1], Revisions: four[:2]}, all("kept", four[:2]...), false, 2},
-		{"a case is left out", &toy{}, engine.Options{Cases: both}, all("not observed", four[3]), true, 2},
-		{"what it finds stays found", &toy{answer: broken}, engine.Options{Cases: both}, all("broken", four[3]), false, 3},
-		{"a case that quick runs include", &toy{}, engine.Options{Cases: []suite.Case{both[0], quick}}, all("kept", four[3]), false, 3},
-		{"a case that does not apply", &toy{}, engine.Options{Cases: []suite.Case{both[0], needy}}, all("kept", four[3]), false, 2},
+		{"the newest revision", &toy{}, engine.Options{Cases: both[:1]}, allOutcomes("kept", four[3]), false, 2},
+		{"the newest that is spoken", &toy{speaks: four[:3]}, engine.Options{Cases: both[:1]}, allOutcomes("kept", four[2]), false, 5},
+		{"the revisions that are named", &toy{}, engine.Options{Cases: both[:1], Revisions: four[:2]}, allOutcomes("kept", four[:2]...), false, 2},
+		{"a case is left out", &toy{}, engine.Options{Cases: both}, allOutcomes("not observed", four[3]), true, 2},
+		{"what it finds stays found", &toy{answer: broken}, engine.Options{Cases: both}, allOutcomes("broken", four[3]), false, 3},
+		{"a case that quick runs include", &toy{}, engine.Options{Cases: []suite.Case{both[0], quick}}, allOutcomes("kept", four[3]), false, 3},
+		{"a case that does not apply", &toy{}, engine.Options{Cases: []suite.Case{both[0], needy}}, allOutcomes("kept", four[3]), false, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestReportReadsOnlySoMuch checks that a report searches a limited number of
+// TestSearchForSecretsIsLimited checks that a report searches a limited number of
 // bytes for secrets: the first long events are quoted, the others are only
 // listed.
-func TestReportReadsOnlySoMuch(t *testing.T) {
+func TestSearchForSecretsIsLimited(t *testing.T) {
 	t.Parallel()
 	rec := transcript.New()
 	rec.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("x", 3<<20) + `"}}`)})

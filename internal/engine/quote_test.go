@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-func TestWhatOffendsIsFound(t *testing.T) {
+func TestFindOffense(t *testing.T) {
 	for _, c := range []struct {
 		name, raw, pointer, seen, want string
 	}{
@@ -49,7 +49,7 @@ func TestWhatOffendsIsFound(t *testing.T) {
 	}
 }
 
-func TestAFarOffenseIsQuoted(t *testing.T) {
+func TestOffenseFarIntoFrameIsQuoted(t *testing.T) {
 	var tools []string
 	for i := range 400 {
 		tools = append(tools, fmt.Sprintf(`{"name":"tool-é-%03d"}`, i))
@@ -100,8 +100,8 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestContextOverHTTP checks that it does not depend on which of several requests was answered
-// first.
+// TestContextOverHTTP checks that the context does not depend on which of several requests was
+// answered first.
 func TestContextOverHTTP(t *testing.T) {
 	quoted := func(answered ...int) []string {
 		tr := transcript.New()
@@ -182,9 +182,9 @@ func TestOffendingEventIsQuoted(t *testing.T) {
 	}
 }
 
-// TestQuotationsHold checks that, whatever a server sends, quotations are
+// TestQuotationsAreBounded checks that, whatever a server sends, quotations are
 // bounded and in order, and marks lie inside them.
-func TestQuotationsHold(t *testing.T) {
+func TestQuotationsAreBounded(t *testing.T) {
 	kinds := []transcript.Kind{
 		transcript.Sent, transcript.Received, transcript.Stderr, transcript.Remark, transcript.Exited, transcript.OutputClosed,
 		transcript.GaveUp, transcript.Requested, transcript.Responded, transcript.Over, transcript.Flooded,

@@ -18,16 +18,16 @@ func Reach(ctx context.Context, o Options) error {
 	r := newProber(newSession(o))
 	defer r.s.gate.drain()
 	pass := r.s.gate.enter(false, 0)
-	first, err := r.openFirst(ctx, o.wanted()[0])
+	first, err := r.openFirst(ctx, o.wantedRevisions()[0])
 	r.s.endProbed(first)
 	pass.finishWork()
 	pass.leave()
 	return err
 }
 
-// Unspoken returns an error that says why no script can be played in any of the
+// WhyUnspoken returns an error that says why no script can be played in any of the
 // revisions, or nil if one of them works.
-func Unspoken(ctx context.Context, o Options) error {
+func WhyUnspoken(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))
 	defer r.s.gate.drain()

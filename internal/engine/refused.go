@@ -12,10 +12,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Refused returns, from a transcript over HTTP, why the last request (such as
+// ExplainRefusal returns, from a transcript over HTTP, why the last request (such as
 // initialize) got no response, and what to do. Waited is how long the client
 // waited.
-func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError {
+func ExplainRefusal(events []*transcript.Event, waited time.Duration) *UnreachableError {
 	r := refusal{events: events, waited: waited}
 	exchanges := transcript.ExchangesOf(events)
 	for i, x := range exchanges.All() {
@@ -48,7 +48,7 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 		}
 	}
 	reason, advice := r.explain()
-	return &UnreachableError{Reason: reason, Advice: advice, NeedsToken: needsToken(events), refusedToken: r.refusesToken(), asks: r.asks()}
+	return &UnreachableError{Reason: reason, Advice: advice, NeedsToken: needsToken(events), refusedToken: r.refusesToken(), asks: r.quoteChallenge()}
 }
 
 // A refusal is the exchange that should have carried the response.
@@ -81,7 +81,7 @@ func (r *refusal) explain() (reason, advice string) {
 		reason = fmt.Sprintf("%s was answered with %q%s", r.requestName(), r.status(), r.quoteBody(": "))
 		return reason, r.statusAdvice(status)
 	case r.Exchange == r.stream:
-		return r.streamOpened()
+		return r.explainOpenStream()
 	}
 	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	advice = "answer it with a JSON-RPC response"
@@ -151,8 +151,8 @@ func (r *refusal) redirections() int {
 	return n
 }
 
-// streamOpened explains a GET that succeeded but was followed by no POST.
-func (r *refusal) streamOpened() (reason, advice string) {
+// explainOpenStream explains a GET that succeeded but was followed by no POST.
+func (r *refusal) explainOpenStream() (reason, advice string) {
 	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	switch {
 	case r.isPage():

@@ -51,9 +51,9 @@ func (r *refusal) statusAdvice(status int) string {
 	head := r.ResponseHead()
 	switch {
 	case r.refusesToken():
-		return "the server did not accept the Authorization header: check the token" + r.asks()
+		return "the server did not accept the Authorization header: check the token" + r.quoteChallenge()
 	case status == 401, status == 403:
-		return "the server requires credentials: log in with mcp-conform login " + cmp.Or(r.serverURL(), "URL") + ", or give --bearer-env NAME or --header 'Name: value'" + r.asks()
+		return "the server requires credentials: log in with mcp-conform login " + cmp.Or(r.serverURL(), "URL") + ", or give --bearer-env NAME or --header 'Name: value'" + r.quoteChallenge()
 	case r.isProxied() && (status == 407 || status >= 502 && status <= 504):
 		return "the proxy may have sent this: check HTTP_PROXY, or name the host in NO_PROXY"
 	case status == 400 && strings.Contains(r.quoteBody(""), "HTTPS"):
@@ -87,8 +87,8 @@ func (r *refusal) refusesToken() bool {
 	return (status == 401 || status == 403) && r.RequestHead().Has("Authorization")
 }
 
-// asks returns the WWW-Authenticate header of the response as the end of an advice, or "".
-func (r *refusal) asks() string {
+// quoteChallenge returns the WWW-Authenticate header of the response as the end of an advice, or "".
+func (r *refusal) quoteChallenge() string {
 	asks := ""
 	if head := r.ResponseHead(); head != nil {
 		asks = head.Get("WWW-Authenticate")

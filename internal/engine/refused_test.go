@@ -16,8 +16,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 )
 
-// A stream that the server ends because the client ends the session did not end before the
-// response.
+// TestInitializeWithoutResponseOnAnOpenStream checks that a stream that the server ends because the
+// client ends the session is not reported as one that ended before the response.
 func TestInitializeWithoutResponseOnAnOpenStream(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -55,7 +55,7 @@ func TestInitializeWithoutResponseOnAnOpenStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = engine.Run(t.Context(), engine.Options{
-				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: asking(false), Revisions: []spec.Revision{spec.V20251125},
+				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: areaCases(false), Revisions: []spec.Revision{spec.V20251125},
 				StartTimeout: 200 * time.Millisecond,
 			})
 			if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -112,7 +112,7 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 			if s := o.spanOf(u, c); s.hasEnded() {
 				l.left += s.took()
 			} else {
-				l.left += time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busy())
+				l.left += time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busyProbability())
 			}
 		}
 		return l

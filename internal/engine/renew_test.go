@@ -22,8 +22,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// spoilable is an HTTP server. Once a session has sent the method unbearable,
-// it gets only empty streams as responses.
+// spoilable is an HTTP server. Once a session has sent spoilingMethod, it gets only empty streams as
+// responses.
 type spoilable struct {
 	toy
 	// resumable adds an event without a message to these streams, so that a
@@ -36,7 +36,7 @@ type spoilable struct {
 	spoilt   map[string]bool
 }
 
-const unbearable = "com.example/unbearable"
+const spoilingMethod = "com.example/unbearable"
 
 func (s *spoilable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch last := r.Header.Get("Last-Event-ID"); {
@@ -60,7 +60,7 @@ func (s *spoilable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id = fmt.Sprint("session-", s.sessions)
 		w.Header().Set("Mcp-Session-Id", id)
 	}
-	s.spoilt[id] = s.spoilt[id] || m.Method == unbearable
+	s.spoilt[id] = s.spoilt[id] || m.Method == spoilingMethod
 	switch {
 	case m.Kind != wire.Request:
 		w.WriteHeader(http.StatusAccepted)
@@ -71,11 +71,11 @@ func (s *spoilable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	default:
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(s.usual(m))
+		_, _ = w.Write(s.usualResponse(m))
 	}
 }
 
-func TestSessionThatIsServedNoMoreIsReplaced(t *testing.T) {
+func TestLostSessionIsReplaced(t *testing.T) {
 	for _, resumable := range []bool{false, true} {
 		t.Run(fmt.Sprintf("resumable %v", resumable), func(t *testing.T) {
 			t.Parallel()
@@ -96,26 +96,26 @@ func testReplaced(t *testing.T, resumable bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p, err := engine.Run(ctx, engine.Options{
-		Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: []suite.Case{spoiling, pinging(true)}, Timeout: 20 * time.Second,
+		Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: []suite.Case{spoilingCase, pinging(true)}, Timeout: 20 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
+	if diff := cmp.Diff(allOutcomes("kept", spec.V20251125), summary(p)); diff != "" {
 		t.Errorf("verdicts of the case after it (-want +got):\n%s", diff)
 	}
 }
 
-// spoiling is a case that sends what the server does not survive, before another case.
-var spoiling = suite.Case{ID: "toy.before", Title: "ask for what can't be borne", SharesConversation: true, Provokes: []string{pinged}, Run: func(ctx context.Context, t *suite.T) {
-	t.Conversation(ctx).Do(ctx, unbearable, nil)
+// spoilingCase sends the method after which the server no longer serves the session.
+var spoilingCase = suite.Case{ID: "toy.before", Title: "spoil the session", SharesConversation: true, Provokes: []string{pinged}, Run: func(ctx context.Context, t *suite.T) {
+	t.Conversation(ctx).Do(ctx, spoilingMethod, nil)
 }}
 
 func TestServerThatHangsIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hanging sync.Map // starts whose server responds no more
 		y := &toy{speaks: []spec.Revision{spec.V20251125}, answer: func(start int64, m *wire.Message) []byte {
-			if m.Method == unbearable {
+			if m.Method == spoilingMethod {
 				hanging.Store(start, true)
 			}
 			if _, hangs := hanging.Load(start); hangs {
@@ -123,11 +123,11 @@ func TestServerThatHangsIsReplaced(t *testing.T) {
 			}
 			return nil
 		}}
-		p, err := judge(t, y, engine.Options{Cases: []suite.Case{spoiling, pinging(true)}, Timeout: 500 * time.Millisecond})
+		p, err := judge(t, y, engine.Options{Cases: []suite.Case{spoilingCase, pinging(true)}, Timeout: 500 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
+		if diff := cmp.Diff(allOutcomes("kept", spec.V20251125), summary(p)); diff != "" {
 			t.Errorf("verdicts of the case after it (-want +got):\n%s", diff)
 		}
 	})

@@ -44,7 +44,7 @@ func (r *execution) repeat(ctx context.Context, first *unitResult, unreported []
 		first.dropRecords()
 		r.s.discounts.SettleShared(u, result.hasExited)
 		r.s.stopAfterExits()
-		done(result.of(u))
+		done(result.asResultOf(u))
 	})
 }
 

@@ -47,7 +47,7 @@ func newReporting(ctx context.Context, x *execution, results []*unitResult, foun
 	o.Dialer = nil
 	r := &reporting{
 		o: &o, offer: x.offer, plan: x.plan, results: results, finished: x.finished, found: found,
-		ended: interrupted(ctx), notJudged: x.s.o.notJudged(), notices: x.s.notices.all, counts: x.s.counts, unjudged: x.s.unjudgedNotice(), discounts: x.s.discounts,
+		ended: whyEnded(ctx), notJudged: x.s.o.countNotJudged(), notices: x.s.notices.all, counts: x.s.counts, unjudged: x.s.unjudgedNotice(), discounts: x.s.discounts,
 		fixtures: x.s.fixtures, quoter: quoter{redactor: o.Redactor},
 	}
 	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
@@ -82,8 +82,8 @@ func (r *reporting) report() *verdict.Report {
 			c.outcome = verdict.Unconfirmed // the run ended before it could be retried
 		}
 	}
-	selected := r.selected()
-	b := &verdict.Builder{Head: r.head(selected), Blocks: r.offer.handshakeFails != "" && !r.offer.protected, Review: r.review}
+	selected := r.selectedCandidates()
+	b := &verdict.Builder{Head: r.newReport(selected), Blocks: r.offer.handshakeFails != "" && !r.offer.protected, Review: r.review}
 	r.addOpinions(b)
 	r.addFindings(b, selected)
 	r.addSightings(b)
@@ -98,9 +98,9 @@ func (r *reporting) report() *verdict.Report {
 	return p
 }
 
-// head returns the report without verdicts and findings. The findings will be those of the selected
+// newReport returns the report without verdicts and findings. The findings will be those of the selected
 // candidates.
-func (r *reporting) head(selected []*candidate) verdict.Report {
+func (r *reporting) newReport(selected []*candidate) verdict.Report {
 	p := verdict.NewReport(r.o.Version)
 	p.Target, p.Transport, p.Seed, p.Narrowed = r.o.Target, r.offer.over, r.o.Seed, r.o.Selection.narrows()
 	p.Revisions, p.NotSpoken = spec.NewestFirst(r.offer.revisions), r.offer.notSpoken
@@ -189,8 +189,8 @@ func (r *reporting) runNotices(selected []*candidate) []string {
 	return out
 }
 
-// selected returns the candidates on selected requirements.
-func (r *reporting) selected() []*candidate {
+// selectedCandidates returns the candidates on selected requirements.
+func (r *reporting) selectedCandidates() []*candidate {
 	selected := map[verdict.OpinionKey]bool{}
 	for _, p := range slices.Concat(r.plan.casePairs, r.plan.rulePairs) {
 		selected[verdict.OpinionKey{Place: r.offer.place(p.requirement.ID, p.revision), Judge: p.judge}] = true
@@ -245,7 +245,7 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 			undeclared[verdict.OpinionKey{Place: place, Judge: p.judge}] = true
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
-			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: nothingSent, Gap: verdict.NeverCameUp})
 		}
 	}
 	for _, result := range r.results {
@@ -265,13 +265,13 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 	}
 }
 
-// notJudged counts the testable requirements of the judged era that no case or
+// countNotJudged counts the testable requirements of the judged era that no case or
 // rule judges yet, within the selection.
-func (o *Options) notJudged() int {
+func (o *Options) countNotJudged() int {
 	judges, over := Judges(o.Cases, o.Rules), o.Dialer.Transport()
 	n := 0
 	for _, q := range spec.Requirements().All() {
-		applies := slices.ContainsFunc(o.wanted(), func(r spec.Revision) bool { return q.AppliesTo(r, over) && o.Selection.Admits("", q.Area, q, r, over) })
+		applies := slices.ContainsFunc(o.wantedRevisions(), func(r spec.Revision) bool { return q.AppliesTo(r, over) && o.Selection.Admits("", q.Area, q, r, over) })
 		if q.Testable != spec.No && applies && len(judges[q.ID]) == 0 {
 			n++
 		}

@@ -25,8 +25,8 @@ func (o *opener) whenReproduced() func() bool {
 
 // needsEnd reports whether a candidate of the retry may still recur while its conversations are shut
 // down; said is what the retry's cases observed.
-func (o *opener) needsEnd(said []caseObservation) bool {
-	return len(o.rerun.candidates) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), said))
+func (o *opener) needsEnd(observed []caseObservation) bool {
+	return len(o.rerun.candidates) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), observed))
 }
 
 // retriedRules returns the rules that judge the candidates of the retry.
@@ -49,8 +49,8 @@ type judgeFunc func(all []rules.Rule, events []*transcript.Event, asked spec.Rev
 
 // isReproduced reports whether all candidates of the retry were seen again: by the rules in the
 // conversations so far, or in what cases observed.
-func (o *opener) isReproduced(judge judgeFunc, judges []rules.Rule, said []caseObservation) bool {
-	shown := &unitResult{unit: o.unit, observations: said}
+func (o *opener) isReproduced(judge judgeFunc, judges []rules.Rule, observed []caseObservation) bool {
+	shown := &unitResult{unit: o.unit, observations: observed}
 	for _, conv := range o.conversations() {
 		for _, result := range judge(judges, conv.Record.From(0), conv.Revision(), o.s.transport()) {
 			shown.ruleResults = append(shown.ruleResults, ruleResult{Result: result, record: conv.Record, during: make([]*suite.Case, len(result.Deviations))})

@@ -19,10 +19,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestNothingMoreIsAwaitedOnceAllIsBack checks that a retry skips the remaining
+// TestRetrySkipsWaitsOnceReproduced checks that a retry skips the remaining
 // waits once all deviations have recurred. It waits the full time if a rule
 // reports only at the end, or if nothing recurred.
-func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
+func TestRetrySkipsWaitsOnceReproduced(t *testing.T) {
 	t.Parallel()
 	found := verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong"}
 	pongs := func(e *transcript.Event) bool {

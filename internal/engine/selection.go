@@ -115,9 +115,9 @@ func explainFilterError(err error) string {
 	return err.Error()
 }
 
-// someSelected returns an error if the selection is empty in every revision.
-func (o *Options) someSelected() error {
-	candidates, over := o.wanted(), o.Dialer.Transport()
+// checkSelected returns an error if the selection is empty in every revision.
+func (o *Options) checkSelected() error {
+	candidates, over := o.wantedRevisions(), o.Dialer.Transport()
 	if o.mayAddStateless() {
 		candidates = append(candidates, spec.StatelessRevisions()...)
 	}
@@ -158,10 +158,10 @@ func (o *Options) mayAddStateless() bool {
 	return len(o.Revisions) == 0 && o.Dialer.Transport().DefinedIn(spec.V20260728)
 }
 
-// wanted returns the revisions to ask for, newest first: the requested ones, by
+// wantedRevisions returns the revisions to ask for, newest first: the requested ones, by
 // default the handshake revisions that define the transport. The probe adds the
 // stateless one if the server lists it.
-func (o *Options) wanted() []spec.Revision {
+func (o *Options) wantedRevisions() []spec.Revision {
 	var out []spec.Revision
 	for _, r := range spec.Revisions() {
 		byDefault := r.Era() == spec.Handshake && o.Dialer.Transport().DefinedIn(r)

@@ -48,7 +48,7 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 		return nil
 	}
 	refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
-	if refused && first.revision.Era() == spec.Handshake && r.isStateless(ctx) {
+	if refused && first.revision.Era() == spec.Handshake && r.discoverStateless(ctx) {
 		return ErrStatelessOnly
 	}
 	if first.revision.Era() == spec.Stateless && !first.isUnanswered() && len(results) == 1 {

@@ -57,7 +57,7 @@ func TestExplainRefusal(t *testing.T) {
 		"another reason":              {"1< HTTP/1.1 406 Not Acceptable\n   Content-Type: text/plain\n1<< no\n1! complete\n", "in Accept", "Version"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := Refused(eventsOf(t, head+test.response), time.Second)
+			e := ExplainRefusal(eventsOf(t, head+test.response), time.Second)
 			if !strings.Contains(e.Advice, test.want) || strings.Contains(e.Advice, test.not) {
 				t.Errorf("advised %q", e.Advice)
 			}

@@ -22,9 +22,9 @@ import (
 
 const prepared = "lifecycle.error-cases-prepared"
 
-// oddly returns a case that opens with an initialize without clientInfo, to
+// oddFirstMessageCase returns a case that opens with an initialize without clientInfo, to
 // which every server must respond.
-func oddly() suite.Case {
+func oddFirstMessageCase() suite.Case {
 	return suite.Case{ID: "toy.odd", Title: "initialize without clientInfo", Requirements: []string{prepared}, Run: func(ctx context.Context, t *suite.T) {
 		c := t.Open(ctx, client.Options{})
 		params := c.InitializeParams()
@@ -37,9 +37,9 @@ func oddly() suite.Case {
 	}}
 }
 
-// TestSilenceToAnOddFirstMessage checks that a missing response to an odd first
+// TestMissingResponseToOddFirstMessage checks that a missing response to an odd first
 // message counts only if an ordinary one gets a response at the same time.
-func TestSilenceToAnOddFirstMessage(t *testing.T) {
+func TestMissingResponseToOddFirstMessage(t *testing.T) {
 	const timeout, start = 300 * time.Millisecond, 1500 * time.Millisecond
 	odd := func(m *wire.Message) bool { return wire.At(m.Params(), "/clientInfo") == nil }
 	silence := []byte("silence")
@@ -70,7 +70,7 @@ func TestSilenceToAnOddFirstMessage(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p, err := judge(t, &toy{answer: test.answer}, engine.Options{
-					Cases: []suite.Case{oddly()}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618}, Timeout: timeout, StartTimeout: start,
+					Cases: []suite.Case{oddFirstMessageCase()}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618}, Timeout: timeout, StartTimeout: start,
 					Selection: engine.Selection{Focus: []string{prepared, "base.request-answered"}},
 				})
 				if err != nil {
@@ -92,7 +92,7 @@ func TestSilenceToAnOddFirstMessage(t *testing.T) {
 
 // waits records what the run waits for.
 type waits struct {
-	silent
+	ignoringProgress
 	mu   sync.Mutex
 	said []string
 }
@@ -127,9 +127,9 @@ func TestWaitsAreReported(t *testing.T) {
 	})
 }
 
-// TestNoFreshServerToTryAgain checks that a deviation that could not be
+// TestNoFreshServerForRetry checks that a deviation that could not be
 // retried, because no fresh server started, is neither broken nor flaky.
-func TestNoFreshServerToTryAgain(t *testing.T) {
+func TestNoFreshServerForRetry(t *testing.T) {
 	const timeout, start = 200 * time.Millisecond, 500 * time.Millisecond
 	silence := func(start int64, m *wire.Message) []byte {
 		if start > 2 {
@@ -185,12 +185,12 @@ func TestNoFreshServerToTryAgain(t *testing.T) {
 	}
 }
 
-// silent is a Progress that ignores all calls.
-type silent struct{}
+// ignoringProgress is a Progress that ignores all calls.
+type ignoringProgress struct{}
 
-func (silent) Begin(string, spec.Transport, []spec.Revision, int) {}
-func (silent) Found(int)                                          {}
-func (silent) Area(string, int, int)                              {}
-func (silent) Notice(string)                                      {}
-func (silent) Waiting(string)                                     {}
-func (silent) Remaining(time.Duration, string, string)            {}
+func (ignoringProgress) Begin(string, spec.Transport, []spec.Revision, int) {}
+func (ignoringProgress) Found(int)                                          {}
+func (ignoringProgress) Area(string, int, int)                              {}
+func (ignoringProgress) Notice(string)                                      {}
+func (ignoringProgress) Waiting(string)                                     {}
+func (ignoringProgress) Remaining(time.Duration, string, string)            {}

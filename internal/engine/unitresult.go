@@ -26,8 +26,8 @@ type unitResult struct {
 	hasExited      bool // its own process exited unexpectedly
 }
 
-// of returns the result as one of a unit of the plan, which ran again.
-func (r *unitResult) of(u *unit) *unitResult {
+// asResultOf returns the result of a rerun as the result of u, the unit of the plan that ran again.
+func (r *unitResult) asResultOf(u *unit) *unitResult {
 	out := *r
 	out.unit = u
 	return &out

@@ -22,7 +22,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	if p.conv == nil {
 		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
 	}
-	if reason := interrupted(ctx); reason != "" {
+	if reason := whyEnded(ctx); reason != "" {
 		return &NothingJudgedError{reason + " while waiting for the response to " + p.revision.OpeningMethod()}
 	}
 	if errors.Is(p.reply.Err, client.ErrEnded) {
@@ -33,12 +33,12 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		patience.AfterClose = flushTime
 	}
 	p.conv.Shutdown(patience)
-	if p.revision.Era() == spec.Handshake && !discount.IsFlooded(p.conv.Record.From(0)) && r.isStateless(ctx) {
+	if p.revision.Era() == spec.Handshake && !discount.IsFlooded(p.conv.Record.From(0)) && r.discoverStateless(ctx) {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(16 << 10), Err: p.reply.Err}
 	if r.s.transport() != spec.Stdio {
-		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
+		refused := ExplainRefusal(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
 		refused.AdviseToken(r.s.o.TokenAdvice)
 		if r.s.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {
@@ -57,7 +57,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 const flushTime = 2 * time.Second
 
 // awaitExit gives a server that closed the connection time to exit, so that this
-// exit is not mistaken for one that our shutdown causes.
+// exit is not mistaken for one that the client's shutdown causes.
 func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
@@ -142,7 +142,7 @@ func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
 		}
 	}
 	if conv.Web() != nil {
-		return "after the handshake " + Refused(conv.Record.From(0), conv.Options().Timeout).Reason
+		return "after the handshake " + ExplainRefusal(conv.Record.From(0), conv.Options().Timeout).Reason
 	}
 	hint := ""
 	if errors.Is(r.Err, client.ErrUnanswered) {

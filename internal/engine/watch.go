@@ -225,7 +225,7 @@ func (r *session) whyUnservedOnce(ctx context.Context, rev spec.Revision) string
 	}
 	defer r.discard(conv)
 	if err := conv.Handshake(ctx); err != nil {
-		return Refused(conv.Record.From(0), conv.Options().StartTimeout).Reason
+		return ExplainRefusal(conv.Record.From(0), conv.Options().StartTimeout).Reason
 	}
 	return whyUnresponsive(ctx, conv)
 }

@@ -223,22 +223,22 @@ func (c *ConcurrentClients) checkCancellation(ctx context.Context) {
 		if r == nil {
 			continue
 		}
-		if errors.Is(r.Err, client.ErrUnanswered) && !isIntercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.isAnsweredAlone(ctx, c.convs[i], tool.Params()) && !c.isAnsweredLate(ctx, c.convs[i], id) {
+		if errors.Is(r.Err, client.ErrUnanswered) && !isIntercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.repeatAlone(ctx, c.convs[i], tool.Params()) && !c.awaitLateResponse(ctx, c.convs[i], id) {
 			c.reportLeak(c.convs[i], nil, "The server drops a request if another client cancels its id.")
 			return
 		}
 	}
 }
 
-// isAnsweredAlone reports whether the call gets a response when no client
-// cancels anything.
-func (c *ConcurrentClients) isAnsweredAlone(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
+// repeatAlone makes the call again when no client cancels anything, and reports whether it gets a
+// response.
+func (c *ConcurrentClients) repeatAlone(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
 	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
-// isAnsweredLate reports whether the response comes within another full
-// timeout: a busy machine may have delayed it.
-func (c *ConcurrentClients) isAnsweredLate(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
+// awaitLateResponse waits for another full timeout, because a busy machine may have delayed the
+// response, and reports whether it comes.
+func (c *ConcurrentClients) awaitLateResponse(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
 	return conv.AwaitResponse(ctx, 0, id, client.Within(conv.Options().Timeout)).Answered()
 }
 

@@ -64,8 +64,8 @@ func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
 		return
 	}
 	for i, p := range pairs {
-		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && p.own.Succeeded() && c.isAnsweredAlone(ctx, c.convs[i], c.paramsWithSteps(i)) &&
-			!c.isAnsweredLate(ctx, c.convs[i], wire.StringID(crossingID)) && c.judgeUnanswered(i, p) {
+		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && p.own.Succeeded() && c.repeatAlone(ctx, c.convs[i], c.paramsWithSteps(i)) &&
+			!c.awaitLateResponse(ctx, c.convs[i], wire.StringID(crossingID)) && c.judgeUnanswered(i, p) {
 			return
 		}
 	}

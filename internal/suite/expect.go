@@ -53,7 +53,7 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 // defect of the case.
 func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, weight ...verdict.Weight) bool {
 	if r, ok := a.actual.(*client.Reply); ok && !r.Answered() {
-		a.t.NotObserved(requirement, "the server did not answer the request"+cause(r.Err))
+		a.t.NotObserved(requirement, "the server did not answer the request"+describeCause(r.Err))
 		return false
 	}
 	if r, ok := a.actual.(*client.Reply); ok && r.Busy() {
@@ -81,9 +81,9 @@ func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, wei
 	return false
 }
 
-// cause returns what follows the statement that there is no response: err after
+// describeCause returns what follows the statement that there is no response: err after
 // a colon, or "" if err says nothing more.
-func cause(err error) string {
+func describeCause(err error) string {
 	if err == nil || errors.Is(err, client.ErrUnanswered) {
 		return ""
 	}

@@ -63,7 +63,7 @@ func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 		for _, withCalls := range []bool{false, true, false} {
 			act := c.call
 			if !withCalls {
-				act = func(ctx context.Context, _ provocation) { c.idle(ctx, control) }
+				act = func(ctx context.Context, _ provocation) { c.waitIdle(ctx, control) }
 			}
 			again, ok := c.listen(ctx, act, s.provocation)
 			if !ok || withCalls != (len(again) > 0) {
@@ -93,8 +93,8 @@ func (c *ConcurrentClients) call(ctx context.Context, p provocation) {
 	c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
 }
 
-// idle waits for a time in which no client sends anything.
-func (c *ConcurrentClients) idle(ctx context.Context, d time.Duration) {
+// waitIdle waits for a time in which no client sends anything.
+func (c *ConcurrentClients) waitIdle(ctx context.Context, d time.Duration) {
 	defer c.First().BeginIdle()()
 	select {
 	case <-time.After(d):
@@ -186,9 +186,9 @@ const (
 	loggerTimeout  = time.Second
 )
 
-// findLoggingCall returns a call that sends log messages: one that is known to,
-// or one without arguments that is seen to after the first client has set the
-// level debug.
+// findLoggingCall returns a call that sends log messages: a call that is known to send them, or a
+// call without arguments that sends them when it is tried after the first client has set the level
+// debug.
 func (c *ConcurrentClients) findLoggingCall(ctx context.Context) (inventory.KnownCall, bool) {
 	if k, ok := c.t.Inventory.Logging(); ok {
 		return k, true

@@ -85,7 +85,7 @@ func listCodes(codes []spec.Code) string {
 func Describe(r *client.Reply) string {
 	switch {
 	case !r.Answered():
-		return "no answer" + cause(r.Err)
+		return "no answer" + describeCause(r.Err)
 	case r.Message.IsError():
 		return DescribeError(r.Message)
 	case r.Message.Has("result"):

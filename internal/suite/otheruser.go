@@ -140,7 +140,7 @@ func (u *OtherUser) Post(ctx context.Context, body []byte) *OutsideResponse {
 	return u.PostIn(ctx, u.session, "by the second user", body)
 }
 
-// PostIn sends a message of the second user in a session; how says whose it is.
+// PostIn sends a message of the second user in a session; how says whose session it is.
 func (u *OtherUser) PostIn(ctx context.Context, session, how string, body []byte) *OutsideResponse {
 	method := "a message"
 	if m := wire.Parse(body).Messages; len(m) == 1 && m[0].Method != "" {

@@ -51,8 +51,8 @@ type OutsideResponse struct {
 	URL    string // of the request, without its password
 	Status int    // 0 if there is no response
 	Header http.Header
-	Body   []byte // of an event stream that a GET opens: nothing
-	At     int    // the position that shows both
+	Body   []byte // empty for an event stream that a GET opens
+	At     int    // the position of the remark that records the request and its response
 	// Peer is the address that the request was sent to; that of a proxy if there is one.
 	Peer netip.Addr
 }
@@ -77,7 +77,7 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 	if err == nil {
 		defer func() { _ = response.Body.Close() }()
 		if a.Header = response.Header; a.IsStream() || response.StatusCode/100 != 2 {
-			defer time.AfterFunc(streamTimeout, cancel).Stop() // neither has to end
+			defer time.AfterFunc(streamTimeout, cancel).Stop() // neither an event stream nor the body of a refusal has to end
 		}
 		a.read(method, response)
 	}

@@ -41,9 +41,9 @@ func (f Endings) String() string {
 type Race struct {
 	// Name says what is cancelled, and when.
 	Name string
-	// Cancelled is how the request that the cancellation names may end, 0 if it
-	// names none. Others is how every other request may end, 0 if there is
-	// none.
+	// Cancelled is how the request that the cancellation names may end; 0 if the
+	// cancellation names none. Others is how every other request may end; 0 if
+	// there is no other.
 	Cancelled, Others Endings
 	// ClientForbidden reports whether a client must not do this, so that a
 	// deviation is a note at most.

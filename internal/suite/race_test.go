@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFates(t *testing.T) {
+func TestEndingsString(t *testing.T) {
 	for _, c := range []struct {
 		set  Endings
 		want string

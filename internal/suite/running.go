@@ -9,11 +9,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// IsRunning waits for the first progress after position from, or the response
+// AwaitRunning waits for the first progress after position from, or the response
 // to the call with the id, for the timeout of the conversation at most, and
-// reports whether the call is still running. It keeps its slot, because it
-// might not acquire it again before the call ends.
-func IsRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
+// reports whether the call is still running. The caller keeps its slot, because it
+// might not acquire one again before the call ends.
+func AwaitRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
 	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	first, err := c.Await(ctx, from, func(e *transcript.Event) bool {

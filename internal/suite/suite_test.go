@@ -25,13 +25,13 @@ const (
 	other      = "base.jsonrpc-version" // not listed by the case
 )
 
-func handle() (*T, *client.Conversation) {
+func newHandle() (*T, *client.Conversation) {
 	c := &Case{ID: "a.b", Title: "x", Requirements: []string{everywhere, batches}, Run: func(context.Context, *T) {}}
 	return NewT(c, Env{Revision: spec.V20251125, Transport: spec.Stdio}), &client.Conversation{Record: transcript.New()}
 }
 
-// answered returns a reply that is in the transcript.
-func answered(c *client.Conversation, frame string) *client.Reply {
+// recordedReply adds a request and its response to the transcript, and returns the reply.
+func recordedReply(c *client.Conversation, frame string) *client.Reply {
 	c.Record.Remark("something before")
 	r := &client.Reply{Sent: c.Record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"id":1,"method":"x"}`)})}
 	r.Event = c.Record.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(frame)})
@@ -52,8 +52,8 @@ func panicsWith(do func()) (with any) {
 
 func TestKeeps(t *testing.T) {
 	t.Run("a match", func(t *testing.T) {
-		h, c := handle()
-		if !h.Expect(c, answered(c, `{"id":1,"result":{}}`)).Keeps(everywhere, "s", BeResult()) {
+		h, c := newHandle()
+		if !h.Expect(c, recordedReply(c, `{"id":1,"result":{}}`)).Keeps(everywhere, "s", BeResult()) {
 			t.Error("it does not match")
 		}
 		want := []Observation{{Requirement: everywhere, Outcome: verdict.Kept}}
@@ -62,8 +62,8 @@ func TestKeeps(t *testing.T) {
 		}
 	})
 	t.Run("a deviation", func(t *testing.T) {
-		h, c := handle()
-		r := answered(c, `{"id":1,"error":{"code":-32601,"message":"no"}}`)
+		h, c := newHandle()
+		r := recordedReply(c, `{"id":1,"error":{"code":-32601,"message":"no"}}`)
 		shown := make([]*transcript.Event, 1, 8)
 		shown[0] = c.Record.From(0)[0]
 		if h.Expect(c, r, shown...).Keeps(everywhere, "it is refused", BeResult(), verdict.OnlyNote, verdict.AtMostWarning) {
@@ -94,7 +94,7 @@ func TestKeeps(t *testing.T) {
 		{"nothing sent", nil, "the server did not answer the request"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			h, c := handle()
+			h, c := newHandle()
 			never := Satisfy("", func(*client.Reply) bool { t.Error("an absent answer is judged"); return true })
 			if h.Expect(c, &client.Reply{Err: x.err}).Keeps(everywhere, "s", never) {
 				t.Error("it matches")
@@ -106,7 +106,7 @@ func TestKeeps(t *testing.T) {
 		})
 	}
 	t.Run("another's matcher", func(t *testing.T) {
-		h, c := handle()
+		h, c := newHandle()
 		if h.Expect(c, 3).Keeps(everywhere, "s", gomega.Equal(4)) {
 			t.Error("3 is 4")
 		}
@@ -117,7 +117,7 @@ func TestKeeps(t *testing.T) {
 	})
 	t.Run("a matcher that does not fit", func(t *testing.T) {
 		for _, m := range []types.GomegaMatcher{BeResult(), gomega.HaveLen(3)} {
-			h, c := handle()
+			h, c := newHandle()
 			p := panicsWith(func() { h.Expect(c, 3).Keeps(everywhere, "s", m) })
 			if !strings.Contains(fmt.Sprint(p), "case a.b can't judge "+everywhere) || len(h.Observations()) > 0 {
 				t.Errorf("panicked with %v; observed %v", p, h.Observations())
@@ -127,7 +127,7 @@ func TestKeeps(t *testing.T) {
 }
 
 func TestObservations(t *testing.T) {
-	h, c := handle()
+	h, c := newHandle()
 	if p := panicsWith(func() { h.Kept(other) }); fmt.Sprint(p) != "case a.b reports on "+other+", which is not in its Requirements" {
 		t.Errorf("panicked with %v", p)
 	}
@@ -176,7 +176,7 @@ func (o *opener) Shared(context.Context) (*client.Conversation, error) {
 }
 
 func TestCasesEndEarly(t *testing.T) {
-	h, _ := handle()
+	h, _ := newHandle()
 	o := &opener{err: errors.New("no server")}
 	h.Opener = o
 	blocked := Stop{Outcome: verdict.Blocked, Reason: "no server"}

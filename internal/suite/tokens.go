@@ -50,7 +50,7 @@ func (c *ConcurrentClients) checkTokens(ctx context.Context) {
 		if !ok && len(p.totals) > stepsOf(i) {
 			j, ok = findIncomplete(all)
 		}
-		if ok && c.getsAllProgress(ctx, i) && c.getsAllProgress(ctx, j) {
+		if ok && c.callWithUniqueToken(ctx, i) && c.callWithUniqueToken(ctx, j) {
 			c.reportLeak(c.convs[i], p.last, "The server sends a client another's progress for its token.")
 			return
 		}
@@ -67,9 +67,9 @@ func findIncomplete(all []progress) (int, bool) {
 	return 0, false
 }
 
-// getsAllProgress reports whether client i receives each of its steps, and
-// nothing else, when its token is unique.
-func (c *ConcurrentClients) getsAllProgress(ctx context.Context, i int) bool {
+// callWithUniqueToken makes a call of client i with a token of its own, and reports whether the client
+// receives the progress of each step, and that of no other call.
+func (c *ConcurrentClients) callWithUniqueToken(ctx context.Context, i int) bool {
 	p := c.callWithProgress(ctx, i, c.convs[i].NewID(), clientMark(i)+"alone")
 	_, others := p.foreignClient(i, len(c.convs))
 	return len(p.totals) == stepsOf(i) && !others

@@ -30,7 +30,7 @@ func (n *ToolCall) HasRequest(method string) bool { return n.Request(method) != 
 // Request returns the first request with the method that the server sent during
 // the call, or nil.
 func (n *ToolCall) Request(method string) *wire.Message {
-	m, _ := n.first(method)
+	m, _ := n.firstRequest(method)
 	return m
 }
 
@@ -42,11 +42,11 @@ func (n *ToolCall) Positions(method string) []int {
 
 // At returns the event of the request that Request returns, or nil.
 func (n *ToolCall) At(method string) *transcript.Event {
-	_, e := n.first(method)
+	_, e := n.firstRequest(method)
 	return e
 }
 
-func (n *ToolCall) first(method string) (*wire.Message, *transcript.Event) {
+func (n *ToolCall) firstRequest(method string) (*wire.Message, *transcript.Event) {
 	for e, m := range transcript.Messages(n.events, transcript.Received) {
 		if m.Kind == wire.Request && m.Method == method {
 			return m, e

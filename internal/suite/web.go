@@ -82,8 +82,8 @@ func (r *WebRequest) method() string {
 	return r.Method
 }
 
-// Limits of the wait for an exchange; the second applies to a server that let
-// two exchanges exceed the limit.
+// The time to wait for an exchange; shortTime applies to a server that let two exchanges exceed
+// exchangeTime.
 const (
 	exchangeTime = 3 * time.Second
 	shortTime    = 500 * time.Millisecond
@@ -117,10 +117,9 @@ func (w *Web) Begin(r WebRequest) *Stream {
 	return s
 }
 
-// RoundTrip sends a request and returns the exchange. It closes the connection
-// when the responses to the requests in the body have come, when a GET has its
-// head, or when the time is over. The time is not over until the server has
-// responded to a later request.
+// RoundTrip sends a request and returns the exchange. It closes the connection when the responses to
+// the requests in the body have come, when the response to a GET has its head, or when the time is
+// over. If no response has come by then, it waits on until the server has responded to a fence.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	s := w.Begin(r)
 	var ids []wire.ID
@@ -245,7 +244,8 @@ func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *tr
 }
 
 // untilFence is like Until with the usual limit. If no response has come by then, the server may only
-// be slow. So it waits on until the server has responded to a fence, and for the grace after that.
+// be slow, so untilFence waits on until the server has responded to a fence, and for the grace after
+// that.
 func (s *Stream) untilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	x := s.Until(ctx, s.w.limit(), done)
 	if ctx.Err() != nil || x != nil && x.Response != nil || s.w.C.Fence(ctx) != nil {
@@ -254,8 +254,8 @@ func (s *Stream) untilFence(ctx context.Context, done func(x *transcript.Exchang
 	return s.Until(ctx, s.w.C.Grace(), done)
 }
 
-// Opened waits for the head of the response, and reports whether a stream opened.
-func (s *Stream) Opened(ctx context.Context) bool {
+// AwaitOpened waits for the head of the response, and reports whether a stream opened.
+func (s *Stream) AwaitOpened(ctx context.Context) bool {
 	x := s.untilFence(ctx, func(x *transcript.Exchange) bool { return x.Response != nil })
 	return x != nil && x.Succeeded() && x.IsStream()
 }

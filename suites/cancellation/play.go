@@ -99,7 +99,7 @@ func (p *raceRun) await(id wire.ID) bool {
 
 // awaitRunning waits until the requests are seen to run.
 func (p *raceRun) awaitRunning() bool {
-	return len(p.asked) > 0 && suite.IsRunning(p.ctx, p.c, p.from, p.asked[0].id)
+	return len(p.asked) > 0 && suite.AwaitRunning(p.ctx, p.c, p.from, p.asked[0].id)
 }
 
 // minWait is the minimum time to wait for a request after a later one was answered.

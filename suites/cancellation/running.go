@@ -52,7 +52,7 @@ func slowRaces() []race { return []race{otherTypeRace(), halfRace(severalSlow)} 
 // listens for as long as the calls would have taken.
 func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.KnownCall) {
 	id, from := startCall(ctx, t, c, slow)
-	runs := suite.IsRunning(ctx, c, from, id)
+	runs := suite.AwaitRunning(ctx, c, from, id)
 	if runs && c.Cancel(ctx, id, "the case wants to see it stop") != nil {
 		return // there is nothing for the rules to judge
 	}

@@ -46,7 +46,7 @@ func pingWhileBusy(ctx context.Context, t *suite.T) {
 	}
 	wait, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
-	if !suite.IsRunning(ctx, c, from, id) {
+	if !suite.AwaitRunning(ctx, c, from, id) {
 		t.GiveUp("mcp-conform could not see the tool running: it reported no progress")
 	}
 	judgePing(ctx, t, c, c.Do(ctx, spec.MethodPing, nil))

@@ -83,7 +83,7 @@ func waitForClose(ctx context.Context, w *suite.Web) {
 // openStream opens another stream.
 func openStream(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header) *suite.Stream {
 	s := w.Begin(suite.WebRequest{Method: "GET", Target: streamTarget(w), Headers: h})
-	if !s.Opened(ctx) {
+	if !s.AwaitOpened(ctx) {
 		s.Drop()
 		if ctx.Err() != nil {
 			t.GiveUp("the case ran out of time")

@@ -99,7 +99,7 @@ func startSlowCall(ctx context.Context, t *suite.T, c *client.Conversation) (too
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/midwork-2"))) != nil {
 		return 0, false
 	}
-	return first.Event.At - first.Sent.At, suite.IsRunning(ctx, c, from, id)
+	return first.Event.At - first.Sent.At, suite.AwaitRunning(ctx, c, from, id)
 }
 
 // exitTimeAfter is like exitTime, but for a server that may complete a call before it exits.

@@ -41,7 +41,7 @@ func oneChangeCase() suite.Case {
 			for i := range streams {
 				streams[i] = w.Begin(suite.WebRequest{Method: "GET"})
 				defer streams[i].Drop()
-				if !streams[i].Opened(ctx) {
+				if !streams[i].AwaitOpened(ctx) {
 					t.GiveUp("the server does not open two streams at once")
 				}
 			}

@@ -32,7 +32,7 @@ func listeningCase() suite.Case {
 			for range 2 { // the conversation has its own stream
 				s := w.Begin(suite.WebRequest{Method: "GET"})
 				streams = append(streams, s)
-				if !s.Opened(ctx) {
+				if !s.AwaitOpened(ctx) {
 					break
 				}
 			}
@@ -41,7 +41,7 @@ func listeningCase() suite.Case {
 			w.SendHarmless(ctx)
 			if last := streams[len(streams)-1]; isStream(last) && !slices.ContainsFunc(streams, isOpen) {
 				again := w.Begin(suite.WebRequest{Method: "GET"}) // so that the client closes a stream too, not only the server
-				again.Opened(ctx)
+				again.AwaitOpened(ctx)
 				streams = append(streams, again)
 			}
 			for _, s := range streams {

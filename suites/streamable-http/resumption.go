@@ -118,7 +118,7 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	header := suite.WithHeader(sessionHeader, id)
 	w.RoundTrip(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{header}})
 	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{header, suite.WithHeader("Last-Event-ID", k.lastID)}})
-	if again.Opened(ctx) {
+	if again.AwaitOpened(ctx) {
 		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return x.ResponseTo(k.id) != nil })
 	}
 	again.Drop()
