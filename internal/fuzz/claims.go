@@ -36,8 +36,8 @@ type candidateState struct {
 	misses int
 }
 
-// report adds a finding to the report.
-func (c *claims) report(f *Finding) {
+// addFinding adds a finding to the report.
+func (c *claims) addFinding(f *Finding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state := c.states[f.Key()]; state != nil {
@@ -49,8 +49,8 @@ func (c *claims) report(f *Finding) {
 	}
 }
 
-// reported returns how many findings were reported.
-func (c *claims) reported() int {
+// countReported returns how many findings were added to the report.
+func (c *claims) countReported() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.findings)
@@ -77,7 +77,7 @@ func (c *claims) holdBack(f *Finding) bool {
 func (c *claims) reportHeldBack() {
 	for _, key := range slices.SortedFunc(maps.Keys(c.states), Key.compare) {
 		if f := c.states[key].flaky; f != nil {
-			c.report(f)
+			c.addFinding(f)
 		}
 	}
 }

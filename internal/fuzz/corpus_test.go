@@ -15,8 +15,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// asking is a sequence of a request with each method.
-func asking(methods ...string) []script.Operation {
+// requestsOf is a sequence of a request with each method.
+func requestsOf(methods ...string) []script.Operation {
 	var ops []script.Operation
 	for _, m := range methods {
 		ops = append(ops, script.Operation{Do: script.Send, Method: m, Message: script.Bytes(`{"jsonrpc":"2.0","id":1,"method":"` + m + `"}`)})
@@ -46,9 +46,9 @@ func methodsIn(t *testing.T, dir string) map[string]bool {
 	return out
 }
 
-// TestASharedCorpusLosesNothing checks that searches that use a corpus at the same time keep the
+// TestSharedCorpusKeepsAll checks that searches that use a corpus at the same time keep the
 // sequences of all.
-func TestASharedCorpusLosesNothing(t *testing.T) {
+func TestSharedCorpusKeepsAll(t *testing.T) {
 	dir := t.TempDir()
 	want := map[string]bool{}
 	var all sync.WaitGroup
@@ -62,7 +62,7 @@ func TestASharedCorpusLosesNothing(t *testing.T) {
 				if err := n.load(dir); err != nil {
 					t.Error(err)
 				}
-				n.poolOf(generate.ValidOnly).add(asking("m"+strconv.Itoa(i)+"-"+strconv.Itoa(j)), 0)
+				n.poolOf(generate.ValidOnly).add(requestsOf("m"+strconv.Itoa(i)+"-"+strconv.Itoa(j)), 0)
 				if err := n.save(dir, nil); err != nil {
 					t.Error(err)
 				}
@@ -88,7 +88,7 @@ func TestASharedCorpusLosesNothing(t *testing.T) {
 
 func TestMerge(t *testing.T) {
 	a, b, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "all")
-	for dir, sequences := range map[string][][]script.Operation{a: {asking("x"), asking("x", "x"), asking("z")}, b: {asking("x"), asking("y", "x")}} {
+	for dir, sequences := range map[string][][]script.Operation{a: {requestsOf("x"), requestsOf("x", "x"), requestsOf("z")}, b: {requestsOf("x"), requestsOf("y", "x")}} {
 		n := newNovelty()
 		for _, ops := range sequences {
 			n.poolOf(generate.ValidOnly).add(ops, 0)
@@ -99,7 +99,7 @@ func TestMerge(t *testing.T) {
 	}
 	found := func(dir, name, summary, outcome, seen string, methods ...string) {
 		f := script.File{
-			Version: script.FileVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1}, Script: script.Script{Revision: spec.V20251125, Operations: asking(methods...)},
+			Version: script.FileVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1}, Script: script.Script{Revision: spec.V20251125, Operations: requestsOf(methods...)},
 			Expect: script.Expected{Law: "rules", Requirement: "ping.responds", Summary: summary, Outcome: outcome, Seen: seen},
 		}
 		if err := os.WriteFile(filepath.Join(dir, name+".json"), f.Encode(), 0o600); err != nil {

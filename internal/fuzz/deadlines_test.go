@@ -33,8 +33,8 @@ func minimalServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan s
 	return 0
 }
 
-// pings returns a breach for each script that sends a ping.
-func pings(o *Execution) []Breach {
+// pingBreaches is the Judge of a law that every ping breaks.
+func pingBreaches(o *Execution) []Breach {
 	for i := range o.Script.Operations {
 		if o.Script.Operations[i].Method == spec.MethodPing && len(o.Conversations) > 0 {
 			return []Breach{{Deviation: verdict.Deviation{Requirement: "base.request-answered", Summary: "It was pinged."}}}
@@ -54,7 +54,7 @@ func TestDeadlines(t *testing.T) {
 			Do: script.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(int64(100+i)), spec.MethodPing, nil),
 		})
 	}
-	law := Law{ID: "pings", Judge: pings}
+	law := Law{ID: "pings", Judge: pingBreaches}
 	for _, c := range []struct {
 		name      string
 		deadlines deadlines

@@ -35,9 +35,9 @@ func failingServer(code spec.Code) stdio.Serve {
 	}
 }
 
-// TestAnErrorOfABusyServerMustRecur checks that a finding whose evidence may mean that the server
+// TestBusyErrorMustRecur checks that a finding whose evidence may mean that the server
 // was busy counts only if every retry shows it, and any other if one does.
-func TestAnErrorOfABusyServerMustRecur(t *testing.T) {
+func TestBusyErrorMustRecur(t *testing.T) {
 	const shows, misses, isNotPlayed = "shows it", "does not show it", "is not played, because the search is interrupted"
 	for _, c := range []struct {
 		code spec.Code
@@ -53,12 +53,12 @@ func TestAnErrorOfABusyServerMustRecur(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d, the last retry %s", c.code, c.last), func(t *testing.T) {
 			all := 0
-			f := investigated(t.Context(), t, c.code, func() bool { all++; return true })
+			f := investigatedFinding(t.Context(), t, c.code, func() bool { all++; return true })
 			if c.last != shows {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				plays := 0
-				f = investigated(ctx, t, c.code, func() bool {
+				f = investigatedFinding(ctx, t, c.code, func() bool {
 					if plays++; plays == all-1 && c.last == isNotPlayed {
 						cancel()
 					}
@@ -72,8 +72,9 @@ func TestAnErrorOfABusyServerMustRecur(t *testing.T) {
 	}
 }
 
-// investigated investigates an error to a ping, which scripts show if isShown returns true.
-func investigated(ctx context.Context, t *testing.T, code spec.Code, isShown func() bool) *Finding {
+// investigatedFinding investigates an error response to a ping, which recurs when isShown returns true,
+// and returns the finding.
+func investigatedFinding(ctx context.Context, t *testing.T, code spec.Code, isShown func() bool) *Finding {
 	t.Helper()
 	o := Options{Dialer: stdio.InProcess("failing", failingServer(code)), Laws: []Law{pingsSucceed(isShown)}}.withDefaults()
 	s := newSearch(o)
@@ -81,16 +82,16 @@ func investigated(ctx context.Context, t *testing.T, code spec.Code, isShown fun
 	if err != nil || server == nil {
 		t.Fatal("the server can't be probed", err)
 	}
-	first := s.executor.playFresh(t.Context(), server, pinging, searchTimeout)
+	first := s.executor.playFresh(t.Context(), server, pingScript, searchTimeout)
 	candidates := s.judge.candidates(o.Laws, first)
 	if len(candidates) != 1 {
 		t.Fatalf("%d candidates", len(candidates))
 	}
-	return s.investigate(ctx, input{script: pinging, server: server}, first, candidates[0])
+	return s.investigate(ctx, input{script: pingScript, server: server}, first, candidates[0])
 }
 
-// pinging is a script with a ping.
-var pinging = script.Script{Revision: spec.V20250618, Operations: []script.Operation{{
+// pingScript is a script with a ping.
+var pingScript = script.Script{Revision: spec.V20250618, Operations: []script.Operation{{
 	Do: script.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil),
 }}}
 
@@ -109,10 +110,10 @@ func pingsSucceed(isShown func() bool) Law {
 }
 
 // TestMethodOfAFence checks that a finding has the method of the request to which the response
-// belongs, also if that was a fence: which response of a mistaken server comes first is chance.
+// belongs, even if that request was a fence: it is chance which wrong response comes first.
 func TestMethodOfAFence(t *testing.T) {
 	fence := script.Script{Revision: spec.V20250618, Operations: []script.Operation{{Do: script.Fence}}}
-	for name, sc := range map[string]script.Script{"a ping": pinging, "a fence": fence} {
+	for name, sc := range map[string]script.Script{"a ping": pingScript, "a fence": fence} {
 		o := Options{Dialer: stdio.InProcess("failing", failingServer(spec.CodeInternal)), Laws: []Law{pingsSucceed(func() bool { return true })}}.withDefaults()
 		s := newSearch(o)
 		server, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
@@ -126,9 +127,9 @@ func TestMethodOfAFence(t *testing.T) {
 	}
 }
 
-// TestReplayOfAnErrorOfABusyServer checks that a replay reports a finding as still broken that each
+// TestReplayOfBusyError checks that a replay reports a finding as still broken that each
 // attempt has to show only if each shows it.
-func TestReplayOfAnErrorOfABusyServer(t *testing.T) {
+func TestReplayOfBusyError(t *testing.T) {
 	for _, c := range []struct {
 		code  spec.Code
 		shows int // the number of attempts that show it
@@ -141,7 +142,7 @@ func TestReplayOfAnErrorOfABusyServer(t *testing.T) {
 	} {
 		plays := 0
 		o := Options{Dialer: stdio.InProcess("failing", failingServer(c.code)), Laws: []Law{pingsSucceed(func() bool { plays++; return plays <= c.shows })}}
-		file := &script.File{Script: pinging, Transport: spec.Stdio, Reproduced: [2]int{3, 3}}
+		file := &script.File{Script: pingScript, Transport: spec.Stdio, Reproduced: [2]int{3, 3}}
 		file.Expect = script.Expected{Law: "pings", Requirement: "ping.responds", Summary: "It failed.", Method: spec.MethodPing}
 		got, err := Replay(t.Context(), o, file)
 		if err != nil || got.Verdict != c.want {
@@ -150,8 +151,8 @@ func TestReplayOfAnErrorOfABusyServer(t *testing.T) {
 	}
 }
 
-// TestDiscountsOfARun checks that a search in a run leaves out what the run has learned to: a
-// response that may belong to another client.
+// TestDiscountsOfARun checks that a search uses the discounts of its run: here a response that may
+// belong to another client does not count.
 func TestDiscountsOfARun(t *testing.T) {
 	for conversations, want := range map[int]int{1: 1, 2: 0} {
 		o := Options{Discounts: discount.NewRun()}
@@ -169,9 +170,9 @@ func TestDiscountsOfARun(t *testing.T) {
 	}
 }
 
-// TestWhatAGatewayAnswersIsNoCandidate checks that a law does not count where something in front of
-// the server answered, and that rules, which know of that themselves, do.
-func TestWhatAGatewayAnswersIsNoCandidate(t *testing.T) {
+// TestGatewayResponseIsNoCandidate checks that breaches of a law do not count if something in front of
+// the server responded, and that those of rules do: rules consider that themselves.
+func TestGatewayResponseIsNoCandidate(t *testing.T) {
 	const busy = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1< HTTP/1.1 503 Service Unavailable\n1! complete\n"
 	recording, err := transcript.ParseScript(busy)
 	if err != nil {

@@ -35,7 +35,7 @@ func TestEffortIsReported(t *testing.T) {
 	t.Parallel()
 	d := &countingDialer{Dialer: stdio.InProcess("minimal", minimalServer), records: make(chan *transcript.Transcript, 10000)}
 	got, err := Run(t.Context(), Options{
-		Dialer: d, Laws: []Law{{ID: "pings", Judge: pings}}, Revisions: []spec.Revision{spec.V20250618}, Policy: inventory.Config{Policy: inventory.CallNone},
+		Dialer: d, Laws: []Law{{ID: "pings", Judge: pingBreaches}}, Revisions: []spec.Revision{spec.V20250618}, Policy: inventory.Config{Policy: inventory.CallNone},
 		Cases: 6, Jobs: 2, Timeout: time.Second, Start: 10 * time.Second, Shrink: Budget{Time: time.Second, Attempts: 30},
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ func (s *executor) play(ctx context.Context, p script.Player, server *ServerInfo
 
 // playFresh plays a script on a fresh server.
 func (s *executor) playFresh(ctx context.Context, server *ServerInfo, sc script.Script, timeout time.Duration) *Execution {
-	d, end := s.fresh()
+	d, end := s.freshDialer()
 	defer end()
 	return s.play(ctx, s.player(d, server, timeout), server, sc)
 }
@@ -62,16 +62,16 @@ func (s *executor) playFresh(ctx context.Context, server *ServerInfo, sc script.
 // the finding is about cancelled requests, those still pending at the end are
 // cancelled at once.
 func (s *executor) playPatiently(ctx context.Context, server *ServerInfo, r *script.File) *Execution {
-	d, end := s.fresh()
+	d, end := s.freshDialer()
 	defer end()
 	p := s.player(d, server, s.timeout)
 	p.Patient, p.CancelsOpen = true, spec.AreaOf(r.Expect.Requirement) == spec.AreaCancellation
 	return s.play(ctx, p, server, r.Script)
 }
 
-// fresh returns a dialer for a server that is not shared, if the program starts the server, and a
+// freshDialer returns a dialer for a server that is not shared, if the program starts the server, and a
 // function that stops it.
-func (s *executor) fresh() (d transport.Dialer, end func()) {
+func (s *executor) freshDialer() (d transport.Dialer, end func()) {
 	if sharer, ok := s.dialer.(transport.Sharer); ok && !sharer.Single() {
 		return sharer.Fresh()
 	}

@@ -42,10 +42,9 @@ func withoutCancellations(s script.Script, on int, id wire.ID) *script.Script {
 	return &s
 }
 
-// blamesLater reports whether a candidate about a hung server blames a later
-// request than the one that hung the server: that one was cancelled, and so
-// expects no response. The method of that request is known to hang the server, or the
-// script without the cancellation shows that it does.
+// blamesLater reports whether a candidate about a hung server blames a request that came after the
+// one that hung the server. The request that hung it was cancelled, so it expects no response; either
+// its method is known to hang the server, or the script without the cancellation shows that it does.
 func (s *search) blamesLater(ctx context.Context, in input, x *Execution, c *Candidate) bool {
 	if _, ok := x.hungOperation(c); !ok || x.Conversations[c.Conversation].Before == nil {
 		return false

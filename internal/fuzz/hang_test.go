@@ -109,9 +109,9 @@ func TestHangIsOneFinding(t *testing.T) {
 	})
 }
 
-// TestSlowIsNoHang checks that a server that answers within the timeout is not
+// TestSlowServerIsNotHung checks that a server that answers within the timeout is not
 // reported as hung, even if it takes much longer than a search waits.
-func TestSlowIsNoHang(t *testing.T) {
+func TestSlowServerIsNotHung(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		found, _ := unansweredFindings(t, 3500*time.Millisecond, 8*time.Second)

@@ -109,7 +109,7 @@ func Judge(laws []Law, x *Execution) []Candidate {
 	seen := map[Key]bool{}
 	for i := range laws {
 		for _, b := range laws[i].Judge(x) {
-			c := Candidate{Law: laws[i].ID, Breach: b, Method: x.method(b)}
+			c := Candidate{Law: laws[i].ID, Breach: b, Method: x.methodOf(b)}
 			requirement := spec.Requirements().Lookup(b.Requirement)
 			if !requirement.AppliesTo(x.Script.Revision, x.Transport) {
 				continue
@@ -169,9 +169,9 @@ func (x *Execution) exitIn(b Breach) (at int, ok bool) {
 	return at, events[at].IsServerEnd()
 }
 
-// method returns the method of the first request or notification that the
+// methodOf returns the method of the first request or notification that the
 // evidence shows, or to which a response in the evidence belongs.
-func (x *Execution) method(b Breach) string {
+func (x *Execution) methodOf(b Breach) string {
 	if b.Conversation >= len(x.Conversations) {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Merged says what Merge has written.
+// Merged counts what Merge has read and written.
 type Merged struct {
 	Sequences, ReadSequences int // of the corpora
 	Findings, ReadFindings   int // replay files

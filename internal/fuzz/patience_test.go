@@ -24,7 +24,7 @@ import (
 func slowServer(takes time.Duration, answer string) stdio.Serve {
 	return func(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		var mu sync.Mutex
-		say := func(id wire.ID, result string) {
+		write := func(id wire.ID, result string) {
 			mu.Lock()
 			defer mu.Unlock()
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id.Raw(), result)
@@ -36,11 +36,11 @@ func slowServer(takes time.Duration, answer string) stdio.Serve {
 			for _, m := range wire.Parse(lines.Bytes()).Messages {
 				switch m.Method {
 				case spec.MethodInitialize:
-					say(m.ID, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"a","version":"1"}}`, spec.V20250618))
+					write(m.ID, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"a","version":"1"}}`, spec.V20250618))
 				case spec.MethodToolsList:
-					say(m.ID, `{"tools":[{"name":"work","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`)
+					write(m.ID, `{"tools":[{"name":"work","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`)
 				case spec.MethodPing:
-					say(m.ID, `{}`)
+					write(m.ID, `{}`)
 				case spec.MethodCancelled:
 					if stop := stops[m.ParamIDAt("/requestId").Key()]; stop != nil {
 						stop()
@@ -51,7 +51,7 @@ func slowServer(takes time.Duration, answer string) stdio.Serve {
 					calls.Go(func() {
 						<-call.Done()
 						if answer != "" && call.Err() == context.DeadlineExceeded {
-							say(m.ID, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, answer))
+							write(m.ID, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, answer))
 						}
 					})
 				}
@@ -64,8 +64,8 @@ func slowServer(takes time.Duration, answer string) stdio.Serve {
 	}
 }
 
-// soundness is a law that is broken by a tool result with the text "unsound".
-func soundness() Law {
+// soundResultLaw is a law that is broken by a tool result with the text "unsound".
+func soundResultLaw() Law {
 	said := func(o *Execution, text string) bool {
 		for _, t := range o.Conversations {
 			for _, e := range t.Events {
@@ -90,10 +90,10 @@ func soundness() Law {
 	}
 }
 
-// TestSlowIsNotFixed checks that a replay waits for the responses to the
+// TestMissingResponseIsNotFixed checks that a replay waits for the responses to the
 // script's requests up to the timeout, and that a missing response is not taken
 // for a fix.
-func TestSlowIsNotFixed(t *testing.T) {
+func TestMissingResponseIsNotFixed(t *testing.T) {
 	t.Parallel()
 	const slow = 200 * time.Millisecond
 	call := script.Operation{
@@ -130,7 +130,7 @@ func TestSlowIsNotFixed(t *testing.T) {
 					Script: script.Script{Revision: spec.V20250618, Tools: []string{"work"}, Operations: c.script},
 				}
 				got, err := Replay(t.Context(), Options{
-					Dialer: stdio.InProcess("working", slowServer(c.takes, c.answer)), Laws: []Law{soundness()}, Timeout: time.Second, Start: 10 * time.Second,
+					Dialer: stdio.InProcess("working", slowServer(c.takes, c.answer)), Laws: []Law{soundResultLaw()}, Timeout: time.Second, Start: 10 * time.Second,
 				}, r)
 				if err != nil {
 					t.Fatal(err)

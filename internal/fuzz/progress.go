@@ -19,8 +19,8 @@ type counts struct {
 func (s *search) status() Status {
 	n := s.executor.counts
 	return Status{
-		Cases: n.cases.Load(), Requests: n.requests.Load(), Novel: n.novel.Load(), Findings: s.claims.reported(),
-		Took: time.Since(s.started), Servers: n.servers.Load(), Messages: n.messages.Load(), Busy: s.activities.first(),
+		Cases: n.cases.Load(), Requests: n.requests.Load(), Novel: n.novel.Load(), Findings: s.claims.countReported(),
+		Took: time.Since(s.started), Servers: n.servers.Load(), Messages: n.messages.Load(), Busy: s.activities.firstActivity(),
 	}
 }
 
@@ -59,8 +59,8 @@ func (a *activities) begin(activity string) (end func()) {
 	}
 }
 
-// first returns the first activity by name, "" if all workers search.
-func (a *activities) first() string {
+// firstActivity returns the first activity by name, "" if all workers search.
+func (a *activities) firstActivity() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	first := ""

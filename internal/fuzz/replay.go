@@ -116,7 +116,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 			return out, nil
 		}
 		out.Retries.Record(false)
-		if why := x.inconclusive(laws[0], r.Expect.Requirement); why != "" {
+		if why := x.whyInconclusive(laws[0], r.Expect.Requirement); why != "" {
 			inconclusive = why
 			if end := x.Ended(); end != "" {
 				inconclusive += ": " + end
@@ -136,8 +136,8 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	return out, nil
 }
 
-// Recurs plays a script on a fresh server, and returns the candidate with the mistake that the laws
-// report, or nil: also if a discount voids it, or operations were skipped.
+// Recurs plays a script on a fresh server, and returns the candidate that the laws report for the
+// mistake. It returns nil if there is none, if a discount voids it, or if operations were skipped.
 func Recurs(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
 	o = o.withDefaults()
 	executor := newExecutor(o)
@@ -164,9 +164,9 @@ func (k Key) find(laws []Law, x *Execution) *Candidate {
 	return nil
 }
 
-// inconclusive returns the reason why an execution without the finding shows
+// whyInconclusive returns the reason why an execution without the finding shows
 // nothing, or "".
-func (x *Execution) inconclusive(law Law, requirement string) string {
+func (x *Execution) whyInconclusive(law Law, requirement string) string {
 	switch {
 	case x.Refused != nil:
 		return "the server could not be reached: " + x.Refused.Error()

@@ -172,7 +172,7 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) 
 // work plays scripts until searching ends. It shrinks and retries the candidates
 // found by then until ctx ends.
 func (s *search) work(ctx, searching context.Context) {
-	d, end := s.executor.fresh()
+	d, end := s.executor.freshDialer()
 	defer func() { end() }()
 	for searching.Err() == nil {
 		release := s.throttle.acquire(searching)
@@ -187,7 +187,7 @@ func (s *search) work(ctx, searching context.Context) {
 		release()
 		if x.Refused != nil && searching.Err() == nil {
 			end()
-			d, end = s.executor.fresh()
+			d, end = s.executor.freshDialer()
 			if s.failedStarts.Add(1) >= int64(5*s.Jobs) {
 				s.stopSearch(fmt.Errorf("the server can no longer be reached: %w", x.Refused))
 				return
@@ -242,7 +242,7 @@ func (s *search) evaluate(ctx context.Context, in input, x *Execution) {
 		if f == nil || s.claims.holdBack(f) {
 			continue
 		}
-		s.claims.report(f)
+		s.claims.addFinding(f)
 		if s.StopAt != nil && s.StopAt(f) {
 			s.stopSearch(errFinished)
 			s.stopAll()

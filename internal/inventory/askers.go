@@ -7,30 +7,30 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// telling matches words in names and descriptions that suggest that a tool sends
-// a request to the client. A wrong guess costs only one call.
-var telling = map[Role]*lazyregexp.Regexp{
+// askingWords matches, for each role, words in names and descriptions that suggest that a tool sends
+// such a request to the client. A wrong guess costs only one call.
+var askingWords = map[Role]*lazyregexp.Regexp{
 	AsksSampling:    lazyregexp.New(`(?i)sampling|sample[-_ ]?llm|create_?message|\bllms?\b|ask[-_ ]?(the )?(model|client)`),
 	AsksElicitation: lazyregexp.New(`(?i)elicit|(ask|send|direct|prompt|request|invite|wait)[-_s ]*(for )?(the )?user`),
 	AsksRoots:       lazyregexp.New(`(?i)\broots?\b|[-_]roots?\b|roots?[-_]`),
 }
 
-// telltale limits how many bytes of a name or a description are searched: some
+// maxSearched limits how many bytes of a name or a description are searched: some
 // are megabytes long.
-const telltale = 16 << 10
+const maxSearched = 16 << 10
 
 // Askers returns the callable tools that send requests of this kind to the
 // client: first the known ones, then those whose names suggest it, then those
 // whose descriptions do.
 func (v *Inventory) Askers(topic Role) []Tool {
 	var known []Tool
-	for _, f := range v.usable(topic) {
+	for _, f := range v.usableFixtures(topic) {
 		t, _ := v.Tool(f.Tool)
-		if (f.own || f.learned) && !slices.ContainsFunc(known, t.same) {
+		if (f.own || f.learned) && !slices.ContainsFunc(known, t.hasSameName) {
 			known = append(known, t)
 		}
 	}
-	isKnown := func(t Tool) bool { return slices.ContainsFunc(known, t.same) }
+	isKnown := func(t Tool) bool { return slices.ContainsFunc(known, t.hasSameName) }
 	return slices.Concat(known, slices.DeleteFunc(v.suspects(topic), isKnown))
 }
 
@@ -52,7 +52,7 @@ func (v *Inventory) suspects(topic Role) []Tool {
 
 func (v *Inventory) findSuspects(topic Role) []Tool {
 	var named, described []Tool
-	says := func(text string) bool { return telling[topic].MatchString(text[:min(len(text), telltale)]) }
+	says := func(text string) bool { return askingWords[topic].MatchString(text[:min(len(text), maxSearched)]) }
 	for _, t := range v.Callable() {
 		description, _ := wire.Text(wire.At(t.Raw, "/description"))
 		switch {
@@ -65,4 +65,4 @@ func (v *Inventory) findSuspects(topic Role) []Tool {
 	return append(named, described...)
 }
 
-func (t Tool) same(o Tool) bool { return t.Name == o.Name }
+func (t Tool) hasSameName(o Tool) bool { return t.Name == o.Name }

@@ -17,7 +17,7 @@ type fixtureCall struct {
 	outcome *fixtureOutcome
 	request *transcript.Request
 	open    bool
-	tells   bool // its effects can show whether the fixture plays its role
+	canShow bool // the call can show whether the fixture plays its role
 	// before is the content of the list or resource that the call should
 	// change, as it was before the call; known is set if it was read.
 	before string
@@ -28,7 +28,7 @@ type fixtureCall struct {
 type callHistory struct {
 	declared jsontext.Value    // capabilities of the client
 	level    string            // the level of log messages that was set last
-	held     map[string]string // the last known contents of lists (by method) and resources (by URI)
+	contents map[string]string // the last known contents of lists (by method) and resources (by URI)
 	calls    []*fixtureCall
 }
 
@@ -37,11 +37,11 @@ func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, 
 	if len(d) == 0 {
 		return
 	}
-	s := &callHistory{held: map[string]string{}}
+	s := &callHistory{contents: map[string]string{}}
 	for e, m := range transcript.Messages(events) {
 		switch r := dialogue.Of(m); {
 		case e.Kind == transcript.Sent && m.Kind == wire.Request:
-			s.called(d, rev, r)
+			s.recordCall(d, rev, r)
 		case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
 			s.end(r, e.At)
 		case e.Kind == transcript.Received && m.Kind == wire.Response && r != nil:
@@ -52,8 +52,8 @@ func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, 
 	}
 }
 
-// called records a request of the client.
-func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript.Request) {
+// recordCall records a request of the client.
+func (s *callHistory) recordCall(d FixtureOutcomes, rev spec.Revision, r *transcript.Request) {
 	switch m := r.Message; m.Method {
 	case spec.MethodInitialize:
 		s.declared = wire.At(m.Params(), "/capabilities")
@@ -65,9 +65,9 @@ func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript
 			}
 			w := &fixtureCall{outcome: one, request: r, open: true}
 			token := wire.IDAt(m.Params(), "/_meta/progressToken").Present()
-			w.tells = s.canShow(one.Role, rev, token)
+			w.canShow = s.canShow(one.Role, rev, token)
 			one.asked = one.asked || token
-			w.before, w.known = s.held[one.changes()]
+			w.before, w.known = s.contents[one.changes()]
 			s.forget(one.changes()) // a second call may undo what this one does
 			s.calls = append(s.calls, w)
 		}
@@ -76,7 +76,7 @@ func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript
 
 // forget drops the recorded content of a list or a resource.
 func (s *callHistory) forget(what string) {
-	delete(s.held, what)
+	delete(s.contents, what)
 	for _, w := range s.calls {
 		w.known = w.known && w.outcome.changes() != what
 	}
@@ -135,7 +135,7 @@ func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire
 		} else {
 			w.outcome.worked = true
 		}
-		if w.tells && w.outcome.changes() == "" {
+		if w.canShow && w.outcome.changes() == "" {
 			w.outcome.calls++
 		}
 		w.outcome.done = w.outcome.done || w.outcome.Role.ShownBy(m)
@@ -168,16 +168,16 @@ func (s *callHistory) recordContent(what string, m *wire.Message) {
 		}
 		w.known = false
 		w.outcome.done = w.outcome.done || w.before != now
-		if w.outcome.Role != ChangesResource || w.outcome.counts() {
+		if w.outcome.Role != ChangesResource || w.outcome.hasDistinctCalls() {
 			w.outcome.calls++
 		}
 	}
-	s.held[what] = now
+	s.contents[what] = now
 }
 
-// counts reports whether each call has different arguments, because they contain
+// hasDistinctCalls reports whether each call has different arguments, because they contain
 // the placeholder {count}.
-func (o *fixtureOutcome) counts() bool {
+func (o *fixtureOutcome) hasDistinctCalls() bool {
 	text, err := json.Marshal(o.Arguments)
 	return err == nil && strings.Contains(string(text), "{count}")
 }

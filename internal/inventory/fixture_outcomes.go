@@ -69,10 +69,10 @@ func matchesFixture(want any, got jsontext.Value) bool {
 	if json.Unmarshal(text, &a) != nil || json.Unmarshal(got, &b) != nil {
 		return false
 	}
-	return same(a, b)
+	return matchesValue(a, b)
 }
 
-func same(want, got any) bool {
+func matchesValue(want, got any) bool {
 	switch x := want.(type) {
 	case string:
 		return want == got || strings.Contains(x, "{")
@@ -82,14 +82,14 @@ func same(want, got any) bool {
 			return false
 		}
 		for name := range x {
-			if other, there := y[name]; !there || !same(x[name], other) {
+			if other, there := y[name]; !there || !matchesValue(x[name], other) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		y, ok := got.([]any)
-		return ok && slices.EqualFunc(x, y, same)
+		return ok && slices.EqualFunc(x, y, matchesValue)
 	default:
 		return reflect.DeepEqual(want, got)
 	}
@@ -129,12 +129,12 @@ func (o *fixtureOutcome) shortcoming() string {
 	case o.done, o.Role == Slow:
 		return ""
 	default:
-		return undone[o.Role]
+		return missingEffects[o.Role]
 	}
 }
 
-// undone describes, for each role, what did not happen.
-var undone = map[Role]string{
+// missingEffects describes, for each role, what did not happen.
+var missingEffects = map[Role]string{
 	Progress:         "reported no progress",
 	Logging:          "sent no log message, though the level debug was set",
 	AsksSampling:     "sent no " + spec.MethodSampling,

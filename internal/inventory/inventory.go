@@ -56,11 +56,11 @@ type Inventory struct {
 	PromptEntries []Prompt
 	// Incomplete holds, by list method, why a list could not be walked to its
 	// end.
-	Incomplete map[string]string
-	config     Config
-	silent     bool             // a list request got no response
-	learned    func() []Learned // see LearnBy; nil if nothing is learned
-	unknownOf  struct {         // see unknown
+	Incomplete    map[string]string
+	config        Config
+	hasUnanswered bool             // a list request got no response
+	learned       func() []Learned // see LearnBy; nil if nothing is learned
+	unknownOf     struct {         // see unknown
 		sync.Once
 		tools []Tool
 	}
@@ -95,19 +95,19 @@ func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory
 		}))
 	}
 	if v.Declares("resources") {
-		lists = append(lists, newList(spec.MethodResourcesList, "resources", maxPages, collect(&v.Resources, "/uri")),
-			newList(spec.MethodResourcesTemplates, "resourceTemplates", maxPages, collect(&v.Templates, "/uriTemplate")))
+		lists = append(lists, newList(spec.MethodResourcesList, "resources", maxPages, collectText(&v.Resources, "/uri")),
+			newList(spec.MethodResourcesTemplates, "resourceTemplates", maxPages, collectText(&v.Templates, "/uriTemplate")))
 	}
 	if v.Declares("prompts") {
 		lists = append(lists, newList(spec.MethodPromptsList, "prompts", maxPages, func(item jsontext.Value) {
-			collect(&v.Prompts, "/name")(item)
+			collectText(&v.Prompts, "/name")(item)
 			v.PromptEntries = append(v.PromptEntries, promptsOf(item, config)...)
 			for _, a := range wire.Elements(wire.At(item, "/arguments")) {
 				if string(wire.At(a, "/required")) == "true" {
 					return
 				}
 			}
-			collect(&v.BarePrompts, "/name")(item)
+			collectText(&v.BarePrompts, "/name")(item)
 		}))
 	}
 	if c.Web() != nil { // over HTTP requests cost round trips, and do not disturb each other
@@ -120,7 +120,7 @@ func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory
 	return v
 }
 
-func collect(into *[]string, pointer string) func(jsontext.Value) {
+func collectText(into *[]string, pointer string) func(jsontext.Value) {
 	return func(item jsontext.Value) {
 		if s, ok := wire.Text(wire.At(item, pointer)); ok {
 			*into = append(*into, s)
@@ -128,11 +128,11 @@ func collect(into *[]string, pointer string) func(jsontext.Value) {
 	}
 }
 
-// silentTime is how long later lists wait after one got no response: a server
+// afterUnansweredTime is how long later lists wait after one got no response: a server
 // that loses all responses must not cost the whole timeout for each.
-const silentTime = 2 * time.Second
+const afterUnansweredTime = 2 * time.Second
 
-var errSilent = errors.New("another list got no response, so the client stopped waiting for this one")
+var errOtherUnanswered = errors.New("another list got no response, so the client stopped waiting for this one")
 
 // Walk walks a list in conversation c, as Take does, for at most the given
 // number of pages.
@@ -166,9 +166,9 @@ func (l *list) params() map[string]any {
 
 // walk follows lists page by page, each round with a page of each list.
 func (v *Inventory) walk(ctx context.Context, c *client.Conversation, lists ...*list) {
-	if v.silent {
+	if v.hasUnanswered {
 		var cancel context.CancelFunc
-		ctx, cancel = c.Record.WithTimeout(ctx, silentTime, errSilent)
+		ctx, cancel = c.Record.WithTimeout(ctx, afterUnansweredTime, errOtherUnanswered)
 		defer cancel()
 	}
 	for len(lists) > 0 {
@@ -196,7 +196,7 @@ func requestPages(ctx context.Context, c *client.Conversation, lists []*list) []
 func (v *Inventory) takePage(c *client.Conversation, l *list, r *client.Reply) {
 	l.isOver = true
 	if !r.Succeeded() {
-		v.silent = v.silent || errors.Is(r.Err, client.ErrUnanswered)
+		v.hasUnanswered = v.hasUnanswered || errors.Is(r.Err, client.ErrUnanswered)
 		v.Incomplete[l.method] = NoResult
 		return
 	}

@@ -21,14 +21,14 @@ import (
 // is "(none)" for the first page. An empty result means an error response.
 type pages func(method, cursor string) string
 
-// take takes the inventory of a server with these capabilities and pages, and
+// takeInventory takes the inventory of a server with these capabilities and pages, and
 // returns the requests that the server received.
-func take(t *testing.T, config Config, capabilities string, p pages) (v *Inventory, asked []string) {
+func takeInventory(t *testing.T, config Config, capabilities string, p pages) (v *Inventory, asked []string) {
 	t.Helper()
-	return takeIn(t, spec.V20251125, config, capabilities, p)
+	return takeInventoryIn(t, spec.V20251125, config, capabilities, p)
 }
 
-func takeIn(t *testing.T, r spec.Revision, config Config, capabilities string, p pages) (v *Inventory, asked []string) {
+func takeInventoryIn(t *testing.T, r spec.Revision, config Config, capabilities string, p pages) (v *Inventory, asked []string) {
 	t.Helper()
 	serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -71,7 +71,7 @@ func takeIn(t *testing.T, r spec.Revision, config Config, capabilities string, p
 
 // TestEmptyCursorIsFollowed checks that an empty cursor is one like any other since 2026-07-28.
 func TestEmptyCursorIsFollowed(t *testing.T) {
-	v, asked := takeIn(t, spec.V20260728, Config{Policy: CallNone}, `{"tools":{}}`, func(_, cursor string) string {
+	v, asked := takeInventoryIn(t, spec.V20260728, Config{Policy: CallNone}, `{"tools":{}}`, func(_, cursor string) string {
 		if cursor == "" {
 			return `{"tools":[{"name":"b"}]}`
 		}
@@ -90,8 +90,8 @@ func names(tools []Tool) []string {
 	return out
 }
 
-func TestTakeAsksForWhatIsDeclared(t *testing.T) {
-	v, asked := take(t, Config{Policy: CallSafe}, `{"tools":{},"resources":{"subscribe":true},"prompts":{},"logging":{}}`, func(method, _ string) string {
+func TestTakeRequestsDeclaredLists(t *testing.T) {
+	v, asked := takeInventory(t, Config{Policy: CallSafe}, `{"tools":{},"resources":{"subscribe":true},"prompts":{},"logging":{}}`, func(method, _ string) string {
 		return map[string]string{
 			"tools/list":               `{"tools":[{"name":"t","annotations":{"readOnlyHint":true}}]}`,
 			"resources/list":           `{"resources":[{"uri":"u"}]}`,
@@ -114,7 +114,7 @@ func TestTakeAsksForWhatIsDeclared(t *testing.T) {
 	if v.Server.Name != "listed" || !v.Declares("resources.subscribe") || v.Declares("resources.listChanged") || v.Declares("completions") {
 		t.Errorf("the server is %+v", v.Server)
 	}
-	if v, asked = take(t, Config{Policy: CallSafe}, `{"logging":{},"tools":false}`, nil); len(asked) > 0 || len(v.Incomplete) > 0 {
+	if v, asked = takeInventory(t, Config{Policy: CallSafe}, `{"logging":{},"tools":false}`, nil); len(asked) > 0 || len(v.Incomplete) > 0 {
 		t.Errorf("asked %v, incomplete %v", asked, v.Incomplete)
 	}
 }
@@ -167,7 +167,7 @@ func TestWalk(t *testing.T) {
 		{"no object", func(_, _ string) string { return `[]` }, nil, 0, 1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, asked := take(t, Config{Policy: CallNone}, `{"tools":{}}`, c.pages)
+			v, asked := takeInventory(t, Config{Policy: CallNone}, `{"tools":{}}`, c.pages)
 			got := names(v.Tools)
 			if c.tools != nil {
 				if diff := cmp.Diff(c.tools, got); diff != "" {
@@ -189,7 +189,7 @@ func TestCallable(t *testing.T) {
 	for policy, want := range map[Policy][]string{
 		CallSafe: {"reads"}, CallAll: {"reads", "writes", "silent", "odd"}, CallNone: nil, "": nil, "unknown": nil,
 	} {
-		v, _ := take(t, Config{Policy: policy}, `{"tools":{}}`, func(_, _ string) string { return tools })
+		v, _ := takeInventory(t, Config{Policy: policy}, `{"tools":{}}`, func(_, _ string) string { return tools })
 		if diff := cmp.Diff(want, names(v.Callable())); diff != "" {
 			t.Errorf("%q lets call (-want +got):\n%s", policy, diff)
 		}

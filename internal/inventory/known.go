@@ -83,9 +83,9 @@ func (v *Inventory) ResourceChange() (k KnownCall, uri string, ok bool) { return
 // ResourceChangeTo is like ResourceChange. If the arguments have a placeholder, different
 // numbers make different changes.
 func (v *Inventory) ResourceChangeTo(n int) (k KnownCall, uri string, ok bool) {
-	for _, f := range v.usable(ChangesResource) {
+	for _, f := range v.usableFixtures(ChangesResource) {
 		if f.own || slices.Contains(v.Resources, f.Resource) {
-			return f.known(filling{duration: shortDuration, steps: 1, count: n}), f.Resource, true
+			return f.knownCall(filling{duration: shortDuration, steps: 1, count: n}), f.Resource, true
 		}
 	}
 	return KnownCall{}, "", false
@@ -106,9 +106,9 @@ func first(all []KnownCall) (KnownCall, bool) {
 
 func (v *Inventory) known(role Role, with filling) []KnownCall {
 	var out []KnownCall
-	for _, f := range v.usable(role) {
+	for _, f := range v.usableFixtures(role) {
 		if role != ChangesResource || f.own || slices.Contains(v.Resources, f.Resource) {
-			k := f.known(with)
+			k := f.knownCall(with)
 			k.IsPromised = f.own || slices.Contains(officialTools, f.Tool) && v.isForOfficialSuite()
 			out = append(out, k)
 		}
@@ -125,9 +125,9 @@ type usableFixture struct {
 	takes   time.Duration // how long that call took
 }
 
-// usable returns the fixtures of the role whose tools may be called, configured ones first; without
+// usableFixtures returns the fixtures of the role whose tools may be called, configured ones first; without
 // any, the learned ones.
-func (v *Inventory) usable(role Role) []usableFixture {
+func (v *Inventory) usableFixtures(role Role) []usableFixture {
 	var out []usableFixture
 	add := func(all []Fixture, own bool) {
 		for _, f := range all {
@@ -175,13 +175,13 @@ func (v *Inventory) isKnownTool(f Fixture, t Tool) bool {
 			}
 		}
 	}
-	return !slices.Contains(ordinaryWords, f.Tool) || v.offers(ordinaryWords) >= ordinaryEnough
+	return !slices.Contains(ordinaryWords, f.Tool) || v.countOffered(ordinaryWords) >= ordinaryEnough
 }
 
-func (f usableFixture) known(with filling) KnownCall {
+func (f usableFixture) knownCall(with filling) KnownCall {
 	given := map[string]any{}
 	for name, value := range f.Arguments {
-		given[name] = with.in(value)
+		given[name] = with.fill(value)
 	}
 	return KnownCall{Tool: f.Tool, Arguments: given, Levels: f.Levels, IsDeterministic: f.Exact, IsConfigured: f.own, Took: f.takes}
 }
@@ -192,21 +192,21 @@ type filling struct {
 	steps, count int
 }
 
-// in returns the value with its placeholders replaced.
-func (w filling) in(value any) any {
+// fill returns the value with its placeholders replaced.
+func (w filling) fill(value any) any {
 	switch x := value.(type) {
 	case string:
-		return w.text(x)
+		return w.fillText(x)
 	case map[string]any:
 		out := make(map[string]any, len(x))
 		for name, member := range x {
-			out[name] = w.in(member)
+			out[name] = w.fill(member)
 		}
 		return out
 	case []any:
 		out := make([]any, len(x))
 		for i, element := range x {
-			out[i] = w.in(element)
+			out[i] = w.fill(element)
 		}
 		return out
 	default:
@@ -214,7 +214,7 @@ func (w filling) in(value any) any {
 	}
 }
 
-func (w filling) text(s string) any {
+func (w filling) fillText(s string) any {
 	if !strings.Contains(s, "{") {
 		return s
 	}

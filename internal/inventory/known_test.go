@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-func offering(policy Policy, tools ...Tool) *Inventory {
+func inventoryWith(policy Policy, tools ...Tool) *Inventory {
 	return &Inventory{Tools: tools, config: Config{Policy: policy}}
 }
 
@@ -22,13 +22,13 @@ func TestKnownTools(t *testing.T) {
 		v    *Inventory
 		want map[string]any
 	}{
-		{"none", offering(CallAll), nil},
-		{"one", offering(CallSafe, slow), map[string]any{"durationMs": int64(300), "steps": 6}},
-		{"the first of two", offering(CallSafe, everything, slow), map[string]any{"durationMs": int64(300), "steps": 6}},
-		{"in seconds", offering(CallSafe, everything), map[string]any{"duration": 0.3, "steps": 6}},
-		{"not allowed", offering(CallSafe, changes), nil},
-		{"all allowed", offering(CallAll, changes), map[string]any{"durationMs": int64(300), "steps": 6}},
-		{"nothing allowed", offering(CallNone, slow), nil},
+		{"none", inventoryWith(CallAll), nil},
+		{"one", inventoryWith(CallSafe, slow), map[string]any{"durationMs": int64(300), "steps": 6}},
+		{"the first of two", inventoryWith(CallSafe, everything, slow), map[string]any{"durationMs": int64(300), "steps": 6}},
+		{"in seconds", inventoryWith(CallSafe, everything), map[string]any{"duration": 0.3, "steps": 6}},
+		{"not allowed", inventoryWith(CallSafe, changes), nil},
+		{"all allowed", inventoryWith(CallAll, changes), map[string]any{"durationMs": int64(300), "steps": 6}},
+		{"nothing allowed", inventoryWith(CallNone, slow), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k, ok := c.v.Slow(300*time.Millisecond, 6)
@@ -37,7 +37,7 @@ func TestKnownTools(t *testing.T) {
 			}
 		})
 	}
-	v := offering(CallSafe, tool("log"), tool("fail"), tool("content"), tool("ask-roots"), tool("sampleLLM"))
+	v := inventoryWith(CallSafe, tool("log"), tool("fail"), tool("content"), tool("ask-roots"), tool("sampleLLM"))
 	log, _ := v.Logging()
 	ask, _ := v.Asking()
 	if log.Tool != "log" || ask.Tool != "ask-roots" {
@@ -83,7 +83,7 @@ func TestFixturesByRole(t *testing.T) {
 	}
 }
 
-func TestOtherToolsOfTheName(t *testing.T) {
+func TestOtherToolsWithKnownNames(t *testing.T) {
 	schema := func(name, properties string) Tool {
 		return Tool{Name: name, ReadOnly: true, Raw: []byte(`{"inputSchema":{"type":"object","properties":{` + properties + `}}}`)}
 	}
@@ -98,14 +98,14 @@ func TestOtherToolsOfTheName(t *testing.T) {
 		{"slow with the arguments", []Tool{schema("slow", `"durationMs":{},"steps":{}`)}, Slow, true},
 		{"slow with others", []Tool{schema("slow", `"query":{}`)}, Slow, false},
 	} {
-		if got := offering(CallSafe, c.tools...).HasCall(c.role); got != c.want {
+		if got := inventoryWith(CallSafe, c.tools...).HasCall(c.role); got != c.want {
 			t.Errorf("%s: known: %v", c.name, got)
 		}
 	}
 }
 
-func TestChangingAResource(t *testing.T) {
-	v := offering(CallSafe, tool("update-resource"), tool("mine"))
+func TestResourceChange(t *testing.T) {
+	v := inventoryWith(CallSafe, tool("update-resource"), tool("mine"))
 	if _, _, ok := v.ResourceChange(); ok || v.HasCall(ChangesResource) {
 		t.Error("a resource is taken for known that is not listed")
 	}
@@ -125,7 +125,7 @@ func TestChangingAResource(t *testing.T) {
 }
 
 func TestOwnFixturesComeFirst(t *testing.T) {
-	v := offering(CallSafe, tool("slow"), tool("mine"), Tool{Name: "unsafe"}, tool("test_sampling"))
+	v := inventoryWith(CallSafe, tool("slow"), tool("mine"), Tool{Name: "unsafe"}, tool("test_sampling"))
 	v.config.Fixtures = []Fixture{{Role: Slow, Tool: "absent"}, {Role: Slow, Tool: "unsafe"}, {Role: Slow, Tool: "mine"}, {Role: AsksSampling, Tool: "mine"}}
 	var got []string
 	for _, k := range v.KnownCalls(Slow) {
@@ -143,7 +143,7 @@ func TestBareTools(t *testing.T) {
 	tool := func(name, schema string) Tool {
 		return Tool{Name: name, ReadOnly: true, Raw: []byte(`{"inputSchema":` + schema + `}`)}
 	}
-	v := offering(CallSafe,
+	v := inventoryWith(CallSafe,
 		tool("required", `{"type":"object","required":["a"]}`),
 		tool("none", `{"type":"object"}`),
 		tool("optional", `{"type":"object","properties":{"a":{}},"required":[]}`),

@@ -77,7 +77,7 @@ func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 // that is known to play it may not be called.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
-	if v.learned == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknown(), mayPlay) || len(v.Barred(role)) > 0 {
+	if v.learned == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknownTools(), mayPlay) || len(v.Barred(role)) > 0 {
 		return nil
 	}
 	var out []usableFixture
@@ -90,9 +90,9 @@ func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	return out
 }
 
-// unknown returns the first callable tools without a known role for which
+// unknownTools returns the first callable tools without a known role for which
 // arguments can be made. They are determined once.
-func (v *Inventory) unknown() []Tool {
+func (v *Inventory) unknownTools() []Tool {
 	v.unknownOf.Do(func() { v.unknownOf.tools = v.findUnknown() })
 	return v.unknownOf.tools
 }
@@ -118,7 +118,7 @@ func (v *Inventory) findUnknown() []Tool {
 // conversation of their own after its handshake, and returns the roles that
 // they showed before learnTime ended.
 func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned {
-	tools := v.unknown()
+	tools := v.unknownTools()
 	if len(tools) == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 			break
 		}
 	}
-	l.changesResource(ctx, v)
+	l.findResourceChanges(ctx, v)
 	slices.SortStableFunc(l.found, func(a, b Learned) int { return int(b.takes - a.takes) })
 	return l.found
 }
@@ -182,10 +182,10 @@ func (l *learner) call(ctx context.Context, t Tool) bool {
 	return s.alive
 }
 
-// changesResource records the tools that change a resource. The resource was
-// updated during calls of one tool only, since other resources change by
-// themselves, and is updated again by a call with other arguments.
-func (l *learner) changesResource(ctx context.Context, v *Inventory) {
+// findResourceChanges records the tools that change a resource: the resource was updated during calls
+// of one tool only, because other resources change by themselves, and it is updated again when that
+// tool is called with other arguments.
+func (l *learner) findResourceChanges(ctx context.Context, v *Inventory) {
 	for _, uri := range slices.Sorted(maps.Keys(l.updates)) {
 		tools := l.updates[uri]
 		t, ok := v.Tool(tools[0])
@@ -197,8 +197,8 @@ func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 			continue
 		}
 		f := Fixture{Role: ChangesResource, Tool: t.Name, Resource: uri}
-		for _, f.Arguments = range []map[string]any{counted(t, plain), plain} {
-			again := usableFixture{Fixture: f}.known(filling{duration: shortDuration, steps: 1, count: 2})
+		for _, f.Arguments = range []map[string]any{withNumber(t, plain), plain} {
+			again := usableFixture{Fixture: f}.knownCall(filling{duration: shortDuration, steps: 1, count: 2})
 			if s := l.observeCall(ctx, t, again.Arguments); slices.Contains(s.updated, uri) {
 				l.found = append(l.found, Learned{f, wire.At(t.Raw, "/inputSchema"), s.took})
 				break
@@ -207,28 +207,28 @@ func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 	}
 }
 
-// counted returns the arguments with a number in each string that may have any
+// withNumber returns the arguments with a number in each string that may have any
 // value, so that several calls make different changes.
-func counted(t Tool, arguments map[string]any) map[string]any {
+func withNumber(t Tool, arguments map[string]any) map[string]any {
 	_, properties := wire.Members(wire.At(t.Raw, "/inputSchema/properties"))
 	out := maps.Clone(arguments)
 	for name, v := range arguments {
 		_, words := wire.Members(properties[name])
-		if v == "text" && words["pattern"] == nil && !generate.NamesValue(properties[name]) && roomFor(words["maxLength"]) {
+		if v == "text" && words["pattern"] == nil && !generate.NamesValue(properties[name]) && hasRoomForNumber(words["maxLength"]) {
 			out[name] = "text {count}"
 		}
 	}
 	return out
 }
 
-// roomFor reports whether a number can be appended to a string of that length.
-func roomFor(maxLength jsontext.Value) bool {
+// hasRoomForNumber reports whether a number can be appended to a string of that length.
+func hasRoomForNumber(maxLength jsontext.Value) bool {
 	most, bounded := wire.Integer(maxLength)
 	return !bounded || most >= 16
 }
 
-// A sight is what was observed during a call.
-type sight struct {
+// A callObservation is what the server sent during a call.
+type callObservation struct {
 	took     time.Duration // 0 if it had no result
 	progress int
 	methods  []string // of the server's requests and notifications during the call
@@ -236,7 +236,7 @@ type sight struct {
 	alive    bool     // the server responds to a later request
 }
 
-func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]any) sight {
+func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]any) callObservation {
 	from := l.c.Record.Len()
 	token := "mcp-conform-learn-" + wire.StringID(t.Name).Raw()
 	params := KnownCall{Tool: t.Name, Arguments: arguments}.WithToken(token)
@@ -244,7 +244,7 @@ func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]
 		params["_meta"].(map[string]any)[spec.MetaLogLevel] = "debug"
 	}
 	r := l.c.Do(ctx, spec.MethodToolsCall, params, client.Within(learnCall))
-	s := sight{alive: l.c.Alive() && l.c.Fence(ctx) == nil}
+	s := callObservation{alive: l.c.Alive() && l.c.Fence(ctx) == nil}
 	if r.Succeeded() && !Fails.ShownBy(r.Message) {
 		s.took = r.Event.At - r.Sent.At
 	}
@@ -269,7 +269,7 @@ func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]
 }
 
 // roles returns the roles that the call played.
-func (s sight) roles() []Role {
+func (s callObservation) roles() []Role {
 	var out []Role
 	shows := map[Role]bool{
 		Slow:             s.took >= slowTime && s.progress >= slowProgress,

@@ -125,7 +125,7 @@ func TestLearnsNothing(t *testing.T) {
 		"only what is told is unknown": {Policy: CallNone, Call: []string{"t5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, _ := take(t, config, `{"tools":{}}`, func(string, string) string { return oneLine(oddTools) })
+			v, _ := takeInventory(t, config, `{"tools":{}}`, func(string, string) string { return oneLine(oddTools) })
 			v.LearnBy(func() []Learned { t.Error("calls were made"); return nil })
 			if v.HasCall(Slow) {
 				t.Error("a slow tool is known")
@@ -139,7 +139,7 @@ func TestLearnsNothing(t *testing.T) {
 func statelessServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 	send := func(text string, args ...any) { _, _ = fmt.Fprintf(out, text+"\n", args...) }
 	var listening wire.ID
-	tell := func(method, more string) {
+	notify := func(method, more string) {
 		send(`{"jsonrpc":"2.0","method":%q,"params":{%s"_meta":{%q:%s}}}`, method, more, spec.MetaSubscriptionID, listening.Raw())
 	}
 	const cached = `,"resultType":"complete","ttlMs":0,"cacheScope":"public"`
@@ -161,17 +161,17 @@ func statelessServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan
 		case spec.MethodListen:
 			listening = m.ID
 			filter := wire.At(m.Params(), "/notifications")
-			tell(spec.MethodAcknowledged, `"notifications":`+string(filter)+",")
+			notify(spec.MethodAcknowledged, `"notifications":`+string(filter)+",")
 			continue
 		case spec.MethodToolsCall:
 			result = `"content":[]`
 			switch {
 			case name == "a":
-				tell(spec.MethodToolsChanged, "")
+				notify(spec.MethodToolsChanged, "")
 			case name == "b" && wire.At(m.Params(), spec.MetaPointer(spec.MetaLogLevel)) != nil:
 				send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
 			case name == "c":
-				tell(spec.MethodResourcesUpdated, `"uri":"a://1",`)
+				notify(spec.MethodResourcesUpdated, `"uri":"a://1",`)
 			}
 		}
 		send(`{"jsonrpc":"2.0","id":%s,"result":{%s%s}}`, m.ID.Raw(), result, cached)

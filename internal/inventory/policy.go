@@ -92,10 +92,10 @@ func (v *Inventory) mayCall(t Tool, official bool) bool {
 
 // isForOfficialSuite reports whether the server is made for the official suite: it offers
 // several of the suite's tools.
-func (v *Inventory) isForOfficialSuite() bool { return v.offers(officialTools) >= officialEnough }
+func (v *Inventory) isForOfficialSuite() bool { return v.countOffered(officialTools) >= officialEnough }
 
-// offers returns how many of the server's tools have one of the names.
-func (v *Inventory) offers(names []string) int {
+// countOffered returns how many of the server's tools have one of the names.
+func (v *Inventory) countOffered(names []string) int {
 	n := 0
 	for _, t := range v.Tools {
 		if slices.Contains(names, t.Name) {
@@ -164,14 +164,14 @@ type Mention struct {
 func (c Config) UnknownNames(all []*Inventory) []string {
 	var out []string
 	for _, m := range c.Mentions {
-		if text := fmt.Sprintf("%s names the %s %q, which the server does not offer", m.Where, m.Kind, m.Name); !slices.Contains(out, text) && m.absent(all) {
+		if text := fmt.Sprintf("%s names the %s %q, which the server does not offer", m.Where, m.Kind, m.Name); !slices.Contains(out, text) && m.isUnknown(all) {
 			out = append(out, text)
 		}
 	}
 	return out
 }
 
-func (m Mention) absent(all []*Inventory) bool {
+func (m Mention) isUnknown(all []*Inventory) bool {
 	for _, v := range all {
 		list, have := v.namesOfKind(m.Kind)
 		if v.Incomplete[list] != "" || slices.Contains(have, m.Name) {

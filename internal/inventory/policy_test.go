@@ -86,7 +86,7 @@ func TestGoodArguments(t *testing.T) {
 		Arguments: map[string][]map[string]any{"t": {{"a": 1}, {"a": 2}}, "empty": {}},
 		Prompts:   map[string]map[string]any{"p": {"x": "good"}},
 	}
-	v, _ := take(t, config, `{"tools":{},"prompts":{}}`, func(method, _ string) string {
+	v, _ := takeInventory(t, config, `{"tools":{},"prompts":{}}`, func(method, _ string) string {
 		return map[string]string{
 			"tools/list": `{"tools":[{"name":"t"},{"name":"json_schema_2020_12_tool","inputSchema":{"type":"object","allOf":[],"properties":{"name":{},"contactMethod":{},"email":{}}}},` +
 				`{"name":"json_schema_2020_12_tool","inputSchema":{"type":"object","properties":{"name":{}}}}]}`,

@@ -51,9 +51,9 @@ func exceptions() []Exception {
 	}}
 }
 
-// except applies exceptions to the rows, and records the stale ones: their rows
+// applyExceptions applies exceptions to the rows, and records the stale ones: their rows
 // were tried and had another outcome.
-func (m *Matrix) except(all []Exception) {
+func (m *Matrix) applyExceptions(all []Exception) {
 	for i := range all {
 		e := &all[i]
 		tried, occurs := false, false

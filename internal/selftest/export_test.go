@@ -1,4 +1,4 @@
 package selftest
 
 // Except applies exceptions to the rows of m.
-func (m *Matrix) Except(all []Exception) { m.except(all) }
+func (m *Matrix) Except(all []Exception) { m.applyExceptions(all) }

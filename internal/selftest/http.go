@@ -37,22 +37,22 @@ type overHTTP struct {
 // Transport implements transport.Dialer.
 func (d *overHTTP) Transport() spec.Transport { return d.over }
 
-// sharing dials lasting servers. One server serves all links that do not
+// sharedServer dials lasting servers. One server serves all links that do not
 // request a server of their own.
-type sharing struct{ *overHTTP }
+type sharedServer struct{ *overHTTP }
 
 // Fresh implements transport.Sharer.
-func (d sharing) Fresh() (fresh transport.Dialer, stop func()) {
+func (d sharedServer) Fresh() (fresh transport.Dialer, stop func()) {
 	f := &overHTTP{ctx: d.ctx, fault: d.fault, over: d.over, lasting: true, starts: d.starts, surroundings: d.surroundings}
-	return sharing{f}, f.end
+	return sharedServer{f}, f.stop
 }
 
 // Single implements transport.Sharer.
-func (sharing) Single() bool { return false }
+func (sharedServer) Single() bool { return false }
 
 // Endings implements transport.Sharer. A server in this process ends only with
 // the process, so there are none.
-func (sharing) Endings() []transport.Ending { return nil }
+func (sharedServer) Endings() []transport.Ending { return nil }
 
 // Dial implements transport.Dialer.
 func (d *overHTTP) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
@@ -98,8 +98,8 @@ func (d *overHTTP) server() (*refserver.HTTPServer, error) {
 	return d.one, nil
 }
 
-// end stops the server that serves all links.
-func (d *overHTTP) end() {
+// stop stops the server that serves all links.
+func (d *overHTTP) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.one != nil {

@@ -129,7 +129,7 @@ func (s *Sum) add(r *Result) {
 func Expected(o Options) *Matrix {
 	m := &Matrix{Full: o.Full}
 	for _, j := range o.jobs() {
-		r := j.row()
+		r := j.newResult()
 		switch reason := j.whyNotJudged(); {
 		case reason != "":
 			r.Outcome, r.By = NotYet, []string{reason}

@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// rows returns a small matrix, with one row of each kind, and a fault in two
+// exampleMatrix returns a small matrix, with one row of each kind, and a fault in two
 // places.
-func rows() *selftest.Matrix {
+func exampleMatrix() *selftest.Matrix {
 	at := selftest.Place{Transport: spec.Stdio, Revision: spec.V20251125}
 	older := selftest.Place{Transport: spec.Stdio, Revision: spec.V20241105}
 	return &selftest.Matrix{Rows: []selftest.Result{
@@ -31,7 +31,7 @@ func rows() *selftest.Matrix {
 }
 
 func TestSums(t *testing.T) {
-	areas, all := rows().Sums()
+	areas, all := exampleMatrix().Sums()
 	want := []selftest.Sum{
 		{Area: "a", Faults: 2, Killed: 1, Survived: 1},
 		{Area: "b", Faults: 2, MisAttributed: 1, Waiting: 1, Variations: 2, Silent: 1, FalseAlarms: 1},
@@ -71,7 +71,7 @@ func TestExceptions(t *testing.T) {
 		{"only where everything is tried", with(func(e *selftest.Exception) { e.FullOnly = true }), 1, 0, false},
 		{"what was not tried is not stale", append(all, selftest.Exception{Fault: "c.d/other", Outcome: selftest.Survived, Reason: "r"}), 0, 0, true},
 	} {
-		m := rows()
+		m := exampleMatrix()
 		m.Except(c.exceptions)
 		if len(m.Bad()) != c.bad || len(m.Stale) != c.stale || m.Good() != c.good {
 			t.Errorf("%s: %d bad, %d stale, good %v; want %d, %d, %v\n%v", c.name, len(m.Bad()), len(m.Stale), m.Good(), c.bad, c.stale, c.good, m.Stale)
@@ -81,7 +81,7 @@ func TestExceptions(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	var b strings.Builder
-	m := rows()
+	m := exampleMatrix()
 	m.Rows[1].Title = "does | this"
 	m.Except([]selftest.Exception{{Fault: "b.c/elsewhere", Outcome: selftest.MisAttributed, Reason: "nobody could tell"}})
 	if err := m.WritePage(&b); err != nil {
@@ -116,8 +116,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestExpectedIsWhatComesOut checks that the expected matrix agrees with a run.
-func TestExpectedIsWhatComesOut(t *testing.T) {
+// TestExpectedMatrixMatchesRun checks that the expected matrix agrees with a run.
+func TestExpectedMatrixMatchesRun(t *testing.T) {
 	t.Parallel()
 	o := selftest.Options{Workers: 4, Faults: []faults.Fault{
 		fault(t, "base.response-once/twice", func(f *faults.Fault) {}),
@@ -134,9 +134,9 @@ func TestExpectedIsWhatComesOut(t *testing.T) {
 	}
 }
 
-// TestTriedAgain checks that a row with an unexpected outcome is retried after
+// TestRetries checks that a row with an unexpected outcome is retried after
 // all others, and that the result of the first attempt is kept.
-func TestTriedAgain(t *testing.T) {
+func TestRetries(t *testing.T) {
 	t.Parallel()
 	var wrong atomic.Bool
 	f := fault(t, "base.response-once/twice", func(f *faults.Fault) {

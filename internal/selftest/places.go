@@ -51,15 +51,15 @@ func transports(f faults.Fault, everywhere bool) []spec.Transport {
 	switch {
 	case f.Transports != nil:
 		return f.Transports
-	case everywhere && !ofProcesses(f):
+	case everywhere && !needsProcess(f):
 		return spec.Transports()
 	default:
 		return []spec.Transport{spec.Stdio}
 	}
 }
 
-// ofProcesses reports whether only a stdio server can have the fault.
-func ofProcesses(f faults.Fault) bool {
+// needsProcess reports whether only a server over stdio, which is a process, can have the fault.
+func needsProcess(f faults.Fault) bool {
 	if f.NeedsProcess || f.Unreachable || f.Seams == nil {
 		return f.NeedsProcess || f.Unreachable
 	}

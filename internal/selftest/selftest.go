@@ -121,16 +121,16 @@ var errRowTime = errors.New("it took more than " + rowTime.String())
 // requirement's judges.
 const wholeWeight = 3
 
-// mostAgain and againOf limit the number of retried rows, in absolute numbers
+// maxRetried and againOf limit the number of retried rows, in absolute numbers
 // and as a fraction of all rows. A busy machine does not explain more
 // unexpected outcomes than that.
 const (
-	mostAgain = 60
-	againOf   = 30
+	maxRetried      = 60
+	maxRetriedShare = 30
 )
 
-// againAtOnce is the number of rows that are retried concurrently.
-const againAtOnce = 3
+// concurrentRetries is how many rows are retried at the same time.
+const concurrentRetries = 3
 
 // job is one row to run.
 type job struct {
@@ -156,7 +156,7 @@ func Run(ctx context.Context, o Options) *Matrix {
 	o.retry(ctx, jobs, m)
 	m.Servers = int(o.starts.Load())
 	m.Rows = slices.DeleteFunc(m.Rows, func(r Result) bool { return r.Outcome == "" }) // rows that an interrupt left out
-	m.except(exceptions())
+	m.applyExceptions(exceptions())
 	return m
 }
 
@@ -206,11 +206,11 @@ func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {
 			bad = append(bad, i)
 		}
 	}
-	if len(bad) > max(mostAgain, len(jobs)/againOf) {
+	if len(bad) > max(maxRetried, len(jobs)/maxRetriedShare) {
 		return
 	}
 	var few errgroup.Group
-	few.SetLimit(againAtOnce)
+	few.SetLimit(concurrentRetries)
 	for n, i := range bad {
 		few.Go(func() error {
 			if o.Again != nil {
@@ -256,8 +256,8 @@ func faultless() faults.Fault {
 	return faults.Fault{ID: Faultless, Area: "faultless", Title: "the reference server as it should be", Legal: true, Transports: spec.Transports()}
 }
 
-// row returns the row before it is tried.
-func (j *job) row() Result {
+// newResult returns the row before it is tried.
+func (j *job) newResult() Result {
 	f := &j.fault
 	return Result{Fault: f.ID, Requirement: f.Requirement, Area: f.Area, Legal: f.Legal, Title: f.Title, Place: j.at}
 }
@@ -273,7 +273,7 @@ func (j *job) whyNotJudged() string {
 // runRow runs one row.
 func (o *Options) runRow(ctx context.Context, j job) (res Result) {
 	started := time.Now()
-	res = j.row()
+	res = j.newResult()
 	defer func() { res.Took = time.Since(started) }()
 	if reason := j.whyNotJudged(); reason != "" {
 		res.Outcome, res.By = NotYet, []string{reason}

@@ -49,7 +49,7 @@ func surround(ctx context.Context, f faults.Fault) (s surroundings, end func(), 
 // the server.
 func (o *Options) dialer(ctx context.Context, j job, around surroundings) (d transport.Dialer, end func()) {
 	if f := j.fault; f.NeedsProcess && j.at.Transport == spec.Stdio {
-		return counted{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
+		return countingDialer{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
 	}
 	return dialer(ctx, j.fault, j.at.Transport, o.starts, around)
 }
@@ -65,21 +65,21 @@ func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *at
 	if over != spec.Stdio {
 		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts, surroundings: around}
 		if h.lasting {
-			return sharing{h}, h.end
+			return sharedServer{h}, h.stop
 		}
-		return h, h.end
+		return h, h.stop
 	}
-	return counted{inprocess.Dialer(func() refserver.Options { return serverOptions(f) }), starts}, func() {}
+	return countingDialer{inprocess.Dialer(func() refserver.Options { return serverOptions(f) }), starts}, func() {}
 }
 
-// counted counts the servers that a stdio dialer starts.
-type counted struct {
+// countingDialer counts the servers that a stdio dialer starts.
+type countingDialer struct {
 	transport.Dialer
 	starts *atomic.Int64
 }
 
 // Dial implements transport.Dialer.
-func (c counted) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+func (c countingDialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	c.starts.Add(1)
 	return c.Dialer.Dial(ctx, rec)
 }

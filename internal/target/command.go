@@ -37,7 +37,7 @@ func (r *resolver) fromArgs() (Target, error) {
 			"put -- before the command, so that its flags are not taken for ours:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
-	return r.single(args[0])
+	return r.fromSingleArg(args[0])
 }
 
 // noCommand returns the error for an empty target. It distinguishes a missing
@@ -59,8 +59,8 @@ func (r *resolver) noCommand() *UsageError {
 // hostAndPort matches the beginning of a URL without a scheme.
 var hostAndPort = lazyregexp.New(`^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}(/|$)`)
 
-// single reads one argument without `--`: a path, or a name in PATH.
-func (r *resolver) single(arg string) (Target, error) {
+// fromSingleArg reads one argument without `--`: a path, or a name in PATH.
+func (r *resolver) fromSingleArg(arg string) (Target, error) {
 	dir := r.dir()
 	info, err := os.Stat(r.absolute(arg, dir))
 	exists := err == nil
@@ -105,7 +105,7 @@ func (r *resolver) command(argv []string) (Target, error) {
 		return Target{}, newUsageError("", p.what, "write:",
 			"  mcp-conform run -- "+quoteAll(slices.Concat(p.instead, r.secrets.Args(argv)[1:])))
 	}
-	if err := r.elsewhere(argv[0]); err != nil {
+	if err := r.checkElsewhere(argv[0]); err != nil {
 		return Target{}, err
 	}
 	r.secrets.AddArgs(argv...)
@@ -127,9 +127,9 @@ func (r *resolver) dir() string {
 	return r.here
 }
 
-// elsewhere returns an error for a relative path that exists not in --cwd but in the
+// checkElsewhere returns an error for a relative path that exists not in --cwd but in the
 // current folder, where the user's shell completed it.
-func (r *resolver) elsewhere(name string) error {
+func (r *resolver) checkElsewhere(name string) error {
 	if r.Cwd == "" || filepath.IsAbs(name) || !strings.ContainsAny(name, `/\`) {
 		return nil
 	}
@@ -189,9 +189,9 @@ var runners = map[string][]string{
 	".jar": {"java", "-jar"}, ".dll": {"dotnet"},
 }
 
-// inspect returns why a command can't be started as written, or nil: it is a folder, it is
-// in the current folder but not in PATH, or it is a script without execute permission or #!
-// line. Other errors are reported when the command is started.
+// inspect returns why a command can't be started as written: it is a folder, it is in the current
+// folder but not in PATH, or it is a script without execute permission or #! line. It returns nil for
+// other commands, whose errors are reported when they are started.
 func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	path := r.absolute(name, dir)
 	info, err := os.Stat(path)

@@ -92,7 +92,7 @@ func (r *resolver) configFlags() []string {
 
 // servers returns the servers that the file configures, in any client's format.
 func (d *document) servers() ([]entry, error) {
-	if !d.root.object() {
+	if !d.root.isObject() {
 		return nil, newUsageError(d.at(d.root.offset), "a configuration file holds an object, and this is "+d.root.kind(),
 			`it should look like {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
 	}
@@ -107,7 +107,7 @@ func (d *document) servers() ([]entry, error) {
 		{"servers", root.get("servers"), root.get("inputs"), true},
 		{"mcp.servers", root.get("mcp.servers"), root.get("mcp.inputs"), true},
 	}
-	if mcp := root.get("mcp"); mcp.object() {
+	if mcp := root.get("mcp"); mcp.isObject() {
 		places = append(places, places[1])
 		last := &places[len(places)-1]
 		last.key, last.node, last.inputs = "mcp.servers", mcp.get("servers"), mcp.get("inputs")
@@ -119,7 +119,7 @@ func (d *document) servers() ([]entry, error) {
 			continue
 		}
 		found = true
-		if !place.node.object() {
+		if !place.node.isObject() {
 			return nil, newUsageError(d.at(place.node.offset), quote(place.key)+" must be an object of servers by name, and is "+place.node.kind(),
 				`write "`+place.key+`": {"name": {"command": "…", "args": ["…"]}}`)
 		}
@@ -145,7 +145,7 @@ func (d *document) noServers() error {
 }
 
 // has is like get, but n need not be an object.
-func (n *node) has(name string) bool { return n.object() && n.get(name) != nil }
+func (n *node) has(name string) bool { return n.isObject() && n.get(name) != nil }
 
 // selectEntry returns the server with that name, or the only server if name is "". If two servers
 // have the same name, it returns the first.

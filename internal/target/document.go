@@ -157,7 +157,7 @@ func (n *node) kind() string {
 	return "null"
 }
 
-func (n *node) object() bool { return n != nil && n.members != nil }
+func (n *node) isObject() bool { return n != nil && n.members != nil }
 
 // get returns a member that exists and is not null.
 func (n *node) get(name string) *node {

@@ -151,8 +151,8 @@ func (x *expander) recordMissing(n *node, what, sentence string) (string, bool) 
 	return "", true
 }
 
-// problem returns the error that lists everything that is missing.
-func (x *expander) problem() error {
+// missingError returns the error that lists everything that is missing.
+func (x *expander) missingError() error {
 	if len(x.missing) == 0 {
 		return nil
 	}

@@ -24,11 +24,11 @@ func readInputs(list *node) []input {
 	}
 	var inputs []input
 	for _, item := range list.items {
-		if !item.object() {
+		if !item.isObject() {
 			continue
 		}
 		in := input{id: item.text("id"), description: item.text("description")}
-		in.password = item.truth("password")
+		in.password = item.isTrue("password")
 		if d := item.get("default"); d != nil {
 			in.fallback, in.hasFallback = d.value.(string)
 		}
@@ -36,7 +36,7 @@ func readInputs(list *node) []input {
 			for _, o := range options.items {
 				if s, ok := o.value.(string); ok {
 					in.options = append(in.options, s)
-				} else if o.object() {
+				} else if o.isObject() {
 					in.options = append(in.options, o.text("value"))
 				}
 			}

@@ -146,8 +146,8 @@ func TestInnocentArgumentsStay(t *testing.T) {
 	}
 }
 
-// TestNamedAgain checks that resolving the result of Args gives the same target.
-func TestNamedAgain(t *testing.T) {
+// TestArgsNameTheTargetAgain checks that resolving the result of Args gives the same target.
+func TestArgsNameTheTargetAgain(t *testing.T) {
 	word := rapid.OneOf(rapid.SampledFrom([]string{"--", "--env", "--config", "-y", "a b", "", "$X", "'", "https://h/x"}), rapid.StringMatching(`[ -~ä]{1,6}`))
 	environ := []string{"PATH=/bin", "A=1", "B=2"}
 	// Redacted arguments can't be resolved again.
@@ -174,9 +174,9 @@ func TestNamedAgain(t *testing.T) {
 	})
 }
 
-// TestDamagedFiles changes a valid file at any position, and checks that the result
+// TestDamagedConfigurationFiles changes a valid file at any position, and checks that the result
 // is a target or an error for the user.
-func TestDamagedFiles(t *testing.T) {
+func TestDamagedConfigurationFiles(t *testing.T) {
 	good := `{"inputs": [{"id": "a", "default": "b", "options": ["b"]}], /* c */ "mcp": {"servers": {"s": {"command": "s"}}},
 		"servers": {"s": {"type": "stdio", "command": "s", "args": ["${input:a}", "${env:A}"], "env": {"A": null, "B": 1, "C": "${userHome}"}, "cwd": "/",},},} // end`
 	piece := rapid.SampledFrom([]string{"", "{", "}", "[", "]", ",", ":", `"`, "/*", "//", "null", "1", "\\", "${", "\x00", "\xff", "\n"})

@@ -36,7 +36,7 @@ func (r *resolver) overURL(where string, t Target) (Target, error) {
 		}
 		t.Transport = over
 	}
-	t.flags = append(t.flags, r.remoteFlags()...)
+	t.flags = append(t.flags, r.urlFlags()...)
 	t.secrets = r.secrets
 	return t, nil
 }
@@ -68,8 +68,8 @@ func notInName(c rune) bool {
 	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 
-// remoteFlags returns the flags that name the server again, without secrets.
-func (r *resolver) remoteFlags() []string {
+// urlFlags returns the flags that name the server again, without secrets.
+func (r *resolver) urlFlags() []string {
 	var flags []string
 	if r.Transport != "" {
 		flags = append(flags, "--transport", r.Transport)

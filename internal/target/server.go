@@ -19,7 +19,7 @@ var httpTypes = map[string]spec.Transport{
 
 // server turns one entry of a file into a target.
 func (r *resolver) server(e entry, source string) (Target, error) {
-	if !e.node.object() {
+	if !e.node.isObject() {
 		return Target{}, newUsageError(e.doc.at(e.node.offset), "server "+quote(e.name)+" must be an object, and is "+e.node.kind(),
 			`write {"command": "…", "args": ["…"]} or {"url": "…"}`)
 	}
@@ -46,7 +46,7 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 	if err := x.checkIDs(); err != nil {
 		return Target{}, err
 	}
-	if e.node.truth("disabled") {
+	if e.node.isTrue("disabled") {
 		t.Notices = append(t.Notices, "server "+quote(e.name)+" is disabled in "+e.doc.path+", but is used because it was named")
 	}
 	t.flags = append(t.flags, "--config", e.doc.path, "--server", e.name)
@@ -108,7 +108,7 @@ func (x *expander) http(t *Target) error {
 	if err != nil {
 		return err
 	}
-	if err := x.problem(); err != nil {
+	if err := x.missingError(); err != nil {
 		return err
 	}
 	if err := x.checkURL(x.at("url"), raw); err != nil {
@@ -149,7 +149,7 @@ func (x *expander) stdio(t *Target) error {
 	if err != nil {
 		return err
 	}
-	if err := x.problem(); err != nil {
+	if err := x.missingError(); err != nil {
 		return err
 	}
 	if x.entry.editor {
@@ -176,7 +176,7 @@ func (x *expander) stdio(t *Target) error {
 	if err := x.checkCommand(t.Argv, t.Dir, &whole); err != nil {
 		return err
 	}
-	if x.entry.node.truth("sandboxEnabled") {
+	if x.entry.node.isTrue("sandboxEnabled") {
 		t.Notices = append(t.Notices, "the sandbox that "+x.entry.doc.path+" asks for is not set up: server "+quote(x.entry.name)+" runs with your rights")
 	}
 	return nil
@@ -280,7 +280,7 @@ func (x *expander) table(field string) ([]setting, error) {
 	if n == nil {
 		return nil, nil
 	}
-	if !n.object() {
+	if !n.isObject() {
 		return nil, newUsageError(x.at(field), quote(field)+" of server "+quote(x.entry.name)+" must be an object, and is "+n.kind(),
 			`write "`+field+`": {"NAME": "value"}`)
 	}
@@ -309,8 +309,8 @@ func (x *expander) table(field string) ([]setting, error) {
 	return settings, nil
 }
 
-// truth reports whether a field is true.
-func (n *node) truth(field string) bool {
+// isTrue reports whether a field is true.
+func (n *node) isTrue(field string) bool {
 	m := n.get(field)
 	return m != nil && m.value == true
 }

@@ -92,7 +92,7 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	}
 	s.environment(r, set)
 	r.secrets.AddArgs(s.argv...)
-	if err := r.portKnown(where, raw, s); err != nil {
+	if err := r.checkPort(where, raw, s); err != nil {
 		return nil, err
 	}
 	env := r.child(set...)
@@ -130,8 +130,8 @@ func (s *Start) environment(r *resolver, set []setting) {
 	s.env = env.list()
 }
 
-// portKnown checks that both the server and the URL use PortMark, or neither.
-func (r *resolver) portKnown(where, raw string, s *Start) error {
+// checkPort returns an error if only one of the server and the URL uses PortMark.
+func (r *resolver) checkPort(where, raw string, s *Start) error {
 	passed := len(s.marked) > 0 || slices.ContainsFunc(s.argv, func(arg string) bool { return strings.Contains(arg, PortMark) })
 	ported := strings.Contains(raw, PortMark)
 	switch {
