@@ -16,21 +16,21 @@ const badgeLabel = "MCP conformance"
 // shields.io knows and as the value for the SVG.
 func badgeText(r *verdict.Report) (text, name, color string) {
 	judged := requirementsWhere(r, func(v *verdict.Verdict) bool { return v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked })
-	broken := requirements(r, verdict.Broken)
+	broken := countRequirements(r, verdict.Broken)
 	text = fmt.Sprintf("%d of %d broken", broken, judged)
 	switch _, any := r.Worst(); {
 	case !any:
 		return "not judged", "lightgrey", "#6a6a6a"
 	case broken > 0:
 		return text, "red", "#b3261e"
-	case requirements(r, verdict.HarnessError) > 0:
+	case countRequirements(r, verdict.HarnessError) > 0:
 		return "no verdict", "lightgrey", "#6a6a6a"
 	case r.Incomplete != "":
 		return "incomplete", "yellow", "#8a6100"
-	case requirements(r, verdict.Unconfirmed) > 0:
-		return fmt.Sprintf("%s, %d unconfirmed", text, requirements(r, verdict.Unconfirmed)), "yellow", "#8a6100"
-	case requirements(r, verdict.Warning) > 0:
-		return text + ", " + count(requirements(r, verdict.Warning), "warning"), "yellowgreen", "#4f6f00"
+	case countRequirements(r, verdict.Unconfirmed) > 0:
+		return fmt.Sprintf("%s, %d unconfirmed", text, countRequirements(r, verdict.Unconfirmed)), "yellow", "#8a6100"
+	case countRequirements(r, verdict.Warning) > 0:
+		return text + ", " + count(countRequirements(r, verdict.Warning), "warning"), "yellowgreen", "#4f6f00"
 	}
 	return text, "brightgreen", "#2b7a2b"
 }

@@ -13,9 +13,9 @@ type family struct {
 	same []entry
 }
 
-// families groups entries by cause. The first entry represents its group; if
+// groupByCause groups entries by cause. The first entry represents its group; if
 // the root of a group is listed, it is the first entry.
-func families(es []entry) []family {
+func groupByCause(es []entry) []family {
 	var out []family
 	for i := range es {
 		e := &es[i]
@@ -36,8 +36,8 @@ func (e *entry) sharesAllWith(root *entry) bool {
 	return len(e.causes) > 0 && !slices.ContainsFunc(e.causes, foreign)
 }
 
-// size returns the number of findings in all families.
-func size(fs []family) int {
+// countFindings returns the number of findings in all families.
+func countFindings(fs []family) int {
 	n := 0
 	for i := range fs {
 		n += 1 + len(fs[i].same)
@@ -54,9 +54,9 @@ func (c *Console) familyLines(f *family) []string {
 	if !c.o.Terse {
 		return slices.Concat(c.entryLines(&f.entry), c.linesBelow(f))
 	}
-	out := c.headline(&f.entry, c.where(&f.entry))
+	out := c.headline(&f.entry, c.headlinePlace(&f.entry))
 	for i := range f.same {
-		out = append(out, c.headline(&f.same[i], c.where(&f.same[i]))...)
+		out = append(out, c.headline(&f.same[i], c.headlinePlace(&f.same[i]))...)
 	}
 	return out
 }
@@ -74,7 +74,7 @@ func (c *Console) linesBelow(f *family) []string {
 			out = append(out, "  "+c.paint(dim, fmt.Sprintf("with it  … %s in the reports", count(len(f.same)-i, "more finding"))))
 			break
 		}
-		look := looks[e.Outcome]
+		look := outcomeStyles[e.Outcome]
 		name := look.mark + " " + strings.ToUpper(e.Outcome.String())
 		lead, text := "  "+c.paint(dim, "with it  ")+c.paint(look.color, name)+"  ", clip(e.Requirement+"  "+e.Summary, 3*c.o.Width)
 		if c.folding() == 0 {

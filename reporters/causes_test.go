@@ -11,10 +11,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// caused is like every, but the broken requirement and the warning have one
-// cause in both revisions, and the note has it only in the older one.
-func caused() *verdict.Report {
-	r := every()
+// withCauses returns the report of reportWithEachOutcome in which the broken requirement and the
+// warning have one cause in both revisions, and the note has the same cause only in the older one.
+func withCauses() *verdict.Report {
+	r := reportWithEachOutcome()
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		revision := f.ID[2:]
@@ -25,15 +25,15 @@ func caused() *verdict.Report {
 	return r
 }
 
-func TestAGroupIsToldTogether(t *testing.T) {
+func TestGroupIsListedTogether(t *testing.T) {
 	var b bytes.Buffer
-	NewConsole(&b, ConsoleOptions{Verbose: true}).End(caused())
+	NewConsole(&b, ConsoleOptions{Verbose: true}).End(withCauses())
 	text := b.String()
 	if !strings.Contains(text, "\n  with it  ! WARNING  stdio.exit-on-sigterm  The server did not exit on SIGTERM.\n") {
 		t.Errorf("the console does not list the findings with the same cause:\n%s", text)
 	}
 	b.Reset()
-	NewConsole(&b, ConsoleOptions{Width: 60}).End(caused())
+	NewConsole(&b, ConsoleOptions{Width: 60}).End(withCauses())
 	if narrow := b.String(); !strings.Contains(narrow, "\n  with it  ! WARNING  stdio.exit-on-sigterm  The server did\n           not exit on SIGTERM.\n") {
 		t.Errorf("a narrow console cuts the summary:\n%s", narrow)
 	}
@@ -43,7 +43,7 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	if !strings.Contains(text, "\n· NOTE  lifecycle.instructions-optional") {
 		t.Errorf("a finding that has the cause in only one revision is not listed separately:\n%s", text)
 	}
-	page := string(write(t, HTML, caused()))
+	page := string(write(t, HTML, withCauses()))
 	for _, want := range []string{
 		"<summary>1 more finding has the same cause</summary>\n<div class=\"finding\" id=\"finding-3\" data-outcome=\"warning\"",
 		`It has the same cause as <a href="#finding-2"><code>base.response-id-echo</code></a>.`,
@@ -52,7 +52,7 @@ func TestAGroupIsToldTogether(t *testing.T) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	if text := string(write(t, Markdown, caused())); strings.Count(text, "stdio.exit-on-sigterm") != 1 ||
+	if text := string(write(t, Markdown, withCauses())); strings.Count(text, "stdio.exit-on-sigterm") != 1 ||
 		!strings.Contains(text, "\nThe same message, or the same end of the process, shows:\n\n* ⚠️ **WARNING** stdio.exit-on-sigterm · 2025-11-25, 2025-06-18 · ") {
 		t.Errorf("Markdown does not list the findings with the same cause:\n%s", text)
 	}
@@ -61,7 +61,7 @@ func TestAGroupIsToldTogether(t *testing.T) {
 // TestNewFindingsOfAKnownCause checks a group whose most severe finding is in the
 // baseline: the others, which are not, must still be listed.
 func TestNewFindingsOfAKnownCause(t *testing.T) {
-	r := caused()
+	r := withCauses()
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Outcome == verdict.Broken {
 			f.Known = "ticket 7"
@@ -74,17 +74,17 @@ func TestNewFindingsOfAKnownCause(t *testing.T) {
 	}
 }
 
-// TestGroupsLoseNothing checks that formats for programs list every finding,
+// TestProgramFormatsListGroupMembers checks that formats for programs list every finding,
 // whatever its group.
-func TestGroupsLoseNothing(t *testing.T) {
+func TestProgramFormatsListGroupMembers(t *testing.T) {
 	for _, name := range []string{"junit", "sarif", "tap", "github", "outputs", "badge"} {
 		w, _ := ByName(name)
-		if diff := cmp.Diff(string(write(t, w, every())), string(write(t, w, caused()))); diff != "" {
+		if diff := cmp.Diff(string(write(t, w, reportWithEachOutcome())), string(write(t, w, withCauses()))); diff != "" {
 			t.Errorf("%s differs (-alone +grouped):\n%s", name, diff)
 		}
 	}
 	var got verdict.Report
-	if err := json.Unmarshal(write(t, JSON, caused()), &got); err != nil {
+	if err := json.Unmarshal(write(t, JSON, withCauses()), &got); err != nil {
 		t.Fatal(err)
 	}
 	groups := map[string]string{}

@@ -37,7 +37,7 @@ func conformanceOf(r *verdict.Report) *conformance.Report {
 		Tool:           conformance.Tool{Name: r.Tool, Version: r.Version, Catalogue: conformance.Digest(spec.CatalogueDigest())},
 		Date:           r.Stats.Started.UTC().Format(time.RFC3339),
 		Transports:     []spec.Transport{},
-		Revisions:      list(r.Revisions),
+		Revisions:      nonNil(r.Revisions),
 		Incomplete:     clip(r.WhyPartial(), 1000),
 		Profiles:       []conformance.Profile{},
 		Findings:       conformanceFindings(r),

@@ -31,10 +31,10 @@ func conformanceRead(t *testing.T, r *verdict.Report) *conformance.Report {
 // TestConformanceIsValid checks that whatever a server says, the report can be read by its
 // schema, and does not contradict itself.
 func TestConformanceIsValid(t *testing.T) {
-	blank := every()
+	blank := reportWithEachOutcome()
 	blank.Server = verdict.Server{Name: "\u202e\n", Version: " \t"}
 	blank.Incomplete, blank.Command = "\x1b[31mgone\n# profiles: []", []string{"a b", "'", "\n"}
-	for name, r := range map[string]*verdict.Report{"every": every(), "clean": clean(), "hostile": hostile(), "blank": blank, "nothing": {Tool: "mcp-conform", Version: "1", Incomplete: "gone"}} {
+	for name, r := range map[string]*verdict.Report{"every": reportWithEachOutcome(), "clean": cleanReport(), "hostile": hostileReport(), "blank": blank, "nothing": {Tool: "mcp-conform", Version: "1", Incomplete: "gone"}} {
 		path := filepath.Join(t.TempDir(), "conformance.yaml")
 		if err := os.WriteFile(path, write(t, Conformance, r), 0o600); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestConformanceIsValid(t *testing.T) {
 }
 
 func TestConformanceDiffersOnlyInTheDate(t *testing.T) {
-	a, b := every(), every()
+	a, b := reportWithEachOutcome(), reportWithEachOutcome()
 	b.Stats.Started = b.Stats.Started.Add(24 * time.Hour)
 	b.Stats.Took, b.Stats.Messages = 0, 7
 	x, y := conformanceRead(t, a), conformanceRead(t, b)
@@ -65,7 +65,7 @@ func TestConformanceDiffersOnlyInTheDate(t *testing.T) {
 }
 
 func TestConformanceHasTheKnownFindings(t *testing.T) {
-	r := every()
+	r := reportWithEachOutcome()
 	for i := range r.Verdicts {
 		if v := &r.Verdicts[i]; v.Outcome == verdict.Broken && v.Revision == spec.V20251125 {
 			v.Known = "fixed in 2.0"
@@ -84,7 +84,7 @@ func TestConformanceHasTheKnownFindings(t *testing.T) {
 }
 
 func TestConformanceHasTheProfilesOfTheRun(t *testing.T) {
-	r := every()
+	r := reportWithEachOutcome()
 	all := conformanceRead(t, r)
 	var names []string
 	for _, p := range all.Profiles {
@@ -121,7 +121,7 @@ func TestProfileBadges(t *testing.T) {
 			t.Errorf("%s: got %+v", c.p.Result, b)
 		}
 	}
-	r := every()
+	r := reportWithEachOutcome()
 	r.Profiles = []verdict.ProfileResult{r.ProfileOf(spec.LookupProfile("stdio@1"))}
 	if got := string(write(t, Badge, r)); !strings.Contains(got, "<title>MCP stdio@1: not observed, 1 of ") {
 		t.Errorf("the badge of a run that was limited to a profile:\n%s", got)
@@ -135,7 +135,7 @@ func TestReportsShowProfiles(t *testing.T) {
 		NewConsole(w, ConsoleOptions{Quiet: true}).End(r)
 		return nil
 	}
-	plain, r := every(), every()
+	plain, r := reportWithEachOutcome(), reportWithEachOutcome()
 	core := r.ProfileOf(spec.LookupProfile("core@1"))
 	all := core.All()
 	if all.Broken != 1 || all.Flaky != 1 || all.Observed() != 2 {
@@ -182,9 +182,9 @@ func TestReportsShowProfiles(t *testing.T) {
 // TestMatrix checks the table of several reports, one of which is hostile and one of which
 // has a profile of a newer tool.
 func TestMatrix(t *testing.T) {
-	fine := conformanceRead(t, every())
+	fine := conformanceRead(t, reportWithEachOutcome())
 	fine.Implementation = verdict.Implementation{Organization: "Example", Project: "odd", URL: "https://example.com/odd", Version: "2"}
-	hostile := conformanceRead(t, clean())
+	hostile := conformanceRead(t, cleanReport())
 	hostile.Implementation = verdict.Implementation{
 		Project: `<script>alert(1)</script> | [x](javascript:x) @someone`, URL: "javascript:alert(1)", Organization: "*a*\n| b |", Version: "`1`",
 	}

@@ -76,7 +76,7 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 	if len(revisions) > 2 { // the verdicts list the revisions
 		in = count(len(revisions), "revision")
 	}
-	for _, line := range c.twoTone(bold, "judging "+clip(target, 2*c.o.Width),
+	for _, line := range c.colorThenPlain(bold, "judging "+clip(target, 2*c.o.Width),
 		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), in, count(cases, "case"))) {
 		c.line(line)
 	}
@@ -157,7 +157,7 @@ func (c *Console) areaLine(a *areaProgress, columns, findings, known int, worst 
 	}
 	mark := c.paint(green, "✓")
 	if findings > 0 {
-		look := looks[worst]
+		look := outcomeStyles[worst]
 		mark = c.paint(look.color, look.mark)
 		counts = append(counts, count(findings, "finding"))
 	}
@@ -241,7 +241,7 @@ func (c *Console) End(r *verdict.Report) {
 	for _, n := range r.Notices {
 		c.notice(n)
 	}
-	fs := families(entries(r, c.o.Verbose))
+	fs := groupByCause(entries(r, c.o.Verbose))
 	if len(fs) == 0 && !c.o.Verbose {
 		c.begun = false // no gap is needed
 	}
@@ -250,7 +250,7 @@ func (c *Console) End(r *verdict.Report) {
 			c.gap()
 		}
 		if i == listed {
-			c.line(fmt.Sprintf("and %s, see the reports", count(size(fs[i:]), "more finding")))
+			c.line(fmt.Sprintf("and %s, see the reports", count(countFindings(fs[i:]), "more finding")))
 			break
 		}
 		for _, line := range c.familyLines(&fs[i]) {
@@ -278,7 +278,7 @@ func (c *Console) End(r *verdict.Report) {
 		}
 	}
 	if r.Stats.Slow != "" && !c.o.Quiet {
-		for _, line := range c.twoTone(none, "time:", Visible(r.Stats.Slow)) {
+		for _, line := range c.colorThenPlain(none, "time:", Visible(r.Stats.Slow)) {
 			c.line(line)
 		}
 	}
@@ -286,14 +286,14 @@ func (c *Console) End(r *verdict.Report) {
 		c.line(line)
 	}
 	text, paint := conclusion(r)
-	for _, line := range c.twoTone(paint, text, "· "+effort(r)) {
+	for _, line := range c.colorThenPlain(paint, text, "· "+effort(r)) {
 		c.line(line)
 	}
 }
 
-// twoTone renders text in a colour, followed by rest, and wraps the line
+// colorThenPlain renders text in a colour, followed by rest, and wraps the line
 // between words.
-func (c *Console) twoTone(p color, text, rest string) []string {
+func (c *Console) colorThenPlain(p color, text, rest string) []string {
 	out := Fold(text, c.folding(), 2)
 	last := len(out) - 1
 	taken := width(out[last])

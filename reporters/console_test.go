@@ -35,14 +35,14 @@ func play(r *verdict.Report, o ConsoleOptions) string {
 	return b.String()
 }
 
-func TestConsoleIsAsAgreed(t *testing.T) {
+func TestConsoleGolden(t *testing.T) {
 	for _, s := range samples {
 		golden(t, s.name+".txt", []byte(play(s.build(), ConsoleOptions{Width: 80})))
 	}
-	golden(t, "every-verbose.txt", []byte(play(every(), ConsoleOptions{Verbose: true})))
-	golden(t, "every-quiet.txt", []byte(play(every(), ConsoleOptions{Quiet: true, Live: true})))
-	golden(t, "every-color.txt", []byte(strings.ReplaceAll(play(every(), ConsoleOptions{Color: true}), "\x1b", "ESC")))
-	live := play(every(), ConsoleOptions{Live: true, Width: 80})
+	golden(t, "every-verbose.txt", []byte(play(reportWithEachOutcome(), ConsoleOptions{Verbose: true})))
+	golden(t, "every-quiet.txt", []byte(play(reportWithEachOutcome(), ConsoleOptions{Quiet: true, Live: true})))
+	golden(t, "every-color.txt", []byte(strings.ReplaceAll(play(reportWithEachOutcome(), ConsoleOptions{Color: true}), "\x1b", "ESC")))
+	live := play(reportWithEachOutcome(), ConsoleOptions{Live: true, Width: 80})
 	golden(t, "every-live.txt", []byte(strings.ReplaceAll(live, "\r", "CR\n")))
 }
 
@@ -79,7 +79,7 @@ func screen(out string) string {
 }
 
 func TestHostileConsoleIsBoundedAndInert(t *testing.T) {
-	out := play(hostile(), ConsoleOptions{Width: 80, Verbose: true})
+	out := play(hostileReport(), ConsoleOptions{Width: 80, Verbose: true})
 	if r, at := firstInvisible(strings.ReplaceAll(out, "\n", "")); at >= 0 {
 		t.Errorf("%U reached the terminal at %d", r, at)
 	}
@@ -92,7 +92,7 @@ func TestHostileConsoleIsBoundedAndInert(t *testing.T) {
 }
 
 func TestFindingTakesTwelveLinesAndItsFix(t *testing.T) {
-	for _, r := range []*verdict.Report{every(), hostile()} {
+	for _, r := range []*verdict.Report{reportWithEachOutcome(), hostileReport()} {
 		for _, e := range entries(r, true) {
 			c := NewConsole(nil, ConsoleOptions{Width: 40})
 			lines := c.entryLines(&e)
@@ -138,7 +138,7 @@ func TestExcerptKeepsTheOffendingEvent(t *testing.T) {
 }
 
 func TestCleanRunFitsOnAScreen(t *testing.T) {
-	r := clean()
+	r := cleanReport()
 	var b bytes.Buffer
 	c := NewConsole(&b, ConsoleOptions{Width: 140})
 	c.Begin(r.Target, r.Transport, r.Revisions, 48)
@@ -151,11 +151,11 @@ func TestCleanRunFitsOnAScreen(t *testing.T) {
 	}
 }
 
-// TestAreasTellOfTheirFindings checks that the line of an area does not
+// TestAreaLinesMatchFindings checks that the line of an area does not
 // contradict the findings: each counts for the area of its requirement, and
 // none is shown before the results are final.
-func TestAreasTellOfTheirFindings(t *testing.T) {
-	r := clean()
+func TestAreaLinesMatchFindings(t *testing.T) {
+	r := cleanReport()
 	r.Verdicts = []verdict.Verdict{
 		{Requirement: "streamable-http.origin-validated", Area: "streamable-http", Outcome: verdict.Broken},
 		{Requirement: "base.invalid-request", Area: "base", Outcome: verdict.Warning},
@@ -182,7 +182,7 @@ func TestAreasTellOfTheirFindings(t *testing.T) {
 
 func TestLastLine(t *testing.T) {
 	report := func(alter func(r *verdict.Report)) *verdict.Report {
-		r := clean()
+		r := cleanReport()
 		alter(r)
 		return r
 	}
@@ -194,7 +194,7 @@ func TestLastLine(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]*verdict.Report{
-		"odd-server 1.2.3: no requirement broken in 4 revisions, of 3 that were judged": clean(),
+		"odd-server 1.2.3: no requirement broken in 4 revisions, of 3 that were judged": cleanReport(),
 		"odd-server 1.2.3: no requirement broken in 4 revisions, of 2 that were judged, 1 flaky": report(func(r *verdict.Report) {
 			r.Verdicts = r.Verdicts[:3]
 			r.Verdicts[0].Outcome, r.Verdicts[1].Outcome = verdict.Flaky, verdict.NotObserved
@@ -228,8 +228,8 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-func TestEqualFailuresOfTheHarnessAreToldOnce(t *testing.T) {
-	r := clean()
+func TestEqualHarnessErrorsAreListedOnce(t *testing.T) {
+	r := cleanReport()
 	for i := range r.Verdicts {
 		r.Verdicts[i].Outcome, r.Verdicts[i].Reason = verdict.HarnessError, "the disk is full"
 	}
@@ -253,7 +253,7 @@ func TestConsoleTakesCallsFromManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	c.End(clean())
+	c.End(cleanReport())
 	if shown := screen(b.String()); !strings.Contains(shown, "✓ no findings in 10 areas, 100 cases\n") {
 		t.Errorf("shown is\n%s", shown)
 	}
@@ -262,7 +262,7 @@ func TestConsoleTakesCallsFromManyGoroutines(t *testing.T) {
 func TestCleanRunIsShort(t *testing.T) {
 	for columns, most := range map[int]int{80: 10, 120: 8} {
 		var b bytes.Buffer
-		c, r := NewConsole(&b, ConsoleOptions{Width: columns}), clean()
+		c, r := NewConsole(&b, ConsoleOptions{Width: columns}), cleanReport()
 		c.Begin("npx -y some-server", spec.Stdio, spec.HandshakeRevisions(), 390)
 		for i := range 20 {
 			c.Area(fmt.Sprint("area", i), 20, 20)
@@ -280,7 +280,7 @@ func TestVerboseListsAreasWithoutFindings(t *testing.T) {
 	c := NewConsole(&b, ConsoleOptions{Verbose: true})
 	c.Area("lifecycle", 2, 2)
 	c.Area("tools", 1, 2)
-	c.End(clean())
+	c.End(cleanReport())
 	if got, want := strings.Split(b.String(), "\n")[0], "✓ lifecycle            2 cases"; got != want {
 		t.Errorf("the first line is %q, not %q", got, want)
 	}
@@ -335,17 +335,17 @@ func TestStatusOnly(t *testing.T) {
 }
 
 func TestTerseShowsHeadlinesAlone(t *testing.T) {
-	for line := range strings.Lines(play(every(), ConsoleOptions{Quiet: true, Terse: true})) {
+	for line := range strings.Lines(play(reportWithEachOutcome(), ConsoleOptions{Quiet: true, Terse: true})) {
 		if !regexp.MustCompile(`^([✗~!?] [A-Z ]+  [a-z]|odd-server 1.2.3: |\n)`).MatchString(line) {
 			t.Errorf("%q is shown", line)
 		}
 	}
 }
 
-// TestWhatIsDoneBehindTheCasesIsShown checks that a terminal shows what the run
+// TestWorkAfterTheCasesIsShown checks that a terminal shows what the run
 // does after the cases while it does it, without characters that move the
 // cursor.
-func TestWhatIsDoneBehindTheCasesIsShown(t *testing.T) {
+func TestWorkAfterTheCasesIsShown(t *testing.T) {
 	for _, o := range []ConsoleOptions{{Width: 80}, {Width: 80, Live: true, Quiet: true}, {Width: 80, Live: true}} {
 		var b bytes.Buffer
 		c := NewConsole(&b, o)
@@ -353,14 +353,14 @@ func TestWhatIsDoneBehindTheCasesIsShown(t *testing.T) {
 		if shown := strings.Contains(b.String(), "… searching: 3s"); shown != (o.Live && !o.Quiet) || strings.Contains(b.String(), "\x1b") {
 			t.Errorf("with %+v: %q", o, b.String())
 		}
-		c.End(clean())
+		c.End(cleanReport())
 		if text := screen(b.String()); strings.Contains(text, "searching") {
 			t.Errorf("with %+v it stays:\n%s", o, text)
 		}
 	}
 }
 
-func TestAPipeIsNoTerminal(t *testing.T) {
+func TestPipeIsNoTerminal(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -378,14 +378,14 @@ func TestConsoleKeepsTheFirstErrorOfItsStream(t *testing.T) {
 	if err := c.Err(); err != nil {
 		t.Errorf("before anything was written: %v", err)
 	}
-	c.End(every())
+	c.End(reportWithEachOutcome())
 	if err := c.Err(); !errors.Is(err, full) {
 		t.Errorf("got %v; want %v", err, full)
 	}
 }
 
-func TestWhatWasNotTriedAgainIsNotSaidToBeGone(t *testing.T) {
-	r := every()
+func TestFindingWithoutRetriesSaysSo(t *testing.T) {
+	r := reportWithEachOutcome()
 	for i := range r.Findings {
 		r.Findings[i].Tries, r.Findings[i].Reproduced = 0, 0
 	}
@@ -401,7 +401,7 @@ func TestWhatWasNotTriedAgainIsNotSaidToBeGone(t *testing.T) {
 
 func TestConsoleListsABoundedNumberOfFindings(t *testing.T) {
 	for n, want := range map[int]string{listed: "", listed + 1: "and 1 more finding, see the reports", listed + 60: "and 60 more findings, see the reports"} {
-		r := clean()
+		r := cleanReport()
 		for i := range n {
 			r.Findings = append(r.Findings, verdict.Finding{
 				Requirement: fmt.Sprint("ping.number-", i), Outcome: verdict.Warning, Summary: "It is late.", Revision: spec.V20251125,
@@ -417,8 +417,8 @@ func TestConsoleListsABoundedNumberOfFindings(t *testing.T) {
 	}
 }
 
-func TestARecordingStartsNoServer(t *testing.T) {
-	r := clean()
+func TestConclusionOfRecording(t *testing.T) {
+	r := cleanReport()
 	r.Stats = verdict.Stats{Messages: 12, Took: 40 * time.Millisecond}
 	out := play(r, ConsoleOptions{Quiet: true})
 	if want := "judged 12 messages of a recording: no requirement broken in 4 revisions, of 3 that were judged · 0.0 s\n"; out != want {

@@ -24,7 +24,7 @@ type entry struct {
 // entries returns the findings to list, most severe first. Known findings are
 // excluded, because they have lines of their own.
 func entries(r *verdict.Report, notes bool) []entry {
-	return grouped(r, func(f *verdict.Finding) bool {
+	return groupEntries(r, func(f *verdict.Finding) bool {
 		return f.Known == "" && (f.Outcome > verdict.Note || notes && f.Outcome == verdict.Note)
 	})
 }
@@ -32,10 +32,10 @@ func entries(r *verdict.Report, notes bool) []entry {
 // allEntries returns all findings, most severe first. Equal findings in several
 // revisions are one entry.
 func allEntries(r *verdict.Report) []entry {
-	return grouped(r, func(*verdict.Finding) bool { return true })
+	return groupEntries(r, func(*verdict.Finding) bool { return true })
 }
 
-func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
+func groupEntries(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	at := map[verdict.LineKey]int{}
 	var out []entry
 	add := func(f verdict.Finding, key verdict.LineKey) *entry {
@@ -93,8 +93,8 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	return out
 }
 
-// notesLast orders notes after all other findings: a note never changes the exit
-// code, and a broken requirement must not be listed after one, whoever causes it.
+// notesLast orders notes after all other findings: a note never changes the exit code, and a broken
+// requirement must not be listed after a note, even if the SDK causes it.
 func notesLast(a, b *entry) int {
 	switch {
 	case a.Outcome != verdict.Note && b.Outcome == verdict.Note:
@@ -154,7 +154,7 @@ const (
 	replayMax  = 4096 // bytes; a longer command is not usable on a terminal
 )
 
-var looks = map[verdict.Outcome]struct {
+var outcomeStyles = map[verdict.Outcome]struct {
 	mark  string
 	color color
 }{
@@ -171,7 +171,7 @@ var looks = map[verdict.Outcome]struct {
 // Only the page and the command may exceed the width, because users copy them.
 // The carets below the evidence are not counted.
 func (c *Console) entryLines(e *entry) []string {
-	out := c.headline(e, c.where(e))
+	out := c.headline(e, c.headlinePlace(e))
 	room := entryMax + len(out) - 1
 	labelled := func(label, text string) {
 		if text == "" {
@@ -195,17 +195,17 @@ func (c *Console) entryLines(e *entry) []string {
 	if e.Page != "" {
 		last = append(last, "  "+c.paint(dim, clip(e.Page, 5*c.o.Width)))
 	}
-	if text := again(&e.Finding); text != "" {
+	if text := reproduceCommand(&e.Finding); text != "" {
 		last = append(last, "  again: "+text)
 	}
 	out = append(out, c.excerptLines(e.Evidence, min(excerptMax, room-len(out)-len(last)))...)
 	return slices.Concat(out, c.scriptLines(e.Script), last)
 }
 
-// where returns the part of an entry's headline after the requirement.
-func (c *Console) where(e *entry) string {
+// headlinePlace returns the part of an entry's headline after the requirement.
+func (c *Console) headlinePlace(e *entry) string {
 	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
-	if doubtful(e.Outcome) {
+	if isDoubtful(e.Outcome) {
 		where += " · " + describeRetries(&e.Finding)
 	}
 	if n := len(e.others); n > 0 {
@@ -242,7 +242,7 @@ const scriptLabel = "script     "
 
 // headline returns the first line of an entry, wrapped between words.
 func (c *Console) headline(e *entry, where string) []string {
-	look := looks[e.Outcome]
+	look := outcomeStyles[e.Outcome]
 	name, id := look.mark+" "+strings.ToUpper(e.Outcome.String()), clip(e.Requirement, c.o.Width)
 	lead := c.paint(look.color, name) + "  " + c.paint(bold, id) + "  "
 	if c.folding() == 0 {
@@ -301,8 +301,8 @@ func offendingMark(e *verdict.Evidence) string {
 	return " "
 }
 
-// again returns the command that reproduces a finding, or "" if there is none.
-func again(f *verdict.Finding) string {
+// reproduceCommand returns the command that reproduces a finding, or "" if there is none.
+func reproduceCommand(f *verdict.Finding) string {
 	if len(f.Replay) == 0 {
 		return ""
 	}
@@ -340,15 +340,15 @@ func describeRetries(f *verdict.Finding) string {
 		return fmt.Sprintf("recurred in %d of %d retries", f.Reproduced, f.Tries)
 	case void != "":
 		return "could not be retried: " + void
-	case doubtful(f.Outcome):
+	case isDoubtful(f.Outcome):
 		return "could not be retried: the run ended before"
 	}
 	return "not retried"
 }
 
-// doubtful reports whether a finding was not reproduced reliably, or could not
+// isDoubtful reports whether a finding was not reproduced reliably, or could not
 // be retried.
-func doubtful(o verdict.Outcome) bool { return o == verdict.Flaky || o == verdict.Unconfirmed }
+func isDoubtful(o verdict.Outcome) bool { return o == verdict.Flaky || o == verdict.Unconfirmed }
 
 // level returns the level of a requirement. It adds the basis if that is not a
 // keyword, the reason why a deviation from a MUST is only a warning, and the CWE of a

@@ -29,11 +29,11 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestNoLineOfOursIsWiderThanTheScreen checks that only text that users copy
+// TestLinesFitTheScreen checks that only text that users copy
 // may exceed the width.
-func TestNoLineOfOursIsWiderThanTheScreen(t *testing.T) {
+func TestLinesFitTheScreen(t *testing.T) {
 	for _, columns := range []int{50, 60, 80} {
-		for line := range strings.SplitSeq(play(every(), ConsoleOptions{Width: columns, Verbose: true}), "\n") {
+		for line := range strings.SplitSeq(play(reportWithEachOutcome(), ConsoleOptions{Width: columns, Verbose: true}), "\n") {
 			text := strings.TrimSpace(line)
 			copied := strings.HasPrefix(text, "again: ") || strings.HasPrefix(text, "fixed? ") || strings.HasPrefix(text, "https://") ||
 				strings.Contains(text, "  # ") // a line for mcp-conform.yaml
@@ -42,7 +42,7 @@ func TestNoLineOfOursIsWiderThanTheScreen(t *testing.T) {
 			}
 		}
 	}
-	whole := play(every(), ConsoleOptions{})
+	whole := play(reportWithEachOutcome(), ConsoleOptions{})
 	for _, line := range strings.Split(whole, "\n") {
 		if strings.HasPrefix(line, "odd-server 1.2.3: 1 requirement broken") && strings.HasSuffix(line, " messages") {
 			return

@@ -144,7 +144,7 @@ func (c *Console) gatewayLines(r *verdict.Report) []string {
 	out := Fold("gateway: "+v.head, c.folding(), 2)
 	for i := range v.changes {
 		change := &v.changes[i]
-		look := looks[change.outcome]
+		look := outcomeStyles[change.outcome]
 		lead := "  " + c.paint(look.color, look.mark) + " " + change.name + ": "
 		text := change.title + ": " + strings.Join(change.details, "; ")
 		if c.folding() == 0 {

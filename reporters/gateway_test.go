@@ -13,7 +13,7 @@ import (
 
 // TestGateway checks that all reports for people show what a gateway changes, escaped.
 func TestGateway(t *testing.T) {
-	r := clean()
+	r := cleanReport()
 	r.Gateway = &verdict.Gateway{
 		Revision: spec.V20251125, Unchanged: []string{"progress", "tools"},
 		Changes: []verdict.Change{
@@ -40,7 +40,7 @@ func TestGateway(t *testing.T) {
 			t.Errorf("%s is not escaped", name)
 		}
 	}
-	if gatewayOf(clean()) != nil {
+	if gatewayOf(cleanReport()) != nil {
 		t.Error("a server that is not a gateway has a section about one")
 	}
 }

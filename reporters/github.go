@@ -75,14 +75,14 @@ func annotation(e *entry) []string {
 	}
 	add("", knownInSDK(&e.Finding))
 	add("", e.consequence())
-	if doubtful(e.Outcome) {
+	if isDoubtful(e.Outcome) {
 		add("", describeRetries(&e.Finding))
 	}
 	add("permitted: ", e.Permitted)
 	add("seen: ", e.Seen)
 	add("fix: ", fix(&e.Finding))
 	add("page: ", e.Page)
-	add("again: ", again(&e.Finding))
+	add("again: ", reproduceCommand(&e.Finding))
 	return lines
 }
 

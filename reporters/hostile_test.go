@@ -15,9 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// outlets are all formats in which a report leaves the program. live returns a
+// allFormats are all formats in which a report leaves the program. live returns a
 // part of the document that a reader would execute or interpret, or "".
-var outlets = []struct {
+var allFormats = []struct {
 	name  string
 	write Writer
 	most  int // maximum size in bytes of the report on a server that sends as much text as it can
@@ -49,13 +49,13 @@ func jobSummary(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// TestHostileTextsAreDead checks that text from a server is shown but never
+// TestHostileTextIsNotInterpreted checks that text from a server is shown but never
 // interpreted.
-func TestHostileTextsAreDead(t *testing.T) {
+func TestHostileTextIsNotInterpreted(t *testing.T) {
 	shown := 0
-	for _, o := range outlets {
+	for _, o := range allFormats {
 		t.Run(o.name, func(t *testing.T) {
-			doc := write(t, o.write, hostile())
+			doc := write(t, o.write, hostileReport())
 			if len(doc) > o.most {
 				t.Errorf("it takes %d bytes; at most %d are allowed", len(doc), o.most)
 			}
@@ -73,13 +73,13 @@ func TestHostileTextsAreDead(t *testing.T) {
 			}
 		})
 	}
-	if shown < len(outlets)-2 { // badges show no text from a server
-		t.Errorf("%d of %d documents show what the server said", shown, len(outlets))
+	if shown < len(allFormats)-2 { // badges show no text from a server
+		t.Errorf("%d of %d documents show what the server said", shown, len(allFormats))
 	}
 }
 
-// TestLiveTextsAreSeen checks that each live function can fail.
-func TestLiveTextsAreSeen(t *testing.T) {
+// TestInterpretedTextIsDetected checks that each live function can fail.
+func TestInterpretedTextIsDetected(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		live func(string) string
@@ -223,11 +223,11 @@ func liveInTAP(doc string) string {
 	return ""
 }
 
-// TestManyFindingsStayInTheirBounds checks that five hundred findings are shown
+// TestManyFindingsAreBounded checks that five hundred findings are shown
 // up to the size limit, and that the others are counted.
-func TestManyFindingsStayInTheirBounds(t *testing.T) {
-	r := many()
-	for _, o := range outlets {
+func TestManyFindingsAreBounded(t *testing.T) {
+	r := manyFindings()
+	for _, o := range allFormats {
 		doc := write(t, o.write, r)
 		t.Logf("%s takes %d bytes", o.name, len(doc))
 		switch o.name {

@@ -88,7 +88,7 @@ const (
 func (p *page) findings(r *verdict.Report) {
 	areas := areaOf(r)
 	budget := pageBudget
-	fs := families(allEntries(r))
+	fs := groupByCause(allEntries(r))
 	var groups [][2]int // indices of findings, because the slice still grows
 	add := func(e *entry) *pageFinding {
 		f := newPageFinding(r, e, areas, len(p.Findings))
@@ -129,7 +129,7 @@ func (p *page) findings(r *verdict.Report) {
 		p.Groups = append(p.Groups, group)
 	}
 	p.Shown = count(len(p.Findings), "finding") + ". A finding in several revisions is listed once."
-	if more := size(fs) - pageFindings; more > 0 {
+	if more := countFindings(fs) - pageFindings; more > 0 {
 		p.MoreFindings = count(more, "more finding") + " in the JSON report."
 	}
 	for _, o := range verdict.Outcomes() {
@@ -158,8 +158,8 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 		Revisions: visibleAll(e.revisions), Known: clip(e.Known, pageTextMany), Statement: clip(statement(e.Requirement), pageTextMany),
 		Consequence: e.consequence(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
 		Page: pageAddress(e.Page), Basis: level(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
-		Tries: describeRetries(&e.Finding), Script: clipped(e.Script), ids: e.ids,
-		Replay: again(&e.Finding), Play: replayCommand(&e.Finding),
+		Tries: describeRetries(&e.Finding), Script: clipLines(e.Script), ids: e.ids,
+		Replay: reproduceCommand(&e.Finding), Play: replayCommand(&e.Finding),
 	}
 	if e.CWE > 0 {
 		f.CWE = fmt.Sprintf("CWE-%d", e.CWE)
@@ -182,8 +182,8 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 	return f
 }
 
-// clipped returns the lines, cut for the page.
-func clipped(lines []string) []string {
+// clipLines returns the lines, cut for the page.
+func clipLines(lines []string) []string {
 	var out []string
 	for _, line := range lines {
 		out = append(out, clip(line, pageTextMany))
@@ -206,7 +206,7 @@ func blockedIDs(r *verdict.Report, findings []string) []string {
 
 // addConversation adds the conversation to a finding, and returns its approximate size in bytes.
 func (f *pageFinding) addConversation(of *verdict.Finding) int {
-	events, left := around(of, pageEvents)
+	events, left := eventsAround(of, pageEvents)
 	size, last := 0, -1
 	for i := range events {
 		e := &events[i]
@@ -232,7 +232,7 @@ func newPageEvent(e *verdict.Evidence, context bool) pageEvent {
 	case "<":
 		v.Way, v.Speaker = "in", "Server to client: "
 	}
-	before, offends, after := marked(e, pageMessage)
+	before, offends, after := splitAtMark(e, pageMessage)
 	switch {
 	case !e.Offending:
 	case offends != "":

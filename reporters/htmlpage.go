@@ -19,7 +19,7 @@ type page struct {
 	Policy                        string
 	Style                         template.CSS
 	Script                        template.JS
-	Gist, Mark, Word              string
+	Class, Mark, Word             string
 	Subject, Conclusion           string
 	Target, Transport, Tool, Seed string
 	Remarks                       []string
@@ -122,12 +122,12 @@ func newPage(r *verdict.Report) *page {
 	words := overallWords[overallOf(r)]
 	p := &page{
 		Policy: pagePolicy(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Gist: words[0], Mark: words[1], Word: words[2], Subject: cmp.Or(judged(r), "the server"), Conclusion: clip(text, pageTextMany),
+		Class: words[0], Mark: words[1], Word: words[2], Subject: cmp.Or(serverName(r), "the server"), Conclusion: clip(text, pageTextMany),
 		Target: clip(r.Target, pageTextMany), Transport: Visible(string(r.Transport)), Tool: clip(strings.TrimSpace(r.Tool+" "+r.Version), pageText1), Seed: strconv.FormatUint(r.Seed, 10),
 		Stats: clip(pageStats(r), pageTextMany),
 	}
 	p.Profiles, p.Gateway = pageProfiles(r), pageGatewayOf(r)
-	p.remark(r)
+	p.addRemarks(r)
 	for _, col := range columnsOf(r) {
 		if !col.known { // the table shows each verdict as it is
 			p.Columns = append(p.Columns, pageColumn{classOf(col.outcome), col.label, signs[col.outcome]})
@@ -158,7 +158,7 @@ func newPage(r *verdict.Report) *page {
 // tallies counts the requirements with each outcome, most severe first.
 func (p *page) tallies(r *verdict.Report) {
 	for _, o := range verdict.Outcomes() {
-		n := requirements(r, o)
+		n := countRequirements(r, o)
 		if n == 0 || o == verdict.NotApplicable {
 			continue
 		}
@@ -170,8 +170,8 @@ func (p *page) tallies(r *verdict.Report) {
 	}
 }
 
-// remark collects what a reader should know in addition to the findings.
-func (p *page) remark(r *verdict.Report) {
+// addRemarks collects what a reader should know in addition to the findings.
+func (p *page) addRemarks(r *verdict.Report) {
 	add := func(text string) {
 		if len(p.Remarks) < pageList {
 			p.Remarks = append(p.Remarks, clip(text, pageTextMany))
@@ -220,8 +220,8 @@ func areasOf(r *verdict.Report) []string {
 	return out
 }
 
-// counted counts the verdicts of an area in a revision.
-func counted(r *verdict.Report, area string, rev spec.Revision) (counts map[verdict.Outcome]int, total int) {
+// countVerdicts counts the verdicts of an area in a revision.
+func countVerdicts(r *verdict.Report, area string, rev spec.Revision) (counts map[verdict.Outcome]int, total int) {
 	counts = map[verdict.Outcome]int{}
 	for i := range r.Verdicts {
 		if v := &r.Verdicts[i]; v.Area == area && v.Revision == rev {
@@ -235,7 +235,7 @@ func counted(r *verdict.Report, area string, rev spec.Revision) (counts map[verd
 func pageAreaOf(r *verdict.Report, area string) pageArea {
 	out := pageArea{Name: Visible(area)}
 	for _, rev := range r.Revisions {
-		counts, total := counted(r, area, rev)
+		counts, total := countVerdicts(r, area, rev)
 		var parts []string
 		for _, o := range verdict.Outcomes() {
 			if counts[o] > 0 {

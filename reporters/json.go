@@ -41,52 +41,52 @@ func JSON(w io.Writer, r *verdict.Report) error {
 func document(r *verdict.Report) *verdict.Report {
 	d := *r
 	d.Format = JSONFormat
-	d.Target, d.Incomplete = bounded(d.Target), bounded(d.Incomplete)
-	d.Server = verdict.Server{Name: bounded(d.Server.Name), Version: bounded(d.Server.Version)}
-	d.Revisions = list(d.Revisions)
-	d.NotSpoken = list(d.NotSpoken)
+	d.Target, d.Incomplete = boundText(d.Target), boundText(d.Incomplete)
+	d.Server = verdict.Server{Name: boundText(d.Server.Name), Version: boundText(d.Server.Version)}
+	d.Revisions = nonNil(d.Revisions)
+	d.NotSpoken = nonNil(d.NotSpoken)
 	for i := range d.NotSpoken {
-		d.NotSpoken[i].Reason = bounded(d.NotSpoken[i].Reason)
+		d.NotSpoken[i].Reason = boundText(d.NotSpoken[i].Reason)
 	}
-	d.Notices = list(d.Notices)
+	d.Notices = nonNil(d.Notices)
 	for i := range d.Notices {
-		d.Notices[i] = bounded(d.Notices[i])
+		d.Notices[i] = boundText(d.Notices[i])
 	}
-	d.Verdicts = list(d.Verdicts)
+	d.Verdicts = nonNil(d.Verdicts)
 	for i := range d.Verdicts {
 		v := &d.Verdicts[i]
-		v.Reason, v.Judges = bounded(v.Reason), list(v.Judges)
+		v.Reason, v.Judges = boundText(v.Reason), nonNil(v.Judges)
 	}
 	security := verdict.SecurityOf(r)
 	d.Security = &security
-	d.Findings = list(d.Findings)
+	d.Findings = nonNil(d.Findings)
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		f.Permitted, f.Seen, f.Replay = bounded(f.Permitted), bounded(f.Seen), list(f.Replay)
-		f.Evidence = quotations(f.Evidence)
+		f.Permitted, f.Seen, f.Replay = boundText(f.Permitted), boundText(f.Seen), nonNil(f.Replay)
+		f.Evidence = boundEvidence(f.Evidence)
 		if len(f.Context) > 0 {
-			f.Context = quotations(f.Context)
+			f.Context = boundEvidence(f.Context)
 		}
 	}
 	return &d
 }
 
-// quotations returns a copy of the events with bounded strings.
-func quotations(in []verdict.Evidence) []verdict.Evidence {
-	out := list(in)
+// boundEvidence returns a copy of the events with bounded strings.
+func boundEvidence(in []verdict.Evidence) []verdict.Evidence {
+	out := nonNil(in)
 	for i := range out {
 		e := &out[i]
 		e.Size = max(e.Size, int64(len(e.Text)))
-		e.Text, e.Label = head(e.Text, textLimit), bounded(e.Label)
+		e.Text, e.Label = head(e.Text, textLimit), boundText(e.Label)
 	}
 	return out
 }
 
-// list returns a copy of s that is never nil.
-func list[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }
+// nonNil returns a copy of s that is never nil.
+func nonNil[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }
 
-// bounded returns s, or its beginning and its size if it exceeds textLimit.
-func bounded(s string) string {
+// boundText returns s, or its beginning and its size if it exceeds textLimit.
+func boundText(s string) string {
 	if len(s) <= textLimit {
 		return s
 	}

@@ -80,7 +80,7 @@ const (
 // additional testcase, which is an error. What was compared of a gateway is a
 // testsuite of its own.
 func JUnit(w io.Writer, r *verdict.Report) error {
-	doc := junitSuites{Name: "mcp-conform " + clip(judged(r), junitMessage), Time: seconds(r)}
+	doc := junitSuites{Name: "mcp-conform " + clip(serverName(r), junitMessage), Time: seconds(r)}
 	findings := findingsByID(r)
 	properties := junitProperties(r)
 	suites := map[string]*junitSuite{}
@@ -252,7 +252,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 			line([]string{"script: ", "  "}[min(i, 1)], text)
 		}
 		line("page: ", f.Page)
-		line("again: ", again(f))
+		line("again: ", reproduceCommand(f))
 		line("", "judged by "+f.Judge+", "+describeRetries(f))
 	}
 	return b.String()

@@ -18,9 +18,9 @@ type knownDeviation struct {
 	revisions           []spec.Revision
 }
 
-// known returns the known deviations that the run saw again, in the order of
-// the report. Those that were not reproduced this time come last.
-func known(r *verdict.Report) []knownDeviation {
+// knownDeviations returns the known deviations that the run saw again, in the order of the report.
+// Those that no retry reproduced come last.
+func knownDeviations(r *verdict.Report) []knownDeviation {
 	var out []knownDeviation
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
@@ -28,7 +28,7 @@ func known(r *verdict.Report) []knownDeviation {
 			continue
 		}
 		at := slices.IndexFunc(out, func(k knownDeviation) bool {
-			return k.requirement == v.Requirement && k.reason == v.Known && doubtful(k.outcome) == doubtful(v.Outcome)
+			return k.requirement == v.Requirement && k.reason == v.Known && isDoubtful(k.outcome) == isDoubtful(v.Outcome)
 		})
 		if at < 0 {
 			at = len(out)
@@ -38,13 +38,13 @@ func known(r *verdict.Report) []knownDeviation {
 		out[at].revisions = append(out[at].revisions, v.Revision)
 	}
 	slices.SortStableFunc(out, func(a, b knownDeviation) int {
-		return doubtfulLast(a.outcome) - doubtfulLast(b.outcome)
+		return orderDoubtfulLast(a.outcome) - orderDoubtfulLast(b.outcome)
 	})
 	return out
 }
 
-func doubtfulLast(o verdict.Outcome) int {
-	if doubtful(o) {
+func orderDoubtfulLast(o verdict.Outcome) int {
+	if isDoubtful(o) {
 		return 1
 	}
 	return 0
@@ -67,7 +67,7 @@ func staleEntry(r *verdict.Report, s *verdict.Stale) string {
 // one line each.
 func (c *Console) baselineLines(r *verdict.Report) []string {
 	var out []string
-	for _, k := range known(r) {
+	for _, k := range knownDeviations(r) {
 		line := clip(fmt.Sprintf("· KNOWN  %s  %s · %s: %s", k.requirement, k.outcome, joinRevisions(k.revisions), k.reason), 2*c.o.Width)
 		out = append(out, Fold(line, c.folding(), 2)...)
 	}

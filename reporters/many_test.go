@@ -8,10 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// many returns a report with five hundred different findings, with every
+// manyFindings returns a report with five hundred different findings, with every
 // outcome and in every area.
-func many() *verdict.Report {
-	r := every()
+func manyFindings() *verdict.Report {
+	r := reportWithEachOutcome()
 	r.Revisions, r.Findings, r.Verdicts, r.NotSpoken = spec.NewestFirst(spec.HandshakeRevisions()), nil, nil, nil
 	outcomes := []verdict.Outcome{verdict.Broken, verdict.Warning, verdict.Flaky, verdict.Note}
 	all := spec.Requirements().All()

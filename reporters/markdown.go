@@ -47,14 +47,14 @@ func markdown(r *verdict.Report, limit int) []byte {
 	if text := markdownSecurity(r); len(out)+len(text) <= room {
 		out = append(out, text...)
 	}
-	fs := families(allEntries(r))
+	fs := groupByCause(allEntries(r))
 	if len(fs) > 0 {
 		out = append(out, "### Findings\n\n"...)
 	}
 	for i := range fs {
 		text := markdownEntry(&fs[i])
 		if len(out)+len(text) > room {
-			out = fmt.Appendf(out, "_… and %s: too many for this place, the other reports have them._\n\n", count(size(fs[i:]), "more finding"))
+			out = fmt.Appendf(out, "_… and %s: too many for this place, the other reports have them._\n\n", count(countFindings(fs[i:]), "more finding"))
 			break
 		}
 		out = append(out, text...)
@@ -94,7 +94,7 @@ func markdownSecurity(r *verdict.Report) string {
 		if w.cwe > 0 {
 			name = fmt.Sprintf("[%s](%s)", name, spec.WeaknessPage(w.cwe))
 		}
-		text += fmt.Sprintf("* %s %s: %s\n", outcomeMarks[w.outcome], name, prose(w.list(), markdownText))
+		text += fmt.Sprintf("* %s %s: %s\n", outcomeMarks[w.outcome], name, prose(w.listRequirements(), markdownText))
 	}
 	return text + "\n"
 }
@@ -184,7 +184,7 @@ func markdownEntry(f *family) string {
 			add([]string{"script     ", "           "}[min(i, 1)], line)
 		}
 	}
-	if text := again(&e.Finding); text != "" {
+	if text := reproduceCommand(&e.Finding); text != "" {
 		block = append(block, "", "again: "+text)
 	}
 	if text := replayCommand(&e.Finding); text != "" {

@@ -11,8 +11,8 @@ type outlook struct {
 	began  time.Time     // when the first case started
 	left   time.Duration // 0 if it is unknown
 	why    string        // why the run is slow, or ""
-	shown  time.Duration // the time of the run at which a line about it was written last
-	helped bool          // what would make the run faster was shown
+	shown  time.Duration // how long the run had taken when a line about the remaining time was last written
+	helped bool          // advice that would make the run faster was shown
 }
 
 const (

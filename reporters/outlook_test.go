@@ -95,7 +95,7 @@ func TestRoughly(t *testing.T) {
 
 // TestSlowRun checks that a slow run says above its conclusion where its time went.
 func TestSlowRun(t *testing.T) {
-	r := clean()
+	r := cleanReport()
 	r.Stats = verdict.Stats{Took: 38 * time.Second, Servers: 1, Cases: 1, Slow: "38 s, of which the run waited 31 s for responses"}
 	lines := strings.Split(strings.TrimSpace(play(r, ConsoleOptions{})), "\n")
 	if got, want := lines[len(lines)-2], "time: 38 s, of which the run waited 31 s for responses"; got != want {

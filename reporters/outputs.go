@@ -15,14 +15,14 @@ import (
 // server.
 func Outputs(w io.Writer, r *verdict.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "verdict=%s\n", whole(r))
+	fmt.Fprintf(&b, "verdict=%s\n", wholeResult(r))
 	for _, of := range []struct {
 		key     string
 		outcome verdict.Outcome
 	}{{"broken", verdict.Broken}, {"warnings", verdict.Warning}, {"flaky", verdict.Flaky}, {"unconfirmed", verdict.Unconfirmed}, {"kept", verdict.Kept}} {
-		fmt.Fprintf(&b, "%s=%d\n", of.key, requirements(r, of.outcome))
+		fmt.Fprintf(&b, "%s=%d\n", of.key, countRequirements(r, of.outcome))
 	}
-	fmt.Fprintf(&b, "known=%d\nstale=%d\nsecurity=%d\n", len(known(r)), len(r.Stale), verdict.SecurityOf(r).WithFindings)
+	fmt.Fprintf(&b, "known=%d\nstale=%d\nsecurity=%d\n", len(knownDeviations(r)), len(r.Stale), verdict.SecurityOf(r).WithFindings)
 	if text := profileOutput(r); text != "" {
 		fmt.Fprintf(&b, "profiles=%s\n", text)
 	}
@@ -30,16 +30,16 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// whole returns the result of the whole run, which is its most severe one, as one word.
-func whole(r *verdict.Report) string {
+// wholeResult returns the result of the whole run, which is its most severe one, as one word.
+func wholeResult(r *verdict.Report) string {
 	switch _, any := r.Worst(); {
-	case requirements(r, verdict.Broken) > 0:
+	case countRequirements(r, verdict.Broken) > 0:
 		return "broken"
 	case len(r.Stale) > 0:
 		return "stale"
-	case !any, r.Incomplete != "", requirements(r, verdict.HarnessError, verdict.Unconfirmed) > 0:
+	case !any, r.Incomplete != "", countRequirements(r, verdict.HarnessError, verdict.Unconfirmed) > 0:
 		return "not-judged"
-	case requirements(r, verdict.Warning) > 0:
+	case countRequirements(r, verdict.Warning) > 0:
 		return "warnings"
 	default:
 		return "kept"

@@ -19,14 +19,14 @@ var profileColors = map[string]color{
 	verdict.ProfilePassed: green, verdict.ProfileFailed: red, verdict.ProfileIncomplete: yellow, verdict.ProfileNotObserved: yellow, verdict.ProfileNotApplicable: dim,
 }
 
-// observed says how many of the requirements that apply were judged.
-func observed(c *verdict.ProfileCount) string {
-	return outOf(c) + " applicable requirements observed"
+// observedText says how many of the requirements that apply were observed, in words.
+func observedText(c *verdict.ProfileCount) string {
+	return observedShare(c) + " applicable requirements observed"
 }
 
 // profileFigures returns the counts of a profile that are not obvious from its result.
 func profileFigures(c *verdict.ProfileCount) []string {
-	out := []string{observed(c)}
+	out := []string{observedText(c)}
 	for _, of := range []struct {
 		n    int
 		what string
@@ -59,7 +59,7 @@ func (c *Console) profileLines(r *verdict.Report) []string {
 	for i := range r.Profiles {
 		p := &r.Profiles[i]
 		result, figures := profileText(p)
-		out = append(out, c.twoTone(profileColors[p.Result], result, figures)...)
+		out = append(out, c.colorThenPlain(profileColors[p.Result], result, figures)...)
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func pageProfiles(r *verdict.Report) []pageProfile {
 		all := p.All()
 		row := pageProfile{
 			Name: clip(p.Name, pageText1), Class: profileClasses[p.Result], Result: Visible(p.Result),
-			Observed: outOf(&all), Core: outOf(&p.Core), Extended: outOf(&p.Extended),
+			Observed: observedShare(&all), Core: observedShare(&p.Core), Extended: observedShare(&p.Extended),
 		}
 		for _, col := range columns {
 			row.Counts = append(row.Counts, pageCount{col.label, col.count(&all)})
@@ -122,8 +122,8 @@ func pageProfiles(r *verdict.Report) []pageProfile {
 	return out
 }
 
-// outOf returns how many of the requirements that apply were observed.
-func outOf(c *verdict.ProfileCount) string {
+// observedShare returns how many of the requirements that apply were observed.
+func observedShare(c *verdict.ProfileCount) string {
 	return fmt.Sprintf("%d of %d", c.Observed(), c.Applicable())
 }
 
@@ -151,7 +151,7 @@ func markdownProfiles(r *verdict.Report) string {
 		p := &r.Profiles[i]
 		all := p.All()
 		fmt.Fprintf(&b, "| %s | %s %s | %s | %s | %d | %d | %d | %d | %d |\n",
-			prose(p.Name, 80), profileMarks[p.Result], prose(p.Result, 40), outOf(&p.Core), outOf(&p.Extended),
+			prose(p.Name, 80), profileMarks[p.Result], prose(p.Result, 40), observedShare(&p.Core), observedShare(&p.Extended),
 			all.Broken, all.Warned, all.NotObserved, all.Skipped, all.NotApplicable)
 	}
 	return b.String() + "\n"

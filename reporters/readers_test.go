@@ -15,9 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// reader returns the path of a script in fixtures/report-readers, which reads a
+// readerScript returns the path of a script in fixtures/report-readers, which reads a
 // report with a third-party tool.
-func reader(t *testing.T, script string) (node, path string) {
+func readerScript(t *testing.T, script string) (node, path string) {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.FromSlash("../fixtures/report-readers"))
 	if err != nil {
@@ -33,8 +33,8 @@ func reader(t *testing.T, script string) (node, path string) {
 	return node, filepath.Join(folder, script)
 }
 
-// saved writes a report to a new file.
-func saved(t *testing.T, w Writer, r *verdict.Report, name string) string {
+// saveReport writes a report to a new file.
+func saveReport(t *testing.T, w Writer, r *verdict.Report, name string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(file, write(t, w, r), 0o600); err != nil {
@@ -46,7 +46,7 @@ func saved(t *testing.T, w Writer, r *verdict.Report, name string) string {
 // read runs the script on the file and decodes its output.
 func read(t *testing.T, script, file string, into any) {
 	t.Helper()
-	node, path := reader(t, script)
+	node, path := readerScript(t, script)
 	var errors bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), node, path, file)
 	cmd.Stderr = &errors
@@ -75,7 +75,7 @@ func TestTAPIsReadByAParser(t *testing.T) {
 				Strange, Failures []string
 				Bailout, OK       bool
 			}
-			read(t, "tap.mjs", saved(t, TAP, r, "report.tap"), &got)
+			read(t, "tap.mjs", saveReport(t, TAP, r, "report.tap"), &got)
 			if got.Version != 14 || got.Subtests != len(r.Revisions) || len(got.Strange) > 0 || got.Bailout {
 				t.Errorf("version %d, %d subtests, strange lines %q, bail out %t", got.Version, got.Subtests, got.Strange, got.Bailout)
 			}
@@ -107,7 +107,7 @@ func TestTAPSaysWhatTheVerdictsSay(t *testing.T) {
 			Diagnostics map[string]string
 		}
 	}
-	read(t, "tap.mjs", saved(t, TAP, every(), "report.tap"), &got)
+	read(t, "tap.mjs", saveReport(t, TAP, reportWithEachOutcome(), "report.tap"), &got)
 	type shape struct {
 		OK         bool
 		Skip, Todo string
@@ -146,7 +146,7 @@ func TestJUnitIsReadByAParser(t *testing.T) {
 					Message                string
 				}
 			}
-			read(t, "junit.mjs", saved(t, JUnit, r, "junit.xml"), &got)
+			read(t, "junit.mjs", saveReport(t, JUnit, r, "junit.xml"), &got)
 			failed, wrong := 0, 0
 			for _, c := range got.Cases {
 				if c.Failed {
@@ -166,7 +166,7 @@ func TestJUnitIsReadByAParser(t *testing.T) {
 // TestHTMLInABrowser opens pages from disk in Chromium and uses them as people
 // do.
 func TestHTMLInABrowser(t *testing.T) {
-	node, script := reader(t, "browser.mjs")
+	node, script := readerScript(t, "browser.mjs")
 	name := "chromium"
 	if other := os.Getenv("CHROMIUM"); other != "" {
 		name = other
@@ -176,8 +176,8 @@ func TestHTMLInABrowser(t *testing.T) {
 		thirdparty.Missing(t, "HTML in a browser", err.Error())
 	}
 	args := []string{script, chromium}
-	for _, s := range append(samples[:len(samples):len(samples)], sample{"caused", caused}, sample{"many", many}, sample{"empty", func() *verdict.Report { return &verdict.Report{} }}) {
-		args = append(args, saved(t, HTML, s.build(), s.name+".html"))
+	for _, s := range append(samples[:len(samples):len(samples)], sample{"caused", withCauses}, sample{"many", manyFindings}, sample{"empty", func() *verdict.Report { return &verdict.Report{} }}) {
+		args = append(args, saveReport(t, HTML, s.build(), s.name+".html"))
 	}
 	out, err := exec.CommandContext(t.Context(), node, args...).CombinedOutput()
 	if err != nil {

@@ -30,7 +30,7 @@ type sample struct {
 	build func() *verdict.Report
 }
 
-var samples = []sample{{"every", every}, {"clean", clean}, {"hostile", hostile}}
+var samples = []sample{{"every", reportWithEachOutcome}, {"clean", cleanReport}, {"hostile", hostileReport}}
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
@@ -58,7 +58,7 @@ func write(t *testing.T, w Writer, r *verdict.Report) []byte {
 	return b.Bytes()
 }
 
-func TestFilesAreAsAgreed(t *testing.T) {
+func TestFilesGolden(t *testing.T) {
 	for _, s := range samples {
 		if s.name == "hostile" {
 			continue // too big for a golden file; other tests check its properties
@@ -116,9 +116,9 @@ func withoutStats(doc []byte) []byte { return statsOf.ReplaceAll(doc, nil) }
 func TestWritersLeaveTheReportAlone(t *testing.T) {
 	for _, name := range Names() {
 		w, _ := ByName(name)
-		r := hostile()
+		r := hostileReport()
 		write(t, w, r)
-		if diff := cmp.Diff(hostile(), r); diff != "" {
+		if diff := cmp.Diff(hostileReport(), r); diff != "" {
 			t.Errorf("%s altered the report:\n%s", name, diff)
 		}
 	}
@@ -127,7 +127,7 @@ func TestWritersLeaveTheReportAlone(t *testing.T) {
 func TestTheFileNameChoosesTheBadge(t *testing.T) {
 	for file, want := range map[string]string{"badge.svg": "<svg", "badge.json": "{\n", "BADGE.JSON": "{\n", "": "<svg"} {
 		w, ok := ForFile("badge", file)
-		if doc := write(t, w, every()); !ok || !strings.HasPrefix(string(doc), want) {
+		if doc := write(t, w, reportWithEachOutcome()); !ok || !strings.HasPrefix(string(doc), want) {
 			t.Errorf("%q begins with %q", file, head(string(doc), 10))
 		}
 	}
@@ -139,7 +139,7 @@ func TestTheFileNameChoosesTheBadge(t *testing.T) {
 func TestHostileFilesAreBoundedAndInert(t *testing.T) {
 	for _, name := range Names() {
 		w, _ := ByName(name)
-		doc := write(t, w, hostile())
+		doc := write(t, w, hostileReport())
 		if len(doc) > 8<<20 {
 			t.Errorf("%s takes %d bytes", name, len(doc))
 		}
@@ -153,7 +153,7 @@ func TestHostileFilesAreBoundedAndInert(t *testing.T) {
 }
 
 func TestJSONReadsBack(t *testing.T) {
-	doc := write(t, JSON, hostile())
+	doc := write(t, JSON, hostileReport())
 	var back struct {
 		Format   int
 		Verdicts []map[string]any
@@ -190,7 +190,7 @@ func TestJSONReadsBack(t *testing.T) {
 
 func TestJUnitSaysWhatTheVerdictsSay(t *testing.T) {
 	var doc junitSuites
-	if err := xml.Unmarshal(write(t, JUnit, every()), &doc); err != nil {
+	if err := xml.Unmarshal(write(t, JUnit, reportWithEachOutcome()), &doc); err != nil {
 		t.Fatal(err)
 	}
 	if doc.Tests != 18 || doc.Failures != 2 || doc.Errors != 2 {
@@ -251,7 +251,7 @@ func TestSARIFValidates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range append(samples[:len(samples):len(samples)], sample{"many", many}, sample{"empty", func() *verdict.Report { return &verdict.Report{} }}) {
+	for _, s := range append(samples[:len(samples):len(samples)], sample{"many", manyFindings}, sample{"empty", func() *verdict.Report { return &verdict.Report{} }}) {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(write(t, SARIF, s.build())))
 		if err != nil {
 			t.Fatal(err)
@@ -292,8 +292,8 @@ func TestSARIFHasWhatCodeScanningDemands(t *testing.T) {
 		}
 		return out
 	}
-	before := every()
-	after := every()
+	before := reportWithEachOutcome()
+	after := reportWithEachOutcome()
 	after.Stats.Started = after.Stats.Started.Add(time.Hour)
 	after.Seed++
 	for i := range after.Findings {
@@ -303,14 +303,14 @@ func TestSARIFHasWhatCodeScanningDemands(t *testing.T) {
 	if diff := cmp.Diff(results(before), results(after)); diff != "" {
 		t.Errorf("the fingerprints of the same findings differ:\n%s", diff)
 	}
-	results(many())
+	results(manyFindings())
 }
 
 func TestWritersReturnTheErrorOfTheStream(t *testing.T) {
 	full := errors.New("no space left")
 	for _, name := range Names() {
 		w, _ := ByName(name)
-		if err := w(failing{full}, every()); !errors.Is(err, full) {
+		if err := w(failing{full}, reportWithEachOutcome()); !errors.Is(err, full) {
 			t.Errorf("%s returns %v", name, err)
 		}
 	}

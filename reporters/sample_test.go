@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// every returns a small report that has each outcome.
-func every() *verdict.Report {
+// reportWithEachOutcome returns a small report that has each outcome.
+func reportWithEachOutcome() *verdict.Report {
 	r := &verdict.Report{
 		Format: 1, Tool: "mcp-conform", Version: "0.1.0",
 		Target: "npx -y odd-server", Transport: spec.Stdio,
@@ -91,9 +91,9 @@ func every() *verdict.Report {
 	return r
 }
 
-// clean returns a report on a server that keeps every requirement.
-func clean() *verdict.Report {
-	r := every()
+// cleanReport returns a report on a server that keeps every requirement.
+func cleanReport() *verdict.Report {
+	r := reportWithEachOutcome()
 	r.Revisions, r.NotSpoken, r.Findings, r.Verdicts = spec.NewestFirst(spec.HandshakeRevisions()), nil, nil, nil
 	for _, rev := range r.Revisions {
 		for _, id := range []string{"base.response-id-echo", "lifecycle.initialize-first", "tools.list.answered"} {
@@ -112,10 +112,10 @@ const attack = "\x1b[2J\x1b]0;owned\x07 ]]> <a&b>\"' \x00\x01\x7f\u0085\u009b31m
 	"\u202egnp.exe\u2066\u200f\ufeff\u2028\ufffe \xff\xfe\xed\xa0\x80 \U000e0041 \\u001b é 漢字 " +
 	"@everyone https://evil.example/ [x](javascript:alert(1)) `x` ![i](http://evil.example/i) </pre></code></details><script>alert(1)</script><img src=x onerror=alert(1)> ${{ secrets.X }} %0A::error::pwned "
 
-// hostile returns a report with the attack in every text that a server can
+// hostileReport returns a report with the attack in every text that a server can
 // choose, each a megabyte long.
-func hostile() *verdict.Report {
-	r := every()
+func hostileReport() *verdict.Report {
+	r := reportWithEachOutcome()
 	long := attack + strings.Repeat("A", 1<<20)
 	r.Server = verdict.Server{Name: long, Version: long}
 	r.Target, r.Incomplete, r.Artifact = attack, long, attack

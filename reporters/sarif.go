@@ -153,7 +153,7 @@ func SARIF(w io.Writer, r *verdict.Report) error {
 		Bases:      map[string]sarifBase{sarifRoot: {sarifText{Text: "The root of the repository."}}},
 		ColumnKind: "utf16CodeUnits", Results: []sarifResult{},
 		Properties: map[string]any{
-			"target": clip(r.Target, sarifMessage), "transport": Visible(string(r.Transport)), "server": judged(r), "revisions": visibleAll(r.Revisions),
+			"target": clip(r.Target, sarifMessage), "transport": Visible(string(r.Transport)), "server": serverName(r), "revisions": visibleAll(r.Revisions),
 			"security": verdict.SecurityOf(r),
 		},
 	}
@@ -260,8 +260,8 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 		add("Unconfirmed: ", describeRetries(&e.Finding))
 	default:
 	}
-	add("again: ", again(&e.Finding))
-	server := cmp.Or(judged(r), "server")
+	add("again: ", reproduceCommand(&e.Finding))
+	server := cmp.Or(serverName(r), "server")
 	out := sarifResult{
 		RuleID: Visible(e.Requirement), RuleIndex: rule, Level: sarifLevels[e.Outcome], Message: sarifText{Text: strings.Join(lines, "\n")},
 		Locations: []sarifLocation{{
@@ -279,7 +279,7 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 		out.Properties["sdk"] = e.SDK
 	}
 	if len(e.Script) > 0 {
-		out.Properties["script"] = clipped(e.Script)
+		out.Properties["script"] = clipLines(e.Script)
 	}
 	// GitHub identifies alerts by the first fingerprint. If it is present,
 	// GitHub does not compute one from the lines of the file, which are not the
@@ -294,7 +294,7 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 }
 
 func sarifInvocationOf(r *verdict.Report) sarifInvocation {
-	in := sarifInvocation{Successful: r.Incomplete == "" && requirements(r, verdict.HarnessError) == 0}
+	in := sarifInvocation{Successful: r.Incomplete == "" && countRequirements(r, verdict.HarnessError) == 0}
 	note := func(level, text string) {
 		in.Notifications = append(in.Notifications, sarifNotification{level, sarifText{Text: plainText(text)}})
 	}

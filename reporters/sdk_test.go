@@ -11,10 +11,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// ofSDK returns a report with a warning about the server's own code, and with a
+// sdkReport returns a report with a warning about the server's own code, and with a
 // broken requirement that is an SDK finding.
-func ofSDK() *verdict.Report {
-	r := clean()
+func sdkReport() *verdict.Report {
+	r := cleanReport()
 	r.SDK, r.Revisions, r.Verdicts = "typescript-sdk 1.32.2", []spec.Revision{spec.V20251125}, nil
 	b := verdict.Extend(r)
 	add := func(requirement, judge, summary string, o verdict.Outcome) {
@@ -30,15 +30,15 @@ func ofSDK() *verdict.Report {
 	return r
 }
 
-func TestEveryReportSaysWhatIsKnownOfTheSDK(t *testing.T) {
+func TestReportsNameKnownSDKFindings(t *testing.T) {
 	const want = "known in typescript-sdk 1.25.0 to 1.32.2"
 	for _, name := range []string{"github", "html", "junit", "markdown", "sarif", "tap"} {
 		w, _ := ByName(name)
-		if doc := string(write(t, w, ofSDK())); !strings.Contains(doc, want) || !strings.Contains(doc, "It refuses tasks.") {
+		if doc := string(write(t, w, sdkReport())); !strings.Contains(doc, want) || !strings.Contains(doc, "It refuses tasks.") {
 			t.Errorf("%s does not say %q", name, want)
 		}
 	}
-	doc := string(write(t, JSON, ofSDK()))
+	doc := string(write(t, JSON, sdkReport()))
 	for _, text := range []string{`"sdk": "typescript-sdk 1.32.2"`, `"versions": "1.25.0 to 1.32.2"`, `"issue": "https://github.com/x/y/issues/1"`} {
 		if !strings.Contains(doc, text) {
 			t.Errorf("json lacks %s", text)
@@ -54,7 +54,7 @@ func shownOf(r *verdict.Report) string {
 }
 
 func TestOwnFindingsComeBeforeThoseOfTheSDK(t *testing.T) {
-	text := shownOf(ofSDK())
+	text := shownOf(sdkReport())
 	own, sdk := strings.Index(text, "WARNING  tools.structured.text-copy"), strings.Index(text, "BROKEN  tasks.undeclared-ignored")
 	if own < 0 || sdk < own {
 		t.Errorf("the author's finding is at %d, the SDK's at %d:\n%s", own, sdk, text)
@@ -70,7 +70,7 @@ func TestOwnFindingsComeBeforeThoseOfTheSDK(t *testing.T) {
 }
 
 func TestNotesComeAfterFindingsOfTheSDK(t *testing.T) {
-	r := ofSDK()
+	r := sdkReport()
 	note := r.Findings[1]
 	note.Summary, note.Outcome = "The text is long.", verdict.Note
 	b := verdict.Extend(r)
@@ -85,8 +85,8 @@ func TestNotesComeAfterFindingsOfTheSDK(t *testing.T) {
 	}
 }
 
-func TestTheLastLineCountsWhatIsAccepted(t *testing.T) {
-	r := ofSDK()
+func TestLastLineCountsAcceptedFindings(t *testing.T) {
+	r := sdkReport()
 	r.Findings[0].Known = r.Findings[0].SDK.String()
 	for i := range r.Verdicts {
 		if v := &r.Verdicts[i]; v.Outcome == verdict.Broken {

@@ -79,8 +79,8 @@ func (w *weakness) name() string {
 	return spec.WeaknessName(w.cwe)
 }
 
-// list returns the requirements on one line.
-func (w *weakness) list() string {
+// listRequirements returns the requirements on one line.
+func (w *weakness) listRequirements() string {
 	out := make([]string, len(w.requirements))
 	for i := range w.requirements {
 		out[i] = w.requirements[i].id + w.remark(&w.requirements[i])
@@ -88,8 +88,8 @@ func (w *weakness) list() string {
 	return strings.Join(out, ", ")
 }
 
-// remark returns what is special about a requirement: an outcome that is not that of the
-// weakness, or that the finding is known. It begins with a space.
+// remark returns what distinguishes a requirement from the weakness: another outcome, or that its
+// finding is known. The text begins with a space.
 func (w *weakness) remark(q *weakRequirement) string {
 	switch {
 	case q.known:
@@ -105,7 +105,7 @@ func (s *securityView) lines() []string {
 	out := []string{"security: " + s.String()}
 	for i := range s.weaknesses {
 		w := &s.weaknesses[i]
-		out = append(out, fmt.Sprintf("%s: %s: %s", w.outcome, w.name(), w.list()))
+		out = append(out, fmt.Sprintf("%s: %s: %s", w.outcome, w.name(), w.listRequirements()))
 	}
 	return out
 }
@@ -119,13 +119,13 @@ func (c *Console) securityLines(r *verdict.Report) []string {
 	out := Fold("security: "+s.String(), c.folding(), 2)
 	for i := range s.weaknesses {
 		w := &s.weaknesses[i]
-		look := looks[w.outcome]
+		look := outcomeStyles[w.outcome]
 		lead := "  " + c.paint(look.color, look.mark) + " " + w.name() + ": "
 		if c.folding() == 0 {
-			out = append(out, lead+Visible(w.list()))
+			out = append(out, lead+Visible(w.listRequirements()))
 			continue
 		}
-		out = append(out, flow(lead, width("  "+look.mark+" "+w.name()+": "), words(Visible(w.list())), c.folding(), 4)...)
+		out = append(out, flow(lead, width("  "+look.mark+" "+w.name()+": "), words(Visible(w.listRequirements())), c.folding(), 4)...)
 	}
 	return out
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// insecure returns a report with two weaknesses, one of which is the end of the server.
-func insecure() *verdict.Report {
+// insecureReport returns a report with two weaknesses; in one of them the server exits.
+func insecureReport() *verdict.Report {
 	r := &verdict.Report{Tool: "mcp-conform", Transport: spec.StreamableHTTP, Revisions: []spec.Revision{spec.V20251125, spec.V20250618}}
 	say := func(requirement string, o verdict.Outcome, revs ...spec.Revision) {
 		for _, rev := range revs {
@@ -53,9 +53,9 @@ var insecureLines = []string{
 
 func TestSecurityIsOneSection(t *testing.T) {
 	var console bytes.Buffer
-	NewConsole(&console, ConsoleOptions{}).End(insecure())
+	NewConsole(&console, ConsoleOptions{}).End(insecureReport())
 	for name, doc := range map[string]string{
-		"console": console.String(), "tap": string(write(t, TAP, insecure())), "junit": string(write(t, JUnit, insecure())), "github": string(write(t, GitHub, insecure())),
+		"console": console.String(), "tap": string(write(t, TAP, insecureReport())), "junit": string(write(t, JUnit, insecureReport())), "github": string(write(t, GitHub, insecureReport())),
 	} {
 		for _, line := range insecureLines {
 			if !strings.Contains(doc, line) {
@@ -63,11 +63,11 @@ func TestSecurityIsOneSection(t *testing.T) {
 			}
 		}
 	}
-	md := string(write(t, Markdown, insecure()))
+	md := string(write(t, Markdown, insecureReport()))
 	if want := "* ❌ [CWE-346 Origin Validation Error](https://cwe.mitre.org/data/definitions/346.html): streamable-http.origin-validated\n"; !strings.Contains(md, want) || strings.Count(md, insecureLines[0]) != 1 {
 		t.Errorf("the section of the comment is missing or different:\n%s", head(md, 1500))
 	}
-	page := string(write(t, HTML, insecure()))
+	page := string(write(t, HTML, insecureReport()))
 	if want := `: <a href="#finding-2"><code>streamable-http.origin-validated</code></a></li>`; !strings.Contains(page, want) && !strings.Contains(page, strings.Replace(want, "2", "3", 1)) {
 		t.Error("the section of the page has no link to the finding")
 	}
@@ -76,9 +76,10 @@ func TestSecurityIsOneSection(t *testing.T) {
 	}
 }
 
-// TestFindingNamesItsWeaknessAndBasis checks the line of a finding of a weaker standard.
+// TestFindingNamesItsWeaknessAndBasis checks that the line of a finding names its weakness, and the
+// basis of the requirement if that is not a keyword.
 func TestFindingNamesItsWeaknessAndBasis(t *testing.T) {
-	r := insecure()
+	r := insecureReport()
 	for i := range r.Findings {
 		r.Findings[i].Basis, r.Findings[i].Level = spec.JSONRPC, spec.Should
 	}
@@ -94,7 +95,7 @@ func TestFindingNamesItsWeaknessAndBasis(t *testing.T) {
 
 func TestSecurityInJSON(t *testing.T) {
 	var doc struct{ Security verdict.Security }
-	if err := json.Unmarshal(write(t, JSON, insecure()), &doc); err != nil {
+	if err := json.Unmarshal(write(t, JSON, insecureReport()), &doc); err != nil {
 		t.Fatal(err)
 	}
 	want := verdict.Security{Findings: []string{"F1", "F2", "F5", "F6", "F7", "F8"}, WithFindings: 3, Kept: 1, NotObserved: 2}
@@ -107,7 +108,7 @@ func TestSecurityWithoutFindingsIsOneLine(t *testing.T) {
 	lines := func(r *verdict.Report) []string {
 		return NewConsole(&bytes.Buffer{}, ConsoleOptions{}).securityLines(r)
 	}
-	r := insecure()
+	r := insecureReport()
 	r.Findings = nil
 	if diff := cmp.Diff([]string{"security: 1 requirement kept, 2 not observed"}, lines(r)); diff != "" {
 		t.Error(diff)
@@ -118,11 +119,11 @@ func TestSecurityWithoutFindingsIsOneLine(t *testing.T) {
 	}
 }
 
-// TestSARIFTagsWhatIsWeak checks the properties that make GitHub show a finding as a security
+// TestSARIFSecurityTags checks the properties that make GitHub show a finding as a security
 // alert.
-func TestSARIFTagsWhatIsWeak(t *testing.T) {
+func TestSARIFSecurityTags(t *testing.T) {
 	var log sarifLog
-	if err := json.Unmarshal(write(t, SARIF, insecure()), &log); err != nil {
+	if err := json.Unmarshal(write(t, SARIF, insecureReport()), &log); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]any{}

@@ -43,11 +43,11 @@ func overallOf(r *verdict.Report) overall {
 	switch {
 	case !any:
 		return overallNothing
-	case requirements(r, verdict.Broken, verdict.HarnessError) > 0, len(r.Stale) > 0:
+	case countRequirements(r, verdict.Broken, verdict.HarnessError) > 0, len(r.Stale) > 0:
 		return overallBroken
-	case r.FailOn == FailOnShould && requirements(r, verdict.Warning) > 0:
+	case r.FailOn == FailOnShould && countRequirements(r, verdict.Warning) > 0:
 		return overallBroken
-	case r.Incomplete != "", doubtful(worst):
+	case r.Incomplete != "", isDoubtful(worst):
 		return overallDoubt
 	}
 	return overallKept
@@ -62,10 +62,9 @@ func areaOf(r *verdict.Report) map[string]string {
 	return out
 }
 
-// around returns the evidence and the context of a finding in the order of
-// their conversation, at most most events, and the number of omitted events. It
-// omits context before evidence.
-func around(f *verdict.Finding, most int) (events []verdict.Evidence, left int) {
+// eventsAround returns the evidence and the context of a finding in the order of their conversation,
+// at most most events, and the number of omitted events. It prefers evidence to context.
+func eventsAround(f *verdict.Finding, most int) (events []verdict.Evidence, left int) {
 	events = slices.Clone(f.Evidence[:min(len(f.Evidence), most)])
 	if first := slices.IndexFunc(f.Evidence, func(e verdict.Evidence) bool { return e.Offending }); first >= most {
 		events[most-1] = f.Evidence[first]
@@ -75,9 +74,9 @@ func around(f *verdict.Finding, most int) (events []verdict.Evidence, left int) 
 	return events, len(f.Evidence) + len(f.Context) - len(events)
 }
 
-// marked splits the text of an event at the offending part. before and after
+// splitAtMark splits the text of an event at the offending part. before and after
 // are limited in bytes; the caller must say what was cut.
-func marked(e *verdict.Evidence, limit int) (before, offends, after string) {
+func splitAtMark(e *verdict.Evidence, limit int) (before, offends, after string) {
 	text := head(e.Text, limit)
 	if m := e.Mark; m != nil && m.From >= 0 && m.From < m.To && m.From < len(text) {
 		to := min(m.To, len(text))

@@ -80,29 +80,29 @@ func tally(r *verdict.Report, columns int) []string {
 	return out
 }
 
-// judged returns the name that the server gave itself, or the target if it gave
-// none.
-func judged(r *verdict.Report) string {
+// serverName returns the name and the version that the server gave itself, or the target if it gave
+// no name.
+func serverName(r *verdict.Report) string {
 	if r.Server.Name == "" {
 		return clip(r.Target, 80)
 	}
 	return clip(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80)
 }
 
-// ofRecording reports whether the report is about a recording: it has a
+// isRecording reports whether the report is about a recording: it has a
 // transport, but no server and no case.
-func ofRecording(r *verdict.Report) bool {
+func isRecording(r *verdict.Report) bool {
 	return r.Transport != "" && r.Stats.Servers == 0 && r.Stats.Cases == 0 && r.Incomplete == ""
 }
 
 // conclusion says what the run shows, and claims no more than was judged.
 func conclusion(r *verdict.Report) (string, color) {
-	subject, in := cmp.Or(judged(r), "the server"), ""
-	if ofRecording(r) {
+	subject, in := cmp.Or(serverName(r), "the server"), ""
+	if isRecording(r) {
 		subject, in = "judged "+count(r.Stats.Messages, "message")+" of a recording", " in it"
 	}
-	broken, failed := requirements(r, verdict.Broken), requirements(r, verdict.HarnessError)
-	flaky, unconfirmed := requirements(r, verdict.Flaky), requirements(r, verdict.Unconfirmed)
+	broken, failed := countRequirements(r, verdict.Broken), countRequirements(r, verdict.HarnessError)
+	flaky, unconfirmed := countRequirements(r, verdict.Flaky), countRequirements(r, verdict.Unconfirmed)
 	text, paint := "", red
 	switch _, any := r.Worst(); {
 	case !any:
@@ -117,12 +117,12 @@ func conclusion(r *verdict.Report) (string, color) {
 	case r.Incomplete != "":
 		text, paint = ": no requirement broken as far as the run came", yellow
 	default:
-		text, paint = ": no requirement broken "+beyond(r)+extent(r), green
+		text, paint = ": no requirement broken "+limitingPhrase(r)+judgedExtent(r), green
 		if flaky+unconfirmed > 0 {
 			paint = yellow
 		}
 	}
-	if n := requirements(r, verdict.Warning); n > 0 {
+	if n := countRequirements(r, verdict.Warning); n > 0 {
 		text += fmt.Sprintf(", %d with a warning", n)
 	}
 	if flaky > 0 {
@@ -147,11 +147,11 @@ func conclusion(r *verdict.Report) (string, color) {
 	return subject + text, paint
 }
 
-// beyond returns a phrase that limits the conclusion if a known finding is
+// limitingPhrase returns a phrase that limits the conclusion if a known finding is
 // broken, or "".
-func beyond(r *verdict.Report) string {
+func limitingPhrase(r *verdict.Report) string {
 	var out []string
-	for _, k := range known(r) {
+	for _, k := range knownDeviations(r) {
 		what := "the baseline"
 		if k.sdk {
 			what = "the SDK"
@@ -169,7 +169,7 @@ func beyond(r *verdict.Report) string {
 // knownCounts counts the known deviations in the baseline and the accepted SDK
 // findings.
 func knownCounts(r *verdict.Report) (baseline, sdk int) {
-	for _, k := range known(r) {
+	for _, k := range knownDeviations(r) {
 		if k.sdk {
 			sdk++
 		} else {
@@ -179,9 +179,9 @@ func knownCounts(r *verdict.Report) (baseline, sdk int) {
 	return baseline, sdk
 }
 
-// extent returns the revisions and the number of requirements in which nothing
+// judgedExtent returns the revisions and the number of requirements in which nothing
 // broken was found.
-func extent(r *verdict.Report) string {
+func judgedExtent(r *verdict.Report) string {
 	in := joinRevisions(r.Revisions)
 	if len(r.Revisions) > 1 {
 		in = count(len(r.Revisions), "revision")
@@ -193,9 +193,9 @@ func extent(r *verdict.Report) string {
 	return fmt.Sprintf("in %s, of %d that were judged", in, n)
 }
 
-// requirements counts the requirements that have one of the outcomes in any
+// countRequirements counts the requirements that have one of the outcomes in any
 // revision and are not known deviations.
-func requirements(r *verdict.Report, outcomes ...verdict.Outcome) int {
+func countRequirements(r *verdict.Report, outcomes ...verdict.Outcome) int {
 	return requirementsWhere(r, func(v *verdict.Verdict) bool { return slices.Contains(outcomes, v.Outcome) && v.Known == "" })
 }
 
@@ -219,7 +219,7 @@ func effort(r *verdict.Report) string {
 	if s.Took >= time.Minute {
 		took = s.Took.Round(time.Second).String()
 	}
-	if ofRecording(r) {
+	if isRecording(r) {
 		return took // the rest of the line already counts its messages
 	}
 	servers := count(s.Servers, "server") + " started"

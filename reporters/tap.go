@@ -25,7 +25,7 @@ func TAP(w io.Writer, r *verdict.Report) error {
 	t := &tap{out: &b}
 	findings := findingsByID(r)
 	b.WriteString("TAP version 14\n")
-	t.comment(strings.TrimSpace("judged: " + judged(r)))
+	t.comment(strings.TrimSpace("judged: " + serverName(r)))
 	for i := range r.Notices {
 		t.comment("note: " + r.Notices[i])
 	}
@@ -134,7 +134,7 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 			out = append(out, tapField{"unconfirmed", describeRetries(f)})
 		}
 		out = append(out, tapField{"permitted", f.Permitted}, tapField{"seen", f.Seen}, tapField{"page", f.Page})
-		for _, field := range []tapField{{"sdk", knownInSDK(f)}, {"fix", fix(f)}, {"again", again(f)}} {
+		for _, field := range []tapField{{"sdk", knownInSDK(f)}, {"fix", fix(f)}, {"again", reproduceCommand(f)}} {
 			if field.value != "" {
 				out = append(out, field)
 			}

@@ -164,7 +164,7 @@ func TestColorAllowed(t *testing.T) {
 	}
 }
 
-func TestViewIsCentredOnTheOffence(t *testing.T) {
+func TestViewIsCenteredOnOffense(t *testing.T) {
 	long := strings.Repeat("a", 300) + "OFFENCE" + strings.Repeat("b", 300)
 	for _, c := range []struct {
 		name             string

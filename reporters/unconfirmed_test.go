@@ -10,7 +10,7 @@ import (
 // TestUnconfirmedFindings checks that every reporter says so in words if a
 // finding could not be retried, and calls it neither broken nor flaky.
 func TestUnconfirmedFindings(t *testing.T) {
-	r := every()
+	r := reportWithEachOutcome()
 	r.Verdicts, r.Incomplete = nil, ""
 	f := r.Findings[0]
 	f.Outcome, f.Tries, f.Reproduced, f.Void = verdict.Unconfirmed, 0, 0, 3

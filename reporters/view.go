@@ -22,7 +22,7 @@ func (v view) String() string { return v.before + v.offends + v.after }
 // adds the size of the event in bytes.
 func viewOf(e *verdict.Evidence, columns int) view {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
-	before, offends, after := marked(e, len(e.Text))
+	before, offends, after := splitAtMark(e, len(e.Text))
 	if offends == "" && e.Skipped == 0 {
 		text := e.Text
 		if width(Visible(head(text, utf8.UTFMax*(columns+1)))) > columns {
@@ -64,8 +64,8 @@ func viewOf(e *verdict.Evidence, columns int) view {
 // metaPrefix begins the keys that every message of the stateless era has in its _meta.
 const metaPrefix = `"io.modelcontextprotocol/`
 
-// abbreviate shortens those keys, and leaves out what the client says about itself in each
-// request, so that the rest can be seen.
+// abbreviate shortens the keys that begin with metaPrefix, and leaves out what the client says about
+// itself in each request, so that the rest can be seen.
 func abbreviate(text string) string {
 	for _, key := range []string{"clientInfo", "clientCapabilities"} {
 		_, after, _ := strings.Cut(text, metaPrefix+key+`":`)

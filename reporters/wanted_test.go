@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-func TestWhatIsLacking(t *testing.T) {
+func TestLackingLines(t *testing.T) {
 	slow, asks := verdict.Setting{Fixture: "slow: {tool: NAME, arguments: {…}}"}, verdict.Setting{Fixture: "sampling: {tool: NAME, arguments: {…}}"}
 	r := &verdict.Report{Verdicts: []verdict.Verdict{
 		{Requirement: "a", Revision: "2025-06-18", Lacks: slow},
@@ -78,10 +78,10 @@ func TestWhatIsLacking(t *testing.T) {
 	}
 }
 
-// TestLinesOfTheConfigurationAreTaken checks that the lines are a valid part of
+// TestLackingLinesAreValidConfiguration checks that the lines are a valid part of
 // the configuration file once their placeholders are filled in, and that only
 // the first of many lines are shown.
-func TestLinesOfTheConfigurationAreTaken(t *testing.T) {
+func TestLackingLinesAreValidConfiguration(t *testing.T) {
 	var verdicts []verdict.Verdict
 	for i, line := range []verdict.Setting{{Tool: "a"}, {Tool: "b"}, {Fixture: "slow: {tool: NAME, arguments: {…}}"}, {Fixture: "roots: {tool: NAME, arguments: {…}}"}} {
 		verdicts = append(verdicts, verdict.Verdict{Requirement: strconv.Itoa(i), Lacks: line})

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-func TestWhyAMustOnlyWarns(t *testing.T) {
+func TestReasonForWarningOnMust(t *testing.T) {
 	for _, c := range []struct {
 		level   spec.Level
 		basis   spec.Basis

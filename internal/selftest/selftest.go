@@ -121,12 +121,11 @@ var errRowTime = errors.New("it took more than " + rowTime.String())
 // requirement's judges.
 const wholeWeight = 3
 
-// maxRetried and againOf limit the number of retried rows, in absolute numbers
-// and as a fraction of all rows. A busy machine does not explain more
-// unexpected outcomes than that.
+// Rows are retried only if at most maxRetried of them have an unexpected outcome, or at most one in
+// maxRetriedDivisor if that is more: a busy machine does not explain a larger number.
 const (
 	maxRetried      = 60
-	maxRetriedShare = 30
+	maxRetriedDivisor = 30
 )
 
 // concurrentRetries is how many rows are retried at the same time.
@@ -206,7 +205,7 @@ func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {
 			bad = append(bad, i)
 		}
 	}
-	if len(bad) > max(maxRetried, len(jobs)/maxRetriedShare) {
+	if len(bad) > max(maxRetried, len(jobs)/maxRetriedDivisor) {
 		return
 	}
 	var few errgroup.Group
