@@ -14,10 +14,10 @@ import (
 
 // fakeStarts simulates the controls that are started while a conversation waits for its server.
 type fakeStarts struct {
-	takes   time.Duration // how long a control takes to start
-	refused bool          // no control can be started
-	controls   int
-	waited  time.Duration // for servers that may still have been starting
+	takes    time.Duration // how long a control takes to start
+	refused  bool          // no control can be started
+	controls int
+	waited   time.Duration // for servers that may still have been starting
 }
 
 func (o *fakeStarts) BeginWait() (over func()) {
@@ -55,7 +55,7 @@ func TestFirstMessages(t *testing.T) {
 		name    string
 		ask     func(context.Context, *Conversation) *Reply
 		takes   time.Duration // until the server responds
-		others  *fakeStarts       // nil for a conversation that has none
+		others  *fakeStarts   // nil for a conversation that has none
 		err     error
 		took    time.Duration
 		unclear bool
