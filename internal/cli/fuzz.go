@@ -250,8 +250,8 @@ func (a *app) fuzz(f *fuzzFlags) error {
 // gcPercent is the GC percentage (GOGC) of a search.
 const gcPercent = 400
 
-// checkTransportDefined returns an error if a search can generate nothing, because none of the revisions
-// defines the transport.
+// checkTransportDefined returns an error if a search can generate nothing, because none of the
+// revisions defines the transport.
 func checkTransportDefined(o *engine.Options) error {
 	over := o.Dialer.Transport()
 	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) }) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestEndedExchange checks that a request with a limit does not wait for the limit, nor for a fence, once
-// its HTTP exchange has ended without a response.
+// TestEndedExchange checks that a request with a limit does not wait for the limit, nor for a fence,
+// once its HTTP exchange has ended without a response.
 func TestEndedExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := Open(t.Context(), &acceptingServer{over: spec.StreamableHTTP}, Options{Revision: spec.V20251125, Timeout: 10 * time.Second})

@@ -91,8 +91,8 @@ func TestRemaining(t *testing.T) {
 	}
 }
 
-// TestRemainingIncludesRetries checks that the retries of deviations that are known make the estimate longer,
-// once each.
+// TestRemainingIncludesRetries checks that the retries of deviations that are known make the estimate
+// longer, once each.
 func TestRemainingIncludesRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, rest := withRounds("own.first", 50), withRounds("own.rest", 10)
@@ -119,8 +119,8 @@ func TestRemainingIncludesRetries(t *testing.T) {
 	})
 }
 
-// TestSlowStartDoesNotDistortEstimate checks that the first case of a shared conversation, which also waits for
-// the server to start, does not make the other work look slow.
+// TestSlowStartDoesNotDistortEstimate checks that the first case of a shared conversation, which also
+// waits for the server to start, does not make the other work look slow.
 func TestSlowStartDoesNotDistortEstimate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const start = 12 * time.Second

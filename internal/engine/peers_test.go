@@ -77,7 +77,7 @@ func (l *leaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // flaky.
 func TestMessagesFromOtherSessions(t *testing.T) {
 	const tells = "notifications/message"
-	told := rules.Rule{ID: "rule.no-notification", Title: "no notification", Requirements: []string{pinged}, Start: func() rules.Fold {
+	noNotification := rules.Rule{ID: "rule.no-notification", Title: "no notification", Requirements: []string{pinged}, Start: func() rules.Fold {
 		return rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
 			for _, m := range e.Messages() {
 				if e.Kind == transcript.Received && m.Kind == wire.Notification {
@@ -112,7 +112,7 @@ func TestMessagesFromOtherSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := engine.Run(t.Context(), engine.Options{
-				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: c.cases, Rules: []rules.Rule{told}, Jobs: 2, Timeout: 20 * time.Second,
+				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: c.cases, Rules: []rules.Rule{noNotification}, Jobs: 2, Timeout: 20 * time.Second,
 			})
 			if err != nil {
 				t.Fatal(err)

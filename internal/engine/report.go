@@ -98,8 +98,8 @@ func (r *reporting) report() *verdict.Report {
 	return p
 }
 
-// newReport returns the report without verdicts and findings. The findings will be those of the selected
-// candidates.
+// newReport returns the report without verdicts and findings. The findings will be those of the
+// selected candidates.
 func (r *reporting) newReport(selected []*candidate) verdict.Report {
 	p := verdict.NewReport(r.o.Version)
 	p.Target, p.Transport, p.Seed, p.Narrowed = r.o.Target, r.offer.over, r.o.Seed, r.o.Selection.narrows()

@@ -125,8 +125,8 @@ type usableFixture struct {
 	takes   time.Duration // how long that call took
 }
 
-// usableFixtures returns the fixtures of the role whose tools may be called, configured ones first; without
-// any, the learned ones.
+// usableFixtures returns the fixtures of the role whose tools may be called, configured ones first;
+// without any, the learned ones.
 func (v *Inventory) usableFixtures(role Role) []usableFixture {
 	var out []usableFixture
 	add := func(all []Fixture, own bool) {

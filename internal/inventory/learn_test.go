@@ -122,7 +122,7 @@ func TestLearnsNothing(t *testing.T) {
 	for name, config := range map[string]Config{
 		"no tool may be called":        {Policy: CallNone},
 		"the user configured it":       {Policy: CallNone, Fixtures: []Fixture{{Role: Logging, Tool: "t1"}}},
-		"only what is told is unknown": {Policy: CallNone, Call: []string{"t5"}},
+		"only a configured tool is unknown": {Policy: CallNone, Call: []string{"t5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, _ := takeInventory(t, config, `{"tools":{}}`, func(string, string) string { return oneLine(oddTools) })

@@ -33,8 +33,8 @@ func (o *Outside) Headers(method string, body []byte, authorization []string) ht
 	return h
 }
 
-// HeadersIn is like Headers, but for a request in a session that is not that of the conversation; the id is
-// "" if the server has no sessions.
+// HeadersIn is like Headers, but for a request in a session that is not that of the conversation; the
+// id is "" if the server has no sessions.
 func (o *Outside) HeadersIn(session, method string, body []byte, authorization []string) http.Header {
 	h := o.Headers(method, body, authorization)
 	h.Del(sessionHeader)

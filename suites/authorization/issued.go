@@ -71,8 +71,8 @@ func (p *prober) issuedHeader(kind issuer.Kind, resource, scope string) []string
 	return []string{"Bearer " + token}
 }
 
-// resourceAndScope returns the resource for which a token has to be issued, and its scopes: those that the
-// challenge or the metadata document names.
+// resourceAndScope returns the resource for which a token has to be issued, and its scopes: those
+// that the challenge or the metadata document names.
 func (p *prober) resourceAndScope(ctx context.Context) (resource, scope string) {
 	resource = p.URL.String()
 	c, _ := challengeIn(p.refused)

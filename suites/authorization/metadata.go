@@ -93,8 +93,8 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 	}
 }
 
-// describeUnreachable returns the reason why a document is not judged if its host is not the server's and
-// does not respond: it may be unreachable only from this machine.
+// describeUnreachable returns the reason why a document is not judged if its host is not the server's
+// and does not respond: it may be unreachable only from this machine.
 func describeUnreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
 
 // judgeMissing judges that no metadata document was found.

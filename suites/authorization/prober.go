@@ -49,8 +49,8 @@ func newProber(t *suite.T, c *client.Conversation) *prober {
 	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideResponse{}}
 }
 
-// openProtectedProber is like openProber, but for cases that judge a server that refuses a request without a
-// token with status 401. It ends the case for other servers.
+// openProtectedProber is like openProber, but for cases that judge a server that refuses a request
+// without a token with status 401. It ends the case for other servers.
 func openProtectedProber(ctx context.Context, t *suite.T) *prober {
 	p := openProber(ctx, t)
 	p.mustBeProtected(ctx)
@@ -92,8 +92,8 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
 	return first
 }
 
-// sendOpening sends the first request of an ordinary client with these Authorization headers, outside of
-// any session, or the first one that needs a token.
+// sendOpening sends the first request of an ordinary client with these Authorization headers, outside
+// of any session, or the first one that needs a token.
 func (p *prober) sendOpening(ctx context.Context, how string, authorization []string) *suite.OutsideResponse {
 	if in := p.inner; in != nil {
 		body := p.C.Request(p.C.NewID(), in.method, in.params)
@@ -164,8 +164,8 @@ func (p *prober) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*
 	p.deviatesUnless(ctx, v, verdict.OnlyNote, shownBy)
 }
 
-// deviatesByServing is like deviates, but for a request that must not be served. That is worth a warning
-// whatever the authentication is.
+// deviatesByServing is like deviates, but for a request that must not be served. That is worth a
+// warning whatever the authentication is.
 func (p *prober) deviatesByServing(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
 	p.deviatesUnless(ctx, v, verdict.AtMostWarning, shownBy)
 }
@@ -198,9 +198,9 @@ func (p *prober) maxWeight(ctx context.Context, otherwise verdict.Weight) verdic
 	return otherwise
 }
 
-// isResourceDocument reports whether the answer is the metadata document of a protected resource, found at u.
-// One at the root counts only if its resource is above the endpoint: it may be about another server
-// of the host.
+// isResourceDocument reports whether the answer is the metadata document of a protected resource,
+// found at u. One at the root counts only if its resource is above the endpoint: it may be about
+// another server of the host.
 func (p *prober) isResourceDocument(a *suite.OutsideResponse, u *url.URL) bool {
 	members := a.Members()
 	if a.Status != http.StatusOK || members["resource"] == nil && members["authorization_servers"] == nil {

@@ -63,7 +63,8 @@ func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideRespo
 	}, first)
 }
 
-// judgeLaterLeak is like judgeLeak, but for a refusal after the first one, whose leak would show no more.
+// judgeLaterLeak is like judgeLeak, but for a refusal after the first one, whose leak would show no
+// more.
 func (p *prober) judgeLaterLeak(ctx context.Context, a *suite.OutsideResponse) {
 	if !p.refused.CarriesResult() && p.refused.Header.Get(sessionHeader) == "" {
 		p.judgeLeak(ctx, a)

@@ -54,8 +54,8 @@ func TestEndOfServerIsAttributed(t *testing.T) {
 	}
 }
 
-// TestRequestOfServerShowsNoResponse checks that a request of the server does not count as the response to the
-// client's request with the same id.
+// TestRequestOfServerShowsNoResponse checks that a request of the server does not count as the
+// response to the client's request with the same id.
 func TestRequestOfServerShowsNoResponse(t *testing.T) {
 	record := transcript.New()
 	for _, e := range []transcript.Event{

@@ -177,9 +177,9 @@ func judge(ctx context.Context, name string, s Server, o Options, secrets *redac
 	return report, nil
 }
 
-// selectRequirements returns the ids of the requirements that the patterns, the profiles and -run select,
-// or nil if neither patterns nor -run narrow them. The error is errNotRun if -run selects none
-// of them.
+// selectRequirements returns the ids of the requirements that the patterns, the profiles and -run
+// select, or nil if neither patterns nor -run narrow them. The error is errNotRun if -run selects
+// none of them.
 func selectRequirements(test string, patterns []string, profiles []*spec.Profile) ([]string, error) {
 	run, err := subtestPattern(flag.Lookup("test.run").Value.String(), test)
 	if err != nil {

@@ -123,8 +123,8 @@ func (r *runner) creatingRequest(id string) string {
 	return ""
 }
 
-// requestResultAfterCancel requests the result of a cancelled task. Any response is permitted, but it must
-// come.
+// requestResultAfterCancel requests the result of a cancelled task. Any response is permitted, but it
+// must come.
 func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id string) {
 	reply := r.request(ctx, spec.MethodTasksResult, id)
 	switch {

@@ -49,7 +49,7 @@ func TestKnownChanges(t *testing.T) {
 	})
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "both change", Fixtures: []inventory.Fixture{tools, note}, Kept: []string{known}},
-		{Name: "nothing is told of", Fixtures: nil},
+		{Name: "no fixture is configured", Fixtures: nil},
 		{Name: "a call that fails", Fixtures: []inventory.Fixture{fails}},
 		{Name: "the same text again", Fixtures: []inventory.Fixture{still}, Kept: []string{known}},
 		{
