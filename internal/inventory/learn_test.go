@@ -120,8 +120,8 @@ func TestLearn(t *testing.T) {
 
 func TestLearnsNothing(t *testing.T) {
 	for name, config := range map[string]Config{
-		"no tool may be called":        {Policy: CallNone},
-		"the user configured it":       {Policy: CallNone, Fixtures: []Fixture{{Role: Logging, Tool: "t1"}}},
+		"no tool may be called":             {Policy: CallNone},
+		"the user configured it":            {Policy: CallNone, Fixtures: []Fixture{{Role: Logging, Tool: "t1"}}},
 		"only a configured tool is unknown": {Policy: CallNone, Call: []string{"t5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
