@@ -217,12 +217,17 @@ func accepts(r *http.Request, media string) bool {
 				return true
 			}
 			name, parameters, err := mime.ParseMediaType(part)
-			if err == nil && parameters["q"] != "0" && (name == media || name == kind+"/*" || name == "*/*") {
+			if err == nil && !isZero(parameters["q"]) && (name == media || name == kind+"/*" || name == "*/*") {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// isZero reports whether a quality value is zero, such as 0 or 0.0: the media type is not accepted.
+func isZero(quality string) bool {
+	return quality != "" && strings.Trim(quality, "0.") == ""
 }
 
 // sessionFor returns the session of a request; for initialize it opens one. If there

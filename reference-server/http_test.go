@@ -120,6 +120,7 @@ func TestHTTPStatuses(t *testing.T) {
 		{"Accept without streams", "POST", pingBody, []string{"Accept: application/json"}, 406},
 		{"Accept of any type", "POST", pingBody, []string{"Accept: */*"}, 200},
 		{"Accept with weights", "POST", pingBody, []string{"Accept: text/event-stream;q=0.5, application/*;q=0.9"}, 200},
+		{"Accept with a weight of zero", "POST", pingBody, []string{"Accept: text/event-stream;q=0.0, application/json"}, 406},
 		{"a page of another origin", "POST", pingBody, []string{"Origin: http://evil.example"}, 403},
 		{"an opaque origin", "POST", pingBody, []string{"Origin: null"}, 403},
 		{"a page of the same host", "POST", pingBody, []string{"Origin: http://localhost:1234"}, 200},

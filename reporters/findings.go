@@ -166,8 +166,8 @@ var outcomeStyles = map[verdict.Outcome]struct {
 	verdict.Note:         {"·", none},
 }
 
-// entryLines renders e in at most entryMax lines, plus those of its fix and of
-// its script. The headline counts as one line, however narrow the terminal is.
+// entryLines renders e in at most entryMax lines, plus those of its SDK remark, its
+// fix and its script. The headline counts as one line, however narrow the terminal is.
 // Only the page and the command may exceed the width, because users copy them.
 // The carets below the evidence are not counted.
 func (c *Console) entryLines(e *entry) []string {

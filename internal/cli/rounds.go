@@ -44,7 +44,7 @@ func (r *rounds) run(ctx context.Context) {
 		}
 		next := ""
 		if built && ctx.Err() == nil {
-			next = r.firstForeignChange(r.meanwhile(func() { r.judge(ctx, why) }))
+			next = r.noteChanges(r.meanwhile(func() { r.judge(ctx, why) }))
 		}
 		if next == "" {
 			if ctx.Err() != nil {
@@ -89,9 +89,10 @@ func (r *rounds) startsRound(path string, open bool) bool {
 	return open && !r.own[path]
 }
 
-// firstForeignChange returns the first path that changed during a round and was not
-// changed by the server, or "" if there is none.
-func (r *rounds) firstForeignChange(changed []string) string {
+// noteChanges counts in how many rounds in a row each path changed, and ignores from now on
+// those that the server itself changes. It returns the first other path (or a later one, if
+// that one no longer exists), or "".
+func (r *rounds) noteChanges(changed []string) string {
 	next, now := "", map[string]int{}
 	for _, path := range changed {
 		if now[path] > 0 {
@@ -130,8 +131,8 @@ func (r *rounds) isBetterName(path, other string) bool {
 	return r.gone != nil && r.gone(path) && !r.gone(other)
 }
 
-// settled waits until nothing has changed for a while. It returns false if the
-// context ends first.
+// settled waits until nothing has changed for a while. It returns the path to name as the reason
+// of the next round: why, or the file that replaced it. It returns false if the context ends first.
 func (r *rounds) settled(ctx context.Context, why string) (string, bool) {
 	timer := time.NewTimer(r.settle)
 	defer timer.Stop()

@@ -30,7 +30,7 @@ type claims struct {
 type candidateState struct {
 	// claimed is set if a candidate was claimed, and no other may be.
 	claimed bool
-	// flaky is the first finding that did not recur, until one does. misses is
+	// flaky is the first finding that did not recur; nil if one has recurred. misses is
 	// the number of findings that did not recur.
 	flaky  *Finding
 	misses int

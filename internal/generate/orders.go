@@ -11,7 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// orderSteps is the number of steps in one combination.
+// orderSteps is how far apart combinations begin in the sequence of all orders. Each also has the
+// first steps of the next one, so that no order is cut in two.
 const orderSteps = 48
 
 // step is one letter of the alphabet from which orders are formed.

@@ -78,11 +78,13 @@ func (v *Inventory) ListChange(method string) (KnownCall, bool) {
 }
 
 // ResourceChange returns a call that changes a resource, and the resource's URI.
-func (v *Inventory) ResourceChange() (k KnownCall, uri string, ok bool) { return v.ResourceChangeTo(1) }
+func (v *Inventory) ResourceChange() (k KnownCall, uri string, ok bool) {
+	return v.NumberedResourceChange(1)
+}
 
-// ResourceChangeTo is like ResourceChange. If the arguments have a placeholder, different
+// NumberedResourceChange is like ResourceChange. If the arguments have a placeholder, different
 // numbers make different changes.
-func (v *Inventory) ResourceChangeTo(n int) (k KnownCall, uri string, ok bool) {
+func (v *Inventory) NumberedResourceChange(n int) (k KnownCall, uri string, ok bool) {
 	for _, f := range v.usableFixtures(ChangesResource) {
 		if f.own || slices.Contains(v.Resources, f.Resource) {
 			return f.knownCall(filling{duration: shortDuration, steps: 1, count: n}), f.Resource, true

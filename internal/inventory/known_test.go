@@ -110,7 +110,7 @@ func TestResourceChange(t *testing.T) {
 		t.Error("a resource is taken for known that is not listed")
 	}
 	v.Resources = []string{"demo://note"}
-	k, uri, _ := v.ResourceChangeTo(2)
+	k, uri, _ := v.NumberedResourceChange(2)
 	if diff := cmp.Diff(KnownCall{Tool: "update-resource", Arguments: map[string]any{"text": "changed 2"}}, k); diff != "" || uri != "demo://note" {
 		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)
 	}

@@ -77,8 +77,8 @@ func (c *checker) addViolation(k Kind, basis Basis, permitted, seen string) {
 	}
 }
 
-// addSchemaViolation adds a violation that the official schema also reports.
-func (c *checker) addSchemaViolation(k Kind, permitted, seen string) {
+// addOfficialViolation adds a violation that the official schema also reports.
+func (c *checker) addOfficialViolation(k Kind, permitted, seen string) {
 	c.addViolation(k, Schema, permitted, seen)
 }
 
@@ -96,7 +96,7 @@ func (c *checker) check(v []byte, t *schemaType) {
 	}
 	kind := kindOf(v)
 	if !t.accepts(kind) {
-		c.addSchemaViolation(WrongType, t.describe(), excerpt(v))
+		c.addOfficialViolation(WrongType, t.describe(), excerpt(v))
 		return
 	}
 	switch t.form {
@@ -122,7 +122,7 @@ func (c *checker) check(v []byte, t *schemaType) {
 		for _, a := range t.alternatives {
 			if a.accepts(kind) {
 				if a.form == integerForm && !isWhole(v) {
-					c.addSchemaViolation(WrongType, t.describe(), excerpt(v))
+					c.addOfficialViolation(WrongType, t.describe(), excerpt(v))
 				} else {
 					c.check(v, a)
 				}
@@ -189,7 +189,7 @@ func (t *schemaType) lookup(name []byte) (int, bool) {
 // addMissing adds a violation for a missing required member; the pointer names it.
 func (c *checker) addMissing(m *member) {
 	c.path = append(c.path, step{name: m.name})
-	c.addSchemaViolation(Missing, m.typ.describe(), "no such member")
+	c.addOfficialViolation(Missing, m.typ.describe(), "no such member")
 	c.path = c.path[:len(c.path)-1]
 }
 
@@ -223,7 +223,7 @@ func (c *checker) checkShapes(v []byte, shapes []member) {
 			}
 		}
 	}
-	c.addSchemaViolation(Missing, "an object with "+strings.Join(all, " or "), excerpt(v))
+	c.addOfficialViolation(Missing, "an object with "+strings.Join(all, " or "), excerpt(v))
 }
 
 // hasRequired reports whether v has the required members of t, valid or not.
@@ -282,12 +282,12 @@ func (c *checker) checkWord(v []byte, t *schemaType) {
 			return
 		}
 	}
-	c.addSchemaViolation(WrongWord, t.describe(), excerpt(v))
+	c.addOfficialViolation(WrongWord, t.describe(), excerpt(v))
 }
 
 func (c *checker) checkNumber(v []byte, t *schemaType) {
 	if t.form == integerForm && !isWhole(v) {
-		c.addSchemaViolation(WrongType, t.describe(), excerpt(v))
+		c.addOfficialViolation(WrongType, t.describe(), excerpt(v))
 		return
 	}
 	if t.min == nil && t.max == nil {
@@ -296,7 +296,7 @@ func (c *checker) checkNumber(v []byte, t *schemaType) {
 	// ParseFloat returns infinity for numbers beyond float64, which compares as needed.
 	f, _ := strconv.ParseFloat(string(v), 64)
 	if t.min != nil && f < *t.min || t.max != nil && f > *t.max {
-		c.addSchemaViolation(OutOfRange, t.describe(), excerpt(v))
+		c.addOfficialViolation(OutOfRange, t.describe(), excerpt(v))
 	}
 }
 
@@ -327,9 +327,9 @@ func (c *checker) checkTagged(v []byte, t *schemaType) {
 	}
 	c.path = append(c.path, step{name: t.tag})
 	if tag == nil {
-		c.addSchemaViolation(Missing, describeWords(t.caseNames()), "no such member")
+		c.addOfficialViolation(Missing, describeWords(t.caseNames()), "no such member")
 	} else {
-		c.addSchemaViolation(WrongWord, describeWords(t.caseNames()), excerpt(tag))
+		c.addOfficialViolation(WrongWord, describeWords(t.caseNames()), excerpt(tag))
 	}
 	c.path = c.path[:len(c.path)-1]
 }

@@ -35,7 +35,8 @@ type Conversation struct {
 	// Requests that the script cancels do not count.
 	Unanswered string
 	// Hung is the request after which the server stopped responding, or nil.
-	// Before is an earlier request that expects no response and got none.
+	// Before is the first earlier request that got no response and may be without one: it was
+	// cancelled, or shares its line or its id with another.
 	Hung   *transcript.Event
 	Before *wire.Message
 

@@ -71,8 +71,8 @@ const (
 	Close Action = "close"
 	// HTTP performs an additional HTTP exchange.
 	HTTP Action = "http"
-	// Repeat sends one request many times with new ids, then cancels each of as
-	// many again, and measures the server's memory.
+	// Repeat sends one request many times with new ids, then sends as many
+	// again and cancels each, and measures the server's memory.
 	Repeat Action = "repeat"
 )
 

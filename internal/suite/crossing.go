@@ -198,7 +198,7 @@ func (c *ConcurrentClients) checkUnsubscribing(ctx context.Context, uri string) 
 	}
 	isUpdated := func() bool {
 		changes++
-		change, _, _ := c.t.Inventory.ResourceChangeTo(changes)
+		change, _, _ := c.t.Inventory.NumberedResourceChange(changes)
 		from := staying.Record.Len()
 		return staying.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(crowdTime)).Succeeded() &&
 			c.t.AwaitNotification(ctx, staying, from, spec.MethodResourcesUpdated)

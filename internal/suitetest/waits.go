@@ -20,10 +20,10 @@ type Wait struct {
 // Allowed returns how long a case may wait to show that no message arrives.
 func (w Wait) Allowed() time.Duration { return max(100*time.Millisecond, 3*w.Slowest) }
 
-// Waited returns how long the client waited, according to a transcript. It does
-// not count waits with an open request, because the client waits for the
-// response. It also ignores the time before the response to initialize, which
-// includes the start, and the time after the input was closed.
+// Waited returns how long the client waited, according to a transcript. It does not count waits
+// with an open request (up to unansweredLimit), because the client waits for the response. It also
+// ignores the time before the response to initialize, which includes the start, waits between
+// cases or left to later cases with a remark, and the time after the input was closed.
 func Waited(events []*transcript.Event) Wait {
 	var w Wait
 	answered, slowest := responsesOf(events)

@@ -13,8 +13,8 @@ import (
 )
 
 // refuseEarlyLists refuses list requests before notifications/initialized, and calls refuses
-// for each of them. After it, it refuses those list requests for which refusesLater returns
-// true.
+// for each of them. After that notification it refuses, without calling refuses, those list
+// requests for which refusesLater returns true.
 func refuseEarlyLists(refuses func(c *refserver.Call), refusesLater func(c *refserver.Call) bool) *refserver.Seams {
 	var begun sync.Map
 	return &refserver.Seams{

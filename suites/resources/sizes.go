@@ -28,7 +28,7 @@ func resizeResource(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	before := listAndRead(ctx, t, c, uri)
 	for _, n := range resizings {
-		change, _, _ := t.Inventory.ResourceChangeTo(n)
+		change, _, _ := t.Inventory.NumberedResourceChange(n)
 		if !c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0)).Succeeded() {
 			t.GiveUp("the call that should change the resource fails")
 		}

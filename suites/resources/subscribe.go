@@ -56,7 +56,7 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	changes := 0
 	call := func() {
 		changes++
-		change, _, _ := t.Inventory.ResourceChangeTo(changes)
+		change, _, _ := t.Inventory.NumberedResourceChange(changes)
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.AwaitQuiet(ctx) // the update may come a little later
 	}

@@ -68,8 +68,8 @@ func callWithServerRequest(ctx context.Context, t *suite.T, c *client.Conversati
 	return true
 }
 
-// isServerRequestAnswered reports whether the server sent requests to the client, and got a
-// response to each.
+// isServerRequestAnswered reports whether the server sent the client a request other than ping, and
+// got a response to each of its requests.
 func isServerRequestAnswered(c *client.Conversation, from int) bool {
 	var open []wire.ID
 	asked := false

@@ -39,7 +39,7 @@ func methodCase() suite.Case {
 					Summary:     "The server drops the session after an unused HTTP method.",
 					Permitted:   "a refusal of the method, and later requests served",
 					Seen:        "after " + r.Method + ": " + suite.DescribeExchange(x),
-					At:          suite.PositionsOf(odd), // the cause is visible, but not that the session has ended
+					At:          suite.PositionsOf(odd), // the refusals that show that the session was lost are not shown
 					Weight:      verdict.AtMostWarning,
 				})
 				return

@@ -102,7 +102,7 @@ func changes(t *suite.T) []change {
 	}
 	if _, uri, ok := t.Inventory.ResourceChange(); ok {
 		out = append(out, change{
-			call:         func(n int) inventory.KnownCall { k, _, _ := t.Inventory.ResourceChangeTo(n); return k },
+			call:         func(n int) inventory.KnownCall { k, _, _ := t.Inventory.NumberedResourceChange(n); return k },
 			notification: spec.MethodResourcesUpdated,
 			read: func(ctx context.Context, c *client.Conversation) {
 				c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))

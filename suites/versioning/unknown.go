@@ -178,7 +178,7 @@ func (n *negotiation) judgeRefusal(c *client.Conversation, r *client.Reply, aske
 		}
 		n.t.Deviates(c, verdict.Deviation{
 			Requirement: otherVersion,
-			Summary:     "The server refuses a version that is not a date; it should offer one.",
+			Summary:     "The server refuses a version that is not a date, and offers none.",
 			Permitted:   "a result with a version that the server supports",
 			Seen:        suite.Describe(r),
 			At:          transcript.Positions(r.Sent, r.Event),

@@ -23,19 +23,19 @@ func accountRules() []rules.Rule {
 			ID:           "rule.http-account",
 			Title:        "every HTTP request gets a complete response",
 			Requirements: []string{httpResponse},
-			Start:        ruleOver(judgeResponses),
+			Start:        judgeExchangesAtEnd(judgeResponses),
 		},
 		{
 			ID:           "rule.http-legal-served",
 			Title:        "a legal request is not refused by its status alone",
 			Requirements: []string{httpServed},
-			Start:        ruleOver(judgeLegalRequests),
+			Start:        judgeExchangesAtEnd(judgeLegalRequests),
 		},
 		{
 			ID:           "rule.http-plain-served",
 			Title:        "initialize and ping are served, and not refused by their HTTP status",
 			Requirements: []string{initResponse, pingResponds},
-			Start:        ruleOver(judgePlainRequests),
+			Start:        judgeExchangesAtEnd(judgePlainRequests),
 		},
 	}
 }

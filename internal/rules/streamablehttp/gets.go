@@ -27,19 +27,19 @@ func getRules() []rules.Rule {
 			ID:           "rule.get-status",
 			Title:        "GET opens a stream, or gets 405",
 			Requirements: []string{singleEndpoint, streamOr405, concurrentStreams},
-			Start:        ruleOver(judgeGetStatus),
+			Start:        judgeExchangesAtEnd(judgeGetStatus),
 		},
 		{
 			ID:           "rule.get-messages",
 			Title:        "the stream of a GET carries no response to a POST",
 			Requirements: []string{getUnrelated, getNoResponse},
-			Start:        ruleOver(judgeGetMessages),
+			Start:        judgeExchangesAtEnd(judgeGetMessages),
 		},
 		{
 			ID:           "rule.get-retry",
 			Title:        "a resumed stream is not closed before the response without a retry field",
 			Requirements: []string{getRetry},
-			Start:        ruleOver(judgeGetRetries),
+			Start:        judgeExchangesAtEnd(judgeGetRetries),
 		},
 	}
 }

@@ -48,7 +48,7 @@ func headerRules() []rules.Rule {
 				versionRequired, versionMatches, methodRequired, methodMatches, nameRequired, nameMatches, markerCase, invalidChars,
 				paramMatches, paramRequired, mismatchError,
 			},
-			Start: ruleOver(judgeMismatches),
+			Start: judgeExchangesAtEnd(judgeMismatches),
 		},
 		{
 			ID:    "rule.headers-understood",
@@ -57,7 +57,7 @@ func headerRules() []rules.Rule {
 				nameEncoded, namesAnyCase, whitespace, paramEncoded, paramNotExpected, paramNumeric, paramIgnored, resumeIgnored,
 				sessionIgnored, listenUnnamed, codeMeaning,
 			},
-			Start: ruleOver(judgeUnderstood),
+			Start: judgeExchangesAtEnd(judgeUnderstood),
 		},
 	}
 }

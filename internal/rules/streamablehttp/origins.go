@@ -22,7 +22,7 @@ func originRules() []rules.Rule {
 		ID:           "rule.origin",
 		Title:        "requests with a foreign Origin are refused",
 		Requirements: []string{originValidated, originInvalid, originAbsent, originBody, legacyOriginChecks},
-		Start:        ruleOver(judgeOrigins),
+		Start:        judgeExchangesAtEnd(judgeOrigins),
 	}}
 }
 

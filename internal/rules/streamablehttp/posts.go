@@ -29,25 +29,25 @@ func postRules() []rules.Rule {
 			ID:           "rule.post-accepted",
 			Title:        "notifications and responses get 202 without a body, or an error status",
 			Requirements: []string{accepted, acceptedResponse, rejectedStatus, rejectedBody},
-			Start:        ruleOver(judgeWithoutRequests),
+			Start:        judgeExchangesAtEnd(judgeWithoutRequests),
 		},
 		{
 			ID:           "rule.post-answer",
 			Title:        "a request gets one JSON object or an event stream",
 			Requirements: []string{contentType, singleObject, batchComplete},
-			Start:        ruleOver(judgePosts),
+			Start:        judgeExchangesAtEnd(judgePosts),
 		},
 		{
 			ID:           "rule.post-accept",
 			Title:        "a client that accepts both types is served",
 			Requirements: []string{acceptBoth},
-			Start:        ruleOver(judgeAcceptHeader),
+			Start:        judgeExchangesAtEnd(judgeAcceptHeader),
 		},
 		{
 			ID:           "rule.post-unparsable",
 			Title:        "a body that is not JSON gets an error status",
 			Requirements: []string{parseErrorHTTP},
-			Start:        ruleOver(judgeUnparsable),
+			Start:        judgeExchangesAtEnd(judgeUnparsable),
 		},
 	}
 }

@@ -25,19 +25,19 @@ func resumeRules() []rules.Rule {
 			ID:           "rule.event-ids",
 			Title:        "event ids are unique over the streams of a session",
 			Requirements: []string{eventIDUnique},
-			Start:        ruleOver(judgeEventIDs),
+			Start:        judgeExchangesAtEnd(judgeEventIDs),
 		},
 		{
 			ID:           "rule.resumption",
 			Title:        "a resumed stream continues, without messages of other streams",
 			Requirements: []string{replay, noCross, resumeViaGet},
-			Start:        ruleOver(judgeResumptions),
+			Start:        judgeExchangesAtEnd(judgeResumptions),
 		},
 		{
 			ID:           "rule.one-stream",
 			Title:        "each message is sent on one stream only",
 			Requirements: []string{noBroadcast},
-			Start:        ruleOver(judgeBroadcasts),
+			Start:        judgeExchangesAtEnd(judgeBroadcasts),
 		},
 	}
 }

@@ -27,8 +27,8 @@ func Rules() []rules.Rule {
 	)
 }
 
-// ruleOver returns the start of a rule that judges the exchanges at the end.
-func ruleOver(judge func(v *view, out *rules.Reporter)) func() rules.Fold {
+// judgeExchangesAtEnd returns the start of a rule that judges the exchanges at the end.
+func judgeExchangesAtEnd(judge func(v *view, out *rules.Reporter)) func() rules.Fold {
 	return rules.WithoutState(rules.Fold{AtEnd: func(s *rules.Session, out *rules.Reporter) {
 		if v := viewOf(s); len(v.all) > 0 {
 			judge(v, out)

@@ -24,13 +24,13 @@ func sessionRules() []rules.Rule {
 			ID:           "rule.session-ids",
 			Title:        "session ids are visible ASCII, unique and long",
 			Requirements: []string{sessionCharset, sessionUnique},
-			Start:        ruleOver(judgeSessionIDs),
+			Start:        judgeExchangesAtEnd(judgeSessionIDs),
 		},
 		{
 			ID:           "rule.session-status",
 			Title:        "requests without a session, or with an ended or unknown one, get the right status",
 			Requirements: []string{sessionRequired, sessionTerminated, sessionUnknown, sessionDelete, sessionless},
-			Start:        ruleOver(judgeSessionStatus),
+			Start:        judgeExchangesAtEnd(judgeSessionStatus),
 		},
 	}
 }

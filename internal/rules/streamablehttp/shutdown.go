@@ -14,7 +14,7 @@ func shutdownRules() []rules.Rule {
 		ID:           "rule.shutdown-http",
 		Title:        "a server outlives the connections that its client closes",
 		Requirements: []string{shutdownHTTP},
-		Start:        ruleOver(judgeShutdown),
+		Start:        judgeExchangesAtEnd(judgeShutdown),
 	}}
 }
 

@@ -31,19 +31,19 @@ func legacyRules() []rules.Rule {
 			ID:           "rule.sse-endpoint",
 			Title:        "the first event of the stream is the endpoint",
 			Requirements: []string{legacyMediaType, endpointEvent, endpointFirst, endpointOrigin},
-			Start:        ruleOver(judgeEndpoints),
+			Start:        judgeExchangesAtEnd(judgeEndpoints),
 		},
 		{
 			ID:           "rule.sse-posts",
 			Title:        "the announced endpoint accepts messages",
 			Requirements: []string{twoEndpoints, acceptsPost, closedRefused},
-			Start:        ruleOver(judgeLegacyPosts),
+			Start:        judgeExchangesAtEnd(judgeLegacyPosts),
 		},
 		{
 			ID:           "rule.sse-messages",
 			Title:        "messages are message events of the session's stream",
 			Requirements: []string{messageEvents, ownStream},
-			Start:        ruleOver(judgeLegacyMessages),
+			Start:        judgeExchangesAtEnd(judgeLegacyMessages),
 		},
 	}
 }

@@ -27,25 +27,25 @@ func statelessRules() []rules.Rule {
 			ID:           "rule.method-status",
 			Title:        "an unknown method gets 404 with -32601, and POST is served at the endpoint",
 			Requirements: []string{methodStatus, endpointPost},
-			Start:        ruleOver(judgeMethodStatus),
+			Start:        judgeExchangesAtEnd(judgeMethodStatus),
 		},
 		{
 			ID:           "rule.other-methods-refused",
 			Title:        "a server of only the stateless era refuses GET and DELETE with 405",
 			Requirements: []string{getRefused, deleteRefused},
-			Start:        ruleOver(judgeOtherMethods),
+			Start:        judgeExchangesAtEnd(judgeOtherMethods),
 		},
 		{
 			ID:           "rule.stream-form",
 			Title:        "streams ask proxies not to buffer, and have no event ids",
 			Requirements: []string{noBuffering, notResumable},
-			Start:        ruleOver(judgeStreamForm),
+			Start:        judgeExchangesAtEnd(judgeStreamForm),
 		},
 		{
 			ID:           "rule.stream-of-request",
 			Title:        "what comes on the stream of a request of the stateless era belongs to it",
 			Requirements: []string{statelessRelated, progressStream},
-			Start:        ruleOver(judgeStreamOwner),
+			Start:        judgeExchangesAtEnd(judgeStreamOwner),
 		},
 	}
 }

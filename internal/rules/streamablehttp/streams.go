@@ -29,31 +29,31 @@ func streamRules() []rules.Rule {
 			ID:           "rule.stream-delivers",
 			Title:        "the stream of a POST carries the response before it ends, or can be resumed",
 			Requirements: []string{responseDelivered, noEarlyClose, retryBeforeClose},
-			Start:        ruleOver(judgeDeliveries),
+			Start:        judgeExchangesAtEnd(judgeDeliveries),
 		},
 		{
 			ID:           "rule.stream-primed",
 			Title:        "the stream of a POST begins with an event id",
 			Requirements: []string{primingEvent},
-			Start:        ruleOver(judgePriming),
+			Start:        judgeExchangesAtEnd(judgePriming),
 		},
 		{
 			ID:           "rule.stream-ends",
 			Title:        "the stream of a POST ends with the response",
 			Requirements: []string{closeAfterResponse, closeAfterFinal},
-			Start:        ruleOver(judgeStreamEnds),
+			Start:        judgeExchangesAtEnd(judgeStreamEnds),
 		},
 		{
 			ID:           "rule.stream-related",
 			Title:        "messages on the stream of a POST belong to its request",
 			Requirements: []string{interimRelated},
-			Start:        ruleOver(judgeRelated),
+			Start:        judgeExchangesAtEnd(judgeRelated),
 		},
 		{
 			ID:           "rule.stream-messages",
 			Title:        "the data of each event is a JSON-RPC message",
 			Requirements: []string{jsonrpc20, legacyUTF8},
-			Start:        ruleOver(judgeStreamMessages),
+			Start:        judgeExchangesAtEnd(judgeStreamMessages),
 		},
 	}
 }

@@ -15,7 +15,7 @@ func versionRules() []rules.Rule {
 		ID:           "rule.version-header",
 		Title:        "an invalid version header gets 400, a missing one does not",
 		Requirements: []string{versionDefault, versionInvalid},
-		Start:        ruleOver(judgeVersionHeaders),
+		Start:        judgeExchangesAtEnd(judgeVersionHeaders),
 	}}
 }
 

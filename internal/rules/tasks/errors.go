@@ -108,7 +108,7 @@ func judgeMessage(q *taskRequest, out *rules.Reporter) {
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: errorMessages,
-			Summary:     "The server's error about a task has no message.",
+			Summary:     "The server's error about a task has an empty message.",
 			Permitted:   "a message that names the cause",
 			Seen:        rules.Excerpt(q.reply.Raw),
 			At:          q.positions(),

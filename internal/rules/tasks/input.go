@@ -112,17 +112,17 @@ func (l *ledger) hasPossibleCause(p *transcript.Request) bool {
 		case spec.MethodTasksGet, spec.MethodTasksList, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodPing:
 			continue
 		}
-		if req.InFlight(p.Event.Seq) && !l.isTaskOf(req, p) {
+		if req.InFlight(p.Event.Seq) && !l.mayBelongToTaskOf(req, p) {
 			return true
 		}
 	}
 	return false
 }
 
-// isTaskOf reports whether the request was answered with a task while p was open, so that p
-// belongs to that task. Over HTTP, a task's request may come on one stream before another stream
+// mayBelongToTaskOf reports whether the request req was answered with a task while the server's
+// request p was open, so that p may belong to that task. Over HTTP, a task's request may come on one stream before another stream
 // shows its creation.
-func (l *ledger) isTaskOf(req *rules.Request, p *transcript.Request) bool {
+func (l *ledger) mayBelongToTaskOf(req *rules.Request, p *transcript.Request) bool {
 	c := l.index.callOf[req]
 	return c != nil && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
 }
