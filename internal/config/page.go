@@ -14,8 +14,8 @@ writes one from what it finds on a server. ` + "`--no-config`" + ` reads none, a
 
 It says how to reach the server, which of its tools may be called, and which calls have a known
 effect. If a run could not observe a requirement because no configured call has the effect
-that it needs, the reports show the line to add. If a configured call does not have its effect, the run prints a notice. A value that
-still has a NAME or a {…} in it is an error.
+that it needs, the reports show the line to add. If a configured call does not have its effect,
+the run prints a notice. A value that still has a NAME or a {…} in it is an error.
 
 Flags override environment variables, and those override the file. The variables of ` + "`--env`" + ` and
 the headers of ` + "`--header`" + ` are added to those of the file. Paths are relative to the folder of the file. If the command line names

@@ -227,21 +227,19 @@ func TestFresh(t *testing.T) {
 
 // TestFreePort checks that no port is picked twice, or while another program listens on it.
 func TestFreePort(t *testing.T) {
-	seen := map[string]bool{}
+	seen, last := map[string]bool{}, ""
 	for range 100 {
-		port := freePort(t)
-		if seen[port] {
-			t.Fatalf("port %s was picked twice", port)
+		last = freePort(t)
+		if seen[last] {
+			t.Fatalf("port %s was picked twice", last)
 		}
-		seen[port] = true
+		seen[last] = true
 	}
-	last := 0
-	for port := range seen {
-		if n, err := strconv.Atoi(port); err == nil {
-			last = max(last, n)
-		}
+	n, err := strconv.Atoi(last)
+	if err != nil {
+		t.Fatal(err)
 	}
-	next := net.JoinHostPort("", strconv.Itoa(last+1)) // as long as the numbers do not wrap around, it is the next one
+	next := net.JoinHostPort("", strconv.Itoa(n+1))    // the next to be tried, unless the numbers wrap around
 	if l, err := net.Listen("tcp", next); err == nil { // otherwise another program listens there
 		defer func() { _ = l.Close() }()
 	}
