@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -91,10 +92,11 @@ type judgement struct {
 	rules     []rules.Rule
 	revisions []spec.Revision
 	report    verdict.Builder
+	discounts *discount.Run // only for its notices: the rules know all other discounts of recordings
 }
 
 func newJudgement(all []rules.Rule) *judgement {
-	return &judgement{rules: all, report: verdict.Builder{Head: verdict.NewReport(version())}}
+	return &judgement{rules: all, report: verdict.Builder{Head: verdict.NewReport(version())}, discounts: discount.NewRun()}
 }
 
 // judge applies the rules to one conversation.
@@ -106,6 +108,9 @@ func (j *judgement) judge(r *recorded) {
 		revision = result.Revision // the negotiated revision
 	}
 	j.expect(revision, r.transport)
+	j.discounts.Observe(discount.Conversation{
+		Revision: revision, Events: r.Events, Dialogue: transcript.DialogueOf(r.Events), OwnProcess: r.transport == spec.Stdio,
+	})
 	for _, result := range results {
 		if r.cannotShow(result.Requirement) {
 			continue
@@ -172,6 +177,8 @@ func (j *judgement) noteServer(e *transcript.Event) {
 // finish returns the report on the files with these names.
 func (j *judgement) finish(names []string) *verdict.Report {
 	slices.Sort(j.revisions)
+	j.report.Head.Notices = append(j.report.Head.Notices, j.discounts.Notices()...)
+	j.report.Head.Notices = append(j.report.Head.Notices, j.discounts.ExitNotices(nil, false, func(output string) string { return output })...)
 	p := j.report.Report()
 	p.Target, p.Revisions = strings.Join(names, ", "), spec.NewestFirst(j.revisions)
 	if len(names) > 3 {
