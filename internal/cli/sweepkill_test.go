@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
 // TestAKilledSweepGoesOn kills a sweep at random moments, and continues it with the same command.
@@ -22,6 +24,7 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("starts servers, and reads /proc")
 	}
+	suitetest.SkipSlow(t)
 	t.Parallel()
 	kills := 2
 	if text := os.Getenv("MCP_CONFORM_KILLS"); text != "" {
