@@ -27,8 +27,9 @@ type argument struct {
 // headerKeyword is the schema member that names the header of an argument.
 const headerKeyword = "x-mcp-header"
 
-// values maps the names of a call's arguments to their checked values: string,
-// int, float64, bool or [2]float64, according to the kind.
+// values maps the names of a tool's arguments to their checked values: string,
+// int, float64, bool or [2]float64, according to the kind. An argument that the
+// call omits has its default value, which may be nil.
 type values map[string]any
 
 func inputSchema(arguments []argument, r spec.Revision) object {
@@ -78,7 +79,8 @@ func (a *argument) schema(r spec.Revision) object {
 }
 
 // readArguments checks given against the descriptions of the arguments. It returns
-// either the values or a description of the first problem.
+// either the values, with defaults for omitted arguments, or a description of the first
+// problem.
 func readArguments(arguments []argument, given fields) (values, string) {
 	out := values{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -20,9 +20,9 @@ var (
 	ErrNoStream       = errors.New("a call that gets a JSON response has no stream for a request to the client")
 )
 
-// SendRequests sends requests to the client and returns the results, or an error if
-// one of them fails as in SendRequest. In a stateless revision one result carries all
-// requests.
+// SendRequests sends requests to the client, one after the other, and returns their
+// results. If one fails, it returns the error of SendRequest and sends no more. In a
+// stateless revision one input_required result carries all requests.
 func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error) {
 	if c.isStateless() {
 		return c.requestInput(requests)
@@ -42,12 +42,13 @@ func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error)
 }
 
 // SendRequest sends a request to the client on behalf of the call and waits for the
-// result. It returns an error if the client responds with an error or too late, if the
-// call ends first, or if the client has not sent notifications/initialized.
+// result. It returns an error if the client responds with an error, or does not respond
+// in time or before the call ends. It returns an error without sending the request if the
+// client has not sent notifications/initialized, or with Options.JSONOnly.
 //
 // In a stateless revision it returns the client's response if the call's request
 // carries it. Otherwise it returns an error, and the call ends with an input_required
-// result, whatever its handler returns.
+// result or a JSON-RPC error, whatever its handler returns.
 func (c *Call) SendRequest(method string, params any) (jsontext.Value, error) {
 	if c.isStateless() {
 		given, _ := params.(object)
@@ -71,10 +72,10 @@ func (c *Call) SendRequest(method string, params any) (jsontext.Value, error) {
 	return c.Session.SendRequest(c.ctx, c.ID, method, params)
 }
 
-// SendRequest sends a request to the client, whether or not it is initialized, and
-// waits for the result. If the request times out or ctx ends, SendRequest sends
-// notifications/cancelled. related is the client's request that this one belongs
-// to, if any.
+// SendRequest sends a request to the client, whether or not the client has sent
+// notifications/initialized, and waits for the result. If the request times out or ctx
+// ends before the session does, SendRequest sends notifications/cancelled. related is the
+// id of the client's request that this one belongs to, if any.
 func (s *Session) SendRequest(ctx context.Context, related wire.ID, method string, params any) (jsontext.Value, error) {
 	return s.sendRequest(ctx, related, "", method, params)
 }

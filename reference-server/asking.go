@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// clientTools returns the tools that send requests to the client. They fail
-// without sending one if the client has not declared the capability.
+// clientTools returns the tools that send requests to the client. A tool fails
+// without sending its request if the client has not declared the capability for it.
 func clientTools() []*tool {
 	return []*tool{
 		{
@@ -181,16 +181,18 @@ func (c *Call) pageToVisit(id, message string) object {
 	return params
 }
 
-// A visit is a page that the user must visit, as an error has told the client.
+// A visit describes a page that the user must visit. The error of a call names the page.
 type visit struct {
 	id       string        // the elicitationId
 	call     *Call         // the call that gets the error
 	answered chan struct{} // closed when the error has been sent, or dropped after a cancellation
 }
 
-// requireURL returns an error for every other call: the user must visit a page first.
-// The server can't observe the visit, so it takes the next call as proof of it. In a
-// stateless revision it takes the user's consent as proof.
+// requireURL fails a call with an error that names a page to visit, and takes the next
+// call in the session as proof of the visit, which the server can't observe. The call
+// after that fails again, as does the next call if the client cancelled the failed one. In
+// a stateless revision requireURL requests an elicitation instead of failing the call, and
+// takes the user's consent as proof.
 func requireURL(c *Call, _ values) object {
 	if !c.Declared("elicitation", "url") {
 		return c.failUndeclared("This client has not declared elicitation by URL.", "elicitation", "url")

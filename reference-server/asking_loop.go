@@ -25,7 +25,7 @@ func samplingTools() []object {
 }
 
 // askSamplingTools runs the tools that the client's model requests, until the model
-// replies without a tool_use.
+// replies without a tool_use, but sends at most maxRounds requests.
 func askSamplingTools(c *Call, _ values) object {
 	if !c.Declared("sampling", "tools") {
 		return c.failUndeclared("This client has not declared tools in sampling.", "sampling", "tools")
@@ -54,8 +54,8 @@ func askSamplingTools(c *Call, _ values) object {
 	}
 }
 
-// runToolUses returns a tool_result for each tool_use in content. ok is false if one
-// of them is malformed.
+// runToolUses returns a tool_result for each tool_use in content. ok is false if a
+// tool_use lacks its id or name.
 func runToolUses(content jsontext.Value) (results []object, ok bool) {
 	blocks := wire.Elements(content)
 	if content.Kind() == '{' {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// askTogether requests elicitation, sampling and roots. In a stateless revision one
-// result carries the three requests.
+// askTogether requests elicitation, sampling and roots, all in one result. The tool exists
+// only in stateless revisions.
 func askTogether(c *Call, _ values) object {
 	results, err := c.SendRequests(
 		ClientRequest{Method: spec.MethodElicit, Params: object{

@@ -68,8 +68,9 @@ func (f fields) filledArguments() (map[string]string, *Error) {
 	return out, nil
 }
 
-// candidates returns all values of an argument of the prompt or template that ref
-// names, given the values of the other arguments.
+// candidates returns all values of an argument of the prompt, or of a variable of the
+// template, that ref names: for a template those compatible with the filled-in values. An
+// unknown argument has no values; an unknown prompt or template is an error.
 func (c *Call) candidates(ref fields, argument string, filled map[string]string) ([]string, *Error) {
 	kind, _ := wire.Text(ref["type"])
 	switch kind {

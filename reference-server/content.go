@@ -40,7 +40,7 @@ func audioBlock() object {
 
 func resourceBlock(contents object) object { return object{"type": "resource", "resource": contents} }
 
-// annotations returns the annotations that revision r defines.
+// annotations returns all annotations that revision r defines, with the given priority.
 func annotations(r spec.Revision, priority float64) object {
 	o := object{"audience": []string{"user", "assistant"}, "priority": priority}
 	if r.AtLeast(spec.V20250618) {
@@ -56,7 +56,8 @@ func withMeta(o object) object {
 	return o
 }
 
-// everyBlock returns one content block of each type that revision r defines.
+// everyBlock returns content blocks of all types that revision r defines: of embedded
+// resources one with text and one with a blob, of every other type one.
 func everyBlock(r spec.Revision) []object {
 	text := textBlock("Text, with annotations.")
 	text["annotations"] = annotations(r, 0.5)

@@ -20,7 +20,7 @@ type Call struct {
 	ID       wire.ID
 	Params   jsontext.Value // raw; nil when absent
 	Batched  bool           // the request is an element of a batch
-	Header   http.Header    // of the POST, in a stateless revision; nil over stdio
+	Header   http.Header    // of the POST in a stateless revision over HTTP, otherwise nil
 
 	ctx           context.Context
 	cancel        context.CancelFunc
@@ -32,8 +32,8 @@ type Call struct {
 	input         *input       // input from the client, in a stateless revision; nil if the method can't request input
 }
 
-// Context returns a context that ends when the client cancels the request or the
-// session ends.
+// Context returns a context that ends with the call: when its response is ready, the
+// client cancels it, or the session ends.
 func (c *Call) Context() context.Context { return c.ctx }
 
 // Notify sends a notification that belongs to the call, unless the call has ended.
@@ -87,8 +87,8 @@ func (c *Call) isKnown() bool {
 	}
 }
 
-// handledInOrder are the methods that change the meaning of later messages. The
-// server handles them before it reads the next message.
+// handledInOrder contains the methods of handshake revisions that change the meaning of
+// later messages. The server handles them before it reads the next message.
 var handledInOrder = map[string]bool{
 	spec.MethodInitialize:           true,
 	spec.MethodSetLevel:             true,
@@ -169,8 +169,9 @@ func (s *Session) registerCall(c *Call) bool {
 	return true
 }
 
-// unregisterCall removes c from the requests in flight and reports whether the
-// client still expects a response.
+// unregisterCall removes c from the requests in flight and ends its context. It returns
+// false if the client expects no response, because it has cancelled c or the session has
+// ended.
 func (s *Session) unregisterCall(c *Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

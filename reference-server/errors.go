@@ -19,7 +19,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// NoResponse is the error that a Handle seam returns to suppress the response.
+// NoResponse is the error that a handler or a Handle seam returns to suppress the response.
 var NoResponse = &Error{Message: "no response"}
 
 func invalidRequest(format string, args ...any) *Error {

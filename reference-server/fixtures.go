@@ -9,8 +9,8 @@ import (
 )
 
 // The official conformance suite expects tools, resources and prompts with certain
-// names. This file and fixtures_asking.go define them, fixtures_input.go those that exist
-// in 2026-07-28 only; Options.Fixtures enables them.
+// names. This file, fixtures_asking.go and fixtures_input.go define them; Options.Fixtures
+// enables them.
 
 // fixturePause is the pause between messages that the suite recommends.
 const fixturePause = 50 * time.Millisecond
@@ -78,7 +78,7 @@ func fixtureTools() []*tool {
 	}, append(markNeedsSession(fixtureClientTools()), fixtureInputTools()...)...)
 }
 
-// pause waits for d and reports whether the call is still in progress.
+// pause waits for d, or returns false as soon as the call ends.
 func (c *Call) pause(d time.Duration) bool {
 	select {
 	case <-time.After(d):

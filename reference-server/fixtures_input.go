@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// fixtureInputTools returns the tools that the official suite calls in 2026-07-28:
-// those that require input from the client, and its diagnostic tools. A client that
-// has not declared what a request needs gets an error from Call.SendRequests.
+// fixtureInputTools returns the tools that the official suite calls only in 2026-07-28;
+// most request input from the client. If the client has not declared the capability that a
+// request needs, the call gets an error that names it.
 func fixtureInputTools() []*tool {
 	fixture := func(name, title string, run func(*Call, values) object) *tool {
 		return &tool{
@@ -68,7 +68,8 @@ var (
 	okField      = []formField{{name: "ok", required: true, schema: object{"type": "boolean"}, isValid: isBoolean}}
 )
 
-// askUserName requests the name under the key that the suite prescribes.
+// askUserName asks the user for a name, with the key in inputRequests that the suite
+// prescribes.
 func askUserName(c *Call, _ values) object {
 	results, err := c.SendRequests(ClientRequest{Method: spec.MethodElicit, Params: elicitationOf(c, "What is your name?", nameField), Key: "user_name"})
 	if err != nil {
@@ -90,7 +91,7 @@ func confirm(c *Call, done string) object {
 	return askClient(c, spec.MethodElicit, elicitationOf(c, "Please confirm", okField), func(jsontext.Value) string { return done })
 }
 
-// askAtOnce requests everything in one result.
+// askAtOnce requests elicitation, sampling and roots in one result.
 func askAtOnce(c *Call, _ values) object {
 	results, err := c.SendRequests(
 		ClientRequest{Method: spec.MethodElicit, Params: elicitationOf(c, "What is your name?", nameField)},
@@ -103,7 +104,7 @@ func askAtOnce(c *Call, _ values) object {
 	return textResult(fmt.Sprintf("The client answered %d requests.", len(results)))
 }
 
-// askInTurn requires a second answer once the first has come.
+// askInTurn asks the user a second question after the first is answered.
 func askInTurn(c *Call, _ values) object {
 	var answers []string
 	for _, step := range []struct {

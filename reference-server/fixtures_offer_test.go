@@ -20,7 +20,8 @@ func TestFixturesAreAnOption(t *testing.T) {
 	}
 }
 
-// TestReconnection resumes the stream of a call whose connection the server closes.
+// TestReconnection checks that a client can resume the stream of a call after the server has
+// closed its connection.
 func TestReconnection(t *testing.T) {
 	s := newHTTPClient(t, refserver.Options{Fixtures: true})
 	body, err := io.ReadAll(s.do("POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"test_reconnection"}}`).Body)

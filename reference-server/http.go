@@ -30,8 +30,8 @@ const (
 )
 
 // An HTTPHandler is the MCP endpoint of Streamable HTTP: a POST carries a message.
-// In handshake revisions a GET opens the listening stream, and a DELETE ends the
-// session.
+// In handshake revisions a GET opens the listening stream or resumes a stream, and a DELETE
+// ends the session.
 type HTTPHandler struct {
 	ctx     context.Context
 	options Options
@@ -84,8 +84,8 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hasSessions reports whether the revision in the request's MCP-Protocol-Version header
-// has sessions. A request without the header belongs to a handshake revision.
+// hasSessions reports whether the request may belong to a session: the server has sessions,
+// and the MCP-Protocol-Version header does not name a stateless revision that it serves.
 func (h *HTTPHandler) hasSessions(r *http.Request) bool {
 	named := spec.Revision(r.Header.Get(versionHeader))
 	return !h.options.NoSessions && len(h.options.handshakeRevisions()) > 0 &&
@@ -95,8 +95,8 @@ func (h *HTTPHandler) hasSessions(r *http.Request) bool {
 // shuttingDown is the error message of requests that arrive during shutdown.
 const shuttingDown = "the server is shutting down"
 
-// drain refuses new requests and waits for responses to those in flight, or until
-// ctx ends.
+// drain refuses new requests, ends the subscriptions of stateless revisions, and waits for
+// responses to the requests in flight, or until ctx ends.
 func (h *HTTPHandler) drain(ctx context.Context) {
 	h.draining.Store(true)
 	h.mu.Lock()
@@ -111,7 +111,8 @@ func (h *HTTPHandler) drain(ctx context.Context) {
 	}
 }
 
-// Close ends all sessions and waits for their goroutines.
+// Close ends all sessions and POSTs in progress, and waits at most closeTimeout for the
+// goroutines of each.
 func (h *HTTPHandler) Close() {
 	h.mu.Lock()
 	sessions := h.sessions
@@ -189,7 +190,8 @@ func isJSON(r *http.Request) bool {
 // allocates the whole body at once.
 const shortBody = 4 << 10
 
-// readBody returns the body of a request. It fails if the body exceeds most bytes.
+// readBody returns the body of a request. If the body exceeds limit bytes, the error is an
+// *http.MaxBytesError.
 func readBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, error) {
 	in := http.MaxBytesReader(w, r.Body, int64(limit))
 	if n := r.ContentLength; n >= 0 && n <= int64(min(limit, shortBody)) {
@@ -243,7 +245,8 @@ func isInitialize(f *wire.Frame) bool {
 	return len(f.Messages) == 1 && !f.Batch && f.Messages[0].Kind == wire.Request && f.Messages[0].Method == spec.MethodInitialize
 }
 
-// openSession opens a session for the user of a request with a random id of visible ASCII characters.
+// openSession opens a session for the user of a request. The session's id is random and
+// consists of visible ASCII characters.
 func (h *HTTPHandler) openSession(w http.ResponseWriter, r *http.Request) *httpSession {
 	s := newHTTPSession(h, rand.Text())
 	s.user, s.session.token = userOf(r), tokenOf(r)
@@ -254,15 +257,16 @@ func (h *HTTPHandler) openSession(w http.ResponseWriter, r *http.Request) *httpS
 	return s
 }
 
-// isForeign reports whether a request comes from another user than the given one. A request
-// without a user gets here only on a faulty server, and is served.
+// isForeign reports whether a request comes from another user than the given one. It returns
+// false for a request without a user: the server is unprotected, or a fault accepts requests
+// without a valid token.
 func (h *HTTPHandler) isForeign(user string, r *http.Request) bool {
 	return userOf(r) != "" && userOf(r) != user && !h.options.Seams.Protection.AnyUserSession
 }
 
-// findSession returns the session that the headers name. It refuses the request and returns
-// nil if there is no such session, if the session is another user's, or if
-// MCP-Protocol-Version is not the negotiated one.
+// findSession returns the session that Mcp-Session-Id names. It refuses the request and
+// returns nil if there is no such session, if the session is another user's, or if
+// MCP-Protocol-Version is present and differs from the negotiated version.
 func (h *HTTPHandler) findSession(w http.ResponseWriter, r *http.Request) *httpSession {
 	id := r.Header.Get(sessionHeader)
 	if id == "" {

@@ -35,8 +35,9 @@ func headerMismatch(format string, args ...any) *Error {
 	return &Error{Code: spec.CodeHeaderMismatch, Message: "Header mismatch: " + fmt.Sprintf(format, args...)}
 }
 
-// checkHeaders compares the headers of a POST with its body. It checks the version
-// first, because the rules for the other headers depend on the revision.
+// checkHeaders compares the headers of a POST with its body; over stdio there is nothing to
+// compare. It checks the version first, because the rules for the other headers depend on
+// the revision.
 func (c *Call) checkHeaders() *Error {
 	if c.Header == nil {
 		return nil
@@ -93,12 +94,14 @@ func (c *Call) decodedHeader(name string) (string, *Error) {
 	return text, nil
 }
 
-// isHeaderText reports whether text has only the characters of a header value.
+// isHeaderText reports whether text consists of printable ASCII characters and tabs, which a
+// header value may have.
 func isHeaderText(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return c != '\t' && (c < ' ' || c > '~') })
 }
 
-// decodeHeader returns the text of a header value, which may be marked as base64.
+// decodeHeader returns the text of a header value, which may be marked as base64. It returns
+// false if the mark is present and what it marks is not UTF-8 in base64.
 func decodeHeader(value string) (string, bool) {
 	const prefix, suffix = "=?base64?", "?="
 	if len(value) < len(prefix)+len(suffix) || !strings.HasPrefix(value, prefix) || !strings.HasSuffix(value, suffix) {
@@ -108,8 +111,8 @@ func decodeHeader(value string) (string, bool) {
 	return string(text), err == nil && utf8.Valid(text)
 }
 
-// checkNameHeader compares Mcp-Name with the body. A body without a name must have no
-// header either; the check of its params refuses it later.
+// checkNameHeader compares Mcp-Name with the body, for the methods in nameMembers. A body
+// without a name must have no header either; the check of its params refuses it later.
 func (c *Call) checkNameHeader() *Error {
 	member, required := nameMembers[c.Method]
 	if !required {
@@ -130,8 +133,8 @@ func (c *Call) checkNameHeader() *Error {
 	}
 }
 
-// checkParamHeaders checks the headers that repeat arguments of a tool. It ignores
-// those that the tool's schema does not name.
+// checkParamHeaders checks the headers that repeat arguments of a tool, if the request
+// calls a tool. It ignores headers that the tool's schema does not name.
 func (c *Call) checkParamHeaders() *Error {
 	name, _ := wire.Text(c.fields()["name"])
 	i := slices.IndexFunc(c.tools(), func(t *tool) bool { return t.name == name })
@@ -202,7 +205,8 @@ func (c *Call) checkParamHeader(header string, v jsontext.Value) *Error {
 	}
 }
 
-// isSameNumber reports whether two JSON numbers have the same value: 42.0 is 42.
+// isSameNumber reports whether a is a JSON number with the same value as the JSON number b,
+// as 42.0 and 42 are.
 func isSameNumber(a, b string) bool {
 	if v := jsontext.Value(a); !v.IsValid() || v.Kind() != '0' {
 		return false

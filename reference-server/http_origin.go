@@ -48,7 +48,8 @@ func hostname(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
-// crossOriginHeaders are the headers that a page of another origin may set.
+// crossOriginHeaders are the headers that a page of another origin may set, in addition to
+// those that begin with Mcp-Param-.
 var crossOriginHeaders = []string{
 	"Accept", "Authorization", "Content-Type", sessionHeader, versionHeader, eventHeader, methodHeader, nameHeader,
 }

@@ -16,9 +16,11 @@ import (
 
 const (
 	// jsonTimeout is how long the server waits for a response that it can send as
-	// JSON, with an HTTP status for errors. After that it opens a stream.
+	// JSON, with an HTTP status for errors. After that it opens a stream, unless
+	// Options.JSONOnly forbids streams.
 	jsonTimeout = time.Second
-	// keepAlive is the interval between comments on a stream without messages.
+	// keepAlive is the interval between comments on a stream, which prevent intermediaries
+	// from closing an idle connection.
 	keepAlive = 15 * time.Second
 )
 
@@ -31,9 +33,10 @@ type post struct {
 	unanswered     chan struct{} // closed if the request gets no response
 }
 
-// isStateless reports whether a POST belongs to a stateless revision. It does if its
-// header or body names a stateless revision or a version that no handshake negotiates,
-// or if the server serves only stateless revisions.
+// isStateless reports whether a POST belongs to a stateless revision. On a server of one era
+// that era decides. On a server of both, _meta with a version makes the POST stateless, and
+// initialize without one does not. Then the header decides, if it names a stateless revision.
+// Outside a session server/discover and a header with an unknown version are stateless too.
 func (h *HTTPHandler) isStateless(r *http.Request, f *wire.Frame) bool {
 	stateless := h.options.statelessRevisions()
 	if len(stateless) == 0 || len(h.options.handshakeRevisions()) == 0 {
@@ -137,8 +140,8 @@ func writeError(w http.ResponseWriter, e *Error) {
 	_, _ = w.Write(errorFrame(spec.V20260728, wire.ID{}, e))
 }
 
-// emit queues a message. If the queue of a subscription is full, because the client does
-// not read, emit ends the subscription.
+// emit queues a message. If the queue is full, because the client does not read, emit ends a
+// subscription, but waits with a message of any other request.
 func (p *post) emit(o *Out) {
 	select {
 	case p.out <- o:
@@ -158,7 +161,9 @@ func (p *post) emit(o *Out) {
 // isFinal reports whether a message is the response to the request.
 func isFinal(o *Out) bool { return o.Kind == OutResult || o.Kind == OutError }
 
-// respond sends the response as JSON if no message precedes it, else on a stream.
+// respond sends the response as JSON if it comes within jsonTimeout and no message precedes
+// it, else on a stream. With Options.JSONOnly it drops the messages that precede the response
+// and sends a stream only for a subscription.
 func (p *post) respond(w http.ResponseWriter, r *http.Request) {
 	asJSON := p.session.options.JSONOnly && !p.isSubscription
 	timeout := time.NewTimer(jsonTimeout)
@@ -200,8 +205,9 @@ func (p *post) respond(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream sends the messages as events, until the response or the end of the
-// connection. The events have no ids: a stream can't be resumed.
+// stream sends first, unless it is nil, and then the queued messages as events, until the
+// response is sent, or the connection or the session ends. The events have no ids: a stream
+// can't be resumed.
 func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	h, flush := w.Header(), http.NewResponseController(w).Flush
 	h.Set("Content-Type", streamType)
@@ -240,8 +246,8 @@ func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	}
 }
 
-// write writes a message as one event for each frame, and reports whether the
-// stream ends with it.
+// write writes a message as one event for each frame. It reports whether the stream ends
+// with the message, because it is the response or can't be written.
 func (p *post) write(w http.ResponseWriter, o *Out) (last bool) {
 	for _, frame := range o.Frames {
 		e := &Event{Data: frame, Revision: o.Revision}

@@ -47,8 +47,8 @@ func (s *httpSession) close() {
 }
 
 // post handles the body of a POST. It acknowledges notifications and responses with
-// 202. It responds to requests with JSON if no message precedes the response, otherwise
-// with a stream.
+// 202. It responds to requests with JSON if no message precedes the response, which must
+// come within jsonTimeout, otherwise with a stream.
 func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	var requestIDs []wire.ID
 	for i := range f.Messages {
@@ -76,15 +76,15 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 		if stream.isRefusal {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		_, _ = w.Write(stream.takeOnlyFrame())
+		_, _ = w.Write(stream.takeLastFrame())
 		return
 	}
 	stream.serve(w, r, 0, true)
 }
 
-// jsonTimeout returns how long post waits for a response that it can send as JSON.
-// Tools may send notifications first, so it does not wait for them; a client that
-// polls a task needs no stream.
+// jsonTimeout returns how long post waits for a response that it can send as JSON. It is 0
+// for a call of a tool, which may send notifications first, and an hour for tasks/get,
+// because a client that polls a task needs no stream, and for every request with JSONOnly.
 func (s *httpSession) jsonTimeout(f *wire.Frame) time.Duration {
 	if s.handler.options.JSONOnly {
 		return time.Hour
@@ -109,8 +109,9 @@ func (s *httpSession) drain(ctx context.Context) {
 	s.session.Wait(ctx)
 }
 
-// deliverFrame delivers a frame. Errors without an id that the frame causes go to the
-// stream. It returns false for a request during shutdown.
+// deliverFrame delivers a frame. stream, which is nil for a frame without requests, carries
+// the errors without an id that the frame causes. During shutdown deliverFrame returns false
+// and does not deliver requests.
 func (s *httpSession) deliverFrame(stream *eventStream, body []byte, f *wire.Frame) bool {
 	s.deliverMu.Lock()
 	defer s.deliverMu.Unlock()
@@ -141,7 +142,8 @@ func (s *httpSession) openStream(requestIDs []wire.ID) *eventStream {
 }
 
 // emit adds a message to its stream: responses and messages that belong to a
-// request to that request's stream, all others to the listening stream.
+// request to that request's stream, all others to the listening stream. With JSONOnly the
+// stream of a request gets only responses.
 func (s *httpSession) emit(o *Out) {
 	stream, answers := s.route(o)
 	stream.add(o.Frames, answers, !o.ID.Present() && o.Kind == OutError)
@@ -194,8 +196,8 @@ func (s *httpSession) endWithoutResponse(id wire.ID) {
 	}
 }
 
-// closeConnection closes the connection that carries the stream of a request. The
-// client can resume the stream.
+// closeConnection closes the connection that carries the stream of a request, and waits for
+// that connection if there is none yet. The client can resume the stream.
 func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	s.mu.Lock()
 	stream := s.byID[id.Key()]

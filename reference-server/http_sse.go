@@ -105,11 +105,12 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	s.writeMessages(ctx, h.ctx, w)
 }
 
-// writeMessages writes the session's messages to its stream until ctx or all ends.
-func (s *sseSession) writeMessages(ctx, all context.Context, w http.ResponseWriter) {
+// writeMessages writes the session's messages to its stream until ctx ends. When the
+// context of the server ends, it still writes the queued messages.
+func (s *sseSession) writeMessages(ctx, server context.Context, w http.ResponseWriter) {
 	flush := http.NewResponseController(w).Flush
 	for {
-		frame, more := s.next(ctx, all, flush)
+		frame, more := s.next(ctx, server, flush)
 		if !more {
 			return
 		}
@@ -119,8 +120,9 @@ func (s *sseSession) writeMessages(ctx, all context.Context, w http.ResponseWrit
 	}
 }
 
-// next returns the next message. It flushes the stream before it waits for one.
-func (s *sseSession) next(ctx, all context.Context, flush func() error) (frame []byte, more bool) {
+// next returns the next message, or false if no more is to be written. It flushes the stream
+// before it waits for one.
+func (s *sseSession) next(ctx, server context.Context, flush func() error) (frame []byte, more bool) {
 	select {
 	case frame := <-s.out:
 		return frame, ctx.Err() == nil
@@ -134,7 +136,7 @@ func (s *sseSession) next(ctx, all context.Context, flush func() error) (frame [
 		return frame, true
 	case <-ctx.Done():
 		return nil, false
-	case <-all.Done():
+	case <-server.Done():
 	}
 	select {
 	case frame := <-s.out: // still send what is queued

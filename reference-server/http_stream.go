@@ -38,7 +38,7 @@ func newEventStream(s *httpSession, number int) *eventStream {
 
 // add adds a message, one event for each frame. answers is the number of requests that
 // the message completes. The last response ends the stream under the same lock, because
-// waitForSingle must not see one without the other.
+// waitForSingleResponse must not see one without the other.
 func (e *eventStream) add(frames [][]byte, answers int, isRefusal bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,9 +75,9 @@ func (e *eventStream) changes() <-chan struct{} {
 // firstUnsent returns the number of the first event that no connection has sent.
 func (e *eventStream) firstUnsent() int { e.mu.Lock(); defer e.mu.Unlock(); return e.unsent }
 
-// takeOnlyFrame returns the last frame of a stream that has ended, and marks it as sent.
-// It returns nil if there is none.
-func (e *eventStream) takeOnlyFrame() []byte {
+// takeLastFrame returns the last frame of a stream that has ended, to be sent as JSON, and
+// marks the first event as sent. It returns nil if the stream has no frame.
+func (e *eventStream) takeLastFrame() []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.frames) == 0 {
@@ -87,8 +87,9 @@ func (e *eventStream) takeOnlyFrame() []byte {
 	return e.frames[len(e.frames)-1]
 }
 
-// waitForSingleResponse waits until the stream has ended, another message has come first, or the
-// timeout has expired. It reports whether the response can be sent as JSON.
+// waitForSingleResponse reports whether the response can be sent as JSON. It waits until the
+// stream has ended or another message has come first, but no longer than the timeout, ctx and
+// the session last.
 func (e *eventStream) waitForSingleResponse(ctx context.Context, timeout time.Duration) bool {
 	var deadline *time.Timer
 	for {
@@ -112,8 +113,8 @@ func (e *eventStream) waitForSingleResponse(ctx context.Context, timeout time.Du
 	}
 }
 
-// checkSingleResponse returns in one whether the response can be sent as JSON. If that is
-// not known yet, it returns the channel to wait for.
+// checkSingleResponse returns in single whether the response can be sent as JSON. If that is
+// not known yet, it returns a channel that is closed when the stream changes.
 func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -128,9 +129,9 @@ func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known 
 	}
 }
 
-// eventsFrom returns the events from a number on, and a channel that is closed when
-// the stream changes. over is true if the stream has ended or the connection is no longer
-// the newest.
+// eventsFrom returns the events from a number on, without those that were discarded, the
+// number of the first of them, and a channel that is closed when the stream changes. ended is
+// true if the stream has ended or the connection is no longer the newest.
 func (e *eventStream) eventsFrom(from, connection int) (frames [][]byte, first int, ended bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,7 +156,8 @@ func (e *eventStream) addConnection() (connection int) {
 	return e.connections
 }
 
-// closeConnection waits until the stream has a connection, and ends that connection.
+// closeConnection waits until the stream has a connection or ctx ends, and ends that
+// connection.
 func (e *eventStream) closeConnection(ctx context.Context) {
 	for {
 		e.mu.Lock()
@@ -178,6 +180,7 @@ func (e *eventStream) closeConnection(ctx context.Context) {
 
 // serve sends the events from a number on, until the stream or the session ends, or the
 // client disconnects or opens another connection. A disconnect does not cancel a request.
+// fresh is false if the client resumes the stream, which then needs no priming event.
 func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fresh bool) {
 	connection := e.addConnection()
 	flush := http.NewResponseController(w).Flush
@@ -220,8 +223,8 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 	}
 }
 
-// writeRetry sends a retry field if the connection is closed before its stream has
-// ended.
+// writeRetry sends a retry field if the connection ends because it is no longer the newest
+// of its stream.
 func (e *eventStream) writeRetry(w http.ResponseWriter, connection int) {
 	e.mu.Lock()
 	hasSuccessor := connection != e.connections
@@ -231,7 +234,7 @@ func (e *eventStream) writeRetry(w http.ResponseWriter, connection int) {
 	}
 }
 
-// event returns the bytes of one event; the Event seam, if set, writes them.
+// event returns the bytes of one event, which the Event seam provides if it is set.
 func (e *eventStream) event(seq int, frame []byte) []byte {
 	ev := &Event{Stream: e.number, ID: eventID(e.number, seq), Data: frame, Revision: e.session.session.Revision()}
 	if seam := e.session.handler.options.Seams.Event; seam != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Deliver handles one frame from the client. Requests run in their own goroutines,
-// so Deliver blocks only while too many are in flight. It must be called by one
-// goroutine at a time.
+// Deliver handles one frame from the client. Requests run in their own goroutines, except
+// those of the methods in handledInOrder, so Deliver blocks only while it handles such a
+// request or too many are in flight. It must be called by one goroutine at a time.
 func (s *Session) Deliver(raw []byte) { s.deliver(raw, nil) }
 
 // deliver is like Deliver for callers that have already parsed the frame; f may be
@@ -96,7 +96,8 @@ func (s *Session) handleMessage(m *wire.Message, duplicates bool, a *responder) 
 	}
 }
 
-// checkMessage returns an error if m is not a valid JSON-RPC message.
+// checkMessage returns an error if m is not a valid JSON-RPC message. duplicates says that an
+// object of its frame, though perhaps of another message of a batch, has a member twice.
 func checkMessage(m *wire.Message, duplicates bool) *Error {
 	if m.Members == nil {
 		return invalidRequest("a message is an object")
@@ -125,7 +126,7 @@ func checkMessage(m *wire.Message, duplicates bool) *Error {
 	return nil
 }
 
-// usableID returns the id of m if a response can carry it.
+// usableID returns the id of m if a response can carry it, otherwise no id.
 func usableID(m *wire.Message) wire.ID {
 	if m.ID.IsString() || m.ID.IsInteger() {
 		return m.ID

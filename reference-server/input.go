@@ -65,8 +65,9 @@ type requestState struct {
 	User    string                    `json:"user,omitempty"`
 }
 
-// requestInput returns the client's results for several requests, or errInputRequired if one of
-// them has no result yet.
+// requestInput returns the client's results for several requests, or errInputRequired if one
+// of them has no result yet. If the client has not declared the capability for a request, or
+// its result is malformed, requestInput also makes the call fail with the error.
 func (c *Call) requestInput(requests []ClientRequest) ([]jsontext.Value, error) {
 	if !takesInput[c.Method] {
 		return nil, fmt.Errorf("%s may not ask for input", c.Method)
@@ -164,7 +165,8 @@ func (r ClientRequest) accepts(v jsontext.Value) bool {
 }
 
 // readInput reads the responses and the requestState of a repeated call, unless they
-// have been read. It ignores responses to requests that the server did not send.
+// have been read. It ignores responses to requests that the server did not send. A
+// requestState that is not valid for this call is an error, unless a fault accepts it.
 func (c *Call) readInput() *Error {
 	if c.input != nil {
 		return nil
@@ -242,8 +244,8 @@ func (o *Options) mac(payload []byte) []byte {
 	return h.Sum(nil)
 }
 
-// sealState returns a signed requestState. The content is not encrypted, because all of
-// it comes from the client.
+// sealState returns a signed requestState. The content is not encrypted, because it holds
+// nothing that the client must not know.
 func (o *Options) sealState(state requestState) string {
 	payload := wire.JSON(state)
 	return base64.RawURLEncoding.EncodeToString(payload) + "." + base64.RawURLEncoding.EncodeToString(o.mac(payload))

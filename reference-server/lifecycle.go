@@ -102,8 +102,8 @@ func (s *Session) handleInitialized() {
 
 func (c *Call) ping() (any, *Error) { return object{}, nil }
 
-// progress sends a progress notification if the request has a progress token. It omits
-// a total of 0, which means unknown.
+// progress sends a progress notification if the request has a progress token and a stream
+// can carry the notification. It omits a total of 0, which means unknown.
 func (c *Call) progress(done, total int, message string) {
 	token := wire.At(c.Params, "/_meta/progressToken")
 	if token == nil || c.Session.options.JSONOnly && c.task == nil { // no stream belongs to the call

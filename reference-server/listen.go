@@ -30,8 +30,9 @@ type HTTPServer struct {
 	failed       chan error
 }
 
-// Listen serves MCP at an address until ctx ends or the server is closed: HTTP+SSE
-// at /sse, or Streamable HTTP at /mcp. Port 0 selects a free port.
+// Listen serves MCP at an address until the caller closes the server: HTTP+SSE at /sse, or
+// Streamable HTTP at /mcp. Port 0 selects a free port. The sessions end with ctx. It returns
+// an error if it can't listen, or if none of the revisions has HTTP+SSE and that is requested.
 func Listen(ctx context.Context, address string, over spec.Transport, o Options) (*HTTPServer, error) {
 	if o = o.withDefaults(); over == spec.SSE && len(o.handshakeRevisions()) == 0 {
 		return nil, fmt.Errorf("none of the revisions %v has HTTP+SSE", o.Revisions)

@@ -47,8 +47,9 @@ func logMessage(level, text string) object {
 	return object{"level": level, "logger": "reference", "data": text}
 }
 
-// wantsLog reports whether a request of a stateless revision requests log messages of
-// the level. A request without a level gets no log messages.
+// wantsLog reports whether a request of a stateless revision gets log messages of the level:
+// those at least as severe as the level in its _meta. A request without a level gets none,
+// nor does any request with JSONOnly.
 func (c *Call) wantsLog(level string) bool {
 	least, _ := wire.Text(c.meta()[metaLogLevel])
 	from := slices.Index(levels, least)

@@ -11,7 +11,7 @@ func askSamplingMedia(c *Call, _ values) object {
 		return c.failUndeclared("This client has not declared sampling.", "sampling")
 	}
 	params := object{
-		"messages": c.conversation(),
+		"messages": c.samplingMessages(),
 		"modelPreferences": object{
 			"hints":        []object{{"name": "small"}, {}},
 			"costPriority": 1, "speedPriority": 0.5, "intelligencePriority": 0,
@@ -23,7 +23,7 @@ func askSamplingMedia(c *Call, _ values) object {
 		"stopSequences":  []string{"\n\n"},
 		"metadata":       object{"com.example/reason": "demonstration"},
 	}
-	if c.usesTools() {
+	if c.canOfferTools() {
 		params["tools"] = []object{{
 			"name": "look", "description": "Looks closer.", "inputSchema": object{"type": "object", "properties": object{"at": object{"type": "string"}}},
 		}}
@@ -32,12 +32,12 @@ func askSamplingMedia(c *Call, _ values) object {
 	return askClient(c, spec.MethodSampling, params, describeReply)
 }
 
-// usesTools reports whether the client's model may use tools.
-func (c *Call) usesTools() bool {
+// canOfferTools reports whether a sampling request may offer tools to the client's model.
+func (c *Call) canOfferTools() bool {
 	return c.Revision.AtLeast(spec.V20251125) && c.Declared("sampling", "tools")
 }
 
-func (c *Call) conversation() []object {
+func (c *Call) samplingMessages() []object {
 	messages := []object{
 		promptMessage("user", textBlock("What is this?")),
 		promptMessage("user", imageBlock()),
@@ -46,7 +46,7 @@ func (c *Call) conversation() []object {
 	if c.Revision.AtLeast(spec.V20250326) {
 		messages = append(messages, promptMessage("user", audioBlock()))
 	}
-	if c.usesTools() {
+	if c.canOfferTools() {
 		messages = append(messages,
 			object{"role": "assistant", "content": []object{
 				{"type": "tool_use", "id": "look-1", "name": "look", "input": object{"at": "the left"}},

@@ -31,14 +31,15 @@ type Options struct {
 	MoreTools int
 	// moreTools are these tools. They are made once, because all sessions can share them.
 	moreTools []*tool
-	// RateLimit is the number of tool calls and completions that each client may
-	// request per second; 0 means no limit.
+	// RateLimit is the number of tool calls and completions per second that each session
+	// may request, and all requests of stateless revisions together; 0 means no limit.
 	RateLimit int
 	// MaxFrame is the longest frame in bytes that is read; 16 MiB when zero.
 	MaxFrame int
-	// JSONOnly makes the server respond with JSON, never with a stream, over
-	// Streamable HTTP. Calls then report no progress and send no requests to the
-	// client, because the listening stream must not carry messages of a request.
+	// JSONOnly makes the server respond with JSON over Streamable HTTP, and with a stream
+	// only to subscriptions/listen. Calls that do not run as tasks then report no progress
+	// and send no requests to the client, because the listening stream must not carry
+	// messages of a request.
 	JSONOnly bool
 	// Fixtures adds the tools, resources and prompts that the official
 	// conformance suite expects.
@@ -46,8 +47,9 @@ type Options struct {
 	// NoSessions makes every POST over Streamable HTTP independent, with a JSON
 	// response; features that need a session are disabled.
 	NoSessions bool
-	// Origins are the origins of web pages that may use the server, in addition
-	// to its own, such as https://example.com.
+	// Origins are the origins of web pages that may use the server, such as
+	// https://example.com. Pages of the server's own host may always use it, and local pages
+	// may use a server that is reached under a loopback name.
 	Origins []string
 	// Hosts are the permitted values of the Host header, without port. When empty,
 	// a connection over loopback permits the loopback names, any other all names.

@@ -19,7 +19,7 @@ func (c *Call) fields() fields {
 	return members
 }
 
-// requiredString returns a required string.
+// requiredString returns a string member. Its absence is an error.
 func (f fields) requiredString(name string) (string, *Error) {
 	v, ok := wire.Text(f[name])
 	if !ok {
@@ -28,7 +28,8 @@ func (f fields) requiredString(name string) (string, *Error) {
 	return v, nil
 }
 
-// optionalObject returns the members of an object, or nil if it is absent.
+// optionalObject returns the members of an object member, or nil if that is absent. A member
+// that is not an object is an error.
 func (f fields) optionalObject(name string) (fields, *Error) {
 	v, ok := f[name]
 	if !ok {

@@ -87,7 +87,7 @@ var prompts = []*prompt{
 	},
 }
 
-// askName returns a message with the name that the user enters.
+// askName returns a message with the name that the user enters, if any.
 func askName(c *Call, _ map[string]string) []object {
 	result, err := c.SendRequest(spec.MethodElicit, object{
 		"message": "The introduction prompt would like to know your name.",

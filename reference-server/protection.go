@@ -57,8 +57,9 @@ const (
 // scope is the scope that a token needs.
 const scope = "mcp"
 
-// protect makes a handler a protected resource (basic/authorization): requests need a valid
-// token, refusals carry a challenge, and metadata documents name the authorization server.
+// protect makes a handler a protected resource (basic/authorization): requests to the
+// endpoint need a valid token, refusals carry a challenge, and metadata documents name the
+// authorization server. Without Token and AuthServer it returns the handler unchanged.
 func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 	if o.Token == "" && o.AuthServer == "" {
 		return next
@@ -99,20 +100,21 @@ func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 // A userKey is the key of the context value that names the user of a request.
 type userKey struct{}
 
-// userOf returns the user whose token a request has; "" if the server is not protected.
+// userOf returns the user whose token a request has, or "" if the server is not protected or
+// the token is not valid.
 func userOf(r *http.Request) string {
 	user, _ := r.Context().Value(userKey{}).(string)
 	return user
 }
 
-// tokenOf returns the bearer token of a request, "" if it has none.
+// tokenOf returns the token after the scheme of a request's Authorization header, or "".
 func tokenOf(r *http.Request) string {
 	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return token
 }
 
 // checkToken returns the user that the request's token names, or the refusal of a request
-// without a valid token.
+// without a valid token. A token that equals Options.Token is its own user.
 func (o *Options) checkToken(r *http.Request, endpoint string, keys *keySet) (f *Refusal, user string) {
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
@@ -143,7 +145,8 @@ func (o *Options) checkToken(r *http.Request, endpoint string, keys *keySet) (f 
 	return nil, token
 }
 
-// newRefusal returns a refusal with a challenge.
+// newRefusal returns a refusal with a challenge. code and description are the parameters
+// error and error_description of the challenge, which an empty code leaves out.
 func (o *Options) newRefusal(host, endpoint string, status int, code, description string) *Refusal {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="http://%s%s%s", scope="%s"`, host, ResourceMetadataPath, endpoint, scope)
 	if code != "" {
@@ -155,8 +158,8 @@ func (o *Options) newRefusal(host, endpoint string, status int, code, descriptio
 	}
 }
 
-// documents returns the metadata documents of the resource and of an authorization server, whose
-// endpoints do not exist.
+// documents returns the metadata documents, by path: that of the resource, and that of an
+// authorization server whose endpoints do not exist.
 func (o *Options) documents(host, endpoint string) map[string]*Document {
 	origin := "http://" + host
 	issuer := origin

@@ -11,8 +11,8 @@ import (
 // isRateLimited contains the methods that are rate-limited because they are expensive.
 var isRateLimited = map[string]bool{spec.MethodToolsCall: true, spec.MethodComplete: true}
 
-// newRateLimiter returns a limiter for one client's requests, with bursts of at most
-// one second's worth. It returns nil if perSecond is 0.
+// newRateLimiter returns a limiter for the requests that share an offer, with bursts of at
+// most perSecond requests. It returns nil if perSecond is 0.
 func newRateLimiter(perSecond int) *rate.Limiter {
 	if perSecond == 0 {
 		return nil
@@ -20,8 +20,8 @@ func newRateLimiter(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), perSecond)
 }
 
-// checkRate returns an error that says when to retry if the client exceeds the rate
-// limit.
+// checkRate returns an error that says when to retry if the call exceeds the rate limit,
+// otherwise nil.
 func (c *Call) checkRate() *Error {
 	limiter := c.offer().limiter
 	if limiter == nil || !isRateLimited[c.Method] {

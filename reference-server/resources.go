@@ -125,7 +125,8 @@ func (c *Call) findResource(uri string) *resource {
 	return nil
 }
 
-// targetResource returns the resource that the uri parameter names.
+// targetResource returns the resource that the uri parameter names, or the error for a uri
+// that is invalid or names no resource.
 func (c *Call) targetResource() (*resource, *Error) {
 	uri, err := c.fields().requiredString("uri")
 	if err != nil {
@@ -200,8 +201,8 @@ func (c *Call) setNote(text string) {
 	}
 }
 
-// A template is a resource template. Its URI template uses only level 1 of RFC 6570
-// and at most one variable per path segment.
+// A template is a resource template. Its URI template uses only level 1 of RFC 6570,
+// and each variable is a whole path segment.
 type template struct {
 	uri, name, title, mime string
 	values                 map[string][]string                                         // of the variables, for completion
@@ -218,7 +219,8 @@ func (t *template) completions(variable string, filled map[string]string) []stri
 	})
 }
 
-// match returns the values of the variables with which t expands to uri.
+// match returns the values of the variables with which t expands to uri, and whether there
+// are such values, none of them empty.
 func (t *template) match(uri string) (map[string]string, bool) {
 	pattern, given := strings.Split(t.uri, "/"), strings.Split(uri, "/")
 	if len(pattern) != len(given) {

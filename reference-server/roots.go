@@ -42,7 +42,7 @@ func askRoots(c *Call) string {
 }
 
 // refreshRoots requests the client's roots if the client has declared roots and
-// sent notifications/initialized.
+// sent notifications/initialized. If such a request is in progress, another follows it.
 func (s *Session) refreshRoots() {
 	if !s.Declared("roots") {
 		return

@@ -32,11 +32,11 @@ func (r *stdioServer) initialize(revision, capabilities string) {
 	r.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// TestScripts plays the conversations in testdata. A script is read line by
-// line:
+// TestScripts plays the scripts in testdata. Each line of a script is blank or one of:
 //
-//	revisions: A B   runs the script in these revisions; by default in all that have a
-//	                 handshake
+//	revisions: A B   (only the first line) runs the script in these revisions; by default in
+//	                 all that have a handshake
+//	# TEXT           is a comment
 //	open CAPS        performs the handshake, declaring CAPS; in a stateless revision, $META
 //	                 is replaced by a _meta member with CAPS from now on
 //	> LINE           sends LINE; $REV is replaced by the revision

@@ -24,17 +24,19 @@ type Seams struct {
 	Input func(r io.Reader) io.Reader
 	// Incoming decides what happens to every frame, before it is parsed.
 	Incoming func(s *Session, raw []byte) FrameAction
-	// BeforeHandle is called for every request that will be passed to Handle,
-	// before the server reads the next message.
+	// BeforeHandle is called for every well-formed request whose id is not in use, before
+	// Handle and before the server reads the next message. The server may still refuse the
+	// request because too many are in progress.
 	BeforeHandle func(c *Call)
 	// Handle wraps the handling of every well-formed request, including those
 	// with an unknown method. It returns NoResponse to suppress the response.
 	Handle func(c *Call, next func(*Call) (any, *Error)) (any, *Error)
 	// HandleNotification wraps the handling of every notification.
 	HandleNotification func(n *Notification, next func(*Notification))
-	// Outgoing may change, drop, repeat or delay every message before it is sent.
+	// Outgoing may change, drop, repeat or delay every message before it is sent, except
+	// those of SendRaw.
 	Outgoing func(o *Out)
-	// HTTP wraps the handling of every HTTP request.
+	// HTTP wraps the handling of every HTTP request that reaches the MCP endpoint.
 	HTTP func(w http.ResponseWriter, r *http.Request, next http.Handler)
 	// Event returns the bytes of an event of Streamable HTTP.
 	Event func(e *Event) []byte
@@ -43,7 +45,8 @@ type Seams struct {
 	// RequestTimeout returns how long to wait for the client's response to a
 	// request; zero or less means without limit.
 	RequestTimeout func(method string) time.Duration
-	// Protection changes how a protected server refuses requests, see Options.Token.
+	// Protection changes how a protected server protects itself, see Options.Token and
+	// Options.AuthServer.
 	Protection ProtectionSeams
 }
 

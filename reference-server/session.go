@@ -47,7 +47,7 @@ type Session struct {
 	callSlots  chan struct{}
 
 	levelMu sync.RWMutex // guards level, and is held while a log message is sent
-	level   int
+	level   int          // index in levels of the least severe level that is sent
 
 	mu                 sync.Mutex
 	revision           spec.Revision // negotiated; empty before initialize
@@ -121,7 +121,8 @@ func hasPath(o object, path []string) bool {
 	return true
 }
 
-// Exit ends the process with the code and sends no more responses.
+// Exit ends the process with the code and sends no more responses. Over HTTP the server ends
+// as if killed, without a code.
 func (s *Session) Exit(code int) {
 	select {
 	case s.exitCode <- code:
@@ -138,6 +139,7 @@ func (s *Session) Go(f func(ctx context.Context)) {
 	s.spawn(&s.background, func() { f(s.ctx) })
 }
 
+// spawn runs f in a goroutine of g. It returns false and does nothing after Close.
 func (s *Session) spawn(g *sync.WaitGroup, f func()) bool {
 	s.closeMu.Lock()
 	defer s.closeMu.Unlock()

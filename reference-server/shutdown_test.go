@@ -49,7 +49,8 @@ func TestShutdownOverHTTP(t *testing.T) {
 	<-ended
 }
 
-// TestShutdownOverSSE checks the same over HTTP+SSE.
+// TestShutdownOverSSE checks that Shutdown of a server over HTTP+SSE waits for the response
+// to a request in flight.
 func TestShutdownOverSSE(t *testing.T) {
 	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.SSE, refserver.Options{DrainTimeout: testTimeout})
 	if err != nil {

@@ -58,9 +58,11 @@ var lifetimes = map[string]int{
 	spec.MethodResourcesRead:      60_000,
 }
 
-// revisionOf returns the revision in which the server handles a message. It is a
-// stateless one if the message names a version in _meta, or is server/discover before a
-// handshake. Otherwise it is the negotiated one, which is empty before initialize.
+// revisionOf returns the revision in which the server handles a message. It is the newest
+// stateless one if the message comes in a POST of a stateless revision, has a version in
+// _meta, is server/discover before a handshake, or if the server serves only stateless
+// revisions. Otherwise, and for every element of a batch, it is the negotiated one, which is
+// empty before initialize.
 func (s *Session) revisionOf(m *wire.Message, batched bool) spec.Revision {
 	negotiated, stateless := s.Revision(), s.options.statelessRevisions()
 	switch {
@@ -75,7 +77,7 @@ func (s *Session) revisionOf(m *wire.Message, batched bool) spec.Revision {
 	}
 }
 
-// metaOf returns the members of _meta.
+// metaOf returns the members of _meta in params.
 func metaOf(params jsontext.Value) fields {
 	_, members := wire.Members(wire.At(params, "/_meta"))
 	return members
@@ -88,8 +90,8 @@ func (c *Call) meta() fields { return metaOf(c.Params) }
 func (c *Call) isStateless() bool { return c.Revision.Era() == spec.Stateless }
 
 // Declared reports whether the client has declared a capability for this call, or a
-// member of one such as "elicitation", "url": in the request itself, or in the
-// handshake of its session.
+// member of one such as "elicitation", "url": in a stateless revision in the request
+// itself, otherwise in the handshake of its session.
 func (c *Call) Declared(path ...string) bool {
 	if c.isStateless() {
 		return hasPath(decode(c.meta()[metaCapabilities]), path)
@@ -140,7 +142,8 @@ func (c *Call) failUnusableResponse(text string) object {
 	return errorResult(text)
 }
 
-// handleStateless handles a request of a stateless revision.
+// handleStateless handles a request of a stateless revision. An error for initialize also
+// lists the versions that the server supports.
 func (c *Call) handleStateless() (any, *Error) {
 	result, err := c.serveStateless()
 	if err != nil && c.Method == spec.MethodInitialize {
@@ -258,7 +261,7 @@ func (c *Call) discover() (any, *Error) {
 }
 
 // completeResult returns a copy of a result with the members that all results of the
-// method have in a stateless revision.
+// method have in a stateless revision. It returns a result that is not an object unchanged.
 func (c *Call) completeResult(result any) any {
 	given, isObject := result.(object)
 	if !isObject {

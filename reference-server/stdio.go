@@ -21,9 +21,10 @@ const closeTimeout = 500 * time.Millisecond
 const ExitKilled = 137
 
 // ServeStdio serves one client over a pair of pipes, one message per line, and
-// returns the exit code of the process: 0 when in ends, or when signals receives
-// TERM or INT. At the end of in it first responds to the requests that it has read.
-// When ctx ends it returns at once, as if killed.
+// returns the exit code of the process: 0, unless a fault chooses another, when in ends or
+// signals receives TERM or INT. At the end of in it first waits at most
+// Options.DrainTimeout for the responses to the requests that it has read. When ctx ends
+// it returns ExitKilled at once, as if killed.
 //
 // A pending read of in outlives the call; the caller closes in.
 func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string, o Options) (exitCode int) {
@@ -79,7 +80,8 @@ func (p *Process) endAction(why EndReason) (code int, exit bool) {
 	return 0, true
 }
 
-// drain waits for the requests in flight, for a limited time, and closes the session.
+// drain waits at most Options.DrainTimeout for the requests in flight, and closes the
+// session.
 func (s *Session) drain(ctx context.Context) {
 	s.ClientGone()
 	waiting, cancel := context.WithTimeout(ctx, s.options.DrainTimeout)
@@ -111,7 +113,8 @@ func readLines(in io.Reader, s *Session) {
 }
 
 // readLine returns the next line without its newline. For a line of more than limit
-// bytes it reads and drops the whole line, and returns bufio.ErrTooLong.
+// bytes it reads and drops the whole line, and returns bufio.ErrTooLong. At the end of the
+// input it returns io.EOF, together with a last line that lacks its newline.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for tooLong := false; ; {

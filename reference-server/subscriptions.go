@@ -38,7 +38,8 @@ type subscribers struct {
 	all []*subscription
 }
 
-// listen handles subscriptions/listen. It returns when the server shuts down.
+// listen handles subscriptions/listen. It returns when the client cancels the request, the
+// session ends or the server shuts down, and sends a response only when it shuts down.
 func (c *Call) listen() (any, *Error) {
 	u, err := c.requestedSubscription()
 	if err != nil {
@@ -67,7 +68,7 @@ func (c *Call) listen() (any, *Error) {
 }
 
 // requestedSubscription returns the subscription that the params describe. It leaves
-// out resources that do not exist.
+// out resources that do not exist, and repeated ones.
 func (c *Call) requestedSubscription() (*subscription, *Error) {
 	f := c.fields()
 	filter, err := f.optionalObject("notifications")

@@ -18,8 +18,9 @@ func listenBody(id string) string {
 
 var changeBody = `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"trigger-list-changed",` + metaOnly + `}}`
 
-// TestSubscriptionsEndGracefullyOverStdio checks that a subscription gets a response
-// when the server exits, for every reason to exit.
+// TestSubscriptionsEndGracefullyOverStdio checks that a subscription gets
+// notifications/cancelled and a response when the server exits, at the end of the input and
+// after TERM.
 func TestSubscriptionsEndGracefullyOverStdio(t *testing.T) {
 	for name, end := range map[string]func(r *stdioServer){
 		"end of input": func(r *stdioServer) { r.in.Close() },
@@ -43,7 +44,8 @@ func TestSubscriptionsEndGracefullyOverStdio(t *testing.T) {
 	}
 }
 
-// TestSubscriptionsEndGracefullyOverHTTP checks the same over Streamable HTTP.
+// TestSubscriptionsEndGracefullyOverHTTP checks that a subscription over Streamable HTTP gets
+// a response, without notifications/cancelled, when the server shuts down, with JSONOnly too.
 func TestSubscriptionsEndGracefullyOverHTTP(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.StreamableHTTP, refserver.Options{DrainTimeout: testTimeout, JSONOnly: asJSON})

@@ -66,6 +66,7 @@ func (t *task) object() object {
 	return t.describe()
 }
 
+// describe is like object for a caller that holds mu.
 func (t *task) describe() object {
 	o := object{
 		"taskId": t.id, "status": t.status, "createdAt": timestamp(t.created), "lastUpdatedAt": timestamp(t.updated),
@@ -79,6 +80,7 @@ func (t *task) describe() object {
 
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
+// isTerminal reports whether the task has ended. The caller holds mu.
 func (t *task) isTerminal() bool {
 	return t.status == taskCompleted || t.status == taskFailed || t.status == taskCancelled
 }
@@ -109,7 +111,7 @@ func (t *task) setTerminal(status, message string, result any, err *Error) bool 
 }
 
 // update changes the status and notifies the client. The notification contains the
-// task and its id, so it needs no related-task.
+// task and its id, so it needs no related-task. The caller holds mu.
 func (t *task) update(status, message string) {
 	t.status, t.message, t.updated = status, message, time.Now()
 	t.session.notify(wire.ID{}, spec.MethodTasksStatus, t.describe())
@@ -179,13 +181,13 @@ func (s *Session) createTask(ttl time.Duration, message string) (*task, *Error) 
 	return t, nil
 }
 
-// removeExpired removes the tasks whose ttl has passed. The deadline of its context ends
-// each execution.
+// removeExpired removes the tasks whose ttl has passed. An execution ends by itself, because
+// its context has the end of the ttl as its deadline. The caller holds mu.
 func (t *taskTable) removeExpired() {
 	t.tasks = slices.DeleteFunc(t.tasks, func(t *task) bool { return time.Since(t.created) >= t.ttl })
 }
 
-// createdAfter returns the tasks created after the task with that number.
+// createdAfter returns the tasks with a higher number that have not expired, oldest first.
 func (t *taskTable) createdAfter(number int) []*task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,7 +199,7 @@ func (t *taskTable) createdAfter(number int) []*task {
 	return slices.Clone(t.tasks[i:])
 }
 
-// find returns the task with that id, or nil.
+// find returns the task with that id, or nil if there is none or it has expired.
 func (t *taskTable) find(id string) *task {
 	for _, candidate := range t.createdAfter(0) {
 		if candidate.id == id {

@@ -141,8 +141,8 @@ func (c *Call) tasksResult() (any, *Error) {
 	return withTask(t.result, t.id), nil
 }
 
-// tasksCancel ends the task before it returns, and cancels its execution, whose
-// outcome is discarded.
+// tasksCancel sets the status of the task to cancelled before it returns, and cancels the
+// execution, whose outcome is discarded. A task that has ended is an error.
 func (c *Call) tasksCancel() (any, *Error) {
 	t, err := c.requestedTask()
 	if err != nil {

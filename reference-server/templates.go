@@ -48,8 +48,9 @@ var templates = []*template{
 	},
 }
 
-// isNameCompatible reports whether a name is common in the filled-in language, if
-// there is one.
+// isNameCompatible reports whether a name is compatible with the filled-in language, if
+// there is one. Only Amélie and Günther belong to one language each. Every value of another
+// variable is compatible.
 func isNameCompatible(variable, name string, filled map[string]string) bool {
 	language, known := filled["language"]
 	home := map[string]string{"Amélie": "fr", "Günther": "de"}[name]

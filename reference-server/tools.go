@@ -19,7 +19,7 @@ type tool struct {
 	idempotent               bool                      // idempotentHint
 	needsSession             bool                      // it changes the session or sends requests to the client
 	openWorld                bool                      // openWorldHint
-	bare                     bool                      // its entry has no icons
+	bare                     bool                      // its entry has neither icons nor a title, except in annotations
 	hasMeta                  bool                      // its entry has _meta
 	tasks                    string                    // taskSupport; empty means forbidden
 	run                      func(c *Call, a values) object

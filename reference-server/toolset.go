@@ -131,7 +131,7 @@ func numberSchema(name string) object {
 }
 
 // numeric returns a result with one number, as text and, if the revision defines it, as
-// structured content.
+// structured content. An infinite number gets an error result.
 func numeric(c *Call, name string, x float64) object {
 	if math.IsInf(x, 0) {
 		return errorResult("The " + name + " is too large for a number.")

@@ -21,11 +21,12 @@ var forecastTool = &tool{
 
 const (
 	upstreamTimeout = 2 * time.Second
-	maxUpstreamBody = 1 << 16
+	maxUpstreamBody = 1 << 16 // in bytes
 	upstreamKey     = "key-of-the-reference-server"
 )
 
-// askUpstream returns the body of the upstream's response.
+// askUpstream returns at most maxUpstreamBody bytes of the body of the upstream's response,
+// whatever its status.
 func (c *Call) askUpstream() (string, error) {
 	ctx, cancel := context.WithTimeout(c.Context(), upstreamTimeout)
 	defer cancel()

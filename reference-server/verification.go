@@ -28,7 +28,8 @@ var (
 	errScope   = errors.New("the token lacks a scope")
 )
 
-// A keySet holds the public keys of an authorization server, which it fetches once.
+// A keySet holds the public keys of an authorization server. It fetches them when they are
+// first needed, and again only if that failed.
 type keySet struct {
 	issuer string
 
@@ -93,7 +94,7 @@ func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource
 	return standard.Subject, nil
 }
 
-// claims reads the claims of a token, and reports whether its signature may be trusted.
+// claims reads the claims of a token, and reports whether its signature is accepted.
 func (v *Verification) claims(ctx context.Context, keys *keySet, token string, into ...any) bool {
 	algorithms := []jose.SignatureAlgorithm{jose.RS256}
 	switch {
