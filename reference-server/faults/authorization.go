@@ -15,8 +15,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Token is the token that servers with a fault of this area accept. It has the form of a JWT
-// with empty claims.
+// Token is the token that servers with a fault of this area accept, unless they trust an
+// authorization server. It has the form of a JWT with empty claims.
 const Token = "eyJhbGciOiJSUzI1NiJ9.e30.bWNwLWNvbmZvcm0tcmVmZXJlbmNlLXRva2Vu" //nolint:gosec // of the reference server
 
 // Scopes are all scopes that a server with a fault of this area may demand.
@@ -138,7 +138,7 @@ func refusalFaults() []*Fault {
 		})),
 		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/relative", "the challenge names a relative URL", replaceInChallenges(`resource_metadata="http://`, `resource_metadata="//`)),
 		newFault("authorization.www-authenticate.scope/missing", "the challenge names no scope", replaceInChallenges(`, scope="mcp"`, "")),
-		newFault("authorization.www-authenticate.scope/commas", "the list of scopes in the challenge is malformed", replaceInChallenges(`scope="mcp"`, `scope="mcp  admin"`)),
+		newFault("authorization.www-authenticate.scope/commas", "the scopes in the challenge are separated by two spaces", replaceInChallenges(`scope="mcp"`, `scope="mcp  admin"`)),
 		newStatefulFault("authorization.www-authenticate.scope-consistent/turns", "the challenges name different scopes in turn", func() *refserver.Seams {
 			n := 0
 			return editRefusals(func(_ *http.Request, f *refserver.Refusal) {
@@ -260,7 +260,7 @@ func protectedSessionFaults() []*Fault {
 		newFault("authorization.every-request/session", "the token is checked only when a session opens", alsoAccept(inSession)).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/any", "in a session any token is accepted", alsoAccept(func(r *http.Request) bool { return inSession(r) && bearerToken(r) != "" })).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/calls", "only server/discover needs a valid token", alsoAccept(func(r *http.Request) bool { return r.Header.Get("Mcp-Method") != spec.MethodDiscover })).inRevisions(spec.V20260728),
-		newFault("authorization.every-request/calls-in-session", "lists need a valid token, calls do not", alsoAccept(func(r *http.Request) bool { return inSession(r) && bodyContains(r, `"tools/call"`) })).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.every-request/calls-in-session", "in a session every request but tools/call needs a valid token", alsoAccept(func(r *http.Request) bool { return inSession(r) && bodyContains(r, `"tools/call"`) })).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/stream", "the event stream of a session opens without a token", alsoAccept(func(r *http.Request) bool { return inSession(r) && r.Method == http.MethodGet })).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.token.checked-before-processing/wrong-token", "the refusal of a wrong token carries a result", editRefusals(func(r *http.Request, f *refserver.Refusal) {
 			if bearerToken(r) != "" {
@@ -306,7 +306,7 @@ func issuedTokenFaults() []*Fault {
 		scopes("challenge/error", "the challenge for a missing scope reports another error", replace("insufficient_scope", "invalid_token")),
 		scopes("scope-param/missing", "the challenge names no scope", replace(`, scope="mcp"`, "")),
 		withIssuedTokens(newFault("authorization.insufficient-scope.all-at-once/one-by-one", "a token with the demanded scope is refused because another scope is missing", demandSecondScope(Scopes, func(*http.Request) bool { return true }))),
-		withIssuedTokens(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused because another scope is missing each time", func() *refserver.Seams {
+		withIssuedTokens(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused for the lack of a different scope each time", func() *refserver.Seams {
 			var n atomic.Int64
 			return editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 				if f.Status == http.StatusForbidden && n.Add(1)%2 == 0 {
@@ -318,8 +318,8 @@ func issuedTokenFaults() []*Fault {
 	}
 }
 
-// demandSecondScope refuses some requests whose token has only the first scope. challenged
-// are the scopes in the challenge to a request without a token.
+// demandSecondScope refuses the matching requests whose token lacks the second scope.
+// challenged are the scopes in the challenge to a request without a valid token.
 func demandSecondScope(challenged string, when func(r *http.Request) bool) *refserver.Seams {
 	const lacks = "Lacks-Scope" // tells Refuse why Accept did not accept the request
 	has := func(r *http.Request, scope string) bool {
@@ -352,7 +352,8 @@ func demandSecondScope(challenged string, when func(r *http.Request) bool) *refs
 	}}
 }
 
-// upstreamFaults returns the faults that pass on the client's token.
+// upstreamFaults returns the faults that pass on the client's token, and a variation that
+// calls the same service with the server's own key.
 func upstreamFaults() []*Fault {
 	fault := func(id, title string, change func(r *http.Request, token string)) *Fault {
 		f := newFault("authorization.token.no-passthrough/"+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Upstream: change}})
@@ -400,19 +401,19 @@ func legalProtection() []*Fault {
 				f.Challenges[0] = strings.Replace(f.Challenges[0], refserver.ResourceMetadataPath+"/mcp", "/meta/resource.json", 1)
 			},
 		}}),
-		newVariation("protected-servers", "the resource metadata lists several authorization servers, and has members that no standard defines", editResourceMetadata(func(d *refserver.Document) {
+		newVariation("protected-servers", "the resource metadata lists an authorization server twice, has own members and lacks optional ones", editResourceMetadata(func(d *refserver.Document) {
 			d.Members["authorization_servers"] = append(d.Members["authorization_servers"].([]any), d.Members["authorization_servers"].([]any)[0])
 			d.Members["resource_name"], d.Members["x_own"] = "Reference", map[string]any{"a": 1}
 			delete(d.Members, "bearer_methods_supported")
 			delete(d.Members, "scopes_supported")
 		})),
-		newVariation("protected-plain", "refusals have no body, and a JSON type with a charset", &refserver.Seams{Protection: refserver.ProtectionSeams{
+		newVariation("protected-plain", "refusals have no body, and the content type of the resource metadata has a charset", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Refuse: func(_ *http.Request, f *refserver.Refusal) { f.Body = ""; f.Header.Del("Content-Type") },
 			Documents: func(all map[string]*refserver.Document) {
 				all[refserver.ResourceMetadataPath+"/mcp"].Type = "application/json; charset=utf-8"
 			},
 		}}),
-		newVariation("protected-own-way", "the server uses its own kind of authentication, without challenge and metadata", &refserver.Seams{Protection: refserver.ProtectionSeams{
+		newVariation("protected-own-way", "the challenge has no parameters, and there are no metadata documents", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Refuse: func(_ *http.Request, f *refserver.Refusal) {
 				f.Challenges, f.Status = []string{"Bearer"}, http.StatusUnauthorized
 			},
@@ -422,7 +423,7 @@ func legalProtection() []*Fault {
 			first, rest, _ := strings.Cut(f.Challenges[0], ", ")
 			f.Challenges = []string{"Bearer " + rest, first}
 		})),
-		newVariation("protected-lists", "lists are open, calls need a token", alsoAccept(func(r *http.Request) bool {
+		newVariation("protected-lists", "in a session the lists need no token, and all other requests do", alsoAccept(func(r *http.Request) bool {
 			return r.Header.Get(sessionHeader) != "" && bodyContains(r, `/list"`)
 		})).inRevisions(spec.V20251125),
 		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", replaceInChallenges(`scope="mcp"`, `scope="mcp:own"`)),

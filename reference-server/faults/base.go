@@ -28,7 +28,7 @@ func messageFaults() []*Fault {
 			sendLineOnInitialized(`{"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
 		newFault("base.jsonrpc-2-0/empty-method", "the server sends a notification whose method is an empty string", sendLineOnInitialized(`{"jsonrpc":"2.0","method":""}`)),
 		newFault("base.jsonrpc-2-0/shapeless", "the server sends an object that is not a request, notification or response", sendLineOnInitialized(`{"jsonrpc":"2.0","status":"ready"}`)),
-		newFault("base.message-utf8/latin-1", "descriptions in lists are Latin-1", EditBytes(isListResult, latin1)),
+		newFault("base.message-utf8/latin-1", "the first description in a list contains Latin-1 characters", EditBytes(isListResult, latin1)),
 		newFault("base.message-utf8/cut-character", "the first description in a list ends within a UTF-8 character",
 			EditBytes(isListResult, func(b []byte) []byte { return insertIntoDescription(b, "\xe2\x82") })),
 		newFault("base.message-utf8/byte-order-mark", "responses begin with a byte order mark",
@@ -123,7 +123,7 @@ func idFaults() []*Fault {
 			m["id"] = jsontext.Value(strconv.Quote(strings.Trim(string(m["id"]), `"`)))
 		})),
 		newFault("base.response-id-echo/lower-case", "string ids are echoed in lower case", editResponseIDs(strings.ToLower)),
-		newFault("base.response-id-echo/trimmed", "string ids are echoed truncated to eight characters", editResponseIDs(func(id string) string {
+		newFault("base.response-id-echo/trimmed", "long string ids are echoed truncated to eight characters", editResponseIDs(func(id string) string {
 			if len(id) > 10 && id[0] == '"' && !strings.Contains(id[:9], `\`) && utf8.ValidString(id[:9]) {
 				return id[:9] + `"`
 			}
@@ -301,7 +301,7 @@ func responseFaults() []*Fault {
 				}
 			}
 		})),
-		newFault("base.request-answered/first-request-ends", "the first request after initialized ends the process", exitOnRequest("", func(c *refserver.Call) bool { return c.Revision != "" && c.Method != spec.MethodInitialize })),
+		newFault("base.request-answered/first-request-ends", "the first request after initialize ends the process", exitOnRequest("", func(c *refserver.Call) bool { return c.Revision != "" && c.Method != spec.MethodInitialize })),
 	}
 }
 
@@ -328,7 +328,7 @@ func errorFaults() []*Fault {
 		newFault("base.error-code-integer/null", "error codes are null", set("code", "null")),
 		newFault("base.error-message-concise/stack-trace", "error messages contain a stack trace",
 			set("message", `"TypeError: undefined is not a function\n    at handle (server.js:10:5)\n    at process (server.js:20:9)"`)),
-		newFault("base.error-message-concise/long", "error messages are 2000 characters long", set("message", strconv.Quote(strings.Repeat("It failed. ", 200)))),
+		newFault("base.error-message-concise/long", "error messages are 2200 characters long", set("message", strconv.Quote(strings.Repeat("It failed. ", 200)))),
 		newFault("base.error-response-id/missing", "errors have no id", dropMember(errorsWithID(), "id")),
 		newFault("base.error-response-id/null", "errors have the id null", setMember(errorsWithID(), "id", "null")),
 		newFault("base.error-response-id-always/missing", "errors have no id", dropMember(errorsWithID(), "id")),

@@ -10,8 +10,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// singleMessageFaults returns the faults that show only if the client sends nothing else, a request
-// twice, or text that few clients send.
+// singleMessageFaults returns the faults that show in one unusual request, or only while the
+// client sends nothing else.
 func singleMessageFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("base.request-answered/held-call", "the response to tools/call is written only when the client sends another message", func() *refserver.Seams {
@@ -35,7 +35,7 @@ func singleMessageFaults() []*Fault {
 		}).overTransports(spec.Stdio),
 		newFault("base.request-answered/nul-in-argument", "a call with an escaped NUL in an argument ends the process",
 			exitOnRequest(spec.MethodToolsCall, hasNUL)).overTransports(spec.Stdio),
-		newFault("base.message-utf8/results-latin-1", "results of tools are Latin-1", EditBytes(Results(spec.MethodToolsCall), latin1)),
+		newFault("base.message-utf8/results-latin-1", "the description of a resource link from a tool contains Latin-1 characters", EditBytes(Results(spec.MethodToolsCall), latin1)),
 	}
 }
 
@@ -70,14 +70,16 @@ func legalSingleMessages() []*Fault {
 
 func hasNUL(c *refserver.Call) bool { return bytes.Contains(c.Params, []byte(`\u0000`)) }
 
-// lacksText reports whether the request is a call of echo without a text, which its schema requires.
+// lacksText reports whether the request is a call of echo without a string as text, which its
+// schema requires.
 func lacksText(c *refserver.Call) bool {
 	name, _ := wire.Text(wire.At(c.Params, "/name"))
 	_, isText := wire.Text(wire.At(c.Params, "/arguments/text"))
 	return name == "echo" && !isText
 }
 
-// onRedundantUnsubscribe handles a resources/unsubscribe of a URI that the session has not subscribed to.
+// onRedundantUnsubscribe lets respond handle a resources/unsubscribe of a URI that the session
+// has not subscribed to.
 func onRedundantUnsubscribe(respond func(*refserver.Call) (any, *refserver.Error)) *refserver.Seams {
 	type subscription struct {
 		session *refserver.Session

@@ -12,7 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// concurrencyFaults returns the faults that show only with many concurrent requests.
+// concurrencyFaults returns the faults that show only with concurrent requests, or with many
+// in a row.
 func concurrencyFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("base.response-id-echo/reads-crossed", "two concurrent resources/read get each other's results", func() *refserver.Seams {

@@ -18,7 +18,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalMessages returns the legal variations in the form of responses.
+// legalMessages returns the legal variations in the form of responses, and in which requests
+// get one.
 func legalMessages() []*Fault {
 	older := olderRevisions()
 	return []*Fault{
@@ -102,7 +103,8 @@ func legalMessages() []*Fault {
 	}
 }
 
-// legalServerMessages returns the legal variations in the messages that the server sends unprompted.
+// legalServerMessages returns the legal variations in the messages that the server sends
+// unprompted.
 func legalServerMessages() []*Fault {
 	return []*Fault{
 		newVariation("string-ids", "the server's requests have string ids", setRequestIDs(func(n int64) string { return fmt.Sprintf(`"server/%d"`, n) })),

@@ -17,7 +17,7 @@ func orderFaults() []*Fault {
 		newStatefulFault(matched+"oldest-first", "the server treats every response as that to its oldest pending request", func() *refserver.Seams {
 			return reassignReplies(func(open []wire.ID, _ wire.ID) wire.ID { return open[0] })
 		}),
-		newStatefulFault(matched+"newest-first", "the server treats every response as that to its newest pending request", func() *refserver.Seams {
+		newStatefulFault(matched+"newest-first", "the server swaps the responses to its oldest and its newest pending request", func() *refserver.Seams {
 			return reassignReplies(func(open []wire.ID, id wire.ID) wire.ID {
 				if open[0].Same(id) || len(open) == 1 {
 					return open[len(open)-1]
@@ -28,8 +28,9 @@ func orderFaults() []*Fault {
 	}
 }
 
-// reassignReplies changes the id of a sampling response to that of another pending
-// sampling request of the session.
+// reassignReplies changes the id of a sampling response to that of the session's pending
+// sampling request which pick selects. open are the pending ids, oldest first. It also gives
+// ask-sampling readOnlyHint, so that the harness calls it.
 func reassignReplies(pick func(open []wire.ID, id wire.ID) wire.ID) *refserver.Seams {
 	var mu sync.Mutex
 	open, asked := map[*refserver.Session][]wire.ID{}, map[*refserver.Session][]wire.ID{}

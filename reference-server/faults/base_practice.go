@@ -17,7 +17,7 @@ func legalPractice() []*Fault {
 				values[i] = "One of: " + values[i].(string) + " (and more)"
 			}
 		})),
-		newVariation("empty-capabilities", "every capability is an empty object, and the server sends only responses", combine(
+		newVariation("empty-capabilities", "every capability but tasks is an empty object, and the server announces no changes", combine(
 			EditResult(spec.MethodInitialize, func(r map[string]any) {
 				declared := r["capabilities"].(map[string]any)
 				for name := range declared {

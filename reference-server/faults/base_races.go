@@ -8,8 +8,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// raceFaults returns the faults that show only when messages cross. They are known from
-// real servers.
+// raceFaults returns faults that are known from real servers. Most show only when messages
+// cross.
 func raceFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("base.response-once/raced", "concurrent requests get two responses", doubleConcurrent).inRevisions(

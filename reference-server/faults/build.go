@@ -144,7 +144,7 @@ func rawLines(lines []string) [][]byte {
 	return out
 }
 
-// WrapHandler wraps the handler of a method, or of all methods if it is empty.
+// WrapHandler wraps the handler of a method, or of all methods if method is empty.
 //
 //go:noinline
 func WrapHandler(method string, f func(c *refserver.Call, next Handler) (any, *refserver.Error)) *refserver.Seams {
@@ -156,7 +156,7 @@ func WrapHandler(method string, f func(c *refserver.Call, next Handler) (any, *r
 	}}
 }
 
-// EditResult edits the decoded results of a method.
+// EditResult edits the decoded results of a method, or of all methods if method is empty.
 //
 //go:noinline
 func EditResult(method string, edit func(r map[string]any)) *refserver.Seams {
@@ -191,7 +191,7 @@ func refuseCalls(method string, when func(c *refserver.Call) bool, code spec.Cod
 	})
 }
 
-// suppressErrors leaves requests of the method that fail without a response.
+// suppressErrors sends no response to the requests of a method that fail.
 func suppressErrors(method string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -225,7 +225,8 @@ func exitOnRequest(method string, when func(c *refserver.Call) bool) *refserver.
 
 func always(*refserver.Call) bool { return true }
 
-// decodeObject converts the result of a handler to maps, slices and json.Numbers.
+// decodeObject converts the result of a handler to maps, slices and json.Numbers. It panics
+// if the result is not an object.
 func decodeObject(v any) map[string]any {
 	dec := json.NewDecoder(bytes.NewReader(wire.JSON(v)))
 	dec.UseNumber()

@@ -59,7 +59,7 @@ func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refser
 }
 
 // onClientResponse calls then for the matching responses of the client to requests
-// of a method.
+// of a method. The server waits for the client's responses without a timeout.
 //
 //go:noinline
 func onClientResponse(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() *refserver.Seams {

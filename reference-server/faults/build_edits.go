@@ -69,7 +69,8 @@ func ifHas(name string, e edit) edit {
 
 func rawJSON(text string) jsontext.Value { return jsontext.Value(text) }
 
-// listMembers maps each list method to the member of its result with the items.
+// listMembers maps each list method, and resources/read, to the member of its result with
+// the items.
 var listMembers = map[string]string{
 	spec.MethodToolsList:          "tools",
 	spec.MethodResourcesList:      "resources",

@@ -138,14 +138,14 @@ type responseEditor struct {
 	finished bool
 }
 
-// editResponses lets a fault change the responses to the matching requests; make
-// configures the editor of one response.
+// editResponses lets a fault change the responses to the matching requests; configure sets
+// up the editor of one response.
 //
 //go:noinline
-func editResponses(when func(v *exchange) bool, make func(v *exchange, r *responseEditor)) *refserver.Seams {
+func editResponses(when func(v *exchange) bool, configure func(v *exchange, r *responseEditor)) *refserver.Seams {
 	return onExchange(when, func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}
-		make(v, r)
+		configure(v, r)
 		v.next.ServeHTTP(r, v.r)
 		r.finish()
 	})

@@ -41,7 +41,8 @@ func respondWithStreams() *refserver.Seams {
 		})
 }
 
-// withoutSessionIDs sends no session ids. Each request belongs to the newest session.
+// withoutSessionIDs sends no session ids. Each request belongs to the newest session, and
+// DELETE gets 405.
 func withoutSessionIDs() *refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -116,8 +117,8 @@ func prefixEventIDs() *refserver.Seams {
 	}), editEvents(anyExchange, func(b []byte) []byte { return bytes.Replace(b, []byte("id: "), []byte("id: "+mark), 1) }))
 }
 
-// numberEvents adds ids and retry to the events of listening streams. Without it these
-// events have no ids.
+// numberEvents adds ids and retry to the events of streams that a GET opens, for HTTP+SSE:
+// there the reference server sends no ids.
 func numberEvents() *refserver.Seams {
 	var mu sync.Mutex
 	n := 0

@@ -6,8 +6,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// combine merges the seams of several faults. Seams that wrap are nested, with the last
-// outermost. For each other seam the last one is used.
+// combine merges the seams of several faults. Seams that wrap a handler are nested, with the
+// last outermost; of BeforeHandle and Outgoing all run, the first one first. Of each other
+// seam the last one is used, and Protection is left out.
 func combine(several ...*refserver.Seams) *refserver.Seams {
 	t := &refserver.Seams{}
 	for _, one := range several {

@@ -56,7 +56,7 @@ func callOf(tool string, fits func(arguments jsontext.Value) bool) func(c *refse
 // buriedValues returns the faults that show only with rare values.
 func buriedValues() []*Fault {
 	return []*Fault{
-		newFault("tools.structured.conforms/large-sum", "the structured sum of numbers from 2^53 on is a string",
+		newFault("tools.structured.conforms/large-sum", "the structured sum of a number written with 16 or more characters is a string",
 			editMatchingResults(spec.MethodToolsCall, callOf("add", func(a jsontext.Value) bool {
 				return len(wire.At(a, "/a")) >= 16 || len(wire.At(a, "/b")) >= 16
 			}), func(r map[string]any) {
@@ -90,7 +90,7 @@ func buriedValues() []*Fault {
 		newFault("resources.read.result-schema/templated-minus", "resources/read of a URI that ends in /-1 returns no contents",
 			editMatchingResults(spec.MethodResourcesRead, paramText("/uri", func(s string) bool { return strings.HasSuffix(s, "/-1") }),
 				func(r map[string]any) { delete(r, "contents") })),
-		newFault("base.request-answered/deep-meta", "params nested more than 100 deep end the server",
+		newFault("base.request-answered/deep-meta", "params with more than 100 nested arrays end the process",
 			WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if bytes.Contains(c.Params, []byte(strings.Repeat("[", 101))) {
 					c.Session.Exit(1)
@@ -147,7 +147,7 @@ func buriedIDs() []*Fault {
 			}
 			return id.Raw()
 		})),
-		newFault("base.response-id-echo/int32", "an integer id from 2^31 on overflows in the response", reply(func(id wire.ID) string {
+		newFault("base.response-id-echo/int32", "an integer id from 2^31 up to 3,000,000,000 is echoed as a negative number", reply(func(id wire.ID) string {
 			if id.IsInteger() && len(id.Raw()) == 10 && id.Raw() >= "2147483648" && id.Raw() < "3000000000" {
 				return "-" + id.Raw()
 			}

@@ -136,7 +136,7 @@ func buriedSequences() []*Fault {
 				}
 			})
 		}),
-		newStatefulFault("base.notification-no-response/after-unsubscribing", "a notification right after resources/unsubscribe gets a result", func() *refserver.Seams {
+		newStatefulFault("base.notification-no-response/after-unsubscribing", "roots/list_changed right after resources/unsubscribe gets a result", func() *refserver.Seams {
 			h := &methodHistory{}
 			seams := WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				h.endsWith(c.Method)

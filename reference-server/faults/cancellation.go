@@ -14,7 +14,7 @@ import (
 )
 
 func cancellationFaults() []*Fault {
-	const stop, silent, stragglers = "cancellation.stop-processing/", "cancellation.no-response-after-cancel/", "progress.stops-after-cancel/"
+	const stop, silent = "cancellation.stop-processing/", "cancellation.no-response-after-cancel/"
 	const race, unknown, malformed, late = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.malformed-ignored/", "cancellation.late-response-ignored/"
 	const own, idType = "cancellation.server-cancels-own-requests/", "cancellation.id-type-matters/"
 	// Some faults are limited to stdio: over HTTP messages on two streams have no
@@ -27,7 +27,7 @@ func cancellationFaults() []*Fault {
 		newFault(silent+"error", "a cancelled request gets an error after 150 ms", sendAfterCancellation(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewError(id, -32800, "Request cancelled", nil)
 		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
-		newFault(silent+"at-once", "a cancelled call of a tool with an unknown name gets an error at once", combine(
+		newFault(silent+"at-once", "a cancelled call of a tool with the name t7 gets an error at once", combine(
 			renameListedTool("slow", "t7"), sendAfterCancellationBy(0, func(id wire.ID, _ jsontext.Value) []byte {
 				return wire.NewError(id, int64(spec.CodeInternal), "The request was cancelled", nil)
 			}))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),

@@ -15,8 +15,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// shortDelay is how long a request takes in variations that are no faults, so that a
-// cancellation can arrive while it runs. Without a delay the server responds at once.
+// shortDelay is how long a request takes in legal variations, so that a cancellation can
+// arrive while it runs. Without a delay the server responds at once.
 const shortDelay = 3 * time.Millisecond
 
 // longDelay is the delay in faults. They must also show on a busy machine.
@@ -94,11 +94,11 @@ func cancelRaceFaults() []*Fault {
 		newStatefulFault(race+"keeps-lock", "calls run one at a time, and none starts after one was cancelled", neverReleaseLock).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault(race+"waits-for-ever", "after the cancellation of a call that waits for the client, no call gets a response", hangAfterCancelledWait).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault(race+"dies-of-initialize", "the cancellation of initialize ends the process", func() *refserver.Seams {
-			return initializeCancelled(func(*refserver.Session) bool { return true })
+			return exitOnCancelledInitialize(func(*refserver.Session) bool { return true })
 		}).overTransports(spec.Stdio),
 		newStatefulFault(race+"dies-of-late-initialize", "the cancellation of initialize during the session ends the process", func() *refserver.Seams {
 			var began atomic.Bool
-			seams := initializeCancelled(func(*refserver.Session) bool { return began.Load() })
+			seams := exitOnCancelledInitialize(func(*refserver.Session) bool { return began.Load() })
 			return combine(seams, afterNotification(hasMethod(spec.MethodInitialized), func(*refserver.Notification) { began.Store(true) }))
 		}).overTransports(spec.Stdio),
 		newStatefulFault("cancellation.stop-processing/lost-when-early", "a cancellation right after its request is lost", loseEarlyCancellation).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio), // over HTTP a check cannot tell which message arrived first
@@ -206,9 +206,9 @@ func hangAfterCancelledWait() *refserver.Seams {
 	}))
 }
 
-// initializeCancelled ends the process when initialize is cancelled, if when returns
-// true for the session.
-func initializeCancelled(when func(*refserver.Session) bool) *refserver.Seams {
+// exitOnCancelledInitialize ends the process when initialize is cancelled, if when returns
+// true for its session.
+func exitOnCancelledInitialize(when func(*refserver.Session) bool) *refserver.Seams {
 	var mu sync.Mutex
 	ids := map[callKey]bool{}
 	return &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {

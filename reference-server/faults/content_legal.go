@@ -44,9 +44,9 @@ func legalShapes() []*Fault {
 		newVariation("bare-resources", "resources and templates have only a name and a URI", combine(editListItems(resources, rest), editListItems(templates, rest))),
 		newVariation("bare-contents", "contents of resources have only a URI and text or blob", editListItems(read, omit("mimeType"))),
 		newVariation("bare-arguments", "arguments of prompts have only a name", editListItems(prompts, inItems("arguments", omit("title", "description", "required")))),
-		newVariation("no-titles", "nothing has a title", combine(editListItems(tools, omit("title")), editListItems(prompts, omit("title")), editListItems(resources, omit("title")),
+		newVariation("no-titles", "tools, prompts, resources and the server have no title", combine(editListItems(tools, omit("title")), editListItems(prompts, omit("title")), editListItems(resources, omit("title")),
 			EditResult(spec.MethodInitialize, inMember("serverInfo", omit("title"))))).inRevisions(newer...),
-		newVariation("empty-texts", "titles, descriptions and the server's name are empty", combine(
+		newVariation("empty-texts", "titles, descriptions, and the names of resources and of the server are empty", combine(
 			editListItems(tools, applyBoth(setValue("title", ""), setValue("description", ""))), editListItems(prompts, applyBoth(setValue("title", ""), setValue("description", ""))),
 			editListItems(resources, applyBoth(setValue("name", ""), setValue("description", ""))), EditResult(spec.MethodInitialize, func(r map[string]any) {
 				r["instructions"], r["serverInfo"] = "", map[string]any{"name": "", "version": ""}
@@ -62,7 +62,7 @@ func legalShapes() []*Fault {
 				p["arguments"] = []any{}
 			}
 		})),
-		newVariation("free-names", "names of tools contain arbitrary characters", renameTool("fail", "fail (always), échoue/!")).inRevisions(olderRevisions()...),
+		newVariation("free-names", "the name of a tool contains arbitrary characters", renameTool("fail", "fail (always), échoue/!")).inRevisions(olderRevisions()...),
 		newVariation("deep-meta", "_meta is nested 100 levels deep", EditResult("", inMember("_meta", setValue("com.example/deep", rawJSON(strings.Repeat(`[{"a":`, 50)+"null"+strings.Repeat("}]", 50)))))),
 
 		newVariation("ahead-2024-11-05", "members that only later revisions define have values that those revisions do not permit", combine(addLaterMembers(
@@ -104,13 +104,13 @@ func legalShapes() []*Fault {
 		newVariation("templates", "a template has every operator of RFC 6570", addTemplate("demo://operators/{+path}{#fragment}{.ext}{/segments*}{;parameter}{?query,lang}{&more*}{prefix:3}{a.b,x_1}{%41}")),
 
 		// Content.
-		newVariation("empty-text", "text is empty in resources, tools and prompts", combine(editListItems(resources, omit("size")), editListItems(read, ifHas("text", setValue("text", ""))), editPromptBlocks("text", setValue("text", "")),
+		newVariation("empty-text", "text is empty in resources and prompts, and in some results of tools", combine(editListItems(resources, omit("size")), editListItems(read, ifHas("text", setValue("text", ""))), editPromptBlocks("text", setValue("text", "")),
 			editToolBlocks("text", func(b map[string]any) {
 				if text, _ := b["text"].(string); !strings.HasPrefix(text, "{") && !strings.Contains(text, " ") {
 					b["text"] = ""
 				}
 			}))),
-		newVariation("empty-base64", "images and blobs are empty", combine(editToolBlocks("image", setValue("data", "")), editPromptBlocks("image", setValue("data", "")), editPromptBlocks("audio", setValue("data", "")),
+		newVariation("empty-base64", "images, audio in prompts, and blobs from tools are empty", combine(editToolBlocks("image", setValue("data", "")), editPromptBlocks("image", setValue("data", "")), editPromptBlocks("audio", setValue("data", "")),
 			editToolBlocks("resource", inMember("resource", ifHas("blob", setValue("blob", "")))))),
 		newVariation("no-messages", "a prompt has no messages", EditResult(get, setValue("messages", []any{}))),
 		newVariation("several-contents", "resources/read returns several contents", EditResult(read, func(r map[string]any) {
@@ -287,7 +287,7 @@ func addTemplate(text string) *refserver.Seams {
 func legalMiscellaneous() []*Fault {
 	return []*Fault{
 		newVariation("another-type", "images have a MIME type that does not match their data", combine(editToolBlocks("image", setValue("mimeType", "image/jpeg")), editPromptBlocks("image", setValue("mimeType", "image/webp")))),
-		newVariation("prompt-with-link", "a prompt contains a link to a resource that is not listed", EditResult(spec.MethodPromptsGet, func(r map[string]any) {
+		newVariation("prompt-with-link", "every prompt contains a link to a resource that is not listed", EditResult(spec.MethodPromptsGet, func(r map[string]any) {
 			r["messages"] = append(r["messages"].([]any), map[string]any{
 				"role": "user", "content": map[string]any{"type": "resource_link", "uri": "demo://elsewhere", "name": "elsewhere"},
 			})

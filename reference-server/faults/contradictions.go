@@ -16,13 +16,13 @@ func Contradictions() []Contradiction {
 	}
 	return []Contradiction{
 		is("An unknown version at initialize gets a counter-offer in the text, and error -32602 in the example.", "counter-offer-as-error"),
-		is("An error to what can't be read has the id null in JSON-RPC, and none in the schema.", "null-error-id"),
+		is("An error for an unreadable message has the id null in JSON-RPC, and no id in the schema.", "null-error-id"),
 		is("The body of a response is one JSON object, though the answers to a batch are an array.", "http-json-only"),
-		is("A GET has to be supported, and may get 405.", "http-get-405", "http-get-405-streams"),
+		is("The endpoint must support GET, and may respond to it with 405.", "http-get-405", "http-get-405-streams"),
 		is("A call that should have been a task gets -32601 in one place, and -32600 in another.", "tasks-demanded"),
-		is("One page on resources drops the pages of templates, another keeps them.", "one-page", "uneven-pages"),
-		is("resources/unsubscribe stands in the schemas alone.", "no-unsubscribe"),
-		is("Annotations of embedded resources stand inside the resource in examples, and on the block in the schema.", "annotations-on-the-resource"),
+		is("Lists of templates have pages on one page of the specification, and none on another.", "one-page", "uneven-pages"),
+		is("Only the schemas define resources/unsubscribe.", "no-unsubscribe"),
+		is("Annotations of embedded resources are inside the resource in examples, and on the block in the schema.", "annotations-on-the-resource"),
 		{What: "Ids are numbers in TypeScript, and integers in the text and in JSON Schema.", Why: "the text has a keyword for integers, so that a fraction breaks it: base.request-id-type"},
 		is("Error -32042 is a MAY and a MUST for the same case.", "visit-first"),
 	}

@@ -47,7 +47,7 @@ func discoverFaults() []*Fault {
 			})
 		}),
 		newFault(info+"missing", "the result of server/discover does not name the server", discovered(inMember("_meta", omit(spec.MetaServerInfo)))),
-		newFault(info+"top-level", "server/discover names the server as initialize does", discovered(func(r map[string]any) {
+		newFault(info+"top-level", "server/discover names the server in serverInfo, as initialize does, not in _meta", discovered(func(r map[string]any) {
 			r["serverInfo"] = r["_meta"].(map[string]any)[spec.MetaServerInfo]
 			inMember("_meta", omit(spec.MetaServerInfo))(r)
 		})),
@@ -59,7 +59,7 @@ func legalDiscovery() []*Fault {
 	discovered := func(e edit) *refserver.Seams { return EditResult(spec.MethodDiscover, e) }
 	return variationsIn(spec.StatelessRevisions(),
 		newVariation("discovery-without-instructions", "server/discover has no instructions", discovered(omit("instructions"))),
-		newVariation("versions-in-another-order", "server/discover lists the newest version first", discovered(func(r map[string]any) {
+		newVariation("versions-in-another-order", "server/discover lists the oldest version first", discovered(func(r map[string]any) {
 			all, _ := r["supportedVersions"].([]any)
 			slices.Reverse(all)
 		})),

@@ -20,7 +20,7 @@ func legalServerRequests() []*Fault {
 		newVariation("roots-never-asked", "only a tool requests the roots", combine(dropMessages(func(o *refserver.Out) bool {
 			return IsServerRequest(o) && o.Method == spec.MethodRootsList && !o.Related.Present()
 		}), &refserver.Seams{RequestTimeout: noTimeout})).inRevisions(spec.V20250618),
-		newVariation("asks-at-once", "the server sends every request that the client's capabilities permit right after notifications/initialized", combine(
+		newVariation("asks-at-once", "the server requests sampling and elicitation right after notifications/initialized, as far as declared", combine(
 			requestIfDeclared("sampling", spec.MethodSampling, samplingParams), form(aForm),
 			requestIf(declares("elicitation", "url"), spec.MethodElicit, rawJSON(aPage)),
 		)).inRevisions(newer...),

@@ -71,8 +71,8 @@ func revisions(f faults.Fault, over spec.Transport) []spec.Revision {
 	return slices.DeleteFunc(f.AppliesIn(), func(r spec.Revision) bool { return !f.Legal && !q.AppliesTo(r, over) || !over.DefinedIn(r) })
 }
 
-// TestEveryPermissionIsUsed checks that each permission of the specification has a
-// legal variation that uses it, or a reason why it has none.
+// TestEveryPermissionIsUsed checks that each testable MAY of the handshake revisions, and
+// each contradiction in them, has a legal variation that uses it, or a reason why it has none.
 func TestEveryPermissionIsUsed(t *testing.T) {
 	exist := func(what string, variations []string, why string) {
 		t.Helper()

@@ -80,7 +80,7 @@ func lifecycleFaults() []*Fault {
 			}
 			return next(c)
 		})),
-		newStatefulFault("lifecycle.serves-after-initialized/refused-for-good", "a request that was refused before notifications/initialized is refused for ever", func() *refserver.Seams {
+		newStatefulFault("lifecycle.serves-after-initialized/refused-for-good", "after refusing a list before notifications/initialized, the server refuses all lists for ever", func() *refserver.Seams {
 			var refused sync.Map
 			return refuseEarlyLists(func(c *refserver.Call) { refused.Store(c.Session, true) }, func(c *refserver.Call) bool { _, is := refused.Load(c.Session); return is })
 		}),
@@ -170,8 +170,8 @@ func requestBeforeInitialized(what func(s *refserver.Session) (method string, pa
 	})
 }
 
-// hasUnknownCapability reports whether the client declares a capability that no
-// revision defines.
+// hasUnknownCapability reports whether the client declares a capability other than roots,
+// sampling, elicitation and tasks.
 func hasUnknownCapability(c *refserver.Call) bool {
 	_, caps := wire.Members(wire.At(c.Params, "/capabilities"))
 	for name := range caps {
@@ -184,8 +184,8 @@ func hasUnknownCapability(c *refserver.Call) bool {
 	return false
 }
 
-// withholdAndServeEmpty removes a capability from the result of initialize, but still
-// returns an empty list for it.
+// withholdAndServeEmpty removes a capability from the results of initialize and
+// server/discover, but still returns an empty list for it.
 func withholdAndServeEmpty(capability, list, member string) *refserver.Seams {
 	return combine(withholdCapabilities(capability), WrapHandler(list, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Revision == "" {
@@ -195,7 +195,8 @@ func withholdAndServeEmpty(capability, list, member string) *refserver.Seams {
 	}))
 }
 
-// withholdCapabilities removes capabilities from the result of initialize.
+// withholdCapabilities removes capabilities from the results of initialize and
+// server/discover.
 func withholdCapabilities(capabilities ...string) *refserver.Seams {
 	withhold := inMember("capabilities", omit(capabilities...))
 	return combine(EditResult(spec.MethodInitialize, withhold), EditResult(spec.MethodDiscover, withhold))

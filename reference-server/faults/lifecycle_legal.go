@@ -26,7 +26,7 @@ func legalInitialization() []*Fault {
 		newVariation("only-2025-06-18", "the server supports only 2025-06-18", supportOnly(spec.V20250618)).inRevisions(spec.V20250618),
 		newVariation("only-newest", "the server supports only 2025-11-25", supportOnly(spec.V20251125)).inRevisions(spec.V20251125),
 		newVariation("no-instructions", "the result of initialize has no instructions", EditResult(spec.MethodInitialize, func(r map[string]any) { delete(r, "instructions") })),
-		newVariation("long-instructions", "instructions are 200,000 characters long", EditResult(spec.MethodInitialize, func(r map[string]any) {
+		newVariation("long-instructions", "instructions are 198,000 characters long", EditResult(spec.MethodInitialize, func(r map[string]any) {
 			r["instructions"] = strings.Repeat("Be kind. ", 22_000)
 		})),
 		newVariation("more-capabilities", "the server declares capabilities that no revision defines", EditResult(spec.MethodInitialize, func(r map[string]any) {
@@ -74,7 +74,7 @@ func supportOnly(r spec.Revision) *refserver.Seams {
 }
 
 // declareOnly declares only the given capabilities, refuses the methods of all others,
-// and drops list_changed and log messages.
+// and drops list_changed and log messages. Without tasks it ignores the member task of calls.
 func declareOnly(capabilities ...string) *refserver.Seams {
 	offered := map[string]bool{"initialize": true, "ping": true}
 	for _, name := range capabilities {

@@ -28,7 +28,7 @@ func loggingFaults() []*Fault {
 		newFault(declared+"at-once", "a log message precedes the response to initialize, which does not declare logging", combine(
 			withholdCapabilities("logging"), prependLines(Results(spec.MethodInitialize), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`))),
 		newFault(declared+"false-friend", "logging is declared only under experimental", combine(
-			withholdCapabilities("logging"), notifyOnInitialized(spec.MethodMessage, `{"level":"info","data":"ready"}`), declareCapability("experimental", map[string]any{"logging": map[string]any{}}))),
+			withholdCapabilities("logging"), notifyOnInitialized(spec.MethodMessage, `{"level":"info","data":"ready"}`), setCapability("experimental", map[string]any{"logging": map[string]any{}}))),
 
 		newFault(accepted+"unknown-method", "logging/setLevel gets -32601 although logging is declared", refuseLevel("", spec.CodeMethodNotFound)),
 		newFault(accepted+"internal-error", "every logging/setLevel gets an internal error", refuseLevel("", spec.CodeInternal)),
@@ -73,7 +73,7 @@ func loggingFaults() []*Fault {
 			}))
 		}).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 
-		newFault(threshold+"refused", "a refused logging/setLevel resets the current level", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault(threshold+"refused", "a refused logging/setLevel sets the level to debug", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil {
 				params := c.Params
@@ -98,11 +98,6 @@ func isLog(o *refserver.Out) bool {
 }
 
 func isLevelError(o *refserver.Out) bool { return o.Method == spec.MethodSetLevel && Errors()(o) }
-
-// declareCapability declares a capability.
-func declareCapability(capability string, value any) *refserver.Seams {
-	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)[capability] = value })
-}
 
 // levelOf returns the level of logging/setLevel, or "" if it is not a string.
 func levelOf(c *refserver.Call) string {

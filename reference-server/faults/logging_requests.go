@@ -128,13 +128,13 @@ func (t *levelTracker) seams() *refserver.Seams {
 	}}
 }
 
-// isResponse matches the results of the requests.
+// isResponse matches the results of the recorded requests.
 func (t *levelTracker) isResponse(o *refserver.Out) bool {
 	_, wants := t.byKey.Load(callKey{o.Session, o.ID.Key()})
 	return wants && Results()(o)
 }
 
-// logOnOtherCall sends a log message for another matching call in progress whenever the tool
+// logOnOtherCall sends a log message for each matching call in progress whenever the tool
 // log is called with a level.
 func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex

@@ -5,9 +5,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// logMessageFaults returns the faults in the shape of log messages. The server sends
-// them unprompted, so that no tool call is needed. Some rows edit the messages that
-// the reference server sends anyway.
+// logMessageFaults returns the faults in the shape of log messages and of the results of
+// logging/setLevel. Most rows send a message unprompted, so that no tool call is needed.
+// The others edit what the reference server sends anyway.
 func logMessageFaults() []*Fault {
 	const log = "logging.message.schema/"
 	logs := func(params string) *refserver.Seams { return notifyOnInitialized(spec.MethodMessage, params) }

@@ -31,7 +31,7 @@ func multiRoundFaults() []*Fault {
 	roots := map[string]any{"a": map[string]any{"method": spec.MethodRootsList}}
 	asks := map[string]any{"resultType": "input_required", "inputRequests": roots}
 	return []*Fault{
-		newFault(supported+"list", "tools/list requires input", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault(supported+"list", "tools/list with a cursor requires input", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wire.At(c.Params, "/cursor") != nil { // so that some tools can be found
 				return asks, nil
 			}
@@ -52,7 +52,7 @@ func multiRoundFaults() []*Fault {
 			return bytes.Replace(frame, []byte(`"inputRequests":{`), []byte(`"inputRequests":{"input-1":{"method":"roots/list"},`), 1)
 		})),
 
-		newFault(declared+"roots", "tools that request input require roots from every client", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault(declared+"roots", "a call for which the client lacks a capability requires roots from it", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil && err.Code == spec.CodeMissingClientCap {
 				return asks, nil
@@ -61,7 +61,7 @@ func multiRoundFaults() []*Fault {
 		})),
 
 		newFault("mrtr.retry-completes/refused", "every retry gets an error", refuseRetries(always, spec.CodeInvalidParams)),
-		newFault("mrtr.retry-completes/id", "a retry must have the id of the first request", refuseRetries(always, spec.CodeInvalidRequest)),
+		newFault("mrtr.retry-completes/id", "every retry gets -32600", refuseRetries(always, spec.CodeInvalidRequest)),
 
 		newFault("mrtr.missing-input-asked-again/error", "a retry without responses gets an error", refuseRetries(func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/inputResponses") == nil
@@ -100,7 +100,7 @@ func multiRoundFaults() []*Fault {
 		})).overTransports(spec.Stdio),
 		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is accepted for every other call", func() *refserver.Seams { return takeAnyState(true) }),
 
-		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five results that require input and get no retry, the server serves no more requests", countOpenRounds),
+		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five results that require input and get no retry, the server refuses to require more", countOpenRounds),
 		newStatefulFault("mrtr.retry-self-contained/process", "a retry is accepted only by the process that got the first request", bindToSession).overTransports(spec.Stdio),
 	}
 }
@@ -167,7 +167,8 @@ func wrapState(send, receive func(state string) string) *refserver.Seams {
 	)
 }
 
-// greetByState keeps a greeting in requestState, next to the protected part.
+// greetByState keeps a greeting in requestState, next to the protected part, and returns the
+// greeting of the retry's requestState as the text of the result.
 func greetByState(greeting any) *refserver.Seams {
 	type state struct {
 		Greeting any
@@ -314,7 +315,7 @@ func askOnceMore() *refserver.Seams {
 	})
 }
 
-// refuseUsedStates refuses a state that has completed a call.
+// refuseUsedStates refuses a requestState that an earlier request carried.
 func refuseUsedStates() *refserver.Seams {
 	var used sync.Map
 	return refuseCalls("", func(c *refserver.Call) bool {

@@ -9,7 +9,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// connectionFaults returns the faults of cursors and lists that depend on the connection.
+// connectionFaults returns the fault of cursors that depend on the connection.
 func connectionFaults() []*Fault {
 	var issued sync.Map // the session of each cursor
 	return []*Fault{
@@ -30,7 +30,7 @@ func connectionFaults() []*Fault {
 	}
 }
 
-// alternate makes every second server leave out the first entry of a list.
+// alternate makes every second server leave out the first entry of each page of a list.
 func alternate(method string) func() *refserver.Seams {
 	var servers atomic.Int64
 	return func() *refserver.Seams {
@@ -41,7 +41,8 @@ func alternate(method string) func() *refserver.Seams {
 	}
 }
 
-// forgetAfter leaves out the first entry of a list after a request of another method.
+// forgetAfter leaves out the first entry of each page of a list after a request of another
+// method.
 func forgetAfter(method, list string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var asked atomic.Bool
@@ -59,7 +60,7 @@ func forgetAfter(method, list string) func() *refserver.Seams {
 	}
 }
 
-// dropFirst removes the first entry of a page.
+// dropFirst removes the first entry of a page that has several.
 func dropFirst(method string) edit {
 	return func(r map[string]any) {
 		if items, _ := r[listMembers[method]].([]any); len(items) > 1 {

@@ -29,7 +29,7 @@ func legalLists() []*Fault {
 		newVariation("long-cursors", "cursors are 4000 characters long and not ASCII", repage(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
 			func(page int) string { return strings.Repeat("→", 4000) + plainCursor(page) })),
 
-		newVariation("bare-tools", "tools have only a name, a schema and annotations", EditResult(spec.MethodToolsList, func(r map[string]any) {
+		newVariation("bare-tools", "tools have only a name, a schema, annotations and execution", EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, t := range objectsIn(r, "tools") {
 				for name := range t {
 					if name != "name" && name != "inputSchema" && name != "annotations" && name != "execution" {
@@ -59,7 +59,7 @@ func legalLists() []*Fault {
 				r["content"] = []any{}
 			}
 		})),
-		newVariation("integers-with-point", "integers are written with a decimal point", EditBytes(Results(spec.MethodResourcesList), addFractionsToSizes)),
+		newVariation("integers-with-point", "the sizes of resources are written with a decimal point", EditBytes(Results(spec.MethodResourcesList), addFractionsToSizes)),
 		newVariation("completion-values-only", "completions have neither total nor hasMore", EditResult(spec.MethodComplete, func(r map[string]any) {
 			c := r["completion"].(map[string]any)
 			delete(c, "total")

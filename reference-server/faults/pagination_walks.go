@@ -12,7 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// walkFaults returns the faults that show only when a client walks a list more than once.
+// walkFaults returns faults in cursors and pages. Most show only when a client walks a list
+// more than once.
 func walkFaults() []*Fault {
 	changing := func(seams *refserver.Seams) *refserver.Seams {
 		return combine(markReadOnly("trigger-list-changed"), seams)
@@ -31,7 +32,7 @@ func walkFaults() []*Fault {
 	}
 }
 
-// legalWalks returns the legal variations in how long and how often cursors are valid.
+// legalWalks returns the legal variations in cursors, and in how a list changes between walks.
 func legalWalks() []*Fault {
 	return []*Fault{
 		newStatefulVariation("stale-cursors-refused", "a cursor from before a change of its list is refused", func() *refserver.Seams {
@@ -54,8 +55,8 @@ func legalWalks() []*Fault {
 	}
 }
 
-// dropLastEverySecondTime omits the last item from every second response to a list
-// request.
+// dropLastEverySecondTime returns each list as one page, and omits the last item from every
+// second response.
 func dropLastEverySecondTime() *refserver.Seams {
 	var mu sync.Mutex
 	times := map[string]int{}
@@ -177,8 +178,8 @@ func refuseEarlierCursors() *refserver.Seams {
 	}))
 }
 
-// refuseStaleCursors refuses cursors from before a list change. With breaksList, every later request for
-// the first page of that list fails, too.
+// refuseStaleCursors refuses cursors from before a list change. With breaksList, every later
+// request for the first page of that list fails, too.
 func refuseStaleCursors(breaksList bool) *refserver.Seams {
 	var mu sync.Mutex
 	changes, handed, spoiled := 0, map[string]int{}, map[string]bool{}

@@ -21,7 +21,7 @@ func pingFaults() []*Fault {
 		newFault("ping.removed/served", "ping is served in 2026-07-28", serveMethod(spec.MethodPing, nil)),
 		newFault("ping.responds/silent", "ping gets no response", suppressResponse(spec.MethodPing, always)).overTransports(legacy...),
 		newFault("ping.responds/unknown", "ping gets -32601", refuseCalls(spec.MethodPing, always, spec.CodeMethodNotFound, "Method not found")),
-		newFault("ping.responds/negative-ids", "over HTTP, a ping with a negative id is refused with 400 and its id", onExchange(func(v *exchange) bool {
+		newFault("ping.responds/negative-ids", "over HTTP, a ping with the id -1 is refused with 400 and its id", onExchange(func(v *exchange) bool {
 			return hasRequestOf(spec.MethodPing)(v) && v.frame.Messages[0].ID.Raw() == "-1"
 		}, respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":-1,"error":{"code":-32600,"message":"Invalid Request"}}`))).inRevisions(spec.HandshakeRevisions()...).overTransports(spec.StreamableHTTP),
 		newFault("ping.responds/slow", "ping gets its response after 15 s", WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -79,7 +79,7 @@ func pingFaults() []*Fault {
 			return nil, refserver.NoResponse
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("ping.responds/after-the-answer", "while a tool waits for the client, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
-			q.ended(c)
+			q.waitForEnd(c)
 			return next(c)
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("ping.responds/id-of-a-question", "while a tool waits for the client, a ping with the same id is treated as the response", whilePending(
@@ -93,7 +93,7 @@ func pingFaults() []*Fault {
 		newStatefulFault("ping.responds/model-asked", "while a tool waits for sampling, ping gets no response", whilePending(silentDuring(spec.MethodSampling))).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("ping.responds/behind-the-user", "while a tool waits for elicitation, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 			if q.method == spec.MethodElicit {
-				q.ended(c)
+				q.waitForEnd(c)
 			}
 			return next(c)
 		})).inRevisions(sinceRevision(spec.V20250618)...),
@@ -195,8 +195,8 @@ type pendingRequest struct {
 	over   chan struct{} // closed at the end of the call
 }
 
-// ended waits until the call that sent the request has ended, or c is cancelled.
-func (q *pendingRequest) ended(c *refserver.Call) {
+// waitForEnd waits until the call that sent the request has ended, or c is cancelled.
+func (q *pendingRequest) waitForEnd(c *refserver.Call) {
 	select {
 	case <-q.over:
 	case <-c.Context().Done():

@@ -19,7 +19,7 @@ func progressFaults() []*Fault {
 	const requested, echoed, active = "progress.only-requested-tokens/", "progress.token-echo/", "progress.only-in-progress/"
 	const stops, grows, unique, stray = "progress.stops-after-completion/", "progress.increases/", "progress.server-token-unique/", "progress.unsolicited-from-client-tolerated/"
 	return []*Fault{
-		newFault(requested+"request-id", "progress has the request id as token", editProgress(func(o *refserver.Out, p map[string]any) {
+		newFault(requested+"request-id", "progress has a token made from the request id", editProgress(func(o *refserver.Out, p map[string]any) {
 			p["progressToken"] = "request " + o.Related.Raw()
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(requested+"unasked", "tools send progress for requests without a token", onToolEnd(func(c *refserver.Call, _ *refserver.Error) {
@@ -54,7 +54,7 @@ func progressFaults() []*Fault {
 
 		newFault(active+"failed", "a failed call sends progress after its error", appendProgress(func(o *refserver.Out) bool { return o.Kind == refserver.OutError }, 1)).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 		newFault(stops+"one-more", "progress follows the result", appendProgress(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult }, 1000)).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
-		newFault(stops+"late", "progress continues for 50 ms after the result", onToolEnd(func(c *refserver.Call, err *refserver.Error) {
+		newFault(stops+"late", "progress is sent 50 ms after the result", onToolEnd(func(c *refserver.Call, err *refserver.Error) {
 			if token := tokenOf(c); token != nil && err == nil {
 				sendLater(c.Session, 50*time.Millisecond, wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000}))
 			}
@@ -69,7 +69,7 @@ func progressFaults() []*Fault {
 			p["progress"] = int(toFloat(p["progress"]) / toFloat(p["total"]))
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(grows+"twice", "each progress is sent twice", EditOutgoing(isProgress, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })).inRevisions(revisionsWithReadOnlyHint()...),
-		newStatefulFault(grows+"wraps", "progress starts again after two steps", func() *refserver.Seams {
+		newStatefulFault(grows+"wraps", "progress alternates between 1 and 0", func() *refserver.Seams {
 			var n atomic.Int64
 			return editProgress(func(_ *refserver.Out, p map[string]any) { p["progress"] = n.Add(1) % 2 })
 		}).inRevisions(revisionsWithReadOnlyHint()...),

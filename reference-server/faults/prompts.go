@@ -42,15 +42,15 @@ func promptFaults() []*Fault {
 		newFault("prompts.name.unique/twice", "two prompts have the same name", editPrompt("greeting", func(p map[string]any) { p["name"] = "hello" })),
 		newFault("prompts.name.unique/on-another-page", "prompts on different pages have the same name", editPrompt("document", func(p map[string]any) { p["name"] = "hello" })),
 		newFault("prompts.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of prompts are announced but not declared",
-			combine(capabilityOf("prompts", map[string]any{}), sendLineOnInitialized(changed))),
+			combine(setCapability("prompts", map[string]any{}), sendLineOnInitialized(changed))),
 		newFault("prompts.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of prompts are announced though listChanged is false",
-			combine(capabilityOf("prompts", map[string]any{"listChanged": false}), sendLineOnInitialized(changed))),
+			combine(setCapability("prompts", map[string]any{"listChanged": false}), sendLineOnInitialized(changed))),
 		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt disappears without a notification", func() *refserver.Seams {
 			return removeAfterWalk(spec.MethodPromptsList, "prompts", "hello")
 		}),
 
-		newStatefulFault("prompts.list.same-on-every-connection/alternating", "every second process leaves one of the prompts out of its list", alternate(spec.MethodPromptsList)),
-		newStatefulFault("prompts.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the prompts is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodPromptsList)),
+		newStatefulFault("prompts.list.same-on-every-connection/alternating", "every second process leaves prompts out of its list", alternate(spec.MethodPromptsList)),
+		newStatefulFault("prompts.list.no-side-effect-of-requests/forgets", "after a tools/call some prompts are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodPromptsList)),
 		newFault("prompts.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of prompts", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodPromptsChanged)))),
 		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a notification", dropEverySecond(spec.MethodPromptsChanged)).overTransports(spec.Stdio),
@@ -78,8 +78,8 @@ func promptFaults() []*Fault {
 	}
 }
 
-// addPrompt adds a prompt to the list. Its prompts/get returns result, or an internal
-// error if result is "".
+// addPrompt adds a prompt to the first page of the list. prompts/get of this prompt returns
+// result, or an internal error if result is "".
 func addPrompt(name, result string) *refserver.Seams {
 	return combine(
 		WrapHandler(spec.MethodPromptsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -115,11 +115,13 @@ func editPrompt(name string, edit func(p map[string]any)) *refserver.Seams {
 	})
 }
 
-// onPromptError replaces the errors of prompts/get whose message contains words.
+// onPromptError is onErrors for prompts/get.
 func onPromptError(words string, f func(err *refserver.Error) (any, *refserver.Error)) *refserver.Seams {
 	return onErrors(spec.MethodPromptsGet, words, f)
 }
 
+// onErrors lets f replace the errors of a method whose message contains words, if the request
+// has params.
 func onErrors(method, words string, f func(err *refserver.Error) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

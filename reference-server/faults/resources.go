@@ -74,8 +74,8 @@ func uriEquals(uri string) func(string) bool { return func(other string) bool { 
 func uriContains(part string) func(string) bool {
 	return func(uri string) bool { return strings.Contains(uri, part) }
 }
-func uriHasPrefix(as string) func(string) bool {
-	return func(uri string) bool { return strings.HasPrefix(uri, as) }
+func uriHasPrefix(prefix string) func(string) bool {
+	return func(uri string) bool { return strings.HasPrefix(uri, prefix) }
 }
 
 // failWith returns a handler that returns an error.
@@ -141,7 +141,8 @@ func resourceReadFaults() []*Fault {
 	}
 }
 
-// staleSizes keeps the sizes that resources had in the first list.
+// staleSizes keeps the sizes that resources had in the first list. It also gives the tool that
+// changes a size readOnlyHint.
 func staleSizes() *refserver.Seams {
 	var known sync.Map // any by URI
 	return combine(markReadOnly("update-resource"), EditResult(spec.MethodResourcesList, func(r map[string]any) {
@@ -213,7 +214,8 @@ func markReadOnly(tool string) *refserver.Seams {
 	return editTool(tool, func(t map[string]any) { t["annotations"] = map[string]any{"readOnlyHint": true} })
 }
 
-// dropEverySecond drops every second notification of a method.
+// dropEverySecond drops every second notification of a method. It also gives the tool that
+// changes lists readOnlyHint, so that the harness calls it.
 func dropEverySecond(method string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var n atomic.Int64
@@ -233,14 +235,14 @@ func updateOf(uri string) string {
 func subscriptionFaults() []*Fault {
 	return []*Fault{
 		newFault("resources.subscribe.confirmed/refused", "subscriptions are declared but refused", refuseCalls(spec.MethodResourcesSubscribe, always, spec.CodeMethodNotFound, "Method not found")),
-		newFault("resources.subscribe.confirmed/not-empty", "resources/subscribe returns the resource", replaceResult(spec.MethodResourcesSubscribe, `{"subscribed":true}`)),
+		newFault("resources.subscribe.confirmed/not-empty", "the result of resources/subscribe is not empty", replaceResult(spec.MethodResourcesSubscribe, `{"subscribed":true}`)),
 		newFault("resources.subscribe.unsupported-error/confirmed", "subscriptions are not declared but accepted", setResourcesCapability(map[string]any{"listChanged": true})),
 		newFault("resources.subscribe.unsupported-error/false", "subscriptions are declared as false but accepted", setResourcesCapability(map[string]any{"subscribe": false})),
 		newFault("resources.subscribe.update-sent/silent", "a subscriber gets no notification of a change", combine(
 			markReadOnly("update-resource"), dropMessages(notifications(spec.MethodResourcesUpdated)))),
 		newFault("resources.subscribe.no-update-without-subscription/at-once", "the server sends updates without a subscription", sendLineOnInitialized(updateOf(note))),
 		newFault("resources.unsubscribe.confirmed/refused", "resources/unsubscribe fails", refuseCalls(spec.MethodResourcesUnsubscribe, always, spec.CodeInternal, "Internal error")),
-		newFault("resources.unsubscribe.confirmed/not-empty", "resources/unsubscribe returns the resource", replaceResult(spec.MethodResourcesUnsubscribe, `{"uri":"demo://note"}`)),
+		newFault("resources.unsubscribe.confirmed/not-empty", "the result of resources/unsubscribe contains the URI", replaceResult(spec.MethodResourcesUnsubscribe, `{"uri":"demo://note"}`)),
 		newFault("resources.unsubscribe.stops-updates/goes-on", "the server sends updates after resources/unsubscribe", combine(
 			markReadOnly("update-resource"), WrapHandler(spec.MethodResourcesUnsubscribe, func(*refserver.Call, Handler) (any, *refserver.Error) { return map[string]any{}, nil }))),
 		newFault("resources.updated.requires-subscribe-capability/undeclared", "the server sends updates although subscriptions are not declared", combine(
@@ -259,8 +261,8 @@ func changedResourcesFaults() []*Fault {
 	return []*Fault{
 		newFault("resources.list-changed.sent-on-change-2024-11-05/silent", "the server does not notify changes of the list of resources", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
-		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process leaves one of the resources out of its list", alternate(spec.MethodResourcesList)),
-		newStatefulFault("resources.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the resources is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodResourcesList)),
+		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process leaves resources out of its list", alternate(spec.MethodResourcesList)),
+		newStatefulFault("resources.list.no-side-effect-of-requests/forgets", "after a tools/call some resources are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodResourcesList)),
 		newFault("resources.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of resources", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
 		newFault("resources.listen.update-delivered/silent", "subscriptions get no updates of resources", combine(

@@ -54,7 +54,7 @@ func legalResources() []*Fault {
 			}}, nil
 		})),
 		newVariation("denied", "a listed resource is temporarily unreadable", onRead(uriEquals(hello), failWith(spec.CodeInternal, "Access denied"))),
-		newVariation("whole-disk", "the server offers every file of its machine by URI", onRead(func(uri string) bool { return strings.HasSuffix(uri, "passwd") }, servePasswd)).inRevisions(spec.V20260728),
+		newVariation("whole-disk", "the server serves a system file, as if it offered every file of its machine by URI", onRead(func(uri string) bool { return strings.HasSuffix(uri, "passwd") }, servePasswd)).inRevisions(spec.V20260728),
 		newVariation("garbage-is-empty", "a URI without a scheme returns empty contents", onRead(func(uri string) bool { return !strings.Contains(uri, ":") }, serveNoContents)),
 		newVariation("not-found-by-name", "an unknown resource gets an error without the URI", WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
@@ -63,7 +63,7 @@ func legalResources() []*Fault {
 			}
 			return result, err
 		})),
-		newVariation("catch-all", "a template matches every URI, and reading any returns text", combine(
+		newVariation("catch-all", "a template matches every URI, and resources/read of an unknown URI returns text", combine(
 			EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
 				if r["nextCursor"] == nil {
 					r["resourceTemplates"] = append(r["resourceTemplates"].([]any), map[string]any{"uriTemplate": "{+anything}", "name": "anything"})
@@ -125,7 +125,7 @@ func legalResources() []*Fault {
 			}
 			return append(out, all)
 		}, func(page int) string { return fmt.Sprint(page) })),
-		newVariation("cursor-is-base64-of-nothing", "cursors look like those of popular servers", repage(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
+		newVariation("cursor-is-base64-of-nothing", "cursors are the base64 of a JSON object with an offset", repage(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
 			func(page int) string {
 				return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, `{"offset":%d}`, page))
 			})),

@@ -34,7 +34,7 @@ func updateFaults() []*Fault {
 		unreported("ended-by-another", "one resources/unsubscribe ends all subscriptions", ended(spec.MethodResourcesUnsubscribe)),
 		unreported("ended-by-a-refusal", "any error response ends all subscriptions", ended(refused)),
 		unreported("ended-by-a-cancellation", "any cancellation ends all subscriptions", ended(spec.MethodCancelled)),
-		unreported("not-again", "a repeated resources/subscribe succeeds but ends notifications", func(l *subscriptions, what, uri string) {
+		unreported("not-again", "after resources/unsubscribe, a new resources/subscribe succeeds but has no effect", func(l *subscriptions, what, uri string) {
 			l.on[uri] = l.on[uri] && !l.ended[uri]
 			l.ended[uri] = l.ended[uri] || what == spec.MethodResourcesUnsubscribe
 		}),
@@ -94,10 +94,12 @@ func legalChangeNotifications() []*Fault {
 	}
 }
 
-// subscriptions records the subscriptions of a session, by URI.
+// subscriptions records the subscriptions of a session, by URI. The fault decides what ended
+// and twice mean.
 type subscriptions struct {
-	mu               sync.Mutex
-	on, ended, twice map[string]bool
+	mu           sync.Mutex
+	on           map[string]bool // the session gets updates
+	ended, twice map[string]bool
 }
 
 // refused is the value that trackSubscriptions passes to onChange when the server sends an

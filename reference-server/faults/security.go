@@ -11,7 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// withTwoUsers makes the server accept the tokens of several users.
+// withTwoUsers makes a server over Streamable HTTP accept the tokens that the run's
+// authorization server issues to several users.
 func withTwoUsers(f *Fault) *Fault { return withIssuedTokens(f).overTransports(spec.StreamableHTTP) }
 
 func foreignSessionFaults() []*Fault {
@@ -30,8 +31,8 @@ func foreignSessionFaults() []*Fault {
 	}
 }
 
-// refuseForeign refuses requests in a session with another token than the one that opened it, if they
-// have one of the methods.
+// refuseForeign refuses requests with one of the methods in a session, if they have another
+// token than the session's first request.
 func refuseForeign(methods ...string) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	var mu sync.Mutex
 	tokens := map[string]string{} // by session

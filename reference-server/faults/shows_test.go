@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -74,9 +73,6 @@ func TestEveryVariationShows(t *testing.T) {
 func variations() []faults.Fault {
 	return slices.DeleteFunc(slices.Clone(faults.All()), func(f faults.Fault) bool { return !f.Legal })
 }
-
-// isMadeUpCursor matches the ids that the server generates at random.
-var isMadeUpCursor = regexp.MustCompile(`[A-Z2-7]{26}`)
 
 type faultRevision struct {
 	fault    string
@@ -238,6 +234,8 @@ func (c conversation) play(t *testing.T, seams func() refserver.Seams) observed 
 	return h
 }
 
+// describe runs the conversation. It returns the lines of stdout and stderr, sorted, and how
+// the process ended.
 func (c conversation) describe(seams refserver.Seams) string {
 	var lines []string
 	end := "outlives its context"
@@ -282,7 +280,7 @@ func (c conversation) describe(seams refserver.Seams) string {
 		scan.Buffer(nil, 32<<20)
 		scan.Split(newlines)
 		for scan.Scan() {
-			lines = append(lines, isMadeUpCursor.ReplaceAllString(scan.Text(), "(made up)"))
+			lines = append(lines, random.ReplaceAllString(scan.Text(), "ID"))
 			for _, m := range wire.Parse(scan.Bytes()).Messages {
 				switch {
 				case m.Kind == wire.Request && c.reply != nil:

@@ -50,14 +50,14 @@ func sseFaults() []*Fault {
 		})
 	}
 	return []*Fault{
-		newFault(origin+"served", "the server accepts any Host and Origin", acceptAnyOrigin(anyExchange)),
+		newFault(origin+"served", "the server accepts any Origin", acceptAnyOrigin(anyExchange)),
 		newFault(origin+"get-served", "the server accepts any Origin for a stream", acceptAnyOrigin(opensListeningStream)),
 		newFault(origin+"post-served", "the server accepts any Origin for a POST", acceptAnyOrigin(isPost)),
 		newFault(origin+"rebound", "the server checks only that Origin equals Host", acceptAnyHost()),
 		newFault(two+"405", "the endpoint refuses a POST of tools/list", onExchange(lists, respondText(http.StatusMethodNotAllowed))),
-		newFault(two+"404", "the endpoint gets 404 after the first messages", onExchange(lists, respondText(http.StatusNotFound))),
+		newFault(two+"404", "the endpoint responds to a POST of tools/list with 404", onExchange(lists, respondText(http.StatusNotFound))),
 		newFault(takes+"400", "tools/list gets an HTTP error at the endpoint", onExchange(lists, respondText(http.StatusBadRequest))),
-		newFault(takes+"500", "notifications/initialized gets an HTTP error at the endpoint", onExchange(hasOnlyNotifications, respondText(http.StatusInternalServerError))),
+		newFault(takes+"500", "notifications get an HTTP error at the endpoint", onExchange(hasOnlyNotifications, respondText(http.StatusInternalServerError))),
 		newFault(named+"missing", "the stream has no endpoint event", editEndpointEvent(func([]byte) []byte { return nil })).unreachable(),
 		newFault(named+"as-message", "the endpoint is announced in an event of type message", editEndpointEvent(func(b []byte) []byte {
 			return bytes.Replace(b, []byte("event: endpoint\n"), nil, 1)

@@ -6,7 +6,7 @@ import "net/http"
 func sseBodyFaults() []*Fault {
 	const takes = "sse.accepts-post/"
 	return []*Fault{
-		newFault(takes+"long-body", "bodies of a certain length get 400", refusePosts(isLong, http.StatusBadRequest)),
+		newFault(takes+"long-body", "bodies of more than 32,000 bytes get 400", refusePosts(isLong, http.StatusBadRequest)),
 		newFault(takes+"chunks", "chunked bodies get 400", refusePosts(isChunked, http.StatusBadRequest)),
 		newFault(takes+"slow-body", "bodies that arrive slowly get 400", refuseSlowBodies(http.StatusBadRequest)),
 		newFault(takes+"lower-case-names", "the server does not recognize a lower-case Content-Type header", hideHeaders("content-type")),

@@ -61,12 +61,12 @@ func sseLeakFaults() []*Fault {
 			return combine(markReadOnly("log"), applyToAllSessions(hasRequestOf(spec.MethodSetLevel)))
 		}),
 		newStatefulFault("sse.response-on-own-stream/logs", "log messages are sent on all streams", func() *refserver.Seams {
-			return combine(markReadOnly("log"), toAllStreams(wire.Notification, spec.MethodMessage))
+			return combine(markReadOnly("log"), sendToAllStreams(wire.Notification, spec.MethodMessage))
 		}),
 	}
 }
 
-// toAllStreams also sends messages on the streams of all other clients.
-func toAllStreams(kind wire.Kind, methods ...string) *refserver.Seams {
+// sendToAllStreams also sends messages on the streams of all other clients.
+func sendToAllStreams(kind wire.Kind, methods ...string) *refserver.Seams {
 	return copyToListeningStreams(func(streams []*responseEditor) []*responseEditor { return streams }, kind, methods...)
 }

@@ -57,7 +57,7 @@ func metadataFaults() []*Fault {
 			return metaOf(c)[spec.MetaVersion].Kind() == '0'
 		}, all)),
 		newFault(status+"200", "errors on missing metadata come with status 200", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacksMeta(spec.MetaVersion)), not(lacksMeta(spec.MetaClientCapabilities)))), setStatus(200))).overTransports(spec.StreamableHTTP),
-		newFault(status+"422", "errors on missing metadata come with status 422", editStatelessErrors(spec.CodeInvalidParams, noCapabilities, setStatus(422))).overTransports(spec.StreamableHTTP),
+		newFault(status+"422", "errors on missing client capabilities come with status 422", editStatelessErrors(spec.CodeInvalidParams, noCapabilities, setStatus(422))).overTransports(spec.StreamableHTTP),
 		newFault(anonymous+"lists", "lists without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList))),
 		newFault(anonymous+"calls", "tool calls without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsCall))),
 		newFault(anonymous+"reads", "resources are not read without clientInfo", unnamed(ofMethods(spec.MethodResourcesRead))),
@@ -105,10 +105,10 @@ func earlierRequestFaults() []*Fault {
 			})
 		}).overTransports(spec.Stdio),
 		newStatefulFault(prior+"discover-first", "nothing is served before server/discover", func() *refserver.Seams {
-			return afterDiscover("Send server/discover first")
+			return refuseBeforeDiscover("Send server/discover first")
 		}),
 		newStatefulFault("stateless.no-initialize-needed/demanded", "requests before server/discover get an error that demands initialize", func() *refserver.Seams {
-			return afterDiscover("Server not initialized")
+			return refuseBeforeDiscover("Server not initialized")
 		}),
 		newStatefulFault(undeclared+"remembered", "capabilities of an earlier request count for later ones", func() *refserver.Seams {
 			return useLastMeta(spec.MetaClientCapabilities, func(c *refserver.Call) bool { return string(metaOf(c)[spec.MetaClientCapabilities]) == "{}" })
@@ -122,7 +122,7 @@ func earlierRequestFaults() []*Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("stateless.multiple-conversations/one-set-of-capabilities", "a connection serves only requests with the capabilities of the first", func() *refserver.Seams {
+		newStatefulFault("stateless.multiple-conversations/one-set-of-capabilities", "a connection serves only requests with the capabilities of the first, except tools/call", func() *refserver.Seams {
 			var first atomic.Value
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				own := string(metaOf(c)[spec.MetaClientCapabilities])
@@ -132,12 +132,12 @@ func earlierRequestFaults() []*Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("stateless.no-same-connection/cursors", "a cursor is accepted only on the connection on which it was sent", cursorsByConnection).overTransports(spec.StreamableHTTP),
+		newStatefulFault("stateless.no-same-connection/cursors", "a cursor is accepted only on the connection on which it was sent", refuseForeignCursors).overTransports(spec.StreamableHTTP),
 	}
 }
 
-// useLastMeta gives matching requests the member of _meta that the last successful request
-// had.
+// useLastMeta gives matching requests the member of _meta that the last successful other
+// request had.
 func useLastMeta(key string, when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var last jsontext.Value
@@ -162,8 +162,9 @@ func useLastMeta(key string, when func(c *refserver.Call) bool) *refserver.Seams
 	})
 }
 
-// afterDiscover refuses requests of the stateless era until server/discover was served.
-func afterDiscover(message string) *refserver.Seams {
+// refuseBeforeDiscover refuses requests of the stateless era that would succeed, until
+// server/discover was served.
+func refuseBeforeDiscover(message string) *refserver.Seams {
 	var discovered atomic.Bool
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isStatelessCall(c) || c.Method == spec.MethodDiscover {
@@ -236,8 +237,8 @@ func removedMethodFaults() []*Fault {
 	}
 }
 
-// cursorsByConnection refuses a cursor on another connection than the one that received it.
-func cursorsByConnection() *refserver.Seams {
+// refuseForeignCursors refuses a cursor on another connection than the one that received it.
+func refuseForeignCursors() *refserver.Seams {
 	const mark = "Faults-Connection"
 	var mu sync.Mutex
 	from := map[string]string{} // by cursor
@@ -278,7 +279,7 @@ func legalStateless() []*Fault {
 		newVariation("errors-in-other-words", "errors on metadata have other messages, and data", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacksMeta(spec.MetaVersion)), not(lacksMeta(spec.MetaClientCapabilities)))), func(e *refserver.Error) {
 			e.Message, e.Data = "Ungültige Anfrage", map[string]any{"missing": []string{"_meta"}}
 		})),
-		newVariation("methods-before-metadata", "a method that is unknown is refused before its metadata are read", WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newVariation("methods-before-metadata", "ping, an unknown method, is refused before its metadata is read", WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if !isStatelessCall(c) {
 				return next(c)
 			}

@@ -23,7 +23,7 @@ func stdioFaults() []*Fault {
 		newFault("stdio.newline-delimited/two-on-a-line", "a log message is on the same line as a response", EditBytes(isSessionResponse, func(b []byte) []byte {
 			return append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"answering"}}`), b...)
 		})),
-		newFault("stdio.newline-delimited/no-newline", "responses after initialize do not end in a newline", EditOutgoing(isAfterInitialize, func(o *refserver.Out) { o.Terminator = "" })),
+		newFault("stdio.newline-delimited/no-newline", "messages after initialize do not end in a newline", EditOutgoing(isAfterInitialize, func(o *refserver.Out) { o.Terminator = "" })),
 		newFault("stdio.stdout-only-messages/comma", "responses are followed by a comma", EditOutgoing(Responses(), func(o *refserver.Out) { o.Terminator = ",\n" })),
 		newFault("stdio.newline-delimited/first-of-a-write", "the server reads only the first of several messages in one write", editInput(func(chunk []byte) []byte {
 			if i := bytes.IndexByte(chunk, '\n'); i >= 0 {
@@ -38,8 +38,8 @@ func stdioFaults() []*Fault {
 			return append(chunk, '\n')
 		})),
 
-		newFault("stdio.no-embedded-newlines/indented", "responses after initialize are spread over several lines", EditBytes(isAfterInitialize, indented)),
-		newFault("stdio.no-embedded-newlines/long-indented", "responses of more than 16,000 bytes are spread over several lines", EditBytes(Responses(spec.MethodToolsCall), func(b []byte) []byte {
+		newFault("stdio.no-embedded-newlines/indented", "messages after initialize are spread over several lines", EditBytes(isAfterInitialize, indented)),
+		newFault("stdio.no-embedded-newlines/long-indented", "responses to tools/call of more than 16,000 bytes are spread over several lines", EditBytes(Responses(spec.MethodToolsCall), func(b []byte) []byte {
 			if len(b) <= 16_000 {
 				return b
 			}
@@ -47,7 +47,7 @@ func stdioFaults() []*Fault {
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("stdio.no-embedded-newlines/initialize-indented", "the response to initialize is spread over several lines",
 			EditBytes(Responses(spec.MethodInitialize), indented)).unreachable(),
-		newFault("stdio.no-embedded-newlines/in-strings", "descriptions in lists contain unescaped newlines",
+		newFault("stdio.no-embedded-newlines/in-strings", "the first description in a list contains an unescaped newline",
 			EditBytes(isListResult, func(b []byte) []byte { return insertIntoDescription(b, "First line.\n") })),
 
 		newFault("stdio.stdout-only-messages/banner", "the server prints a banner at start", writeAtStart("Reference server v1.0 is listening on stdio")),

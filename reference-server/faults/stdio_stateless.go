@@ -23,7 +23,7 @@ func statelessStdioFaults() []*Fault {
 				return 0, why != refserver.InputClosed || !subscribed.Load()
 			}))
 		}),
-		newFault(related+"own", "after each list the server sends a notification of its own", appendLines(statelessResults(spec.MethodToolsList),
+		newFault(related+"own", "after each tools/list the server sends a notification of its own", appendLines(statelessResults(spec.MethodToolsList),
 			`{"jsonrpc":"2.0","method":"notifications/com.example.note"}`)),
 	}
 }

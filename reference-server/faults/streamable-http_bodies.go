@@ -26,7 +26,7 @@ const (
 func isLong(r *http.Request) bool    { return r.ContentLength > muchText }
 func isChunked(r *http.Request) bool { return r.ContentLength < 0 }
 
-// refuseSlowBodies refuses bodies that arrive slowly with a status.
+// refuseSlowBodies refuses, with the status, bodies that take longer than longRead to arrive.
 func refuseSlowBodies(status int) *refserver.Seams {
 	return &refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		started := time.Now()
@@ -129,7 +129,7 @@ func (h *headerHider) Read(p []byte) (int, error) {
 func bodyFaults() []*Fault {
 	const typed = "streamable-http.request-content-type/"
 	return []*Fault{
-		newFault(typed+"long-body", "bodies of a certain length get 400", refusePosts(isLong, http.StatusBadRequest)),
+		newFault(typed+"long-body", "bodies of more than 32,000 bytes get 400", refusePosts(isLong, http.StatusBadRequest)),
 		newFault(typed+"chunks", "chunked bodies get 400", refusePosts(isChunked, http.StatusBadRequest)),
 		newFault(typed+"slow-body", "bodies that arrive slowly get 400", refuseSlowBodies(http.StatusBadRequest)),
 		newFault(typed+"first-piece", "the server treats the first chunk as the whole body", readFirstChunkOnly()),
@@ -154,7 +154,7 @@ func bodyFaults() []*Fault {
 func legalBodies() []*Fault {
 	return []*Fault{
 		newVariation("http-idle-closed", "the server closes idle connections without notice", editLaterRequests(refuseRequest)),
-		newVariation("http-413", "bodies of a certain length get 413", refusePosts(isLong, http.StatusRequestEntityTooLarge)),
+		newVariation("http-413", "bodies of more than 32,000 bytes get 413", refusePosts(isLong, http.StatusRequestEntityTooLarge)),
 		newVariation("http-411", "chunked bodies get 411", refusePosts(isChunked, http.StatusLengthRequired)),
 		newVariation("http-408", "bodies that arrive slowly get 408", refuseSlowBodies(http.StatusRequestTimeout)),
 	}
@@ -201,8 +201,7 @@ func headerSpellingFaults() []*Fault {
 	}
 }
 
-// legalHeaderSpellings returns the legal variations in handling headers that no MCP client
-// needs to send.
+// legalHeaderSpellings returns the legal variations in handling the headers of requests.
 func legalHeaderSpellings() []*Fault {
 	lists := func(r *http.Request) bool {
 		accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
@@ -241,8 +240,8 @@ func legalHeaderSpellings() []*Fault {
 	}
 }
 
-// setUnknownSessionStatus refuses session ids that the server never assigned with the given status
-// instead of 404.
+// setUnknownSessionStatus refuses the session ids that the harness made up with the given
+// status instead of 404.
 func setUnknownSessionStatus(status int) *refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {

@@ -156,7 +156,7 @@ func swapClientResponses() *refserver.Seams {
 // legalCrossing returns the legal variations in what concurrent sessions share.
 func legalCrossing() []*Fault {
 	return []*Fault{
-		newStatefulVariation("http-changes-for-all", "list_changed is sent to all sessions", func() *refserver.Seams {
+		newStatefulVariation("http-changes-for-all", "list_changed is also sent to another session", func() *refserver.Seams {
 			e := newListeningStreams()
 			return combine(markReadOnly("trigger-list-changed"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				session := v.r.Header.Get(sessionHeader)
@@ -173,7 +173,7 @@ func legalCrossing() []*Fault {
 				}
 			}))
 		}),
-		newStatefulVariation("http-one-at-a-time", "requests of all sessions run one at a time", func() *refserver.Seams {
+		newStatefulVariation("http-one-at-a-time", "lists and pings of all sessions run one at a time", func() *refserver.Seams {
 			var mu sync.Mutex
 			return onExchange(hasRequestOf(spec.MethodToolsList, spec.MethodPing, spec.MethodPromptsList, spec.MethodResourcesList), func(v *exchange) {
 				mu.Lock()

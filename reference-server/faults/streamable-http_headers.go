@@ -103,9 +103,9 @@ func headerMismatchFaults() []*Fault {
 				return b
 			}
 		})),
-		newFault(spelling+"lower", "the server does not know its headers in lower case", hideHeaders("mcp-method")),
-		newFault(spelling+"upper", "the server does not know its headers in upper case", hideHeaders("MCP-METHOD")),
-		newFault("streamable-http.header-whitespace/kept", "the server does not know a header with more than one space before its value", &refserver.Seams{Input: func(r io.Reader) io.Reader {
+		newFault(spelling+"lower", "the server does not recognize Mcp-Method in lower case", hideHeaders("mcp-method")),
+		newFault(spelling+"upper", "the server does not recognize Mcp-Method in upper case", hideHeaders("MCP-METHOD")),
+		newFault("streamable-http.header-whitespace/kept", "the server does not recognize Mcp-Method with more than one space before its value", &refserver.Seams{Input: func(r io.Reader) io.Reader {
 			return &paddedHider{r}
 		}}),
 		newFault(unknown+"200", "error -32601 comes with status 200", editStatelessErrors(spec.CodeMethodNotFound, always, setStatus(http.StatusOK))),
@@ -118,7 +118,7 @@ func headerMismatchFaults() []*Fault {
 				return b
 			}
 		})),
-		newFault("streamable-http.single-endpoint-post/405", "resources/list gets status 405", onExchange(func(v *exchange) bool {
+		newFault("streamable-http.single-endpoint-post/405", "tools/list gets status 405", onExchange(func(v *exchange) bool {
 			return v.r.Header.Get(versionHeader) == string(spec.V20260728) && v.has(wire.Request, spec.MethodToolsList)
 		}, respondText(http.StatusMethodNotAllowed))),
 	}
@@ -272,7 +272,7 @@ func statelessStreamFaults() []*Fault {
 // legalHeaders returns the legal variations of Streamable HTTP in the stateless era.
 func legalHeaders() []*Fault {
 	rows := variationsIn(spec.StatelessRevisions(),
-		// It serves earlier revisions, too, whose transport has sessions.
+		// The server serves earlier revisions, too, whose transport has sessions.
 		newVariation("session-assigned-in-both-eras", "every response has an Mcp-Session-Id", editHeaders(func(v *exchange) bool {
 			return isPost(v) && v.r.Header.Get(versionHeader) == string(spec.V20260728)
 		}, func(h http.Header) { h.Set(sessionHeader, "0123456789abcdef") })),

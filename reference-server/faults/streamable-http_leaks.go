@@ -17,7 +17,7 @@ func leakFaults() []*Fault {
 		newStatefulFault(isolated+"log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
 			return applyToAllSessions(hasRequestOf(spec.MethodSetLevel))
 		}),
-		newStatefulFault(isolated+"logs", "log messages are sent to all sessions", func() *refserver.Seams {
+		newStatefulFault(isolated+"logs", "log messages are also sent to another session", func() *refserver.Seams {
 			return sendToOtherSession(true, wire.Notification, spec.MethodMessage)
 		}),
 		newStatefulFault(isolated+"asked-of-all", "requests to one session's client are also sent to another", func() *refserver.Seams {

@@ -153,7 +153,7 @@ func legalStreamable() []*Fault {
 				v.serve()
 			}
 		})),
-		newVariation("http-streams", "every request gets a stream", respondWithStreams()),
+		newVariation("http-streams", "the most common requests get streams", respondWithStreams()),
 		newStatefulVariation("http-no-sessions", "the server uses no session ids", withoutSessionIDs).withOwnServer(),
 		newStatefulVariation("http-session-marks", "session ids contain every visible character", func() *refserver.Seams {
 			return mapSessionIDs(func(_ int, id string) string { return "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" + id })
@@ -170,7 +170,7 @@ func legalStreamable() []*Fault {
 				return fmt.Sprintf("session-number-0000000000-%d.%x", n, sha256.Sum256([]byte(id)))
 			})
 		}),
-		newStatefulVariation("http-session-long", "session ids have 1,000 characters", func() *refserver.Seams {
+		newStatefulVariation("http-session-long", "session ids have 1,040 characters", func() *refserver.Seams {
 			return mapSessionIDs(func(_ int, id string) string { return strings.Repeat(id, 40) })
 		}),
 		newVariation("http-session-lower-case", "the session header is in lower case", editHeaders(anyExchange, func(h http.Header) {

@@ -43,7 +43,7 @@ func originFaults() []*Fault {
 	}
 	noURL := of(func(origin string) bool { return origin != "" && origin != "null" && !strings.Contains(origin, "://") })
 	return []*Fault{
-		newFault(validated+"served", "the server accepts any Host and Origin", acceptAnyOrigin(anyExchange)),
+		newFault(validated+"served", "the server accepts any Origin", acceptAnyOrigin(anyExchange)),
 		newFault(validated+"get-served", "the server accepts any Origin for a GET", acceptAnyOrigin(func(v *exchange) bool { return v.r.Method == http.MethodGet })),
 		newFault(validated+"post-served", "the server accepts any Origin for a POST", acceptAnyOrigin(isPost)),
 		newFault(validated+"null", "the server accepts the Origin null", acceptAnyOrigin(isNull)),
@@ -91,19 +91,19 @@ func postFaults() []*Fault {
 		newFault(replied+"200", "responses get 200", editResponses(hasOnlyResponses, acked(http.StatusOK))),
 		newFault(replied+"204", "responses get 204", editResponses(hasOnlyResponses, acked(http.StatusNoContent))),
 		newFault(replied+"body", "the 202 for a response has a body", onExchange(hasOnlyResponses, adding(`{"ok":true}`))),
-		newFault(refused+"200", "a notification gets 200 and an error", editStatus(hasOnlyNotifications, func(status int) int {
+		newFault(refused+"200", "a refused notification gets 200 and an error", editStatus(hasOnlyNotifications, func(status int) int {
 			if status >= 400 {
 				return http.StatusOK
 			}
 			return status
 		})),
-		newFault(refused+"202", "a notification gets 202 and an error", editStatus(hasOnlyNotifications, func(status int) int {
+		newFault(refused+"202", "a refused notification gets 202 and an error", editStatus(hasOnlyNotifications, func(status int) int {
 			if status >= 400 {
 				return http.StatusAccepted
 			}
 			return status
 		})),
-		newFault("streamable-http.rejected-body/id", "a notification gets an error with an id", editBodies(hasOnlyNotifications, func(b []byte) []byte {
+		newFault("streamable-http.rejected-body/id", "a refused notification gets an error with an id", editBodies(hasOnlyNotifications, func(b []byte) []byte {
 			_, m := wire.Members(b)
 			m["id"] = []byte("1")
 			return wire.JSON(m)

@@ -17,8 +17,8 @@ func legalRefusals() []*Fault {
 	refuse := respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}`)
 	return []*Fault{
 		newVariation("http-deficient-initialize-400", "an invalid initialize gets 400 and an error without an id", onExchange(isInvalidInitialize, refuse)),
-		newVariation("http-unknown-notification-400", "an unknown notification gets 400, also within a batch", onExchange(unknownNotification, refuse)),
-		newVariation("http-damaged-batch-400", "a batch with an invalid member gets 400", onExchange(damagedBatch, refuse)).inRevisions(spec.V20250326),
+		newVariation("http-unknown-notification-400", "an unknown notification gets 400, also within a batch", onExchange(hasUnknownNotification, refuse)),
+		newVariation("http-damaged-batch-400", "a batch with an invalid member gets 400", onExchange(isDamagedBatch, refuse)).inRevisions(spec.V20250326),
 		newVariation("http-large-closes", "the server closes the connection on a body of more than 300 kB", onExchange(isLargeBody, closeWithoutResponse)),
 		newStatefulVariation("http-rate-limited", "every third POST gets 429, after the first few", refuseEveryThird),
 	}
@@ -46,7 +46,8 @@ func refuseEveryThird() *refserver.Seams {
 	})
 }
 
-// limitRate returns a server-defined error for every third request.
+// limitRate returns a server-defined error for every third request after the first
+// freeRequests.
 func limitRate() *refserver.Seams {
 	soon := everyThirdCall()
 	return &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
@@ -65,10 +66,10 @@ func isInvalidInitialize(v *exchange) bool {
 	return wire.At(params, "/capabilities") == nil || wire.At(params, "/clientInfo") == nil || wire.At(params, "/protocolVersion") == nil
 }
 
-func unknownNotification(v *exchange) bool {
+func hasUnknownNotification(v *exchange) bool {
 	return v.frame != nil && slices.ContainsFunc(v.frame.Messages, func(m wire.Message) bool {
 		return m.Kind == wire.Notification && strings.HasPrefix(m.Method, "notifications/com.example")
 	})
 }
 
-func damagedBatch(v *exchange) bool { return v.frame != nil && v.frame.Batch && v.has(wire.Invalid) }
+func isDamagedBatch(v *exchange) bool { return v.frame != nil && v.frame.Batch && v.has(wire.Invalid) }

@@ -16,7 +16,7 @@ import (
 
 const (
 	logEvent = `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n\n"
-	// briefly is the lifetime of a connection that a fault closes early.
+	// briefly is a short time: a delay, or the lifetime of a connection that a fault closes.
 	briefly = 20 * time.Millisecond
 )
 
@@ -76,18 +76,18 @@ func streamFaults() []*Fault {
 type unflushedWriter struct {
 	http.ResponseWriter
 
-	said bool
+	wrote bool
 }
 
 // Write implements http.ResponseWriter.
 func (u *unflushedWriter) Write(b []byte) (int, error) {
-	u.said = u.said || len(b) > 0
+	u.wrote = u.wrote || len(b) > 0
 	return u.ResponseWriter.Write(b)
 }
 
 // FlushError implements the interface that http.ResponseController uses.
 func (u *unflushedWriter) FlushError() error {
-	if !u.said {
+	if !u.wrote {
 		return nil
 	}
 	return http.NewResponseController(u.ResponseWriter).Flush()
@@ -114,14 +114,14 @@ func listenFaults() []*Fault {
 		})).inRevisions(spec.V20250326, spec.V20250618),
 		newFault(opens+"202", "GET opens a stream with status 202", editStatus(opensListeningStream, replaceStatus(http.StatusOK, http.StatusAccepted))),
 		newStatefulFault(response+"moved", "responses are sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, false) }),
-		newStatefulFault(response+"all", "all responses are sent on the listening stream, and the POST gets none", func() *refserver.Seams {
+		newStatefulFault(response+"all", "all messages are sent on the listening stream, and the stream of the POST gets none", func() *refserver.Seams {
 			return divertEvents(func(event []byte) bool { return eventData(event) != nil }, false)
 		}),
 		newStatefulFault(unrelated+"progress", "progress is sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, false) }),
 		newStatefulFault(once+"responses", "responses are also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, true) }),
 		newStatefulFault(once+"progress", "progress is also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, true) }),
 		newStatefulFault(once+"requests", "requests of the server are also sent on the listening stream", func() *refserver.Seams { return divertEvents(is(wire.Request), true) }),
-		newStatefulFault(once+"changes", "list_changed is sent on all listening streams of a session", func() *refserver.Seams { return broadcast(notifyEach) }),
+		newStatefulFault(once+"changes", "notifications of changes are sent on all listening streams of a session", func() *refserver.Seams { return broadcast(notifyEach) }),
 		newStatefulFault("streamable-http.concurrent-streams/409", "the server refuses a second listening stream", func() *refserver.Seams {
 			var mu sync.Mutex
 			open := map[string]bool{}

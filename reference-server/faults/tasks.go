@@ -26,28 +26,28 @@ func taskDeclarationFaults() []*Fault {
 	return []*Fault{
 		newFault("tasks.removed/list", "tasks/list is served in 2026-07-28", serveMethod(spec.MethodTasksList, map[string]any{"tasks": []any{}})),
 		newFault("tasks.removed/result", "tasks/result is served in 2026-07-28", serveMethod(spec.MethodTasksResult, map[string]any{"content": []any{}})),
-		newFault("tasks.capability-declared/undeclared", "tools run as tasks, but tasks are not declared", taskCapability(func(r map[string]any) { delete(r, "tasks") })),
+		newFault("tasks.capability-declared/undeclared", "tools run as tasks, but tasks are not declared", editCapabilities(func(r map[string]any) { delete(r, "tasks") })),
 		newFault("tasks.capability-declared/status", "the server sends tasks/status, but tasks are not declared", combine(
-			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoringTasks(),
+			editCapabilities(func(r map[string]any) { delete(r, "tasks") }), ignoreTasks(),
 			onInitialized(func(s *refserver.Session) { s.Notify(spec.MethodTasksStatus, aTask) }),
 		)),
-		newFault("tasks.capability-shape/true", "the capability to list tasks is true", taskCapability(func(r map[string]any) {
+		newFault("tasks.capability-shape/true", "the capability to list tasks is true", editCapabilities(func(r map[string]any) {
 			r["tasks"].(map[string]any)["list"] = true
 		})),
-		newFault("tasks.capability-shape/list", "tasks.requests is an array", taskCapability(func(r map[string]any) {
+		newFault("tasks.capability-shape/list", "tasks.requests is an array", editCapabilities(func(r map[string]any) {
 			r["tasks"].(map[string]any)["requests"] = []string{"tools/call"}
 		})),
 		newFault("tasks.undeclared-ignored/refused", "calls as tasks are refused because tasks are not declared", combine(
-			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoresAll)),
+			editCapabilities(func(r map[string]any) { delete(r, "tasks") }), ignoresAll)),
 		newFault("tasks.requests-exhaustive/lists", "tools/list returns a task", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if isTaskCall(c) {
 				return map[string]any{"tools": []any{}, "task": aTask}, nil
 			}
 			return next(c)
 		})),
-		newFault("tasks.list-capability/served", "tasks/list works but is not declared", taskCapability(func(r map[string]any) { delete(r["tasks"].(map[string]any), "list") })),
+		newFault("tasks.list-capability/served", "tasks/list works but is not declared", editCapabilities(func(r map[string]any) { delete(r["tasks"].(map[string]any), "list") })),
 		newFault("tasks.list-capability/missing", "tasks/list is declared but refused", refuseAsUnknown(spec.MethodTasksList)),
-		newFault("tasks.cancel-capability/served", "tasks/cancel works but is not declared", taskCapability(func(r map[string]any) { delete(r["tasks"].(map[string]any), "cancel") })),
+		newFault("tasks.cancel-capability/served", "tasks/cancel works but is not declared", editCapabilities(func(r map[string]any) { delete(r["tasks"].(map[string]any), "cancel") })),
 		newFault("tasks.cancel-capability/missing", "tasks/cancel is declared but refused", refuseAsUnknown(spec.MethodTasksCancel)),
 	}
 }
@@ -91,7 +91,7 @@ func taskToolFaults() []*Fault {
 
 func taskCreationFaults() []*Fault {
 	return []*Fault{
-		newFault("tasks.create-result/result", "calls as tasks return the tool's result", ignoringTasks()),
+		newFault("tasks.create-result/result", "calls as tasks return the tool's result", ignoreTasks()),
 		newFault("tasks.create-result/no-ttl", "a created task has no ttl", editTask(func(t map[string]any) { delete(t, "ttl") })),
 		newFault("tasks.id-string/number", "the ids of tasks are numbers", editTask(func(t map[string]any) { t["taskId"] = 7 })),
 		newFault("tasks.id-receiver-generated/proposed", "the server uses the task id that the client proposes", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -231,8 +231,8 @@ func dropTask(c *refserver.Call) {
 	}
 }
 
-// ignoringTasks ignores the member task in calls of tools that do not require it.
-func ignoringTasks() *refserver.Seams {
+// ignoreTasks ignores the member task in calls of tools that do not require it.
+func ignoreTasks() *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if toolName(c) != "background" {
 			dropTask(c)
@@ -241,8 +241,8 @@ func ignoringTasks() *refserver.Seams {
 	})
 }
 
-// taskCapability edits the declared capabilities.
-func taskCapability(edit func(r map[string]any)) *refserver.Seams {
+// editCapabilities edits the capabilities in the result of initialize.
+func editCapabilities(edit func(r map[string]any)) *refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { edit(r["capabilities"].(map[string]any)) })
 }
 

@@ -16,12 +16,12 @@ func legalTasks() []*Fault {
 		}))
 	}
 	quiet := dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus })
-	onlyCalls := taskCapability(func(r map[string]any) {
+	onlyCalls := editCapabilities(func(r map[string]any) {
 		r["tasks"] = map[string]any{"requests": map[string]any{"tools": map[string]any{"call": map[string]any{}}}}
 	})
 	all := []*Fault{
 		newVariation("tasks-undeclared", "tasks are not declared, and ignored in calls", combine(
-			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoringTasks(),
+			editCapabilities(func(r map[string]any) { delete(r, "tasks") }), ignoreTasks(),
 			refuseAsUnknown(spec.MethodTasksGet), refuseAsUnknown(spec.MethodTasksResult), refuseAsUnknown(spec.MethodTasksList), refuseAsUnknown(spec.MethodTasksCancel),
 		)),
 		newVariation("tasks-without-operations", "tasks support neither list nor cancel", combine(onlyCalls, refuseAsUnknown(spec.MethodTasksList), refuseAsUnknown(spec.MethodTasksCancel))),

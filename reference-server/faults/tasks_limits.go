@@ -18,10 +18,10 @@ import (
 func taskLimitFaults() []*Fault {
 	const web = spec.StreamableHTTP
 	return []*Fault{
-		newStatefulFault("tasks.max-ttl/any", "the server keeps tasks for any ttl that the client requests", keepRequestedTTL),
+		newStatefulFault("tasks.max-ttl/any", "tasks have any ttl that the client requests", keepRequestedTTL),
 		newFault("tasks.no-sse-for-get/streamed", "tasks/get gets a stream", respondAsStream(hasRequestOf(spec.MethodTasksGet))).overTransports(web),
 		newStatefulFault("tasks.disconnect-tolerated/gone", "a task is removed when the connection of its tasks/result breaks", removeAfterDisconnect).overTransports(web),
-		newStatefulFault("tasks.no-list-without-identity/everybody", "all sessions share their tasks", listTasksOfAllSessions).overTransports(web),
+		newStatefulFault("tasks.no-list-without-identity/everybody", "tasks/list lists the tasks of all sessions", listTasksOfAllSessions).overTransports(web),
 	}
 }
 
@@ -45,7 +45,7 @@ func taskIn(result any) map[string]any {
 	return r
 }
 
-// keepRequestedTTL gives each task the ttl that the client requested.
+// keepRequestedTTL shows each task with the ttl that the client requested.
 func keepRequestedTTL() *refserver.Seams {
 	var mu sync.Mutex
 	wanted := map[any]jsontext.Value{} // the requested ttl, by task id

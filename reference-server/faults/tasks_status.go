@@ -28,7 +28,7 @@ func taskStatusFaults() []*Fault {
 		m["params"] = wire.JSON(p)
 	}
 	return []*Fault{
-		newStatefulFault("tasks.transitions/works-again", "a completed task changes to working", editRepeatedGet(func(r map[string]any) { r["status"] = "working" })),
+		newStatefulFault("tasks.transitions/works-again", "a task that has ended changes to working", editRepeatedGet(func(r map[string]any) { r["status"] = "working" })),
 		newFault("tasks.transitions/other-word", "a task has the status running", EditResult(spec.MethodTasksGet, func(r map[string]any) {
 			if r["status"] == "working" {
 				r["status"] = "running"
@@ -62,9 +62,9 @@ func taskStatusFaults() []*Fault {
 			}
 			return next(c)
 		})),
-		newFault("tasks.result-exact/task", "tasks/result returns the task", EditResult(spec.MethodTasksResult, func(r map[string]any) { delete(r, "content") })),
+		newFault("tasks.result-exact/task", "tasks/result returns a result without content", EditResult(spec.MethodTasksResult, func(r map[string]any) { delete(r, "content") })),
 		newFault("tasks.result-exact/success", "tasks/result is always a success", EditResult(spec.MethodTasksResult, func(r map[string]any) { delete(r, "isError") })),
-		newFault("tasks.result-exact/other", "tasks/result wraps the result", EditResult(spec.MethodTasksResult, func(r map[string]any) {
+		newFault("tasks.result-exact/other", "tasks/result repeats the content within structured content", EditResult(spec.MethodTasksResult, func(r map[string]any) {
 			r["structuredContent"] = map[string]any{"content": r["content"]}
 		})),
 		newStatefulFault("tasks.result-repeatable/once", "tasks/result works only once", func() *refserver.Seams {
@@ -138,6 +138,7 @@ func getTask(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	return next(&ask)
 }
 
+// statusOf returns the status of the task that a request names, or "" if there is none.
 func statusOf(c *refserver.Call, next Handler) string {
 	result, err := getTask(c, next)
 	if err != nil {

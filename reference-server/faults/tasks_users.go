@@ -13,20 +13,20 @@ import (
 func foreignTaskFaults() []*Fault {
 	return []*Fault{
 		withTwoUsers(newStatefulFault("tasks.auth-foreign-rejected/get", "tasks/get finds the tasks of all users", func() *refserver.Seams {
-			return sharedTasks(spec.MethodTasksGet)
+			return shareTasks(spec.MethodTasksGet)
 		})),
 		withTwoUsers(newStatefulFault("tasks.auth-foreign-rejected/result", "tasks/result finds the tasks of all users", func() *refserver.Seams {
-			return sharedTasks(spec.MethodTasksResult)
+			return shareTasks(spec.MethodTasksResult)
 		})),
 		withTwoUsers(newStatefulFault("tasks.auth-list-filtered/all", "tasks/list lists the tasks of all users", func() *refserver.Seams {
-			return sharedTasks(spec.MethodTasksList)
+			return shareTasks(spec.MethodTasksList)
 		})),
 	}
 }
 
-// sharedTasks makes a method return the tasks of all sessions. It records the created tasks,
-// and what the method returned in each session.
-func sharedTasks(method string) *refserver.Seams {
+// shareTasks makes a method find the tasks of all sessions, as they were when they were
+// created.
+func shareTasks(method string) *refserver.Seams {
 	var mu sync.Mutex
 	known := map[string]map[string]any{} // tasks by id
 	return &refserver.Seams{Handle: func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -28,13 +28,13 @@ func toolFaults() []*Fault {
 		newFault("tools.list.params-optional/refused", "tools/list is refused without params", refuseCalls(spec.MethodToolsList, noParams, spec.CodeInvalidParams, "params are required")),
 
 		newFault("tools.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of tools are announced but not declared", combine(
-			capabilityOf("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
+			setCapability("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
 		newFault("tools.list-changed.only-if-declared-2025-06-18/no-flag", "changes to the list of tools are announced but not declared", combine(
-			capabilityOf("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
+			setCapability("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
 		newFault("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", combine(
-			capabilityOf("tools", map[string]any{"listChanged": false}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		newStatefulFault("tools.list.same-on-every-connection/alternating", "every second process leaves one of the tools out of its list", alternate(spec.MethodToolsList)),
-		newStatefulFault("tools.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the tools is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodToolsList)),
+			setCapability("tools", map[string]any{"listChanged": false}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
+		newStatefulFault("tools.list.same-on-every-connection/alternating", "every second process leaves tools out of its list", alternate(spec.MethodToolsList)),
+		newStatefulFault("tools.list.no-side-effect-of-requests/forgets", "after a tools/call some tools are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodToolsList)),
 		newFault("tools.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of tools", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodToolsChanged)))),
 		newStatefulFault("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() *refserver.Seams {
@@ -64,7 +64,7 @@ func callFaults() []*Fault {
 		newFault("tools.call.arguments-optional/is-error", "a call without arguments gets an isError result", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if noArguments(c) {
-					return toolFails("expected object, received undefined"), nil
+					return failedResult("expected object, received undefined"), nil
 				}
 				return next(c)
 			})).inRevisions(revisionsWithReadOnlyHint()...),
@@ -76,7 +76,7 @@ func callFaults() []*Fault {
 		newFault("tools.call.listed-tool-is-found/is-error", "every call returns that the tool was not found", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name, ok := wire.Text(wire.At(c.Params, "/name")); ok {
-					return toolFails("Tool " + name + " not found"), nil
+					return failedResult("Tool " + name + " not found"), nil
 				}
 				return next(c)
 			})).inRevisions(revisionsWithReadOnlyHint()...),
@@ -84,7 +84,7 @@ func callFaults() []*Fault {
 			return map[string]any{"content": []any{}}, nil
 		})),
 		newFault("tools.call.unknown-tool-error/is-error", "a call of an unknown tool gets an isError result", onUnknownTool(func(err *refserver.Error) (any, *refserver.Error) {
-			return toolFails(err.Message), nil
+			return failedResult(err.Message), nil
 		})),
 		newFault("tools.call.unknown-tool-code/method-not-found", "a call of an unknown tool gets -32601", onUnknownTool(func(err *refserver.Error) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: err.Message}
@@ -156,12 +156,12 @@ func noArguments(c *refserver.Call) bool {
 	return wire.At(c.Params, "/name").Kind() == '"' && wire.At(c.Params, "/arguments") == nil
 }
 
-// capabilityOf replaces the value of a declared capability.
-func capabilityOf(name string, value any) *refserver.Seams {
+// setCapability sets a capability in the result of initialize.
+func setCapability(name string, value any) *refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)[name] = value })
 }
 
-func toolFails(text string) map[string]any {
+func failedResult(text string) map[string]any {
 	return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
@@ -185,7 +185,8 @@ func renameCalledTool(c *refserver.Call, rename func(string) string) *refserver.
 	return c
 }
 
-// removeAfterWalk removes an item from a list from the second walk on.
+// removeAfterWalk removes an item from a list from the second walk on, counting the walks of
+// all sessions.
 func removeAfterWalk(method, member, name string) *refserver.Seams {
 	var walks atomic.Int64
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

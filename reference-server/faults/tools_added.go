@@ -59,7 +59,7 @@ func (s survey) tool() addedTool {
 		call: func(c *refserver.Call, arguments jsontext.Value) (any, *refserver.Error) {
 			if problem := s.problemOf(arguments); problem != "" {
 				if c.Revision.AtLeast(spec.V20251125) {
-					return toolFails("The arguments are not right: " + problem), nil
+					return failedResult("The arguments are not right: " + problem), nil
 				}
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: problem}
 			}

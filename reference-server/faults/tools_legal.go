@@ -31,11 +31,11 @@ func legalToolsAndPrompts() []*Fault {
 	}
 	return []*Fault{
 		newVariation("empty-list-of-tools", "tools are declared, but the list is empty", combine(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
-			onNamed(spec.MethodToolsCall, func(string) *refserver.Error {
+			refuseNamed(spec.MethodToolsCall, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown tool"}
 			}))),
 		newVariation("empty-list-of-prompts", "prompts are declared, but the list is empty", combine(replaceResult(spec.MethodPromptsList, `{"prompts":[]}`),
-			onNamed(spec.MethodPromptsGet, func(string) *refserver.Error {
+			refuseNamed(spec.MethodPromptsGet, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
 		newVariation("tools-of-the-official-suite", "the server also offers tools and a prompt of the official suite",
@@ -44,11 +44,11 @@ func legalToolsAndPrompts() []*Fault {
 		newVariation("tools-by-number", "the names of tools do not describe what they do", combine(
 			renameListedTool("slow", "t1"), renameListedTool("log", "t2"), renameListedTool("ask-roots", "t3"), renameListedTool("ask-sampling", "t4"), renameListedTool("ask-elicitation", "t5"),
 			renameListedTool("trigger-list-changed", "t6"), renameListedTool("update-resource", "t7"))),
-		newVariation("tool-always-fails", "a tool always fails in the same way", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
+		newVariation("tool-always-fails", "two tools always fail in the same way", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return toolName(c) == "add" || toolName(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),
 		newVariation("silent-lists", "the server neither declares nor announces list changes", combine(
-			capabilityOf("tools", map[string]any{"listChanged": false}), capabilityOf("prompts", map[string]any{}), capabilityOf("resources", map[string]any{"subscribe": true}),
+			setCapability("tools", map[string]any{"listChanged": false}), setCapability("prompts", map[string]any{}), setCapability("resources", map[string]any{"subscribe": true}),
 			dropMessages(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && strings.HasSuffix(o.Method, "/list_changed")
 			}))),
@@ -65,7 +65,7 @@ func legalToolsAndPrompts() []*Fault {
 				return result, err
 			}))
 		}),
-		newVariation("names-of-128-characters", "names of tools have the maximal length and every permitted character", combine(
+		newVariation("names-of-128-characters", "names of tools have the maximal length and every kind of permitted character", combine(
 			EditResult(spec.MethodToolsList, func(r map[string]any) {
 				for _, t := range objectsIn(r, "tools") {
 					t["name"] = longName(t["name"].(string))
@@ -84,13 +84,13 @@ func legalToolsAndPrompts() []*Fault {
 			e["message"] = jsontext.Value(`"Invalid params"`)
 		})),
 		newVariation("failure-not-found", "a failing tool says that something was not found", onFailure(func(map[string]any) (any, *refserver.Error) {
-			return toolFails("Tool fail: the file was not found"), nil
+			return failedResult("Tool fail: the file was not found"), nil
 		})),
 		newVariation("failure-without-text", "a failing tool returns an image", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return withMember(r, "content", []any{map[string]any{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}}), nil
 		})),
 		newVariation("wrong-arguments-in-detail", "invalid arguments get a long isError result", onWrongArguments(func(problem string) (any, *refserver.Error) {
-			return toolFails("Input validation error: tool arguments, unknown or not found: " + problem), nil
+			return failedResult("Input validation error: tool arguments, unknown or not found: " + problem), nil
 		})),
 		newVariation("more-arguments-of-prompts", "unknown prompt arguments are refused", WrapHandler(spec.MethodPromptsGet,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -112,7 +112,7 @@ func legalToolsAndPrompts() []*Fault {
 			}
 			return next(c)
 		})),
-		newVariation("no-completion", "completion returns no values for anything", combine(withholdCapabilities("completions"),
+		newVariation("no-completion", "completion is not declared, and completion/complete gets -32601", combine(withholdCapabilities("completions"),
 			refuseCalls(spec.MethodComplete, isInitialized, spec.CodeMethodNotFound, "Method not found"))),
 		newVariation("unknown-templates-completed", "completion for unknown templates returns no values", completion(func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
 			if err != nil && strings.Contains(err.Message, "no such resource") {
@@ -143,8 +143,9 @@ func longName(name string) string {
 	return head + strings.Repeat("z", max(0, 128-len(head)-2-len(name))) + "__" + name
 }
 
-// onNamed refuses requests for which f returns an error, given the name in their params.
-func onNamed(method string, f func(name string) *refserver.Error) *refserver.Seams {
+// refuseNamed refuses requests with a name in their params with the error that f returns for
+// that name.
+func refuseNamed(method string, f func(name string) *refserver.Error) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, ok := wire.Text(wire.At(c.Params, "/name"))
 		if !ok || !isInitialized(c) {

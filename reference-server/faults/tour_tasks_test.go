@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// noTimeout is a visitor that calls tools as tasks and sends no response to their
+// taskVisitor is a visitor that calls tools as tasks and sends no response to their
 // requests.
-var noTimeout = visitor{
+var taskVisitor = visitor{
 	capabilities: `{"elicitation":{},"tasks":{}}`, pages: 3, more: taskWalk(),
 	reply: func(*wire.Message) []byte { return nil },
 }

@@ -48,7 +48,7 @@ func visitors() []visitor {
 		acceptingVisitor,
 		{capabilities: "{}", pages: 3, reply: refusing, more: append(oddMessages(), pageWalk()...)},
 		{capabilities: all, pages: 2, reply: respondFully(), more: oddMessages()},
-		noTimeout, dawdling,
+		taskVisitor, dawdling,
 	}
 }
 

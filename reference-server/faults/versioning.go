@@ -37,7 +37,7 @@ func versioningFaults() []*Fault {
 			})),
 
 		newStatefulFault(same+"first-session-only", "only the first session of a process gets the older version it requests",
-			newestAfterTheFirst).inRevisions(spec.V20251125).overTransports(spec.StreamableHTTP),
+			offerNewestAfterFirst).inRevisions(spec.V20251125).overTransports(spec.StreamableHTTP),
 
 		newFault(other+"echoed", "the server accepts an unknown version", editOfferedVersion(requestsUnsupported, func(version string) string { return version })),
 		newFault(other+"later-echoed", "the server accepts a future version", editOfferedVersion(func(c *refserver.Call) bool {
@@ -94,9 +94,9 @@ func editOfferedVersion(when func(c *refserver.Call) bool, offer func(version st
 	})
 }
 
-// newestAfterTheFirst treats every initialize after the first of the process as a
-// request for the newest version.
-func newestAfterTheFirst() *refserver.Seams {
+// offerNewestAfterFirst treats every initialize after the first of the process that requests
+// a supported version as a request for the newest handshake revision.
+func offerNewestAfterFirst() *refserver.Seams {
 	var later atomic.Bool
 	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if later.Swap(true) && isSupportedVersion(requestedVersion(c)) {

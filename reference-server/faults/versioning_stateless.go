@@ -14,7 +14,7 @@ import (
 func perRequestFaults() []*Fault {
 	const turns, unsupported, list = "versioning.per-request/", "versioning.unsupported-version-error/", "versioning.unsupported-version-supported-list/"
 	const status, older = "versioning.unsupported-version-http-400/", "versioning.known-legacy-version-in-meta/"
-	isRefused := func(e func(e *refserver.Error)) *refserver.Seams {
+	refuseVersion := func(e func(e *refserver.Error)) *refserver.Seams {
 		return editStatelessErrors(spec.CodeUnsupported, isUnpublished, e)
 	}
 	return []*Fault{
@@ -51,16 +51,16 @@ func perRequestFaults() []*Fault {
 		newFault(unsupported+"read-served", "resources/read is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodResourcesRead)))),
 		newFault(unsupported+"prompt-served", "prompts/get is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodPromptsGet)))),
 		newFault(unsupported+"completion-served", "completion/complete is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodComplete)))),
-		newFault(unsupported+"invalid-params", "an unknown version gets -32602", isRefused(setCode(spec.CodeInvalidParams))),
-		newFault(unsupported+"older-code", "an unknown version gets -32004, as in a draft", isRefused(setCode(-32004))),
-		newFault(list+"no-data", "error -32022 has no data", isRefused(func(e *refserver.Error) { e.Data = nil })),
-		newFault(list+"text", "error -32022 has the versions in a string", isRefused(inErrorData(setValue("supported", "2026-07-28")))),
-		newFault(list+"empty", "error -32022 lists no version", isRefused(inErrorData(setValue("supported", []string{})))),
-		newFault(list+"not-repeated", "error -32022 does not repeat the requested version", isRefused(inErrorData(omit("requested")))),
-		newFault(list+"another-requested", "error -32022 repeats another version than the requested one", isRefused(inErrorData(setValue("requested", "2026-07-28")))),
-		newFault("versioning.supported-list-consistent/shorter", "error -32022 lists fewer versions than server/discover", isRefused(inErrorData(setValue("supported", []string{"2026-07-28"})))),
-		newFault(status+"200", "error -32022 comes with status 200", isRefused(setStatus(200))).overTransports(spec.StreamableHTTP),
-		newFault(status+"422", "error -32022 comes with status 422", isRefused(setStatus(422))).overTransports(spec.StreamableHTTP),
+		newFault(unsupported+"invalid-params", "an unknown version gets -32602", refuseVersion(setCode(spec.CodeInvalidParams))),
+		newFault(unsupported+"older-code", "an unknown version gets -32004, as in a draft", refuseVersion(setCode(-32004))),
+		newFault(list+"no-data", "error -32022 has no data", refuseVersion(func(e *refserver.Error) { e.Data = nil })),
+		newFault(list+"text", "error -32022 has the versions in a string", refuseVersion(inErrorData(setValue("supported", "2026-07-28")))),
+		newFault(list+"empty", "error -32022 lists no version", refuseVersion(inErrorData(setValue("supported", []string{})))),
+		newFault(list+"not-repeated", "error -32022 does not repeat the requested version", refuseVersion(inErrorData(omit("requested")))),
+		newFault(list+"another-requested", "error -32022 repeats another version than the requested one", refuseVersion(inErrorData(setValue("requested", "2026-07-28")))),
+		newFault("versioning.supported-list-consistent/shorter", "error -32022 lists fewer versions than server/discover", refuseVersion(inErrorData(setValue("supported", []string{"2026-07-28"})))),
+		newFault(status+"200", "error -32022 comes with status 200", refuseVersion(setStatus(200))).overTransports(spec.StreamableHTTP),
+		newFault(status+"422", "error -32022 comes with status 422", refuseVersion(setStatus(422))).overTransports(spec.StreamableHTTP),
 		newFault(older+"invalid-params", "a handshake revision in _meta gets -32602", editStatelessErrors(spec.CodeUnsupported, namesOlderVersion, setCode(spec.CodeInvalidParams))),
 		newFault(older+"stateless-only", "a handshake revision in _meta gets -32602 from a server that has none", editStatelessErrors(spec.CodeUnsupported, namesOlderVersion, setCode(spec.CodeInvalidParams))).statelessOnly(),
 	}
