@@ -140,7 +140,7 @@ type Request struct {
 	Keep bool
 }
 
-// Exchange is a running HTTP exchange.
+// Exchange is an HTTP exchange that was begun.
 type Exchange interface {
 	// Number is the number in the transcript, 0 until Written is closed.
 	Number() int

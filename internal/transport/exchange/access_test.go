@@ -37,9 +37,9 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestFurtherScopes checks that a request whose token lacks a scope is sent again with another token,
-// that only remarks are left of the first attempt, and that the refusal stands if that does not help,
-// or if the caller has chosen the token.
+// TestFurtherScopes checks that a request whose token lacks a scope is sent again with another
+// token, that only remarks are left of the first attempt, and that the refusal stands if that does
+// not help, or if the caller has chosen the token.
 func TestFurtherScopes(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer wide" {

@@ -70,7 +70,7 @@ type Request struct {
 	OnHead func(*transcript.Head)
 }
 
-// Pending is a running exchange.
+// Pending is an exchange that was begun.
 type Pending struct {
 	written, responded, over chan struct{}
 	stopped                  chan struct{} // closed when the client ends it
@@ -234,7 +234,8 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	close(p.over)
 }
 
-// attempt sends the request once, as soon as the pacer releases it.
+// attempt performs the exchange once, as soon as the pacer releases it. If a reused connection
+// turns out to be closed, it sends the request again on a new one.
 func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	p.attempts++
 	err := c.awaitPass(ctx, p)

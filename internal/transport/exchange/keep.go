@@ -17,7 +17,7 @@ type connection struct {
 	net.Conn
 	in *bufio.Reader
 	to string
-	// sent reports that all of the request was written, see reusable.
+	// sent reports that all of the request was written, see isReusable.
 	sent bool
 	used bool // it was used for an earlier exchange
 
@@ -41,15 +41,15 @@ func (c *connection) discard() {
 	c.in = nil
 }
 
-// isUsable reports whether the idle connection can be used again: it is open, and the server has
-// sent nothing on it since.
+// isUsable reports whether the idle connection can be used again: it has been idle for at most
+// longestIdle, is open, and the server has sent nothing on it since.
 func (c *connection) isUsable() bool {
 	return time.Since(c.idleSince) <= longestIdle && isQuiet(c.Conn)
 }
 
-// maxIdle is the maximum number of idle connections of a client. longestIdle is shorter than the time
-// for which most servers keep an idle connection open, so that requests seldom fail because the server
-// closes the connection at the same moment.
+// maxIdle is the maximum number of idle connections of a client. longestIdle is shorter than the
+// time for which most servers keep an idle connection open, so that requests seldom fail because
+// the server closes the connection at the same moment.
 const (
 	maxIdle     = 4
 	longestIdle = time.Second
@@ -150,15 +150,16 @@ func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection,
 // release puts the connection into the idle pool after its exchange, or closes it. undisturbed
 // means that the client did not end the exchange.
 func (c *Client) release(conn *connection, p *Pending, r Request, end ended, undisturbed bool) {
-	keep := r.Keep && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
+	keep := r.Keep && undisturbed && end.how == transcript.Complete && conn.isReusable(p.Head())
 	if !keep || !c.idle.put(conn) {
 		conn.discard()
 	}
 }
 
-// reusable reports whether HTTP allows another exchange on the connection: the response was
-// delimited, nothing follows it, and neither side requested to close.
-func (c *connection) reusable(head *transcript.Head) bool {
+// isReusable reports whether another exchange is possible on the connection: the request was
+// written, the response of HTTP/1.1 was delimited and not compressed, nothing follows it, and the
+// server did not announce to close the connection.
+func (c *connection) isReusable(head *transcript.Head) bool {
 	if !c.sent || head == nil || !strings.HasPrefix(head.Line, "HTTP/1.1 ") || strings.Contains(strings.ToLower(head.Get("Connection")), "close") {
 		return false
 	}

@@ -67,8 +67,8 @@ func TestLongBodiesThatBreakOff(t *testing.T) {
 	close(hung)
 }
 
-// TestLongEventsThatBreakOff checks the same for events of streams, and that long events that
-// end are complete.
+// TestLongEventsThatBreakOff checks that only the beginning of a long event is kept if the stream
+// ends within it, and that long events that end are complete.
 func TestLongEventsThatBreakOff(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 	comments := strings.Repeat(": a comment\n", longBody/12)

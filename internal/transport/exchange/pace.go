@@ -13,7 +13,7 @@ import (
 
 const (
 	maxWait     = time.Minute // for one wait, and for the sum of consecutive waits that don't help
-	maxInVain   = 5           // consecutive waits that don't help, if the server never served a request
+	maxUseless  = 5           // consecutive waits that don't help, if the server never served a request
 	maxAttempts = 10          // to send one request
 	firstPause  = 250 * time.Millisecond
 )
@@ -55,30 +55,30 @@ func (r refusal) String() string {
 
 // backoff determines how long to wait, and when to give up.
 type backoff struct {
-	serves   bool          // the server has served a request
-	helped   bool          // a request that was sent again after the last wait was served
-	last     time.Duration // the last wait
-	vain     int           // number of consecutive waits that did not help
-	vainTime time.Duration // their sum
+	serves      bool          // the server has served a request
+	helped      bool          // a request that was sent again after the last wait was served
+	last        time.Duration // the last wait
+	useless     int           // number of consecutive waits that did not help
+	uselessTime time.Duration // their sum
 }
 
 // wait returns how long to wait after a refusal: as long as the server demands, and exponentially
 // longer while waiting does not help.
 func (b *backoff) wait(r refusal) time.Duration {
-	return max(r.wait, min(firstPause<<b.vain, maxWait-b.vainTime))
+	return max(r.wait, min(firstPause<<b.useless, maxWait-b.uselessTime))
 }
 
 // begin begins a wait after a refusal. It returns false if waiting does not help.
 func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
 	if b.last > 0 && !b.helped {
-		b.vain++
-		b.vainTime += b.last
+		b.useless++
+		b.uselessTime += b.last
 	} else {
-		b.vain, b.vainTime = 0, 0
+		b.useless, b.uselessTime = 0, 0
 	}
 	wait = b.wait(r)
 	b.helped, b.last = false, wait
-	return wait, (b.serves || b.vain < maxInVain) && b.vainTime < maxWait && b.vainTime+wait <= maxWait
+	return wait, (b.serves || b.useless < maxUseless) && b.uselessTime < maxWait && b.uselessTime+wait <= maxWait
 }
 
 // pace is a rate of requests that stays below the server's limit. It is learned from refusals.
@@ -127,9 +127,9 @@ func (p *pace) refuse(sent time.Time) {
 	}
 }
 
-// learnRate determines the rate after a wait that began and ended at the given times. The estimate of
-// the limit is what was served since the end of the wait before. At the first wait that may be too
-// low, because other requests may have used up the limit before the run.
+// learnRate determines the rate after a wait that began and ended at the given times. The estimate
+// of the limit is what was served since the end of the wait before. At the first wait that may be
+// too low, because other requests may have used up the limit before the run.
 func (p *pace) learnRate(began, end, now time.Time) {
 	p.waited = max(firstPause, end.Sub(began))
 	limit := margin * float64(max(1, p.sent-p.refused)) / max(end.Sub(p.since), firstPause).Seconds()
@@ -147,7 +147,7 @@ func (p *pace) learnRate(began, end, now time.Time) {
 
 // tally counts what the notice for the user reports.
 type tally struct {
-	first    refusal // the refusal that demanded the longest wait, the first of several
+	longest  refusal // the refusal that demanded the longest wait, the first of several
 	refusals int
 	waits    int
 	waited   time.Duration
@@ -155,8 +155,8 @@ type tally struct {
 }
 
 func (t *tally) refused(r refusal) {
-	if t.refusals++; t.refusals == 1 || r.wait > t.first.wait {
-		t.first = r
+	if t.refusals++; t.refusals == 1 || r.wait > t.longest.wait {
+		t.longest = r
 	}
 }
 
@@ -164,7 +164,7 @@ func (t *tally) notice(rate float64, gaveUp bool) string {
 	if t.refusals == 0 {
 		return ""
 	}
-	text := "the server limits requests (" + t.first.String() + "): mcp-conform "
+	text := "the server limits requests (" + t.longest.String() + "): mcp-conform "
 	switch {
 	case gaveUp:
 		return text + "waited " + t.times() + ", which did not help, and stopped waiting"

@@ -51,9 +51,9 @@ type queue []waiter
 // NewPacer returns a pacer.
 func NewPacer() *Pacer { return &Pacer{isOpen: true} }
 
-// waitTurn waits until a request may be sent, and returns the time at which it was released. The clock
-// is stopped during the wait. repeated reports whether the request was refused before. The error is
-// the cause of the context's end.
+// waitTurn waits until a request may be sent, and returns the time at which it was released. The
+// clock is stopped during the wait. repeated reports whether the request was refused before. The
+// error is the cause of the context's end.
 func (p *Pacer) waitTurn(ctx context.Context, clock *transcript.Clock, from *sender, repeated bool) (time.Time, error) {
 	if p == nil {
 		return time.Time{}, nil
@@ -133,8 +133,8 @@ func (p *Pacer) release() {
 	p.startTimer(now)
 }
 
-// responded notes the response to a request that was released at the time passed. If the response is
-// a refusal, why describes it, and ok reports whether to send the request again.
+// responded notes the response to a request that was released at the time passed. If the response
+// is a refusal, why describes it, and ok reports whether to send the request again.
 func (p *Pacer) responded(status int, header func(name string) string, passed time.Time, attempts int) (why string, ok bool) {
 	if p == nil || status < http.StatusOK {
 		return "", false
@@ -147,8 +147,8 @@ func (p *Pacer) responded(status int, header func(name string) string, passed ti
 	return r.String(), p.refused(r, passed, attempts)
 }
 
-// refused notes the refusal of a request that was released at the time passed, and reports whether to
-// send it again.
+// refused notes the refusal of a request that was released at the time passed, and reports whether
+// to send it again.
 func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -180,7 +180,8 @@ func TestPacerGivesUpLater(t *testing.T) {
 	})
 }
 
-// TestPacerOneRequest checks that a request that is always refused does not stop the others for long.
+// TestPacerOneRequest checks that a request that is always refused does not stop the others for
+// long.
 func TestPacerOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, began := NewPacer(), time.Now()
@@ -205,8 +206,8 @@ func TestPacerOneRequest(t *testing.T) {
 	})
 }
 
-// TestPacerOrder checks that refused requests pass first, then those of conversations that are under
-// way, and that a request whose context ends does not wait.
+// TestPacerOrder checks that refused requests pass first, then those of conversations that are
+// under way, and that a request whose context ends does not wait.
 func TestPacerOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer()

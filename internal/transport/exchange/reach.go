@@ -85,8 +85,8 @@ func isInside(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified()
 }
 
-// leadsInside reports whether the name of a host resolves only to such addresses. A server outside
-// could add one of them to its own.
+// leadsInside reports whether the name of a host resolves only to addresses of this machine or a
+// private network. A server outside could add one of them to its own.
 func leadsInside(ctx context.Context, host string) bool {
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	return err == nil && areInside(all)
@@ -220,6 +220,7 @@ func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error
 	return nil
 }
 
+// proxyField returns the line with the credentials for a proxy, or "" if it needs none.
 func proxyField(proxy *url.URL) string {
 	if proxy.User == nil {
 		return ""
@@ -245,7 +246,8 @@ func (r *Reach) Authorizes() bool {
 	return slices.ContainsFunc(r.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") })
 }
 
-// configured returns the headers to send with every request, the current token included.
+// configured returns the headers to send with every request, with the current token unless
+// Fields contain an Authorization header.
 func (r *Reach) configured() []transcript.Field {
 	if r.Token == nil || r.Authorizes() {
 		return r.Fields

@@ -165,8 +165,8 @@ func TestRefusedTooLong(t *testing.T) {
 	}
 }
 
-// TestRefusedAccess checks that requests outside of a link are sent again too, which stops the clock
-// of their context.
+// TestRefusedAccess checks that requests outside of a link are sent again too, which stops the
+// clock of their context.
 func TestRefusedAccess(t *testing.T) {
 	s := &limited{left: 1}
 	u, reach := serveLimited(t, s)

@@ -12,8 +12,8 @@ import (
 const maxWidened = 3
 
 // canRepeat reports whether to send the request again after this response, and returns why the
-// server refused it: because of its rate limit, or because the token lacks scopes. In the second case
-// it requests a new token first, which the next attempt uses.
+// server refused it: because of its rate limit, or because the token lacks scopes. In the second
+// case it requests a new token first, which the next attempt uses.
 func (c *Client) canRepeat(p *Pending, r Request, head *transcript.Head) (refused string, ok bool) {
 	if why, ok := c.Reach.Pacer.responded(head.Status(), head.Get, p.passed, p.attempts); ok {
 		return why, true
@@ -25,8 +25,8 @@ func (c *Client) canRepeat(p *Pending, r Request, head *transcript.Head) (refuse
 	return "", false
 }
 
-// requestScopes requests a token with further scopes, unless the caller has chosen the token. The clock is
-// stopped meanwhile, because the server is not responsible for the time that this takes.
+// requestScopes requests a token with further scopes, unless the caller has chosen the token. The
+// clock is stopped meanwhile, because the server is not responsible for the time that this takes.
 func (c *Client) requestScopes(scope string, r Request) bool {
 	own := slices.ContainsFunc(r.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") })
 	if c.Reach.Widen == nil || own {

@@ -178,8 +178,8 @@ func isConnectionError(err error) bool {
 
 const http1 = "HTTP/"
 
-// foreignResponse describes the response if its first bytes are not HTTP/1, else it returns "". It reads no
-// more bytes than necessary.
+// foreignResponse describes the response if its first bytes are not HTTP/1, else it returns "".
+// It waits for no more bytes than necessary.
 func foreignResponse(in *bufio.Reader) (what string, obstacle transcript.Obstacle) {
 	for n := 1; n <= len(http1); n++ {
 		first, err := in.Peek(n)

@@ -19,8 +19,8 @@ func output(s *stdio.Service) string {
 	return text[max(0, len(text)-outputShown):]
 }
 
-// occupied returns the error for an address at which another process listens.
-func occupied(ctx context.Context, u *url.URL) error {
+// occupiedError returns the error for an address at which another process listens.
+func occupiedError(ctx context.Context, u *url.URL) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -77,9 +77,9 @@ func exitedEarlyError(ctx context.Context, service *stdio.Service, u *url.URL) e
 	return e
 }
 
-// unready returns the error for a service that does not listen at u in time; it
+// unreadyError returns the error for a service that does not listen at u in time; it
 // names the addresses at which the service listens.
-func unready(service *stdio.Service, u *url.URL, waited time.Duration) error {
+func unreadyError(service *stdio.Service, u *url.URL, waited time.Duration) error {
 	e := &Error{
 		Reason: fmt.Sprintf("the server did not listen at %s within %v", address(u), waited),
 		Advice: "check the port; a server that starts slowly needs more time, like --ready 2m",

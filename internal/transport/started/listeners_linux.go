@@ -115,7 +115,7 @@ func holdersOf(sockets []socket, among []int) []listener {
 		return nil
 	}
 	if among == nil {
-		among = everybody()
+		among = allPIDs()
 	}
 	for _, pid := range among {
 		folder := "/proc/" + strconv.Itoa(pid) + "/fd/"
@@ -139,7 +139,7 @@ func holdersOf(sockets []socket, among []int) []listener {
 	return out
 }
 
-func everybody() []int {
+func allPIDs() []int {
 	entries, _ := os.ReadDir("/proc")
 	var out []int
 	for _, e := range entries {

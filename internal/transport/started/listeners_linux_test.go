@@ -30,8 +30,8 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
-// inNativeOrder returns an address as the kernel of this machine writes it, from how a little-endian
-// one does.
+// inNativeOrder returns an address as the kernel of this machine writes it, from how a
+// little-endian one does.
 func inNativeOrder(text string) string {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return text

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A pending signal interrupts even a poll that does not wait. It must not count as an exit.
+// TestHasExitedDespiteSignals checks that a pending signal, which interrupts even a poll that does
+// not wait, does not count as an exit.
 func TestHasExitedDespiteSignals(t *testing.T) {
 	pid := os.Getpid()
 	fd, err := unix.PidfdOpen(pid, 0)

@@ -47,8 +47,8 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
-// endTime and refusedTime limit how long Ended waits for a server to exit: endTime while its address
-// accepts connections, refusedTime once it refuses them.
+// endTime and refusedTime limit how long Ended waits for a server to exit: endTime while its
+// address accepts connections, refusedTime once it refuses them.
 const (
 	endTime     = 500 * time.Millisecond
 	refusedTime = 2 * time.Second
@@ -138,7 +138,7 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	s.mu.Unlock()
 	forEachLink(links, (*link).hangUp)
 	for l := range links {
-		s.cut = s.cut || cut(l.record)
+		s.cut = s.cut || hasIncompletePost(l.record)
 	}
 	select {
 	case <-s.service.Exited():
@@ -255,8 +255,8 @@ func (l *link) exited() {
 	l.record.Add(transcript.Event{Kind: transcript.Exited, Detail: l.server.detail, ExitCode: l.server.code})
 }
 
-// cut reports whether a POST was left without a complete response.
-func cut(record *transcript.Transcript) bool {
+// hasIncompletePost reports whether a POST was left without a complete response.
+func hasIncompletePost(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(record.From(0)).All(), func(x *transcript.Exchange) bool {
 		return x.Method() == http.MethodPost && (x.End == nil || x.Ended() == transcript.Broken)
 	})

@@ -60,8 +60,8 @@ func NewStarter(o Options) *Starter { return &Starter{o: o} }
 const tries = 3
 
 // Start starts a server and waits until it listens. The error is an *Error, a
-// *stdio.StartError, or the cause of the context's end. After three failed
-// starts in a row it returns the last error without another attempt.
+// *stdio.StartError, the error of Options.URL, or the cause of the context's end. After three
+// failed starts in a row it returns an error that wraps the last one, without another attempt.
 func (s *Starter) Start(ctx context.Context) (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 			if s.o.Ported && try < tries {
 				continue
 			}
-			return nil, occupied(ctx, u)
+			return nil, occupiedError(ctx, u)
 		}
 		service, err := stdio.StartService(s.o.Command(port))
 		if err != nil {
@@ -139,7 +139,7 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-timeout.C:
-			return nil, unready(service, u, s.o.Ready)
+			return nil, unreadyError(service, u, s.o.Ready)
 		case <-time.After(pause):
 			pause = min(2*pause, longPause)
 		}

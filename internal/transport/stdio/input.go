@@ -32,8 +32,9 @@ type job struct {
 func newInput() input { return input{jobs: make(chan job), over: make(chan struct{})} }
 
 // Send writes the frames, each followed by a newline, in a single write. The
-// error is ErrInputClosed, or the context's cause if the server does not read;
-// in that case the rest is written if the server reads again.
+// error is ErrInputClosed, wraps the context's cause if the server does not read,
+// or says why the write failed. If the server does not read, the rest is written
+// once it reads again.
 func (l *link) Send(ctx context.Context, frames ...[]byte) error {
 	size := 0
 	for _, f := range frames {

@@ -39,7 +39,7 @@ type peer interface {
 }
 
 // A link is one running server. Three goroutines read and write its streams
-// (see output.go and input.go); a fourth, live, ends after them.
+// (see output.go and input.go); a fourth executes run and ends after them.
 type link struct {
 	rec  *transcript.Transcript
 	peer peer
@@ -144,7 +144,8 @@ func (l *link) signalled(name string) {
 
 // Shutdown closes the server's stdin, waits, sends SIGTERM where the system
 // has it, waits, and kills the server. It returns when the server, all other
-// processes in its process group and the link's goroutines have ended.
+// processes in its process group and the link's goroutines have ended, or
+// killWithin after it has killed a server that does not end.
 func (l *link) Shutdown(patience transport.Patience) {
 	l.down.Do(func() { l.shutdown(patience) })
 }

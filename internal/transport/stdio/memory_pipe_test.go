@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/pipes"
 )
 
-// Whatever happens to it in whatever order, a pipe in memory says what a pipe of the
-// operating system says.
+// TestMemoryPipeIsAPipe checks that a pipe in memory returns the same as a pipe of the operating
+// system after random sequences of calls.
 func TestMemoryPipeIsAPipe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		near, far, err := systemPipes()

@@ -133,10 +133,10 @@ func (r *registry) ownerOf(one processInfo) string {
 	return ""
 }
 
-// doomed reports whether the process has to be killed, because its server has exited. The process
+// isDoomed reports whether the process has to be killed, because its server has exited. The process
 // must not be the leader of a living server. If its mark can't be read, it is killed once no server
 // lives or KillAll was called, unless it may have been there before Adopt.
-func (r *registry) doomed(one processInfo) bool {
+func (r *registry) isDoomed(one processInfo) bool {
 	owner := r.ownerOf(one)
 	switch {
 	case one.zombie, owner != "" && owner == r.outsider, r.lost.has(one):
@@ -207,9 +207,10 @@ func (r *registry) endOrphans() {
 	}
 }
 
-// killOrphans kills each orphan of exited servers, and adds it to killed. It returns how many of
-// them are still alive, and whether it killed one that was not in killed before. The last
-// killOrphans gives up on those that are still alive.
+// killOrphans kills each orphan of exited servers, and adds it to killed. It returns how many
+// orphans, and after KillAll also servers, are still alive, and whether it killed an orphan that
+// was not in killed before. first and last say whether this is the first or last pass; the last
+// one gives up on the orphans that are still alive.
 func (r *registry) killOrphans(killed processSet, first, last bool) (left int, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,7 +225,7 @@ func (r *registry) killOrphans(killed processSet, first, last bool) (left int, f
 		switch {
 		case one.zombie && one.parent == os.Getpid() && one.group != ownGroup():
 			r.table.reap(one)
-		case r.doomed(one):
+		case r.isDoomed(one):
 			doomed = append(doomed, one)
 		}
 	}

@@ -21,7 +21,7 @@ type Service struct {
 	in      io.WriteCloser
 	out     io.ReadCloser
 	exited  chan struct{} // the process has ended, and the rest of its group was killed
-	done    chan struct{} // live has returned: nothing is left to clean up
+	done    chan struct{} // run has returned: nothing is left to clean up
 	stop    sync.Once
 
 	mu     sync.Mutex

@@ -16,7 +16,7 @@ func isStateless(m *wire.Message) bool {
 }
 
 // metadataFields returns the headers that mirror members of a message. version is the
-// link's, for messages that carry none.
+// link's, for messages that carry none. The caller holds mu.
 func (l *Link) metadataFields(m *wire.Message, version string) []transcript.Field {
 	if own, ok := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion))); ok && own != "" {
 		version = own
@@ -56,7 +56,7 @@ func withoutControls(value string) string {
 }
 
 // mirroredArguments returns the arguments of a tool that headers mirror, as the latest
-// tools/list results on the link describe the tool.
+// tools/list results on the link describe the tool. The caller holds mu.
 func (l *Link) mirroredArguments(tool string) []headers.Argument {
 	for _, e := range l.client.Record.From(l.listedUpTo) {
 		l.listedUpTo = e.Seq + 1

@@ -233,7 +233,8 @@ func (l *Link) listen(p *exchange.Pending) {
 	l.within(stream.Responded(), listenTime)
 }
 
-// keepListening reopens the stream whenever it ends.
+// keepListening reopens the stream when it ends, at most maxResumes times, until the server is
+// gone or no longer responds with a stream.
 func (l *Link) keepListening(p *exchange.Pending) {
 	for range maxResumes {
 		<-p.Over()
