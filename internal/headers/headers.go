@@ -50,8 +50,9 @@ const (
 	encodedSuffix = "?="
 )
 
-// Encode returns a value as a header carries it: unchanged if it is plain ASCII without
-// spaces at its ends, otherwise in the Base64 form.
+// Encode returns a value as a header carries it: in the Base64 form if it has other characters than
+// printable ASCII and tabs, has white space at an end, or would look like the Base64 form itself;
+// otherwise unchanged.
 func Encode(value string) string {
 	if strings.TrimSpace(value) != value || IsEncoded(value) || !isPlain(value) {
 		return EncodeBase64(value)
@@ -64,8 +65,9 @@ func EncodeBase64(value string) string {
 	return encodedPrefix + base64.StdEncoding.EncodeToString([]byte(value)) + encodedSuffix
 }
 
-// Decode returns a header value, decoded if it is in the Base64 form. It returns false if
-// the value has characters that a header may not have, or a broken Base64 form.
+// Decode returns a header value, decoded if it is in the Base64 form. It returns false if the value
+// has other characters than printable ASCII and tabs, or if its Base64 form is broken or is not
+// UTF-8.
 func Decode(value string) (string, bool) {
 	if IsEncoded(value) && len(value) >= len(encodedPrefix)+len(encodedSuffix) {
 		decoded, err := base64.StdEncoding.DecodeString(value[len(encodedPrefix) : len(value)-len(encodedSuffix)])
@@ -79,7 +81,7 @@ func IsEncoded(value string) bool {
 	return strings.HasPrefix(value, encodedPrefix) && strings.HasSuffix(value, encodedSuffix)
 }
 
-// isPlain reports whether a value has only characters that a header may have.
+// isPlain reports whether a value has only printable ASCII characters and tabs.
 func isPlain(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' })
 }

@@ -44,8 +44,8 @@ type Issuer struct {
 // A grant is what a code or a refresh token represents. Each client has one user.
 type grant struct{ client, resource, scope, challenge string }
 
-// keys returns the key that the issuer publishes, and one that it does not. They are generated once,
-// because that is slow.
+// keys returns the key that the issuer publishes, and one that it does not. They are generated
+// once, because that is slow.
 var keys = sync.OnceValue(func() [2]*rsa.PrivateKey {
 	var out [2]*rsa.PrivateKey
 	for i := range out {
@@ -210,7 +210,8 @@ func (i *Issuer) isRevoked(token string) bool {
 	return i.revoked[token]
 }
 
-// introspect reports whether a token is one of the issuer's, has not expired and was not revoked.
+// introspect responds with the claims of an access token if the issuer signed it, it is valid now,
+// and it was not revoked; otherwise it responds that the token is not active.
 func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	inactive := map[string]any{"active": false}
 	t, err := jwt.ParseSigned(r.PostFormValue("token"), []jose.SignatureAlgorithm{jose.RS256})
@@ -270,7 +271,7 @@ const (
 	otherClient = "mcp-conform-other-user"
 )
 
-// Token issues a token for a resource, with scopes separated by spaces.
+// Token issues a token of a kind for a resource, with scopes separated by spaces.
 func (i *Issuer) Token(kind Kind, resource, scope string) string {
 	client := ownClient
 	if kind == OtherUser {
@@ -321,7 +322,7 @@ func (i *Issuer) issue(kind Kind, client, resource, scope string) string {
 }
 
 // ForOtherUser returns a valid token of another user with the resource and the scopes of the given
-// token. It returns "" if this issuer did not issue the given token.
+// token. It returns "" if the given token is not signed with the key that the issuer publishes.
 func (i *Issuer) ForOtherUser(token string) string {
 	var claims struct {
 		Resource string `json:"aud"`
@@ -334,8 +335,8 @@ func (i *Issuer) ForOtherUser(token string) string {
 	return i.Token(OtherUser, claims.Resource, claims.Scope)
 }
 
-// JWT returns a JWT (RFC 7519) with the algorithm in its header. Whatever the algorithm, it is signed
-// with HMAC-SHA-256, or not at all if key is empty.
+// JWT returns a JWT (RFC 7519) with the algorithm in its header. Whatever the algorithm, it is
+// signed with HMAC-SHA-256, or not at all if key is nil.
 func JWT(algorithm string, claims map[string]any, key []byte) string {
 	text := part(map[string]any{"alg": algorithm, "typ": "JWT"}) + "." + part(claims)
 	if key == nil {

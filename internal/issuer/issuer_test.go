@@ -53,7 +53,8 @@ func TestIntrospection(t *testing.T) {
 	}
 }
 
-// TestCodes checks the flow with a code, and that a code is of no use twice or without its verifier.
+// TestCodes checks the flow with a code, and that a code is of no use twice or without its
+// verifier.
 func TestCodes(t *testing.T) {
 	i := started(t)
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

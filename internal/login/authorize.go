@@ -31,15 +31,16 @@ type Browser struct {
 	// Pasted delivers redirect addresses that the user copies from a browser on another machine; nil
 	// if the user can't paste any.
 	Pasted <-chan string
-	// Say prints a message when a response is ignored; nil prints nothing.
+	// Say prints a message when a response or a pasted text is ignored; nil prints nothing.
 	Say func(text string)
 }
 
 // Authorize lets a user log in with a browser, and returns the login (OAuth 2.1, section 4.1, with
-// PKCE). The zero client is registered first. If the server demands more scopes than the token has,
-// the user is asked again. The error is an *Error, or the context's.
+// PKCE). A client without an id is registered first. If the server demands more scopes than the
+// token has, the user is asked again, up to maxRounds times in all. The error is an *Error, or the
+// context's.
 func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Login, error) {
-	if err := s.canAuthorize(); err != nil {
+	if err := s.checkAuthorization(); err != nil {
 		return nil, err
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", b.Redirect.Host)
@@ -75,8 +76,9 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 	}
 }
 
-// canAuthorize returns an error unless users can log in at the authorization server safely.
-func (s *Server) canAuthorize() error {
+// checkAuthorization returns an error unless the authorization server has an authorization endpoint
+// and its metadata, if it has any, name the PKCE method S256.
+func (s *Server) checkAuthorization() error {
 	switch {
 	case s.AuthorizationURL == "":
 		return &Error{fmt.Sprintf("the authorization server %s has no authorization endpoint, so no user can log in", s.Issuer), tokenAdvice}
@@ -89,9 +91,9 @@ func (s *Server) canAuthorize() error {
 	return nil
 }
 
-// scopesToRequest returns the scopes to ask for: those that the server names, and the one for refresh tokens
-// if the authorization server has it. If the server names none, the authorization server chooses
-// (MCP, basic/authorization#scope-selection-strategy).
+// scopesToRequest returns the scopes to request: those that the server names, and the one for
+// refresh tokens if the authorization server has it. If the server names none, the authorization
+// server chooses (MCP, basic/authorization#scope-selection-strategy).
 func (s *Server) scopesToRequest() []string {
 	if s.offline && len(s.Scopes) > 0 && !slices.Contains(s.Scopes, offlineAccess) {
 		return append(slices.Clone(s.Scopes), offlineAccess)
@@ -107,11 +109,11 @@ type flow struct {
 	answers  chan url.Values // the parameters of authorization responses
 	state    atomic.Pointer[string]
 	say      func(text string) // may be nil
-	strayed  sync.Once         // reports a response of another login to the user
+	strayed  sync.Once         // for the report of the first response of another login
 }
 
-// isOwn reports whether an authorization response belongs to the flow. Only the first that does not is
-// reported to the user, because another page may cause any number of them.
+// isOwn reports whether an authorization response has the state of the flow. Only the first that
+// does not is reported to the user, because another page may cause any number of them.
 func (f *flow) isOwn(q url.Values) bool {
 	state := f.state.Load()
 	own := state != nil && subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(*state)) == 1
@@ -128,7 +130,7 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	s := f.server
 	c := oauth2.Config{
 		ClientID: f.client.ID, ClientSecret: f.client.Secret, RedirectURL: f.redirect, Scopes: s.scopesToRequest(),
-		Endpoint: oauth2.Endpoint{AuthURL: s.AuthorizationURL, TokenURL: s.TokenURL, AuthStyle: s.style(f.client)},
+		Endpoint: oauth2.Endpoint{AuthURL: s.AuthorizationURL, TokenURL: s.TokenURL, AuthStyle: s.authStyle(f.client)},
 	}
 	state, verifier, resource := rand.Text(), oauth2.GenerateVerifier(), oauth2.SetAuthURLParam("resource", s.ID)
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier), resource}
@@ -148,8 +150,8 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	return token, nil
 }
 
-// await waits for the authorization response, and returns its code. It ignores responses to other
-// requests.
+// await waits for the authorization response, from the browser or pasted, and returns its code. It
+// ignores responses with another state and pasted texts without one.
 func (f *flow) await(ctx context.Context, pasted <-chan string) (string, error) {
 	for {
 		var q url.Values
@@ -199,12 +201,14 @@ func (f *flow) code(q url.Values) (string, error) {
 	return q.Get("code"), nil
 }
 
-// authorizationErrors are the codes of errors of an authorization endpoint (OAuth 2.1, section 4.1.2.1).
+// authorizationErrors are the error codes of an authorization endpoint (OAuth 2.1, section
+// 4.1.2.1).
 var authorizationErrors = []string{
 	"access_denied", "invalid_request", "invalid_scope", "server_error", "temporarily_unavailable", "unauthorized_client", "unsupported_response_type",
 }
 
-// CheckRedirect returns an error if u can't be a redirect URI of this program.
+// CheckRedirect returns an error unless u is an http URL of this machine with a port, as the
+// redirect URI of this program must be.
 func CheckRedirect(u *url.URL) error {
 	if u.Scheme != "http" || !oauth.IsLoopback(u) || u.Port() == "" {
 		return errors.New("it must be an http URL of this machine with a port, such as http://127.0.0.1:8976/callback")

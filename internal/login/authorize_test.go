@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// interactive is a world in which users can log in.
+// interactive returns a world in which users can log in.
 func interactive() *world {
 	w := standing()
 	w.lets = true
@@ -147,8 +147,8 @@ func TestRefusedAuthorizations(t *testing.T) {
 	}
 }
 
-// TestForeignState checks that an answer with another state, as a page elsewhere could cause it, is
-// ignored, and that the one of the flow still counts.
+// TestForeignState checks that a pasted response with another state is ignored, as is one that
+// another page causes, and that the response with the state of the flow still counts.
 func TestForeignState(t *testing.T) {
 	w := interactive()
 	fetcher, u := w.serve(t)

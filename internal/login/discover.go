@@ -36,19 +36,20 @@ type Server struct {
 // A Resource describes a protected server, as its challenge and its metadata document do.
 type Resource struct {
 	URL     *url.URL // its endpoint
-	ID      string   // its resource identifier
-	Scopes  []string // the scopes that a token needs
+	ID      string   // its resource identifier; its URL if the document has none
+	Scopes  []string // those of the challenge, or else those of the document
 	Servers []string // its authorization servers, by their issuer URLs
 }
 
-// Describe reads the challenge and the metadata document of the server at u. The client must follow no
-// redirects and send no credentials. The error is an *Error, or the context's.
+// Describe reads the challenge and the metadata document of the server at u. The client must follow
+// no redirects and send no credentials. The error is an *Error, or the context's.
 func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, error) {
 	resource, _, err := (&reader{client, u}).describe(ctx)
 	return resource, err
 }
 
-// describe is like Describe, but also returns the status of a request without a token.
+// describe is like Describe, but also returns the status of a request without a token, 0 if there
+// was no response.
 func (r *reader) describe(ctx context.Context) (about *Resource, status int, err error) {
 	u := r.server
 	status, challenge, err := r.challenge(ctx, "")
@@ -87,8 +88,9 @@ const tokenAdvice = "get a token in another way, and pass it with --bearer-env"
 // errUndescribed is the error of a server without a metadata document.
 var errUndescribed = &Error{"the server has no metadata document that says where its tokens come from", tokenAdvice}
 
-// Discover finds the authorization server of the server at u. Without a metadata document, it tries the
-// server's own host, as revision 2025-03-26 says. For client and error, see Describe.
+// Discover finds the authorization server of the server at u. If the server has an endpoint at u
+// but no metadata document, it tries the server's own host, as revision 2025-03-26 says. For client
+// and error, see Describe.
 func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, error) {
 	r := &reader{client, u}
 	resource, status, err := r.describe(ctx)
@@ -128,7 +130,8 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	return s, nil
 }
 
-// covers reports whether the resource is the server at u, or a part of its host that includes it.
+// covers reports whether the resource has the scheme and the host of u, and the path of u or one
+// above it.
 func covers(resource string, u *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || !strings.EqualFold(r.Scheme, u.Scheme) || !strings.EqualFold(r.Host, u.Host) {
@@ -152,7 +155,8 @@ type metadata struct {
 	Identifies       bool     `json:"authorization_response_iss_parameter_supported"`
 }
 
-// readMetadata reads the metadata of the authorization server from the first of the URLs that has it.
+// readMetadata reads the metadata of the authorization server from the first of the URLs that has
+// a JSON document. It returns an error if the document is that of another issuer.
 func (s *Server) readMetadata(ctx context.Context, r *reader, places []*url.URL) error {
 	var m metadata
 	if _, err := r.first(ctx, places, &m); err != nil {
@@ -164,8 +168,8 @@ func (s *Server) readMetadata(ctx context.Context, r *reader, places []*url.URL)
 	return s.useMetadata(&m)
 }
 
-// useMetadata copies the values of a metadata document. It rejects endpoints without https, because secrets
-// are sent to them.
+// useMetadata copies the values of a metadata document. It returns an error if there is no token
+// endpoint, or if an endpoint is not secure (see oauth.IsSecure), because secrets are sent to them.
 func (s *Server) useMetadata(m *metadata) error {
 	for _, endpoint := range []struct{ name, url string }{
 		{"token", m.TokenURL}, {"authorization", m.AuthorizationURL}, {"registration", m.RegistrationURL}, {"revocation", m.RevocationURL},
@@ -193,8 +197,9 @@ func (s *Server) useMetadata(m *metadata) error {
 const offlineAccess = "offline_access"
 
 // readRoot looks for an authorization server at the root of the server's own host, and reports
-// whether there is one. Without metadata its endpoints have default paths, if the server asks for
-// a token (MCP 2025-03-26, basic/authorization#fallbacks-for-servers-without-metadata-discovery).
+// whether there is one: it has metadata or, if asks says that the server asks for a token, an
+// authorization endpoint at the default path
+// (MCP 2025-03-26, basic/authorization#fallbacks-for-servers-without-metadata-discovery).
 func (s *Server) readRoot(ctx context.Context, r *reader, asks bool) bool {
 	root := &url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host}
 	s.Issuer = root.String()
@@ -215,15 +220,16 @@ type reader struct {
 	server *url.URL
 }
 
-// withinAnswerTime returns a context with a timeout for one request. Time spent waiting for the
-// server's rate limit does not count.
+// withinAnswerTime returns a context for one request that times out after answerTime. Time spent
+// waiting for the server's rate limit does not count.
 func withinAnswerTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	var clock transcript.Clock
 	return clock.WithTimeout(transcript.WithClock(ctx, &clock), answerTime, context.DeadlineExceeded)
 }
 
-// challenge sends a request with the token, which may be "", and returns the status and the Bearer
-// challenge of the response, if any. The request is not a JSON-RPC message and has no effect.
+// challenge sends a request with the token, or with none if it is "", and returns the status and
+// the Bearer challenge of the response, if any. The body of the request, an empty object, is not a
+// JSON-RPC message and has no effect.
 func (r *reader) challenge(ctx context.Context, token string) (status int, c oauth.Challenge, err error) {
 	limited, cancel := withinAnswerTime(ctx)
 	defer cancel()
@@ -252,8 +258,9 @@ func (r *reader) challenge(ctx context.Context, token string) (status int, c oau
 	return response.StatusCode, c, nil
 }
 
-// Missing returns the scopes that the server demands in addition to those of the token, if it
-// refuses the token for that reason (MCP, basic/authorization#step-up-authorization-flow).
+// Missing returns the scopes that the server demands, if it refuses the token with the error
+// insufficient_scope (MCP, basic/authorization#step-up-authorization-flow), otherwise nil. They may
+// include scopes of the token.
 func (s *Server) Missing(ctx context.Context, token string) []string {
 	status, c, err := (&reader{s.HTTP, s.URL}).challenge(ctx, token)
 	if err != nil || status != http.StatusForbidden || c.Param("error") != "insufficient_scope" {
@@ -262,8 +269,8 @@ func (s *Server) Missing(ctx context.Context, token string) []string {
 	return strings.Fields(c.Param("scope"))
 }
 
-// first reads the first JSON document at the URLs. If there is an error, absent reports whether none of
-// them has a document.
+// first reads the first JSON document at the URLs. If there is an error, absent reports whether the
+// responses to all URLs have one of absentStatuses.
 func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent bool, err error) {
 	var problems []string
 	absent = true
@@ -278,7 +285,7 @@ func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent
 	return absent, errors.New(strings.Join(problems, "; "))
 }
 
-// absentStatuses are the statuses of servers for URLs without a document.
+// absentStatuses are the statuses that count as saying that there is nothing at a URL.
 var absentStatuses = []int{http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden}
 
 // read reads a JSON document, and returns the status, 0 if there was no response.
@@ -295,7 +302,7 @@ func (r *reader) read(ctx context.Context, u *url.URL, into any) (status int, er
 	return status, err
 }
 
-// exists reports whether the server has a resource at u.
+// exists reports whether the response for u has another status than 404 or 401.
 func (r *reader) exists(ctx context.Context, u *url.URL) (found bool) {
 	_ = r.get(ctx, u, func(response *http.Response) error {
 		found = response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusUnauthorized
@@ -304,7 +311,8 @@ func (r *reader) exists(ctx context.Context, u *url.URL) (found bool) {
 	return found
 }
 
-// get requests u, and calls use with the response.
+// get requests u, and calls use with the response. It returns an error without a request if
+// oauth.MayFetch forbids it.
 func (r *reader) get(ctx context.Context, u *url.URL, use func(*http.Response) error) error {
 	if !oauth.MayFetch(r.server, u) {
 		return errors.New("it is in another network, or is not an http or https URL")

@@ -16,7 +16,8 @@ const (
 
 // lock prevents two processes from renewing a login concurrently: an authorization server may treat
 // the second use of a refresh token as a theft, and revoke the grant (OAuth 2.1, section 4.3.1). It
-// waits for another process at most lockTime. If the lock file can't be created, it does not wait.
+// waits for another process at most lockTime, and then returns without a lock. If the lock file
+// can't be created for another reason than that it exists, it does not wait.
 func (s Store) lock(ctx context.Context, l *Login) (release func()) {
 	path := s.path(l.Server, l.Name) + ".lock"
 	for begin := time.Now(); time.Since(begin) < lockTime && ctx.Err() == nil; {

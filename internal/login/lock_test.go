@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLock checks that a second lock waits for the first one, and that one of a process that was killed
-// does not last.
+// TestLock checks that a second lock waits for the first one, and that a lock that was never
+// released ends after lockTime.
 func TestLock(t *testing.T) {
 	s, l := Store{filepath.Join(t.TempDir(), "logins")}, &Login{Server: "https://x.example/mcp"}
 	s.lock(t.Context(), l)() // without the folder there is none

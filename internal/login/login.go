@@ -47,8 +47,9 @@ type Client struct {
 	Secret string `json:"secret,omitempty"` // "" for a public client
 }
 
-// ClientCredentials gets a token with the client credentials grant (OAuth 2.1, section 4.2). It returns
-// the token and a source, which gets a new token when one expires. The error is an *Error,
+// ClientCredentials gets a token with the client credentials grant (OAuth 2.1, section 4.2). It
+// returns the token and a source, which gets a new token when one expires. If the server demands
+// more scopes than the token has, it gets another, up to maxRounds in all. The error is an *Error,
 // or the context's.
 func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.TokenSource, *oauth2.Token, error) {
 	for round := 1; ; round++ {
@@ -63,24 +64,27 @@ func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.T
 	}
 }
 
-// Once gets a token with the client credentials grant, without checking that the server accepts it. The
-// error is that of package oauth2.
+// Once gets a token with the client credentials grant, without checking that the server accepts it.
+// The error is that of package oauth2, or a *proofError.
 func (s *Server) Once(ctx context.Context, client Client) (*oauth2.Token, error) {
 	return s.credentials(ctx, client).Token()
 }
 
+// credentials returns a source of tokens with the client credentials grant.
 func (s *Server) credentials(ctx context.Context, client Client) oauth2.TokenSource {
 	c := clientcredentials.Config{
-		ClientID: client.ID, ClientSecret: client.Secret, TokenURL: s.TokenURL, Scopes: s.Scopes, AuthStyle: s.style(client),
+		ClientID: client.ID, ClientSecret: client.Secret, TokenURL: s.TokenURL, Scopes: s.Scopes, AuthStyle: s.authStyle(client),
 		EndpointParams: url.Values{"resource": {s.ID}},
 	}
 	return checkedSource{c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)))}
 }
 
-// maxRounds limits how often a token is requested because the server demands further scopes.
+// maxRounds limits how often a token is requested. Every round but the first is due to scopes that
+// the server demands.
 const maxRounds = 3
 
-// addMissingScopes adds the scopes that the token lacks to those to request. It returns false if there are none.
+// addMissingScopes adds the scopes that the token lacks to those to request. It returns false if
+// they are all among them already.
 func (s *Server) addMissingScopes(ctx context.Context, token *oauth2.Token) bool {
 	return s.AddScopes(s.Missing(ctx, token.AccessToken))
 }
@@ -96,15 +100,16 @@ func (s *Server) AddScopes(scopes []string) bool {
 	return len(s.Scopes) > before
 }
 
-// style returns how the client authenticates at the token endpoint.
-func (s *Server) style(c Client) oauth2.AuthStyle {
+// authStyle returns how the client authenticates at the token endpoint: in the body if it has no
+// secret or the authorization server does not support client_secret_basic, otherwise in a header.
+func (s *Server) authStyle(c Client) oauth2.AuthStyle {
 	if c.Secret == "" || len(s.methods) > 0 && !slices.Contains(s.methods, "client_secret_basic") {
 		return oauth2.AuthStyleInParams
 	}
 	return oauth2.AuthStyleInHeader
 }
 
-// bounded returns the client with a timeout for each request.
+// bounded returns a copy of the client with a timeout for each request.
 func bounded(client *http.Client) *http.Client {
 	out := *client
 	out.Timeout = answerTime
@@ -116,8 +121,8 @@ func (s *Server) refused(ctx context.Context, err error, client Client, advice s
 	return failed(ctx, fmt.Sprintf("the authorization server %s issued no token: %s", s.Issuer, explain(err, client)), advice)
 }
 
-// explain describes the response of a token endpoint, without the client's secret. It leaves out the
-// body of a response that is not an OAuth error, because that may repeat the request.
+// explain describes why a token request failed, without the client's secret. It leaves out the body
+// of a response that is not an OAuth error, because that may repeat the request.
 func explain(err error, client Client) string {
 	text := err.Error()
 	if late := (net.Error)(nil); errors.As(err, &late) && late.Timeout() {
@@ -137,20 +142,21 @@ func explain(err error, client Client) string {
 // maxText limits a shown text of an authorization server, in bytes.
 const maxText = 500
 
-// proofs are the types of tokens that require a proof of possession, unlike bearer tokens.
+// proofs are the types, in lower case, of tokens that require a proof of possession, unlike bearer
+// tokens.
 var proofs = []string{"dpop", "pop", "mac"}
 
-// errProof is the error for a token that requires a proof of possession.
-type errProof struct{ kind string }
+// A proofError is the error for a token that requires a proof of possession.
+type proofError struct{ kind string }
 
-func (e *errProof) Error() string {
+func (e *proofError) Error() string {
 	return fmt.Sprintf("its token has the type %q, but MCP uses bearer tokens", e.kind)
 }
 
 // checked returns an error instead of a token that requires a proof of possession.
 func checked(t *oauth2.Token, err error) (*oauth2.Token, error) {
 	if err == nil && slices.Contains(proofs, strings.ToLower(t.TokenType)) {
-		return nil, &errProof{wire.Excerpt(t.TokenType, maxText)}
+		return nil, &proofError{wire.Excerpt(t.TokenType, maxText)}
 	}
 	return t, err
 }

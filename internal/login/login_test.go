@@ -32,7 +32,7 @@ type world struct {
 	registration map[string]any    // the answer to a registration; nil if that is refused
 	unregistered map[string]any    // the error of a refused registration
 	open         int               // the status of the answer to a request without a token; 0 for 401
-	scopeless    bool              // clients are registered without a scope only
+	scopeless    bool              // a registration with a scope is refused
 	registered   map[string]any    // the last registration
 	back         map[string]string // parameters of the authorization response, in addition to code, state and iss; "-" leaves one out
 	authorized   url.Values        // the last authorization request

@@ -27,7 +27,8 @@ var pagePolicy = func() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// handler serves the redirect URI.
+// handler serves the redirect URI at path. It passes the parameters of a response that belongs to
+// the flow to f.answers.
 func (f *flow) handler(path string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()

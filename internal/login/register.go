@@ -41,8 +41,8 @@ func (s *Server) clientFor(ctx context.Context, given Client, redirect string) (
 // section 3.2.2).
 var errMetadata = errors.New("invalid_client_metadata")
 
-// register registers a client (RFC 7591). Without a scope, the authorization server may use a default
-// (section 2).
+// register registers a client (RFC 7591). Without a scope, the authorization server may use a
+// default (section 2).
 func (s *Server) register(ctx context.Context, redirect, scope string) (Client, error) {
 	about := map[string]any{
 		"client_name": "mcp-conform", "redirect_uris": []string{redirect}, "application_type": "native",
@@ -87,8 +87,9 @@ func (s *Server) register(ctx context.Context, redirect, scope string) (Client, 
 	return Client{answer.ID, answer.Secret}, err
 }
 
-// registeredMethod returns the registered client's authentication method at the token endpoint: none,
-// if the authorization server permits public clients.
+// registeredMethod returns the authentication method at the token endpoint to register a client
+// with: "none" if the authorization server permits public clients, names no methods, or names only
+// methods that need more than a client secret.
 func (s *Server) registeredMethod() string {
 	if len(s.methods) == 0 || slices.Contains(s.methods, "none") {
 		return "none"

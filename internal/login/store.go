@@ -80,8 +80,8 @@ type BrokenError struct{ Path string }
 
 func (e *BrokenError) Error() string { return e.Path + " is not a login" }
 
-// read returns the login in a file, or nil if there is no file. It makes the file unreadable for other
-// users.
+// read returns the login in a file, or nil if there is no file. It makes the file unreadable for
+// other users.
 func read(path string) (*Login, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +115,8 @@ func (s Store) path(server, name string) string {
 	return filepath.Join(s.Folder, host+"-"+hex.EncodeToString(sum[:6])+".json")
 }
 
-// ServerName returns the URL of a server as logins store it: normalized, and without a password.
+// ServerName returns the URL of a server as logins store it: with scheme and host in lower case, at
+// least "/" as its path, and without user information and fragment.
 func ServerName(u *url.URL) string {
 	out := url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host), Path: cmp.Or(u.Path, "/"), RawQuery: u.RawQuery}
 	return out.String()

@@ -26,7 +26,8 @@ type Login struct {
 	Token         *oauth2.Token `json:"token"`
 }
 
-// loginWith returns the login of a user.
+// loginWith returns the login with a token that the client got. Its scopes are those that the token
+// response names, otherwise those of the server.
 func (s *Server) loginWith(c Client, t *oauth2.Token) *Login {
 	scopes := s.Scopes
 	if granted, ok := t.Extra("scope").(string); ok && granted != "" {
@@ -34,12 +35,12 @@ func (s *Server) loginWith(c Client, t *oauth2.Token) *Login {
 	}
 	return &Login{
 		Server: ServerName(s.URL), Issuer: s.Issuer, TokenURL: s.TokenURL, RevocationURL: s.RevocationURL, Resource: s.ID, Scopes: scopes,
-		Client: c, InBody: s.style(c) == oauth2.AuthStyleInParams, Token: t,
+		Client: c, InBody: s.authStyle(c) == oauth2.AuthStyleInParams, Token: t,
 	}
 }
 
-// Source returns a source of tokens for a login in the store. The source renews an expired token, and
-// saves the new one in the store. The error of the source is an *Error, or the context's.
+// Source returns a source of tokens for a login in the store. The source renews an expired token,
+// and saves the new one in the store. The error of the source is an *Error, or the context's.
 func (l *Login) Source(ctx context.Context, client *http.Client, s Store) oauth2.TokenSource {
 	return oauth2.ReuseTokenSource(l.Token, &renewer{ctx, client, s, l})
 }
@@ -52,12 +53,12 @@ type renewer struct {
 	login  *Login
 }
 
-// renewing serializes renewals: some refresh tokens can be used only once, and a run may have several
-// sources for the same login.
+// renewing serializes renewals: some refresh tokens can be used only once, and a run may have
+// several sources for the same login.
 var renewing sync.Mutex
 
 // Token returns the token of a renewal by another source, or gets a new one from the authorization
-// server.
+// server and saves it.
 func (r *renewer) Token() (*oauth2.Token, error) {
 	renewing.Lock()
 	defer renewing.Unlock()
@@ -100,7 +101,8 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	return t, nil
 }
 
-// renewedElsewhere returns the token in the store if it is valid, else nil.
+// renewedElsewhere replaces the login with the one in the store, if there is one, and returns its
+// token if that is valid, else nil.
 func (r *renewer) renewedElsewhere() *oauth2.Token {
 	if newer, err := r.store.Get(r.login.Server, r.login.Name); err == nil && newer != nil {
 		r.login = newer
@@ -111,9 +113,9 @@ func (r *renewer) renewedElsewhere() *oauth2.Token {
 	return nil
 }
 
-// Revoke asks the authorization server to revoke the tokens of the login (RFC 7009). It returns false
-// if that is not supported or fails. A server that verifies access tokens itself accepts a revoked one
-// until it expires.
+// Revoke asks the authorization server to revoke the tokens of the login (RFC 7009). It reports
+// whether it revoked the refresh token or, if there is none, the access token. A server that
+// verifies access tokens itself accepts a revoked one until it expires.
 func (l *Login) Revoke(ctx context.Context, client *http.Client) bool {
 	if l.RevocationURL == "" {
 		return false

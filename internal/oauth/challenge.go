@@ -19,7 +19,8 @@ type Challenge struct {
 // IsBearer reports whether the challenge asks for a bearer token.
 func (c Challenge) IsBearer() bool { return strings.EqualFold(c.Scheme, "Bearer") }
 
-// BearerToken returns the token in the value of an Authorization header, "" if it has another scheme.
+// BearerToken returns the token in the value of an Authorization header, "" if it has another
+// scheme.
 func BearerToken(value string) string {
 	scheme, token, _ := strings.Cut(value, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -31,8 +32,8 @@ func BearerToken(value string) string {
 // Param returns a parameter by its lower-case name, "" if it is absent.
 func (c Challenge) Param(name string) string { return c.Params[name] }
 
-// Bearer returns the Bearer challenge, or false if there is none. It merges several challenges into
-// one; if they share a parameter, the first one counts.
+// Bearer returns the Bearer challenge, or false if there is none. It merges several Bearer
+// challenges into one; if they share a parameter, the first one counts.
 func Bearer(all []Challenge) (Challenge, bool) {
 	merged, found := Challenge{Params: map[string]string{}}, false
 	for _, c := range slices.Backward(all) {
@@ -44,8 +45,9 @@ func Bearer(all []Challenge) (Challenge, bool) {
 	return merged, found
 }
 
-// ParseChallenges parses the values of a response's WWW-Authenticate headers. After a syntax error it
-// returns the error and the challenges before it.
+// ParseChallenges parses the values of a response's WWW-Authenticate headers. After a syntax error
+// it returns the error and the challenges before it. It also returns an error if there is no
+// challenge.
 func ParseChallenges(lines []string) ([]Challenge, error) {
 	var out []Challenge
 	for _, line := range lines {
@@ -65,7 +67,8 @@ func ParseChallenges(lines []string) ([]Challenge, error) {
 	return out, nil
 }
 
-// split splits a line at the commas outside quoted strings, and drops empty items.
+// split splits a line at the commas outside quoted strings, and drops empty items. If a quoted
+// string does not end, it returns an error and the items before that.
 func split(line string) (items []string, err error) {
 	from, quoted := 0, false
 	flush := func(to int) {
@@ -142,7 +145,7 @@ func parameter(item string) (name, value string, ok bool) {
 	return name, value, ok && isToken(name) && strings.Trim(value, "=") != ""
 }
 
-// unquote returns the value of a token or of a quoted string.
+// unquote returns the value of a token or of a quoted string, or false if it is neither.
 func unquote(value string) (string, bool) {
 	if !strings.HasPrefix(value, `"`) {
 		return value, isToken(value)

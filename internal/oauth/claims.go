@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Claims are claims of a JWT (RFC 7519, section 4.1; RFC 9068, section 2.2.3). Their signature is not
-// verified.
+// Claims are claims of a JWT (RFC 7519, section 4.1; RFC 9068, section 2.2.3). Their signature is
+// not verified.
 type Claims struct {
 	Issuer, Subject string
 	Audience        []string
 	Scopes          []string
 }
 
-// ParseClaims returns the claims of a token, or false if it is not a JWT but an opaque token.
+// ParseClaims returns the claims of a token, or false if the token is not a JWT or its claims have
+// wrong types.
 func ParseClaims(token string) (Claims, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -55,7 +56,8 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// IsFor reports whether the audience includes a resource, or a URL above it.
+// IsFor reports whether the resource begins with one of the audiences, not counting a slash at the
+// end of the audience.
 func (c *Claims) IsFor(resource string) bool {
 	return slices.ContainsFunc(c.Audience, func(a string) bool { return a != "" && strings.HasPrefix(resource, strings.TrimSuffix(a, "/")) })
 }

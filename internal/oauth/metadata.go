@@ -15,9 +15,10 @@ const (
 	openIDName   = "/.well-known/openid-configuration"
 )
 
-// ResourceMetadataURLs returns the possible URLs of a protected resource's metadata, in the order in
-// which clients try them: with the path and the query of the resource, and at the root (RFC 9728, section 3.1;
-// MCP 2025-11-25, basic/authorization#protected-resource-metadata-discovery-requirements).
+// ResourceMetadataURLs returns the possible URLs of a protected resource's metadata, in the order
+// in which clients try them: with the path and the query of the resource, with the path alone, with
+// the path without the slash at its end, and at the root (RFC 9728, section 3.1; MCP 2025-11-25,
+// basic/authorization#protected-resource-metadata-discovery-requirements).
 func ResourceMetadataURLs(resource *url.URL) []*url.URL {
 	var out []*url.URL
 	add := func(u *url.URL) {
@@ -48,8 +49,9 @@ func inserted(resource *url.URL, path, query string) *url.URL {
 	return u
 }
 
-// ServerMetadataURLs returns the possible URLs of an authorization server's metadata, in the order in
-// which clients try them (MCP 2025-11-25, basic/authorization#authorization-server-metadata-discovery).
+// ServerMetadataURLs returns the possible URLs of an authorization server's metadata, in the order
+// in which clients try them (MCP 2025-11-25,
+// basic/authorization#authorization-server-metadata-discovery).
 func ServerMetadataURLs(issuer *url.URL) []*url.URL {
 	path := strings.TrimSuffix(issuer.EscapedPath(), "/")
 	if path == "" {
@@ -58,8 +60,8 @@ func ServerMetadataURLs(issuer *url.URL) []*url.URL {
 	return []*url.URL{wellKnown(issuer, serverName+path), wellKnown(issuer, openIDName+path), wellKnown(issuer, path+openIDName)}
 }
 
-// RootServerMetadataURL returns the URL of the authorization server's metadata in revision 2025-03-26:
-// at the root of the MCP server's host, whatever the path of its endpoint.
+// RootServerMetadataURL returns the URL of the authorization server's metadata in revision
+// 2025-03-26: at the root of the MCP server's host, whatever the path of its endpoint.
 func RootServerMetadataURL(endpoint *url.URL) *url.URL { return wellKnown(endpoint, serverName) }
 
 func wellKnown(base *url.URL, path string) *url.URL {
@@ -67,10 +69,11 @@ func wellKnown(base *url.URL, path string) *url.URL {
 	return u.JoinPath(path)
 }
 
-// IsOpenID reports whether a metadata document is that of OpenID Connect discovery.
+// IsOpenID reports whether the URL of a metadata document is one of OpenID Connect discovery.
 func IsOpenID(u *url.URL) bool { return strings.Contains(u.Path, openIDName) }
 
-// IsLoopback reports whether the host of a URL is this machine.
+// IsLoopback reports whether the host of a URL is this machine: localhost, a name below it, or a
+// loopback address.
 func IsLoopback(u *url.URL) bool {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	ip := net.ParseIP(host)
@@ -83,8 +86,9 @@ func IsSecure(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, "https") || strings.EqualFold(u.Scheme, "http") && IsLoopback(u)
 }
 
-// MayFetch reports whether a client may fetch a document at u that a server at from names. A remote
-// server must not make the client send requests into the client's private network.
+// MayFetch reports whether a client may fetch a document at u that a server at from names: u is an
+// http or https URL, and does not lead inside. A remote server must not make the client send
+// requests into the client's private network.
 func MayFetch(from, u *url.URL) bool {
 	if !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
 		return false
@@ -93,20 +97,21 @@ func MayFetch(from, u *url.URL) bool {
 }
 
 // LeadsInside reports whether u, which the server at from named, would lead a client into a private
-// network that the server is not in. A link-local u counts unless from is link-local itself, because
-// the metadata services of clouds hold secrets there.
+// network that the server is not in. A link-local u counts unless from is link-local itself,
+// because the metadata services of clouds hold secrets there.
 func LeadsInside(from, u *url.URL) bool {
 	return IsLinkLocal(u) && !IsLinkLocal(from) || IsInside(u) && !IsInside(from)
 }
 
-// IsLinkLocal reports whether the host of a URL is a link-local address, such as 169.254.169.254, the
-// metadata service of clouds.
+// IsLinkLocal reports whether the host of a URL is a link-local address, such as 169.254.169.254,
+// the metadata service of clouds.
 func IsLinkLocal(u *url.URL) bool {
 	ip, err := netip.ParseAddr(u.Hostname()) // unlike net.ParseIP it accepts an IPv6 zone
 	return err == nil && ip.Unmap().IsLinkLocalUnicast()
 }
 
-// IsInside reports whether the host of a URL is this machine or an address of a private network.
+// IsInside reports whether the host of a URL is this machine, or a private, link-local or
+// unspecified address.
 func IsInside(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return IsLoopback(u) || ip != nil && (ip.IsPrivate() || ip.IsUnspecified()) || IsLinkLocal(u)

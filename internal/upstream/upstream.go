@@ -1,5 +1,6 @@
-// Package upstream is a test double of a service that the server under test calls. It detects whether
-// the server passes its client's token on (MCP, basic/authorization/security-considerations).
+// Package upstream is a test double of a service that the server under test calls. It detects
+// whether the server passes its client's token on (MCP,
+// basic/authorization/security-considerations).
 package upstream
 
 import (
@@ -41,8 +42,8 @@ type request struct {
 	parts map[string]string // the parts that may contain a token, by name
 }
 
-// Start starts a double on a free port of this machine. Requests are passed on to service, if that is
-// not nil.
+// Start starts a double on a free port of this machine. Requests are passed on to service, if that
+// is not nil.
 func Start(ctx context.Context, service *url.URL) (*Double, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -85,16 +86,17 @@ func (d *Double) noteRequest(r *http.Request, body []byte) {
 	}
 }
 
-// Calls returns how many requests the server has sent.
+// Calls returns how many requests the server has sent, including those that are not kept.
 func (d *Double) Calls() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.calls
 }
 
-// Find looks for the tokens in the requests, without the first ones up to after. It returns the line
-// of the first request that contains one, and the part with the token; "" if there is none. A short
-// token counts only in a header for credentials.
+// Find looks for the tokens, one after the other, in the kept requests without the first ones,
+// whose number is after. It returns the line of the first request with a token, and the part that
+// contains it; "" if there is none. A token shorter than leastToken counts only in a header for
+// credentials.
 func (d *Double) Find(tokens []string, after int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +123,8 @@ func (d *Double) find(token string, after int) string {
 // test, may occur by chance.
 const leastToken = 12
 
-// containsToken reports whether text contains the token, verbatim, percent-encoded or in base64.
+// containsToken reports whether text contains the token, verbatim, percent-encoded or in base64. It
+// returns false if the token is shorter than leastToken.
 func containsToken(text, token string) bool {
 	if len(token) < leastToken {
 		return false

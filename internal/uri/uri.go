@@ -17,7 +17,7 @@ const Nowhere = "mcp-conform-no-such-resource"
 // "x://a/1/2" with "x://a/{n}", although a server may do so.
 type Template struct {
 	Text      string
-	Variables []string // in order of first occurrence
+	Variables []string // in the order of the expressions, with repetitions
 	// Simple reports whether every expression is one variable without operator or modifier,
 	// so that Match can return its value.
 	Simple bool
@@ -97,8 +97,8 @@ func (t *Template) Match(uri string) (values map[string]string, ok bool) {
 	return values, true
 }
 
-// Expand expands a simple template to a URI. ok is false if the template is not simple, or
-// a variable has no value.
+// Expand expands a simple template to a URI. ok is false if the template could not be parsed or is
+// not simple, or if a variable has no value.
 func (t *Template) Expand(values map[string]string) (uri string, ok bool) {
 	if !t.Simple || t.strict == nil {
 		return "", false

@@ -61,7 +61,7 @@ func TestExpandNeedsValues(t *testing.T) {
 
 func TestMatchesAny(t *testing.T) {
 	if uri.MatchesAny(nil, "x://a") || !uri.MatchesAny([]string{"y:{a}", "x:{a}"}, "x://a") {
-		t.Error("the templates are not gone through")
+		t.Error("not every template is compared with the URI")
 	}
 }
 

@@ -35,8 +35,8 @@ func buildMessage(id ID, method string, params any) []byte {
 	return b.Bytes()
 }
 
-// encodeParams puts _meta at the end, because reports show the beginning of long messages, and the
-// other members say more about a request.
+// encodeParams returns params as JSON. It puts _meta at the end, because reports show the beginning
+// of long messages, and the other members say more about a request.
 func encodeParams(params any) []byte {
 	members, ok := params.(map[string]any)
 	meta, has := members["_meta"]

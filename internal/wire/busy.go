@@ -10,8 +10,8 @@ import (
 // overloadWords matches messages that report overload, a rate limit or a failing upstream.
 var overloadWords = lazyregexp.New(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
 
-// overloadStems are in all texts that overloadWords matches. The expression itself is slow, because
-// it may match anywhere.
+// overloadStems has a part of every text that overloadWords matches. A search for them is a fast
+// first check; the expression itself is slow, because it may match anywhere.
 var overloadStems = []string{
 	"limit", "too many", "too fast", "slow down", "busy", "overload", "quota", "throttl", "try again", "retry", "temporar", "unavailable", "upstream",
 	"429", "502", "503", "504",
@@ -75,5 +75,5 @@ func (m *Message) hasRetryHint() bool {
 	return false
 }
 
-// nonLetters matches the separators between the words of a name.
+// nonLetters matches each character of a lower-case name that is not a letter from a to z.
 var nonLetters = lazyregexp.New(`[^a-z]`)

@@ -145,8 +145,8 @@ const (
 // which must not be modified afterwards.
 //
 // Duplicate keys, invalid UTF-8, a leading byte order mark and trailing text do not prevent Parse
-// from reading the value and its messages. Input that is not JSON has the problem NotJSON and, apart
-// from it, only problems of the bytes themselves.
+// from reading the value and its messages. Input that is not JSON has the problem NotJSON and,
+// apart from it, only problems of the bytes themselves.
 func Parse(raw []byte) *Frame {
 	f := &Frame{Raw: raw}
 	start := 0

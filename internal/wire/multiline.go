@@ -31,7 +31,7 @@ func (s *MultilineJSON) Text() []byte { return s.text }
 func (s *MultilineJSON) IsEmpty() bool { return s.lines == 0 }
 
 // IsOpen reports whether the value continues on the next line.
-func (s *MultilineJSON) IsOpen() bool { return s.nesting.open() }
+func (s *MultilineJSON) IsOpen() bool { return s.nesting.isOpen() }
 
 // OpensMultilineJSON reports whether the line looks like the beginning of JSON text that continues
 // on the next line.
@@ -41,19 +41,19 @@ func OpensMultilineJSON(line []byte) bool {
 		return false
 	}
 	var n nesting
-	if n.read(line); !n.open() {
+	if n.read(line); !n.isOpen() {
 		return false
 	}
 	rest := bytes.TrimLeft(line[1:], " \t{[")
 	return len(rest) == 0 || rest[0] == '"'
 }
 
-// IsBalanced reports whether each bracket outside strings is closed by its own kind, and no string is
-// left open.
+// IsBalanced reports whether each bracket outside strings is closed by its own kind, and no string
+// is left open.
 func IsBalanced(text []byte) bool {
 	var n nesting
 	n.read(text)
-	return n.balanced()
+	return n.isBalanced()
 }
 
 // nesting tracks the brackets and strings of JSON text that may come in chunks, may be malformed,
@@ -87,7 +87,9 @@ func (n *nesting) read(text []byte) {
 	}
 }
 
-// open reports whether the value continues after the text.
-func (n *nesting) open() bool { return n.depth > 0 || n.inString }
+// isOpen reports whether the value continues after the text.
+func (n *nesting) isOpen() bool { return n.depth > 0 || n.inString }
 
-func (n *nesting) balanced() bool { return len(n.closers) == 0 && !n.inString && !n.mismatched }
+// isBalanced reports whether every bracket and string in the text is closed, and every closing
+// bracket has its opening one.
+func (n *nesting) isBalanced() bool { return len(n.closers) == 0 && !n.inString && !n.mismatched }

@@ -13,7 +13,7 @@ type Walker struct {
 // NewWalker returns a Walker over v, an object or array without leading white space.
 func NewWalker(v []byte) Walker { return Walker{v, 1} }
 
-// Element returns the next element without surrounding white space.
+// Element returns the next element without surrounding white space, or false if there is none.
 func (c *Walker) Element() ([]byte, bool) {
 	c.skip(',')
 	if c.i >= len(c.v) || c.v[c.i] == ']' || c.v[c.i] == '}' {
@@ -24,7 +24,8 @@ func (c *Walker) Element() ([]byte, bool) {
 	return c.v[start:c.i:c.i], true
 }
 
-// Member returns the next member: the text between the quotes of its name, and its value.
+// Member returns the next member: the text between the quotes of its name, and its value. It
+// returns false if there is none.
 func (c *Walker) Member() (name, value []byte, ok bool) {
 	quoted, ok := c.Element()
 	if !ok || len(quoted) < 2 || quoted[0] != '"' {
