@@ -71,7 +71,7 @@ type Finding struct {
 	Known       string          `yaml:"known,omitempty"` // why it is known
 }
 
-// Counted returns the counts as a result of the profile, without its name and digest.
+// Counted returns the result of the profile, without its digest.
 func (p *Profile) Counted() verdict.ProfileResult {
 	return verdict.ProfileResult{Name: p.Name, Result: p.Result, Core: p.Core, Extended: p.Extended}
 }

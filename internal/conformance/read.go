@@ -104,8 +104,8 @@ func isNewer(v string) bool {
 	return ok && theirs == family && err == nil && n > ours
 }
 
-// plain returns a value as encoding/json represents it. Dates are strings, because
-// revisions look like dates.
+// plain returns a value as encoding/json represents it, except that whole numbers are int64. Dates
+// are strings, because revisions look like dates, and so are other numbers.
 func plain(n *yaml.Node, depth int) (any, error) {
 	switch {
 	case depth > maxDepth:
@@ -163,7 +163,8 @@ var compiled = sync.OnceValue(func() *jsonschema.Schema {
 	return compiler.MustCompile(SchemaFile)
 })
 
-// problems returns a sentence for each violation of the schema.
+// problems returns a sentence for each violation of the schema, at most maxProblems, and the number
+// of the others.
 func problems(err error) []string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {

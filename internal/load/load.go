@@ -42,15 +42,14 @@ type Plan struct {
 // A Report is the result of a load test.
 type Report struct {
 	Sessions, Requests int64
-	// InTime is the number of requests that were answered within the plan's
-	// time, or of all requests if the plan has none. Later requests do not
-	// count, because fewer and fewer sessions remain.
+	// InTime is the number of requests that were done within the plan's time, or of all requests if
+	// the plan has none. Later requests do not count, because fewer and fewer sessions remain.
 	InTime  int64
 	Time    time.Duration // the time that InTime refers to
 	Took    time.Duration
 	Slowest time.Duration // the slowest request
-	// Wrong counts findings more severe than a note, failed requests, and
-	// messages that belong to another session.
+	// Wrong counts findings more severe than a note, connections and handshakes that failed, failed
+	// requests, and messages that belong to another session.
 	Wrong map[string]int
 }
 
@@ -121,7 +120,7 @@ func (r *run) session(ctx context.Context, sign string, requests int, pace *pace
 	r.judge(c, sign)
 }
 
-// sendRequests sends the requests of a session.
+// sendRequests performs tasks until the session has sent its number of requests.
 func (r *run) sendRequests(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
 	for i, made := 0, 0; made < requests; i++ {
 		task := tasks[i%len(tasks)]

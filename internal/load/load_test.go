@@ -14,7 +14,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// transports are the transports to test, each with its newest revision.
+// transports are the transports to test, each with its newest handshake revision.
 var transports = map[spec.Transport]spec.Revision{
 	spec.Stdio: spec.V20251125, spec.StreamableHTTP: spec.V20251125, spec.SSE: spec.V20241105,
 }
@@ -70,7 +70,8 @@ type gauge struct {
 	most       uint64
 }
 
-// watch measures ten times within the duration of the test.
+// watch measures the memory until judge is called: ten times within the duration, but not more
+// often than every 100 ms.
 func watch(within time.Duration) *gauge {
 	g := &gauge{stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {

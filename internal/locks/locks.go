@@ -1,6 +1,6 @@
 // Package locks has locks that can be held while waiting for a server. They work like those of
-// package sync, but Lock blocks on a channel. In a bubble of testing/synctest, time does not advance
-// while a goroutine blocks on a lock of package sync; on a channel it does.
+// package sync, but Lock blocks on a channel. In a bubble of testing/synctest, time does not
+// advance while a goroutine blocks on a lock of package sync; on a channel it does.
 package locks
 
 import (

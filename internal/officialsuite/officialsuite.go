@@ -106,7 +106,7 @@ func scenarioOf(file string) string {
 	return name[:max(0, len(name)-len(stamp))]
 }
 
-// Judged reports whether the check judged the server.
-func (c Check) Judged() bool {
+// HasVerdict reports whether the check judged the server.
+func (c Check) HasVerdict() bool {
 	return slices.Contains([]string{"SUCCESS", "FAILURE", "WARNING"}, c.Status)
 }

@@ -21,7 +21,8 @@ func NewListener() *Listener {
 	return &Listener{conns: make(chan net.Conn), ended: make(chan struct{})}
 }
 
-// Dial opens a connection to the listener, whatever the address.
+// Dial opens a connection to the listener, whatever the address. It waits until Accept takes the
+// other end.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	to, from := New(), New()
 	select {
@@ -75,7 +76,7 @@ func (c conn) Write(b []byte) (int, error) {
 
 // Close implements net.Conn. The other end can still read what was written.
 func (c conn) Close() error {
-	_ = c.in.Close() // its error is that of the other end
+	_ = c.in.Close() // both ends are closed together, so that its error is that of c.out
 	return closed(c.out.Close())
 }
 

@@ -99,7 +99,7 @@ func (r Reader) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// Close makes all further writes fail.
+// Close makes all further writes fail, and all reads, including blocked ones.
 func (r Reader) Close() error { return r.closeEnd(&r.readClosed) }
 
 // Write returns when all of b is in the pipe. The error is io.ErrClosedPipe if the

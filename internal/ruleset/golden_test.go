@@ -77,8 +77,8 @@ func expectationsOf(results []rules.Result) []transcript.Expectation {
 	return out
 }
 
-// A broken transcript has exactly the findings that it announces. Every rule has one for each of
-// its requirements.
+// TestBrokenTranscripts checks that a broken transcript has exactly the findings that it announces,
+// and that every rule has one for each of its requirements.
 func TestBrokenTranscripts(t *testing.T) {
 	shown := map[string]bool{}
 	for _, g := range goldens(t, "broken") {
@@ -161,7 +161,8 @@ func rewordExpected(t *testing.T, file string, want, got []transcript.Expectatio
 	}
 }
 
-// Every requirement of every rule is observed in a transcript in which it is kept.
+// TestEveryRuleWasSeenKept checks that every requirement of every rule is observed in a transcript
+// in which it is kept.
 func TestEveryRuleWasSeenKept(t *testing.T) {
 	kept := map[string]bool{}
 	for _, folder := range []string{"kept", "recorded", "broken"} {
@@ -180,7 +181,7 @@ func TestEveryRuleWasSeenKept(t *testing.T) {
 	}
 }
 
-// Rules are complete, and their ids are unique.
+// TestRulesAreWhole checks that rules are complete, and that their ids are unique.
 func TestRulesAreWhole(t *testing.T) {
 	ids := map[string]bool{}
 	for _, r := range ruleset.All() {
@@ -196,8 +197,8 @@ func TestRulesAreWhole(t *testing.T) {
 	}
 }
 
-// Legal transcripts, and those recorded with a real server and checked, have no findings but
-// notes.
+// TestKeptTranscripts checks that legal transcripts, and those recorded with a real server and
+// checked, have no findings but notes.
 func TestKeptTranscripts(t *testing.T) {
 	for _, folder := range []string{"kept", "recorded"} {
 		for _, g := range goldens(t, folder) {
@@ -212,7 +213,8 @@ func TestKeptTranscripts(t *testing.T) {
 	}
 }
 
-// Redaction of a transcript does not change its findings.
+// TestRedactionChangesNoVerdict checks that the redaction of a transcript does not change its
+// findings.
 func TestRedactionChangesNoVerdict(t *testing.T) {
 	redactor := transcript.NewRedactor(redact.New("Method not found", "Parse error"))
 	for _, folder := range []string{"broken", "kept", "recorded"} {

@@ -174,7 +174,8 @@ func (w *weaver) cancelled() strand {
 	return append(s, cancel)
 }
 
-// asking returns a call during which the server sends a request to the client.
+// asking returns a call during which the server sends a request to the client, if the revision has
+// the request that is drawn.
 func (w *weaver) asking() strand {
 	id := w.id()
 	w.serverID++
@@ -255,7 +256,7 @@ func (w *weaver) walking() strand {
 	}
 }
 
-// batched returns two requests in a batch, if the revision has batches.
+// batched returns two requests in a batch, and the batch with their responses.
 func (w *weaver) batched() strand {
 	a, b := w.id(), w.id()
 	answers := []string{
@@ -346,8 +347,8 @@ func record(t *rapid.T, woven []line) []*transcript.Event {
 	return events
 }
 
-// A valid session has no findings but notes, in whatever order and at whatever times its parts
-// come; nor has any prefix of it.
+// TestValidSessionsInAnyOrder checks that a valid session has no findings but notes, in whatever
+// order and at whatever times its parts come; nor has any prefix of it.
 func TestValidSessionsInAnyOrder(t *testing.T) {
 	all := ruleset.All()
 	rapid.Check(t, func(t *rapid.T) {

@@ -46,9 +46,9 @@ func cuts(n, salt int) []int {
 	return out
 }
 
-// impatient reports whether the client had given up after n events on a request that was answered
-// later. That prefix has a legitimate finding.
-func impatient(events []*transcript.Event, n int) bool {
+// gaveUpEarly reports whether, in the first n events, the client gave up on a request that was
+// answered later. That prefix has a legitimate finding.
+func gaveUpEarly(events []*transcript.Event, n int) bool {
 	for _, e := range events[:n] {
 		if e.Kind != transcript.GaveUp {
 			continue
@@ -64,16 +64,16 @@ func impatient(events []*transcript.Event, n int) bool {
 	return false
 }
 
-// inResponse reports whether after n events the server is in the middle of a response other than
+// isInResponse reports whether after n events the server is in the middle of a response other than
 // an event stream, whose body is still to come.
-func inResponse(events []*transcript.Event, n int) bool {
+func isInResponse(events []*transcript.Event, n int) bool {
 	last := events[max(0, n-1)]
 	return last.Kind == transcript.Responded && transcript.ParseHead(last.Raw).MediaType() != transcript.EventStream
 }
 
-// A legal conversation is legal at any time, so an open one may be judged: what has not come yet
-// is not counted as a failure. MCP_CONFORM_EVERY_PREFIX=1 tests every prefix, which takes a few
-// seconds more.
+// TestPrefixesOfKeptTranscripts checks that a legal conversation is legal at any time, so that an
+// open one may be judged: what has not come yet is not counted as a failure.
+// MCP_CONFORM_EVERY_PREFIX=1 tests every prefix, which takes a few seconds more.
 func TestPrefixesOfKeptTranscripts(t *testing.T) {
 	salt := 0
 	for _, folder := range []string{"kept", "recorded"} {
@@ -81,7 +81,7 @@ func TestPrefixesOfKeptTranscripts(t *testing.T) {
 			t.Run(folder+"/"+g.file, func(t *testing.T) {
 				salt++
 				for _, n := range cuts(len(g.Events), salt) {
-					if impatient(g.Events, n) || inResponse(g.Events, n) {
+					if gaveUpEarly(g.Events, n) || isInResponse(g.Events, n) {
 						continue
 					}
 					if r, d := heavy(g.judge(g.Events[:n])); d != nil {
@@ -94,8 +94,9 @@ func TestPrefixesOfKeptTranscripts(t *testing.T) {
 	}
 }
 
-// Findings on a prefix are also findings on the whole conversation. Prefixes end before a message
-// of the client, because the server may be in the middle of a message at other times.
+// TestWhatWasFoundStays checks that findings on a prefix are also findings on the whole
+// conversation. Prefixes end before a message of the client, because the server may be in the
+// middle of a message at other times.
 func TestWhatWasFoundStays(t *testing.T) {
 	found, all := 0, ruleset.All()
 	for _, g := range goldens(t, "broken") {

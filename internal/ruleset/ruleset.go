@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules/utilities"
 )
 
-// All returns all rules, area by area.
+// All returns all rules, package by package.
 func All() []rules.Rule {
 	return slices.Concat(
 		rules.Base(),

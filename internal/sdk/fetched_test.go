@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFetched recognises the SDK among the packages that npx has fetched.
+// TestFetched checks that the SDK is recognised among the packages that npx has fetched.
 func TestFetched(t *testing.T) {
 	const one, two = "@modelcontextprotocol/sdk", "@modelcontextprotocol/server"
 	manifest := func(name, version string) string { return `{"name":"` + name + `","version":"` + version + `"}` }

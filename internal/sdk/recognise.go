@@ -98,9 +98,9 @@ func scriptOf(program string, args []string, dir string) string {
 	return ""
 }
 
-// ofScript returns the SDKs among the dependencies of the script's package,
-// with their installed versions. If there are several, it returns those that
-// the script imports.
+// ofScript returns the SDKs among the dependencies of the script's package, with their installed
+// versions. If there are several, it returns those whose package name occurs at the beginning of
+// the script, followed by a quotation mark or a slash.
 func ofScript(script string) []Used {
 	var found []Used
 	for folder := filepath.Dir(script); ; folder = filepath.Dir(folder) {
@@ -133,7 +133,8 @@ func ofScript(script string) []Used {
 	return found
 }
 
-// installed returns the version of the package that Node would load in a folder.
+// installed returns the version of the package that Node would load in a folder, "" if there is
+// none.
 func installed(folder, name string) string {
 	for ; ; folder = filepath.Dir(folder) {
 		var manifest struct{ Name, Version string }

@@ -11,9 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 )
 
-// TestRecogniseScripts recognises the SDK of a script by the packages around
-// it. The files are created in a folder {}. The command is node with the
-// arguments.
+// TestRecogniseScripts checks that the SDK of a script is recognised by the packages around it. The
+// files are created in a temporary folder, whose path replaces {} in argv.
 func TestRecogniseScripts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("node is a shell script here")
@@ -34,7 +33,7 @@ func TestRecogniseScripts(t *testing.T) {
 	const one, two = "@modelcontextprotocol/sdk", "@modelcontextprotocol/server"
 	for name, c := range map[string]struct {
 		files map[string]string
-		argv  string // node is added unless it begins with another program
+		argv  string
 		want  string
 	}{
 		"next to it":           {map[string]string{"package.json": depends(one), "a.js": "", "node_modules/" + one + "/package.json": sdk1("1.32.2")}, "node {}/a.js", "typescript-sdk 1.32.2"},

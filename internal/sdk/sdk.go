@@ -113,8 +113,8 @@ type Used struct {
 // String returns the name and version.
 func (u *Used) String() string { return u.SDK.Name + " " + u.Version }
 
-// Mark sets SDK on each finding of the report that the SDK causes. It changes no
-// verdict. A nil Used marks nothing.
+// Mark sets the SDK of the report, and SDK on each finding of the report that the SDK causes. It
+// changes no verdict. A nil Used marks nothing.
 func (u *Used) Mark(r *verdict.Report) {
 	if u == nil {
 		return
@@ -162,8 +162,8 @@ func searchText(f *verdict.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// Accept marks a verdict as known if the SDK causes all of its warnings and broken
-// requirements. A verdict with any other such finding still counts.
+// Accept marks a verdict as known if the SDK causes all of its findings that are at least a
+// warning. A verdict with any other such finding still counts.
 func Accept(r *verdict.Report) {
 	reasons, own, accepted := map[verdict.Place]string{}, map[verdict.Place]bool{}, map[verdict.Place]bool{}
 	for i := range r.Findings {

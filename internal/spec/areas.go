@@ -13,7 +13,7 @@ const (
 	AreaSecurity      = "security"
 )
 
-// areas are the parts of the specification, in the order of reports.
+// areas are the areas of the catalogue, in the order of reports.
 var areas = []string{
 	"base", AreaLifecycle, AreaVersioning, "stateless", "discover",
 	"ping", "progress", AreaCancellation, "pagination",
@@ -22,9 +22,9 @@ var areas = []string{
 	"stdio", "streamable-http", "sse", AreaAuthorization, AreaSecurity, "deprecated",
 }
 
-// Areas returns the areas that requirements, suites, faults, coverage and reports
-// are divided into. Files of requirements, packages of cases and files of faults
-// are named after them; rules are in packages of other names.
+// Areas returns the areas that requirements, suites, faults, coverage and reports are divided into,
+// in the order of reports. Files of requirements, packages of cases and files of faults are named
+// after them; rules are in packages of other names.
 func Areas() []string { return areas }
 
 // AreaOf returns the area of a requirement: the first word of its id.

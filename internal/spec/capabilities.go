@@ -1,5 +1,5 @@
 package spec
 
-// serverCapabilities are the capabilities that a server may declare in any
-// revision, as they appear in the needs of requirements.
+// serverCapabilities are the capabilities that a server can declare in some revision, as needs of
+// requirements begin with them.
 var serverCapabilities = []string{"tools", "resources", "prompts", "completions", "logging", "tasks"}

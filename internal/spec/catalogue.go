@@ -44,8 +44,8 @@ const (
 	Derived Basis = "derived"
 )
 
-// Words returns the name of the basis for users. JSONRPC stands for any standard that MCP builds on,
-// such as JSON-RPC or OAuth.
+// Words returns the name of the basis for users. JSONRPC stands for any standard that MCP builds
+// on, such as JSON-RPC or OAuth.
 func (b Basis) Words() string {
 	if b == JSONRPC {
 		return "another standard"
@@ -187,8 +187,8 @@ func (q *Requirement) Basis(r Revision) Basis {
 	return q.Bases.all
 }
 
-// NewestJudged returns the requirement's newest handshake revision, which a run
-// judges; if there is none, the newest of its revisions.
+// NewestJudged returns the newest handshake revision among the requirement's revisions; if there is
+// none, the newest of its revisions.
 func (q *Requirement) NewestJudged() Revision {
 	newest := NewestFirst(q.Revisions)
 	for _, r := range newest {
@@ -212,8 +212,8 @@ func (q *Requirement) InEra(e Era) bool {
 	})
 }
 
-// IsOfHandshake reports whether the requirement is about opening a session. If it is broken,
-// nothing else can be judged.
+// IsOfHandshake reports whether the requirement is in the area of the lifecycle or of versioning.
+// If one about the handshake is broken, nothing else can be judged.
 func (q *Requirement) IsOfHandshake() bool {
 	return q.Area == AreaLifecycle || q.Area == AreaVersioning
 }

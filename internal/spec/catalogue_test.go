@@ -13,7 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// TestMain shows a mistake in the catalogue without the stack trace of the first test that needs it.
+// TestMain shows a mistake in the catalogue without the stack trace of the first test that needs
+// it.
 func TestMain(m *testing.M) {
 	if err := spec.CheckCatalogue(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -43,7 +43,7 @@ func (p *Profile) Base() string {
 	return base
 }
 
-// version returns the version, 0 if the name has none.
+// version returns the version, 0 if the name has none that is a number.
 func (p *Profile) version() int {
 	_, version, _ := strings.Cut(p.Name, "@")
 	n, _ := strconv.Atoi(version) // readProfile has checked it
@@ -94,7 +94,7 @@ func newest(all []*Profile) []*Profile {
 	return out
 }
 
-// readProfiles reads profiles/*.yaml in fsys. The error lists all problems.
+// readProfiles reads profiles/*@*.yaml in fsys. The error lists all problems.
 func readProfiles(fsys fs.FS) ([]*Profile, error) {
 	files, err := fs.Glob(fsys, "profiles/*@*.yaml")
 	if err != nil {
@@ -139,7 +139,7 @@ func readProfile(fsys fs.FS, file string) (*Profile, error) {
 	return p, p.check()
 }
 
-// check checks the profile, and collects its ids.
+// check returns what is wrong with the profile, and collects its ids.
 func (p *Profile) check() error {
 	var errs []error
 	if p.version() < 1 || p.Base() == "" {

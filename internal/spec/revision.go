@@ -89,16 +89,18 @@ func (r Revision) HasCompletionsCapability() bool { return r.AtLeast(V20250326) 
 // HasCompletionContext reports whether a completion request can have the values of other arguments.
 func (r Revision) HasCompletionContext() bool { return r.AtLeast(V20250618) }
 
-// HasSamplingTools reports whether sampling can have tools, and several content blocks in a message.
+// HasSamplingTools reports whether sampling can have tools, and several content blocks in a
+// message.
 func (r Revision) HasSamplingTools() bool { return r.AtLeast(V20251125) }
 
 // HasTasks reports whether r itself has tasks. In 2026-07-28 they are an extension.
 func (r Revision) HasTasks() bool { return r == V20251125 }
 
-// HasDefaultDialect reports whether r says which dialect a JSON Schema without $schema has: 2020-12.
+// HasDefaultDialect reports whether r says which dialect a JSON Schema without $schema has:
+// 2020-12.
 func (r Revision) HasDefaultDialect() bool { return r.AtLeast(V20251125) }
 
-// NewestFirst returns the revisions sorted, the newest first.
+// NewestFirst returns a sorted copy of the revisions, the newest first.
 func NewestFirst[R ~string](revisions []R) []R {
 	return slices.SortedFunc(slices.Values(revisions), func(a, b R) int { return cmp.Compare(b, a) })
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Required is the environment variable that has such tests run. If it is "required" or "all", a test
-// whose programs are missing fails, and tests that take minutes run. Those that are left to
+// Required is the environment variable that has such tests run. If it is "required" or "all", a
+// test whose programs are missing fails, and tests that take minutes run. Those that are left to
 // .ci/nightly need "all".
 const Required = "MCP_CONFORM_REAL_SERVERS"
 

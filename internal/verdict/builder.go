@@ -1,7 +1,7 @@
 package verdict
 
-// A Builder assembles a report: it merges opinions into verdicts, removes duplicate findings, sorts,
-// numbers and groups them, and links the verdicts that they block. Extend returns a builder
+// A Builder assembles a report: it merges opinions into verdicts, removes duplicate findings,
+// sorts, numbers and groups them, and links the verdicts that they block. Extend returns a builder
 // for an existing report.
 type Builder struct {
 	// Head is the report without verdicts and findings.
@@ -19,8 +19,8 @@ type Builder struct {
 	occurrences map[Key][]Occurrence
 }
 
-// Extend returns a builder that adds findings to a report. The verdicts and the groups of the report
-// stay, except that a finding raises the verdict of its place.
+// Extend returns a builder that adds findings to a report. The verdicts and the groups of the
+// report stay, except that a finding raises the verdict of its place.
 func Extend(p *Report) *Builder {
 	b := &Builder{extended: p, found: map[Key]bool{}}
 	for i := range p.Findings {
@@ -29,7 +29,7 @@ func Extend(p *Report) *Builder {
 	return b
 }
 
-// NewReport returns a report of a version of this program, without a result.
+// NewReport returns a report of a version of this program, without verdicts and findings.
 func NewReport(version string) Report {
 	return Report{Format: ReportFormat, Tool: "mcp-conform", Version: version}
 }

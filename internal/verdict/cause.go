@@ -31,11 +31,10 @@ type Occurrence struct {
 	Received int
 }
 
-// group marks findings that have a common cause according to their evidence: the
-// exit of one process, or one message. The root of a group is its most severe
-// finding, or the first of equally severe ones; Group of each finding in the
-// group is set to the root's id. A finding that shares its cause with no other
-// has no group. group also sets the CWE of a finding that the server ended.
+// group marks findings that have a common cause according to their evidence (see hasSameCause). The
+// root of a group is its most severe finding, or the first of equally severe ones; Group of each
+// finding in the group is set to the root's id. A finding that shares its cause with no other has
+// no group. group also sets the CWE of a finding that the server ended.
 func (p *Report) group(occurrences map[Key][]Occurrence) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
@@ -50,7 +49,7 @@ func (p *Report) group(occurrences map[Key][]Occurrence) {
 		f := &p.Findings[i]
 		at := slices.IndexFunc(roots, func(root int) bool {
 			r := &p.Findings[root]
-			return r.Revision == f.Revision && r.Transport == f.Transport && all[root].sameCause(all[i])
+			return r.Revision == f.Revision && r.Transport == f.Transport && all[root].hasSameCause(all[i])
 		})
 		if at < 0 {
 			roots = append(roots, i)
@@ -102,11 +101,10 @@ func endsServer(seen []Occurrence) bool {
 	return ends
 }
 
-// sameCause reports whether two findings have one cause: they were seen only at
-// the same ends of a process, at the error that every request gets, at the same
-// value of one message, or in the same set of messages. Findings about different
-// values of a message have different causes.
-func (a appearance) sameCause(b appearance) bool {
+// hasSameCause reports whether two findings have one cause: they were seen only at the same ends of
+// a process, at the error that every request gets, at the same value of one message, or in the same
+// set of messages. Findings about different values of a message have different causes.
+func (a appearance) hasSameCause(b appearance) bool {
 	if a.common && b.common {
 		return true
 	}
@@ -125,12 +123,12 @@ func (a appearance) sameCause(b appearance) bool {
 	switch {
 	case shared == 0:
 		return false
-	case a.onlyEnds() && b.onlyEnds(), value:
+	case a.hasOnlyEnds() && b.hasOnlyEnds(), value:
 		return true
 	case a.said && !b.said:
-		return a.within(b, shared)
+		return a.isWithin(b, shared)
 	case b.said && !a.said:
-		return b.within(a, shared)
+		return b.isWithin(a, shared)
 	default:
 		return shared == len(a.pointers) && shared == len(b.pointers)
 	}
@@ -140,9 +138,9 @@ func (a appearance) sameCause(b appearance) bool {
 // case: with fewer, a case and a rule may report the same message by chance.
 const several = 3
 
-// within reports whether a rule, which sees all messages, objected while the
-// case ran to exactly the messages that the case objects to.
-func (a appearance) within(rule appearance, shared int) bool {
+// isWithin reports whether a rule, which sees all messages, objected while the case ran to exactly
+// the messages that the case objects to, and the server sent at least several messages then.
+func (a appearance) isWithin(rule appearance, shared int) bool {
 	if shared != len(a.pointers) || a.received < several {
 		return false
 	}
@@ -155,7 +153,7 @@ func (a appearance) within(rule appearance, shared int) bool {
 	return true
 }
 
-func (a appearance) onlyEnds() bool {
+func (a appearance) hasOnlyEnds() bool {
 	for spot := range a.pointers {
 		if !spot.Ends {
 			return false

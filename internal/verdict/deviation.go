@@ -29,8 +29,8 @@ const (
 // permit, before it is confirmed.
 type Deviation struct {
 	Requirement string
-	// Summary says in one constant sentence what went wrong; two deviations
-	// with the same requirement and summary are the same finding.
+	// Summary says in one constant sentence what went wrong; two deviations of one judge with the
+	// same requirement and summary are the same finding.
 	Summary   string
 	Permitted string // everything that the requirement permits
 	Seen      string // the observation

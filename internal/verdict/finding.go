@@ -34,8 +34,8 @@ func (k Key) InAnyRevision() Key {
 	return k
 }
 
-// A LineKey identifies the line in which a report lists a finding. Findings with equal keys differ only
-// in their revision.
+// A LineKey identifies the line in which a report lists a finding. The findings of one line have
+// different revisions.
 type LineKey struct {
 	Key            // without the revision
 	Known   string // Finding.Known
@@ -59,7 +59,8 @@ func (k Key) Fingerprint() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// A Mistake is what a server does wrong, independent of the revision and of the judge that reports it.
+// A Mistake is what a server does wrong, independent of the revision and of the judge that reports
+// it.
 type Mistake struct{ Requirement, Summary string }
 
 // Mistake returns the mistake of the finding with this key.

@@ -56,13 +56,13 @@ func TestOpinionsMerge(t *testing.T) {
 		silent, said []said
 		want         said // of the verdict, the judge is the one that set it
 	}{
-		"nobody speaks":                  {[]said{{"a", NotObserved, "x"}, {"b", NotObserved, "y"}}, nil, said{"", NotObserved, "x"}},
-		"the first saying replaces":      {[]said{{"a", Blocked, "x"}}, []said{{"a", NotObserved, "y"}}, said{"", NotObserved, "y"}},
-		"the most severe counts":         {[]said{{"a", NotObserved, "x"}}, []said{{"a", Kept, ""}, {"a", NotObserved, "z"}}, said{"", Kept, ""}},
-		"of several judges, too":         {[]said{{"a", NotObserved, "x"}, {"b", NotApplicable, "y"}}, []said{{"a", HarnessError, "h"}, {"b", Kept, ""}}, said{"", HarnessError, "h"}},
-		"a stranger has no say":          {[]said{{"a", NotObserved, "x"}}, []said{{"c", Kept, ""}}, said{"", NotObserved, "x"}},
-		"expected twice counts once":     {[]said{{"a", NotObserved, "x"}, {"a", Blocked, "y"}}, nil, said{"", NotObserved, "x"}},
-		"what did not apply may be seen": {[]said{{"a", NotApplicable, "x"}}, []said{{"a", Kept, ""}}, said{"", Kept, ""}},
+		"no judge gives an opinion":                {[]said{{"a", NotObserved, "x"}, {"b", NotObserved, "y"}}, nil, said{"", NotObserved, "x"}},
+		"the first opinion replaces the default":   {[]said{{"a", Blocked, "x"}}, []said{{"a", NotObserved, "y"}}, said{"", NotObserved, "y"}},
+		"the most severe counts":                   {[]said{{"a", NotObserved, "x"}}, []said{{"a", Kept, ""}, {"a", NotObserved, "z"}}, said{"", Kept, ""}},
+		"the most severe of several judges counts": {[]said{{"a", NotObserved, "x"}, {"b", NotApplicable, "y"}}, []said{{"a", HarnessError, "h"}, {"b", Kept, ""}}, said{"", HarnessError, "h"}},
+		"an unexpected judge is ignored":           {[]said{{"a", NotObserved, "x"}}, []said{{"c", Kept, ""}}, said{"", NotObserved, "x"}},
+		"expected twice counts once":               {[]said{{"a", NotObserved, "x"}, {"a", Blocked, "y"}}, nil, said{"", NotObserved, "x"}},
+		"what did not apply may be seen":           {[]said{{"a", NotApplicable, "x"}}, []said{{"a", Kept, ""}}, said{"", Kept, ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o opinions

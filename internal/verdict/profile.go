@@ -90,7 +90,7 @@ func (p *ProfileResult) Conclude(complete bool) string {
 	}
 }
 
-// ProfileOf returns what the report shows about a profile. Call it after Add.
+// ProfileOf returns what the verdicts of the report show about a profile.
 func (p *Report) ProfileOf(x *spec.Profile) ProfileResult {
 	worst := map[string]profileState{}
 	judgedIn := map[string][]spec.Revision{}

@@ -1,6 +1,7 @@
 package verdict
 
-// MaxAttempts is how often a deviation is retried until it is flaky.
+// MaxAttempts is the number of attempts after which a deviation that none of them reproduced is
+// flaky, unless Retries.Limit sets another.
 const MaxAttempts = 3
 
 // Retries are the retries of a deviation, each alone on a fresh server. They decide how often it is

@@ -9,9 +9,9 @@ import (
 // Security summarizes what a report says about security, in all areas.
 type Security struct {
 	Findings []string `json:"findings"` // ids of the findings about security, in the order of the report
-	// Each requirement about security is counted once, whatever the revision: in
-	// WithFindings if one of Findings is about it; else in NotObserved if some revision
-	// did not show it; else in Kept.
+	// Each requirement about security is counted once, whatever the revision: in WithFindings if
+	// one of Findings is about it; else in NotObserved if it was not judged in some revision in
+	// which it applies; else in Kept.
 	WithFindings int `json:"withFindings"`
 	Kept         int `json:"kept"`
 	NotObserved  int `json:"notObserved"`

@@ -1,5 +1,5 @@
-// Package verdict contains the types that reporters read: findings, verdicts and
-// the report of a run.
+// Package verdict contains the types that reporters read: findings, verdicts and the report of a
+// run. It also builds reports, and decides how often a deviation is retried.
 package verdict
 
 import (
@@ -20,7 +20,7 @@ const (
 	Blocked                      // another finding prevented the judgement
 	Note                         // unusual, but permitted
 	Warning                      // a SHOULD, or a requirement with a weak basis, was not kept
-	Flaky                        // observed, but not in every retry
+	Flaky                        // observed, but the retries did not reproduce it, or not often enough
 	Unconfirmed                  // observed, but it could not be retried often enough
 	Broken                       // a MUST was not kept, and the deviation was reproduced
 	HarnessError                 // the harness itself failed

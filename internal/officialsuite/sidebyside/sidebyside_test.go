@@ -36,8 +36,8 @@ func write(t *testing.T, parts ...string) {
 	}
 }
 
-// TestReadReport reads a report of mcp-conform. The most severe outcome of all
-// revisions counts, and requirements that were not judged do not.
+// TestReadReport checks that the most severe outcome of all revisions of a report counts, and that
+// requirements that were not judged do not.
 func TestReadReport(t *testing.T) {
 	said := map[string][]verdict.Outcome{
 		"b.twice":   {verdict.Kept, verdict.Warning, verdict.Note},
@@ -102,8 +102,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestCounter sends requests over one connection and over several, and bytes
-// that are not HTTP.
+// TestCounter checks the count of requests over one connection and over several, and of bytes that
+// are not HTTP.
 func TestCounter(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -23,7 +23,7 @@ func readChecks(results string) ([]judged, error) {
 	}
 	var out []judged
 	for _, c := range checks {
-		if c.Judged() {
+		if c.HasVerdict() {
 			out = append(out, judged{c.Scenario + " " + c.ID, strings.ToLower(c.Status)})
 		}
 	}
