@@ -88,8 +88,8 @@ func (s *Server) register(ctx context.Context, redirect, scope string) (Client, 
 }
 
 // registeredMethod returns the authentication method at the token endpoint to register a client
-// with: "none" if the authorization server permits public clients, names no methods, or names only
-// methods that need more than a client secret.
+// with: "none" if the authorization server permits public clients, names no methods, or names
+// neither client_secret_basic nor client_secret_post.
 func (s *Server) registeredMethod() string {
 	if len(s.methods) == 0 || slices.Contains(s.methods, "none") {
 		return "none"

@@ -93,8 +93,8 @@ func (d *Double) Calls() int {
 	return d.calls
 }
 
-// Find looks for the tokens, one after the other, in the kept requests without the first ones,
-// whose number is after. It returns the line of the first request with a token, and the part that
+// Find looks for the tokens, one after the other, in the kept requests, without the first ones, as
+// many as after says. It returns the line of the first request with a token, and the part that
 // contains it; "" if there is none. A token shorter than leastToken counts only in a header for
 // credentials.
 func (d *Double) Find(tokens []string, after int) string {
