@@ -22,7 +22,8 @@ func (a *app) startIssuer(s *remoteServer) error {
 	return nil
 }
 
-// startUpstream starts the double of --upstream-env.
+// startUpstream starts the double of --upstream-env, if the flag is given. It returns a usage error
+// if --upstream-url is given alone or is not an HTTP URL, or if the run does not start the server.
 func (a *app) startUpstream(s *remoteServer, t target.Target) error {
 	f := s.flags
 	switch {
@@ -49,7 +50,7 @@ func (a *app) startUpstream(s *remoteServer, t target.Target) error {
 	return nil
 }
 
-// serveIssuer runs a test authorization server at an address until a signal arrives.
+// serveIssuer runs a test authorization server at an address until a signal arrives or a.ctx ends.
 func (a *app) serveIssuer(address string) error {
 	ctx, cancel := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
 	defer cancel()

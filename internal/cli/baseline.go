@@ -22,20 +22,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// baselineFile is the default path of the baseline, for writing and for
-// reading.
+// baselineFile is the path to which baseline write writes without an argument.
 const baselineFile = "mcp-conform-baseline.yaml"
 
 // knownFlags are the flags that relate a run to known findings: a baseline, those of
 // the server's SDK, or an earlier report.
 type knownFlags struct {
-	path  string
-	rerun string             // path of a JSON report; "-" for --rerun-failed without a value
+	path  string             // the file of --baseline; "" without it
+	rerun string             // path of a JSON report; lastReport for --rerun-failed without a value
 	sdk   bool               // accept known SDK findings
 	known *baseline.Baseline // nil without --baseline
 }
 
-// lastReport is the value that selects the report in the folder --out.
+// lastReport is the value of --rerun-failed that selects the report in the folder --out.
 const lastReport = "-"
 
 func (f *knownFlags) register(fs *pflag.FlagSet) {
@@ -45,7 +44,8 @@ func (f *knownFlags) register(fs *pflag.FlagSet) {
 	fs.Lookup("rerun-failed").NoOptDefVal = lastReport
 }
 
-// read reads the baseline file. It is called before any server is started.
+// read reads the file of --baseline, if the flag is given, so that an error in the file is reported
+// before a server is started.
 func (f *knownFlags) read() error {
 	if f.path == "" {
 		return nil
@@ -55,7 +55,7 @@ func (f *knownFlags) read() error {
 	return fileError(err)
 }
 
-// fileError turns an error in a baseline file into a usage error.
+// fileError turns a baseline.FileError into a usage error, and returns any other error unchanged.
 func fileError(err error) error {
 	var bad *baseline.FileError
 	if errors.As(err, &bad) {
@@ -64,10 +64,9 @@ func fileError(err error) error {
 	return err
 }
 
-// apply marks the known findings in the report: those in the baseline, and
-// those of the SDK that the server is built with. used is nil if the SDK was
-// not recognised. whole reports whether the run judged everything, so that an
-// entry without a finding is stale.
+// apply marks the findings in the report that are in the baseline, and those of the SDK that the
+// server is built with. used is nil if the SDK was not recognised. whole reports that no flag
+// limited what the run judged: only then is an entry stale because its requirement was not judged.
 func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	used.Mark(r)
 	if f.known != nil {
@@ -78,8 +77,9 @@ func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	}
 }
 
-// narrow returns a focus on the requirements that the report of --rerun-failed
-// lists as warnings or worse, and the revisions in which it lists them.
+// narrow returns a focus on the requirements that the report of --rerun-failed lists as warnings or
+// worse (without harness errors), and the revisions in which it lists them. Both are nil without
+// --rerun-failed. A report without such requirements is a usage error.
 func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revision, err error) {
 	if f.rerun == "" {
 		return nil, nil, nil
@@ -110,10 +110,11 @@ func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revisi
 	return focus, revisions, nil
 }
 
-// maxReport limits the size in bytes of a report that is read.
+// maxReport is the number of bytes that readReport reads at most.
 const maxReport = 256 << 20
 
-// readReport reads a report that the json reporter wrote.
+// readReport reads a report that the json reporter wrote. Errors are usage errors; advice is that
+// of the error for a file that can't be opened.
 func readReport(path, advice string) (*verdict.Report, error) {
 	f, err := os.Open(path)
 	if err != nil {

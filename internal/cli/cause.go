@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-// causes match the stderr lines in which language runtimes say why a program
-// ended. last is set for runtimes that print nested errors, whose last line is
-// the innermost cause; for the others the first line counts.
+// causes match the stderr lines in which language runtimes, npm and shells say why a program ended.
+// The first entry that matches a line decides. last is set for runtimes that print nested errors,
+// whose last matching line is the innermost cause; for the others the first matching line counts.
 var causes = []struct {
 	line *lazyregexp.Regexp
 	last bool
@@ -22,14 +22,15 @@ var causes = []struct {
 	{lazyregexp.New(`(?i)(: not found|no such file or directory|permission denied|address already in use)$`), false},
 }
 
-// stackFrame matches a line of a stack trace, or the source code quoted in it.
+// stackFrame matches a line of a stack trace: a frame, a marker under quoted source code, or a line
+// that begins or ends the trace.
 var stackFrame = lazyregexp.New(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
 
 // maxCause limits the lines of a cause that are shown.
 const maxCause = 3
 
-// causeIn returns the lines of a program's stderr that say why it ended,
-// without the stack trace, or nil if no line does.
+// causeIn returns the lines of a program's stderr that say why it ended, at most maxCause and
+// without the stack trace, or nil if no line says why.
 func causeIn(text string) []string {
 	all := lines(text)
 	for _, c := range causes {

@@ -39,23 +39,24 @@ const (
 	ExitNotJudged   = 4 // nothing could be judged, the run is incomplete, a finding could not be retried, or mcp-conform itself failed
 )
 
-// World is everything outside the program that the command line uses.
+// World is what a test of the command line replaces: input, output, environment and terminal.
 type World struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Environ  []string
-	// Color and Live report whether the terminal shows colour and whether lines
-	// on it can be rewritten.
+	// Color and Live report whether Out may be coloured, and whether lines on it can be rewritten.
 	Color, Live bool
 	// Columns is the width of the terminal, or 0 if the output is not a
 	// terminal.
 	Columns int
-	// Executable returns the program's own path, which starts the reference
-	// server.
+	// Executable returns the program's own path, for commands that start the program again, for
+	// example as the reference server.
 	Executable func() (string, error)
-	// Browse opens a URL in the user's browser, and does not wait.
+	// Browse opens a URL in the user's browser, and does not wait. It is nil if there is no
+	// browser.
 	Browse func(url string)
-	// Signals delivers interrupts. It is nil if there are none.
+	// Signals returns a channel of interrupts, and a function that ends their delivery. It is nil
+	// if there are no interrupts.
 	Signals func() (<-chan os.Signal, func())
 }
 
@@ -80,8 +81,8 @@ func System() World {
 }
 
 // ignoreBrokenPipes makes a write to a client that has exited return an error instead of ending the
-// program, until the returned function is called. It catches SIGPIPE instead of ignoring it, because
-// servers would inherit an ignored signal.
+// program, until the returned function is called. It catches SIGPIPE instead of ignoring it,
+// because servers would inherit an ignored signal.
 func ignoreBrokenPipes() func() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGPIPE)
@@ -108,8 +109,9 @@ func columns(f *os.File) int {
 // memory.
 const memoryLimit = 160 << 20
 
-// raiseMemoryLimit raises the memory limit, for commands that keep whole recordings: near the lower
-// limit they would spend most of their time on garbage collection. The returned function restores it.
+// raiseMemoryLimit raises the memory limit, for commands that keep much in memory: near the lower
+// limit they would spend most of their time on garbage collection. The returned function restores
+// the limit. A limit that the user sets with GOMEMLIMIT stays.
 func raiseMemoryLimit() func() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -140,8 +142,8 @@ func Main(args []string, w World) int {
 	return a.fail(err)
 }
 
-// cancelAtStdinEnd ends a run that a sweep started when its stdin ends, because then the sweep was
-// killed.
+// cancelAtStdinEnd makes the end of stdin cancel this process, if a sweep started it: the stdin of
+// its runs ends with the sweep, even if the sweep is killed.
 func (a *app) cancelAtStdinEnd() {
 	if a.variable(sweep.EndVariable) == "" {
 		return
@@ -153,8 +155,7 @@ func (a *app) cancelAtStdinEnd() {
 	}()
 }
 
-// endServers kills the remaining server processes and prints those that it
-// cannot kill.
+// endServers kills the remaining server processes and prints those that could not be killed.
 func (a *app) endServers() {
 	stdio.KillAll()
 	for _, one := range stdio.LeftBehind(a.clear) {
@@ -174,21 +175,21 @@ type app struct {
 	secrets    *redact.Secrets
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
-	code       int
+	code       int           // the exit code of a command that returns no error
 	specs      *types.Report // Ginkgo's report of the run; nil before the specs have run
-	outputName string        // the name of the server's kept output; "stderr" if empty
+	outputName string        // how messages name the server's output that they quote; "" for stderr
 }
 
 // interruptMessage is printed at the first interrupt of a command that runs servers.
 const interruptMessage = "\nmcp-conform: interrupted: ending the servers; interrupt again to kill them"
 
-// errInterrupted is the cause of a context that a signal ended.
+// errInterrupted is the cause of a context that a signal, or the end of a sweep, cancelled.
 var errInterrupted = errors.New("interrupted")
 
-// watch handles signals: the first one prints the message and cancels the
-// context, the second one kills all servers, and the third one ends the program,
-// as it would without this handler. The returned function stops watching.
-func (a *app) watch(message string) func() {
+// handleSignals makes the first signal print the message and cancel a.ctx, and the second one kill
+// all servers. The third one ends the program, as it would without this handler. The returned
+// function ends the handling.
+func (a *app) handleSignals(message string) func() {
 	if a.Signals == nil {
 		return func() {}
 	}
@@ -287,7 +288,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// checkCatalogue returns why the requirement catalogue can't be read.
+// checkCatalogue returns a harness error if the requirement catalogue can't be read.
 func checkCatalogue() error {
 	if err := spec.CheckCatalogue(); err != nil {
 		return harnessError{err}
@@ -327,10 +328,10 @@ type harnessError struct{ error }
 
 func (e harnessError) Unwrap() error { return e.error }
 
-// failures prints harness failures, one per line, and returns the exit code.
-// That stays ExitBroken if the run found a broken requirement, because a failure
-// to write a file does not make the server conform.
-func (a *app) failures(err error) int {
+// printFailures prints harness failures, one per line, and returns the exit code: ExitBroken if the
+// run has found a broken requirement, because a failure to write a file does not make the server
+// conform, and ExitNotJudged otherwise.
+func (a *app) printFailures(err error) int {
 	for _, one := range errorsOf(err) {
 		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one.Error()))
 	}
@@ -340,7 +341,7 @@ func (a *app) failures(err error) int {
 	return ExitNotJudged
 }
 
-// errorsOf returns the errors that were joined into err.
+// errorsOf returns the errors that are joined in err, or only err if it joins none.
 func errorsOf(err error) []error {
 	if harness, ok := err.(harnessError); ok { //nolint:errorlint // a harnessError deeper in the chain is part of the message
 		err = harness.error
@@ -356,14 +357,15 @@ func errorsOf(err error) []error {
 	return out
 }
 
-// clear removes secrets from text of the server or the user.
+// clear replaces the secrets in text of the server or the user.
 func (a *app) clear(text string) string { return a.secrets.Text(text) }
 
-// visible removes secrets from text of the server or the user and makes it safe
-// to print on a terminal.
+// visible replaces the secrets in text of the server or the user and makes it safe to print on a
+// terminal.
 func (a *app) visible(text string) string { return reporters.Visible(a.clear(text)) }
 
-// exitOf returns the exit code for an error.
+// exitOf returns the exit code for an error. An error of an unknown type is a usage error, as those
+// of cobra are.
 func (a *app) exitOf(err error) int {
 	switch {
 	case errors.As(err, new(*target.UsageError)), errors.As(err, new(*engine.SelectionError)):
@@ -393,11 +395,12 @@ func partsOf(err error) (text, advice, stderr string) {
 	return text, advice, stderr
 }
 
-// fail prints an error for the user and returns its exit code.
+// fail prints an error for the user, with its advice and the server's stderr, and returns its exit
+// code.
 func (a *app) fail(err error) int {
 	code := a.exitOf(err)
 	if code == ExitNotJudged && !errors.As(err, new(*engine.NothingJudgedError)) {
-		return a.failures(err)
+		return a.printFailures(err)
 	}
 	text, advice, stderr := partsOf(err)
 	if stderr != "" {

@@ -23,16 +23,16 @@ type configured struct {
 	unused []string     // keys in the file that do not apply, because the command line names another server
 	plain  bool         // no flag on the command line says how to reach the server
 	calls  inventory.Config
-	forced bool // --call-tools or its environment variable was given
+	forced bool // --call-tools or its environment variable is given
 }
 
 func (f *serverFlags) registerConfig(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.configured.off, "no-config", false, "ignore "+config.Name+" in this folder")
 }
 
-// configure reads the configuration file, if there is one. Flags that are not
-// on the command line get their values from the environment or the file. The
-// server in the file is used if the command line names none.
+// configure reads the configuration file, if there is one. Flags that are not on the command line
+// get their values from the environment, or else from the file. The server in the file is used if
+// the command line names none, or names it by its URL.
 func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 	k := &f.configured
 	if err := k.read(f, fs); err != nil {
@@ -44,11 +44,11 @@ func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 	if f.reference && !k.forced {
 		f.callTools = string(inventory.CallAll) // its tools are harmless, and 2024-11-05 has no annotation that says so
 	}
-	if err := a.fromEnvironment(fs, k); err != nil {
+	if err := a.setFromEnvironment(fs, k); err != nil {
 		return err
 	}
 	if k.file != nil {
-		if err := k.fromFile(fs, f, named); err != nil {
+		if err := k.setFromFile(fs, f, named); err != nil {
 			return err
 		}
 	}
@@ -59,10 +59,11 @@ func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 	if fs.Changed("ready") {
 		f.target.Ready = &f.ready
 	}
-	return k.policy(inventory.Policy(f.callTools))
+	return k.setPolicy(inventory.Policy(f.callTools))
 }
 
-// read finds and reads the configuration file.
+// read finds and reads the configuration file. k.file stays nil if there is none, with --no-config,
+// and for the reference server unless --config names a file.
 func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	path := f.target.ConfigFile
 	switch {
@@ -107,8 +108,9 @@ func targetFlags() []string {
 	return out
 }
 
-// fromEnvironment sets flags from their environment variables.
-func (a *app) fromEnvironment(fs *pflag.FlagSet, k *configured) error {
+// setFromEnvironment sets the flags that are not on the command line from their environment
+// variables.
+func (a *app) setFromEnvironment(fs *pflag.FlagSet, k *configured) error {
 	for _, key := range config.KeysWithVariables() {
 		value := environmentValue(a.Environ, key.Variable)
 		if value == "" || fs.Lookup(key.Flag) == nil || fs.Changed(key.Flag) {
@@ -134,14 +136,16 @@ func environmentValue(environ []string, name string) string {
 	return value
 }
 
-// fromFile sets flags from the configuration file.
-func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
+// setFromFile sets the flags that are not set yet, and the server, from the configuration file. It
+// ignores settings about the target if the command line names another server; named reports that
+// the command line names a server. Environment variables and headers of both are used.
+func (k *configured) setFromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
 	k.server = k.file.Named() && (!named || f.names(k.file.URL))
 	f.remote.identities, f.remote.origins = k.file.Identities, map[string]string{}
 	env, headers, cwd := f.target.Env, f.target.Headers, fs.Changed("cwd")
 	f.target.Env, f.target.Headers = nil, nil
 	for _, s := range k.file.Settings {
-		many := s.Flag == "env" || s.Flag == "header" // the values accumulate, those of the flags last
+		many := s.Flag == "env" || s.Flag == "header" // values on the command line are added to those of the file
 		if s.Target && !k.server && fs.Lookup(s.Flag) != nil && !fs.Changed(s.Flag) {
 			k.unused = append(k.unused, s.Flag)
 		}
@@ -184,7 +188,8 @@ func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) err
 	return nil
 }
 
-// names reports whether the command line names that URL, and nothing else.
+// names reports whether the command line names the server by this URL, and by nothing else. text is
+// "" for a server without a URL.
 func (f *serverFlags) names(text string) bool {
 	if text == "" || f.reference || len(f.target.Args) != 1 || f.target.Dash >= 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
 		return false
@@ -194,9 +199,10 @@ func (f *serverFlags) names(text string) bool {
 	return text == f.target.Args[0] || err == nil && err2 == nil && login.ServerName(a) == login.ServerName(b) // {port} can't be parsed
 }
 
-// policy determines which tools may be called. A flag or environment variable
-// overrides tools.call of the file.
-func (k *configured) policy(given inventory.Policy) error {
+// setPolicy sets which tools may be called: as the file says or, without a policy in the file, by
+// the given one. A flag or environment variable overrides tools.call of the file. An unknown policy
+// is a usage error.
+func (k *configured) setPolicy(given inventory.Policy) error {
 	if k.file != nil {
 		k.calls = k.file.Calls
 	}
@@ -215,13 +221,13 @@ func (k *configured) policy(given inventory.Policy) error {
 	return nil
 }
 
-// notices returns messages that say which file was read and which tools it
-// allows to be called.
+// notices returns messages that say which file was read, which tools may be called, and which
+// settings of the file are not used. It returns nil without a file.
 func (k *configured) notices() []string {
 	if k.file == nil {
 		return nil
 	}
-	out := []string{k.file.Shown + " is used: " + k.permits() + "."}
+	out := []string{k.file.Shown + " is used: " + k.callableText() + "."}
 	if k.file.Named() && !k.server {
 		text := "The server in " + k.file.Shown + " is not used, because the command line names one"
 		if len(k.unused) > 0 {
@@ -234,8 +240,8 @@ func (k *configured) notices() []string {
 	return out
 }
 
-// permits returns a phrase that says which tools may be called.
-func (k *configured) permits() string {
+// callableText returns a phrase that says which tools may be called.
+func (k *configured) callableText() string {
 	names := slices.Clone(k.calls.Call)
 	for _, f := range k.calls.Fixtures {
 		if !slices.Contains(names, f.Tool) {
@@ -262,8 +268,8 @@ func (k *configured) permits() string {
 	return text
 }
 
-// replayFlags returns the arguments with which a replay command uses the same
-// configuration.
+// replayFlags returns the arguments with which a replay command uses the same configuration. A file
+// that was found in the folder needs none.
 func (k *configured) replayFlags() []string {
 	switch {
 	case k.named != "":

@@ -26,16 +26,16 @@ type requirementCoverage struct {
 	state      state
 	judges     []string
 	faults     []string
-	variations []string // legal variations that use a permission
-	reason     string   // why no check judges it, or why no variation uses it
-	cases      map[string]*suite.Case
+	variations []string               // legal variations that use a permission
+	reason     string                 // why no check judges it, or why no variation uses it
+	cases      map[string]*suite.Case // all cases, by id
 }
 
 // coverage maps requirements to the checks that judge them and the faults that
 // prove those checks.
 type coverage struct {
 	judges, faults map[string][]string
-	cases          map[string]*suite.Case // by id
+	cases          map[string]*suite.Case // all cases, by id
 }
 
 func newCoverage() *coverage {
@@ -69,8 +69,8 @@ func (c *coverage) lookup(q *spec.Requirement) *requirementCoverage {
 	return s
 }
 
-// stateIn returns the state in a revision. It may differ from that in others, because some cases do
-// not run in every revision.
+// stateIn returns the state in a revision. A requirement that is judged in one revision may be
+// notYet in another one, because some cases do not run in every revision.
 func (s *requirementCoverage) stateIn(r spec.Revision) state {
 	if s.state == judged && !slices.ContainsFunc(s.judges, func(id string) bool { return s.runsIn(id, r) }) {
 		return notYet
@@ -78,8 +78,8 @@ func (s *requirementCoverage) stateIn(r spec.Revision) state {
 	return s.state
 }
 
-// runsIn reports whether a check runs in a revision. Rules declare no revisions, and read every
-// transcript.
+// runsIn reports whether the check with the id runs in a revision. It is always true for a rule,
+// because rules read every transcript.
 func (s *requirementCoverage) runsIn(id string, r spec.Revision) bool {
 	c := s.cases[id]
 	return c == nil || slices.ContainsFunc(spec.Transports(), func(t spec.Transport) bool { return c.AppliesTo(r, t) })
@@ -100,7 +100,8 @@ func (s *requirementCoverage) judgedByText() string {
 	}
 }
 
-// text returns the whole coverage on one line.
+// text returns on one line what judges the requirement, which faults prove the judges, and which
+// legal variations use the requirement.
 func (s *requirementCoverage) text() string {
 	text := s.judgedByText()
 	if len(s.faults) > 0 {

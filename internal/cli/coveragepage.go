@@ -36,11 +36,11 @@ func (c *coverage) writePage(w io.Writer) error {
 		p.all = append(p.all, c.lookup(q))
 	}
 	p.line("%s", coverageHead)
-	p.sums()
-	p.notYet()
-	p.contradictions()
+	p.writeSums()
+	p.writeNotYet()
+	p.writeContradictions()
 	for _, area := range p.areas {
-		p.table(area)
+		p.writeTable(area)
 	}
 	_, err := io.WriteString(w, p.b.String())
 	return err
@@ -55,8 +55,8 @@ type coveragePage struct {
 
 func (p *coveragePage) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
 
-// tally counts the entries of an area in a revision, or of all areas if area is
-// empty.
+// tally counts the entries of an area in a revision, or of all areas if area is empty. by has a
+// count for each state.
 func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable int, by [4]int) {
 	for _, s := range p.all {
 		if area != "" && s.q.Area != area || !slices.Contains(s.q.Revisions, string(r)) {
@@ -71,8 +71,9 @@ func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable in
 	return entries, testable, by
 }
 
-// sums writes a table for each revision, with a row for each area.
-func (p *coveragePage) sums() {
+// writeSums writes a table for each revision, newest first, with a row for each area that has
+// entries in the revision, and a row for all.
+func (p *coveragePage) writeSums() {
 	for _, r := range slices.Backward(spec.Revisions()) {
 		p.line("## %s\n", r)
 		if r.Era() == spec.Stateless {
@@ -95,9 +96,9 @@ func (p *coveragePage) sums() {
 	}
 }
 
-// notYet lists the requirements of the handshake revisions that no check judges
-// yet, grouped by reason.
-func (p *coveragePage) notYet() {
+// writeNotYet lists the requirements of the handshake revisions that no check judges yet, grouped
+// by reason.
+func (p *coveragePage) writeNotYet() {
 	var reasons []string
 	ids := map[string][]string{}
 	for _, s := range p.all {
@@ -117,8 +118,8 @@ func (p *coveragePage) notYet() {
 	p.line("")
 }
 
-// contradictions lists the places where the specification contradicts itself.
-func (p *coveragePage) contradictions() {
+// writeContradictions lists the places where a handshake revision contradicts itself.
+func (p *coveragePage) writeContradictions() {
 	p.line("## Contradictions\n\nWhere a handshake revision contradicts itself, a check may report a note, but nothing more severe:\n")
 	p.line("| contradiction | variations that no check may object to |\n|---|---|")
 	for _, c := range faults.Contradictions() {
@@ -134,8 +135,8 @@ func (p *coveragePage) contradictions() {
 	p.line("")
 }
 
-// table writes the table of an area's entries.
-func (p *coveragePage) table(area string) {
+// writeTable writes the table of an area's entries.
+func (p *coveragePage) writeTable(area string) {
 	p.line("## %s\n", area)
 	p.line("| requirement | level | revisions | judged by | proven by |")
 	p.line("|---|---|---|---|---|")
@@ -160,8 +161,8 @@ func (s *requirementCoverage) judgedCell() string {
 	}
 }
 
-// provenCell lists the faults without their common prefix, the requirement's
-// id, and then the variations.
+// provenCell lists the faults without the requirement's id, which begins their ids, and then the
+// variations. If there are neither, it says why, unless no check judges the requirement yet.
 func (s *requirementCoverage) provenCell() string {
 	var names []string
 	for _, id := range s.faults {
@@ -181,7 +182,7 @@ func asCode(names []string) string {
 	return strings.Join(out, " ")
 }
 
-// revisionRange writes consecutive revisions as a range.
+// revisionRange joins revisions, and shortens three or more consecutive ones to a range.
 func revisionRange(revisions []string) string {
 	var all []string
 	for _, r := range spec.Revisions() {

@@ -69,15 +69,16 @@ func (a *app) diff(older, newer string, strict bool) error {
 	return nil
 }
 
-// println prints a line that is safe for a terminal, wrapped at its width.
+// println prints a line, wrapped at the width of the terminal. The line must be safe for a
+// terminal.
 func (a *app) println(line string) {
 	for _, part := range reporters.Fold(line, min(a.Columns, widest), 4) {
 		fmt.Fprintln(a.Out, part)
 	}
 }
 
-// differenceLines returns one line for each difference, and a heading before the
-// requirements that are no longer observed.
+// differenceLines returns one line for each difference, and a heading before those that are no
+// longer observed, which follow each other.
 func differenceLines(all []difference) []string {
 	var out []string
 	for i, g := range all {

@@ -58,12 +58,12 @@ protection can, because there is no token.`,
 // Clients give up on slow servers, and a run starts many servers.
 const slowHandshake = 3 * time.Second
 
-// doctorTime limits the inspection of the server, not counting its first start.
+// doctorTime is the time for inspecting the server, in addition to that for its first start.
 const doctorTime = time.Minute
 
 // doctor inspects the server step by step.
 func (a *app) doctor(f *serverFlags) error {
-	defer a.watch(interruptMessage)()
+	defer a.handleSignals(interruptMessage)()
 	s, err := a.open(f, nil)
 	defer s.close()
 	o := s.options
@@ -132,10 +132,10 @@ const (
 // diagnosis is what doctor has observed so far.
 type diagnosis struct {
 	app        *app
-	spoken     []string      // versions that the server speaks
-	other      []string      // versions that the server offered instead
+	spoken     []string      // revisions that the server speaks
+	other      []string      // versions that the server chose instead of the requested revision
 	fatal      bool          // the failure would happen again in any revision
-	slowest    time.Duration // the longest handshake so far
+	slowest    time.Duration // the longest wait for the response to an opening request so far
 	needsToken bool          // the server requires a token that the command does not have
 
 	tokenAdvice string // see engine.Options
@@ -145,15 +145,16 @@ func (d *diagnosis) say(mark, format string, args ...any) {
 	fmt.Fprintf(d.app.Out, "%s %s\n", mark, d.app.visible(fmt.Sprintf(format, args...)))
 }
 
-// advise prints advice on the line printed last, unless it is empty.
+// advise prints advice, indented below the line that it is about, unless it is empty.
 func (d *diagnosis) advise(text string) {
 	if text != "" {
 		fmt.Fprintf(d.app.Out, "    %s\n", d.app.visible(text))
 	}
 }
 
-// examine holds one conversation in a revision and prints the results. Some
-// steps are printed only for the first conversation.
+// examine holds one conversation in a revision, prints the results, and reports whether the server
+// speaks the revision. Noise on stdout is reported only for the first conversation; what the server
+// offers, and how it ends, as long as only one version is known.
 func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o client.Options, first bool) (spoken bool) {
 	began := time.Now()
 	c, err := client.Open(ctx, dialer, o)
@@ -225,8 +226,7 @@ func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o clie
 	return chosen == string(o.Revision)
 }
 
-// supportsOtherVersions reports whether the response is the error of a server that supports
-// other versions only.
+// supportsOtherVersions reports whether the response is the error for an unsupported version.
 func supportsOtherVersions(r *client.Reply) bool {
 	if !r.Answered() {
 		return false
@@ -235,7 +235,7 @@ func supportsOtherVersions(r *client.Reply) bool {
 	return ok && spec.Code(code) == spec.CodeUnsupported
 }
 
-// reportNoise reports output on stdout that is not a message.
+// reportNoise reports the first output on stdout that is not a message, if there is any.
 func (d *diagnosis) reportNoise(c *client.Conversation) {
 	for _, e := range c.Record.From(0) {
 		if e.Kind != transcript.Received || e.Exchange != 0 || len(e.Messages()) > 0 {
@@ -247,7 +247,8 @@ func (d *diagnosis) reportNoise(c *client.Conversation) {
 	}
 }
 
-// explainUnanswered reports why initialize got no response, as far as that is known.
+// explainUnanswered reports why the request that opens the conversation got no response, as far as
+// that is known.
 func (d *diagnosis) explainUnanswered(c *client.Conversation, over spec.Transport, reply *client.Reply, waited time.Duration) {
 	if waited <= 0 {
 		waited = client.DefaultStartTimeout
@@ -270,15 +271,16 @@ func (d *diagnosis) explainUnanswered(c *client.Conversation, over spec.Transpor
 		d.advise("--start-timeout allows more time; a server that waits for a terminal, or speaks another protocol, never answers")
 	case errors.Is(reply.Err, client.ErrEnded):
 		c.Close() // so that the record has the exit status
-		d.say(failedMark, "the server ended before it answered initialize%s", d.exit(c))
+		d.say(failedMark, "the server ended before it answered initialize%s", exitText(c))
 		d.advise("start it by hand with the same command; --env and --cwd set its environment and folder")
 	default:
 		d.say(failedMark, "mcp-conform could not send initialize: %v", reply.Err)
 	}
-	d.stderr(c)
+	d.quoteStderr(c)
 }
 
-func (d *diagnosis) exit(c *client.Conversation) string {
+// exitText returns how the server's process exited, in parentheses, or "" if that is unknown.
+func exitText(c *client.Conversation) string {
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.Exited {
 			if e.Detail != "" {
@@ -290,8 +292,8 @@ func (d *diagnosis) exit(c *client.Conversation) string {
 	return ""
 }
 
-// stderr prints the last lines of the server's stderr.
-func (d *diagnosis) stderr(c *client.Conversation) {
+// quoteStderr prints the lines of the server's stderr that quote selects, or that there are none.
+func (d *diagnosis) quoteStderr(c *client.Conversation) {
 	text := strings.TrimSpace(c.Stderr(stderrRead))
 	if text == "" {
 		d.advise("it wrote nothing on stderr")
@@ -300,11 +302,11 @@ func (d *diagnosis) stderr(c *client.Conversation) {
 	d.quote(text)
 }
 
-// stderrRead is the number of bytes of stderr that are searched for a cause.
+// stderrRead is the number of bytes at the end of stderr that are searched for a cause.
 const stderrRead = 16 << 10
 
-// quote prints the lines of stderr that say why the server ended, or the last
-// lines if none does.
+// quote prints the lines of stderr that say why the server ended, or the last lines if none says
+// why.
 func (d *diagnosis) quote(text string) {
 	if cause := causeIn(d.app.clear(text)); cause != nil {
 		d.advise("it wrote on stderr:")
@@ -320,7 +322,8 @@ func (d *diagnosis) quote(text string) {
 	}
 }
 
-// reportOffer reads the server's lists and prints how many entries they have.
+// reportOffer prints the server's name, how many entries each of its lists has, and how many tools
+// a run may call by default.
 func (d *diagnosis) reportOffer(ctx context.Context, c *client.Conversation) {
 	if s := c.Server(); s.Name != "" {
 		d.say(okMark, "it calls itself %s %s", s.Name, s.Version)
@@ -356,8 +359,8 @@ func (d *diagnosis) reportOffer(ctx context.Context, c *client.Conversation) {
 	}
 }
 
-// end closes the server's input and reports how long the process runs after
-// that.
+// end closes the conversation. Over stdio, it prints how long the process ran after its stdin was
+// closed, or which signal had to end it.
 func (d *diagnosis) end(c *client.Conversation, over spec.Transport) {
 	began := time.Now()
 	c.Close()
@@ -374,7 +377,7 @@ func (d *diagnosis) end(c *client.Conversation, over spec.Transport) {
 	d.say(okMark, "it ended %d ms after its stdin was closed", time.Since(began).Milliseconds())
 }
 
-// conclude reports whether the server can be judged.
+// conclude prints whether the server can be judged, and sets the exit code.
 func (d *diagnosis) conclude() {
 	switch {
 	case len(d.spoken) > 0:
@@ -390,7 +393,7 @@ func (d *diagnosis) conclude() {
 	d.app.code = ExitUnreachable
 }
 
-// oneLine returns the beginning of a text, short enough for one line.
+// oneLine cuts a text to about 200 bytes.
 func oneLine(text string) string {
 	const limit = 200
 	if len(text) <= limit {

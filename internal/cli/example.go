@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// exampleTime limits the time that producing an example may take.
+	// exampleTime limits the time for producing an example.
 	exampleTime = 900 * time.Millisecond
 	// maxTried limits the faults that are tried for one example.
 	maxTried = 4
@@ -21,9 +21,10 @@ const (
 	maxSeen = 180
 )
 
-// example shows how the reference server breaks the requirement with one of its
-// faults, and what would be permitted instead.
-func (a *app) example(q *spec.Requirement) {
+// printExample prints how the reference server breaks the requirement with one of its faults, and
+// what would be permitted instead, unless none of the faults that are tried produces a finding in
+// time. It also prints the fault, or how many there are; without any, it prints nothing.
+func (a *app) printExample(q *spec.Requirement) {
 	var candidates []faults.Fault
 	for _, f := range faults.All() {
 		if f.Requirement == q.ID {
@@ -48,8 +49,8 @@ func (a *app) example(q *spec.Requirement) {
 	a.field("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", countWithNoun(len(candidates), "way", "ways"), q.ID))
 }
 
-// findExample returns the first fault that produces a finding in time, with the
-// finding.
+// findExample tries all candidates at once for exampleTime. It returns the first one in the slice
+// that produced a finding, and the finding, which is nil if none did.
 func (a *app) findExample(candidates []faults.Fault) (faults.Fault, *verdict.Finding) {
 	ctx, cancel := context.WithTimeout(a.ctx, exampleTime)
 	defer cancel()
@@ -68,7 +69,8 @@ func (a *app) findExample(candidates []faults.Fault) (faults.Fault, *verdict.Fin
 	var first faults.Fault
 	var finding *verdict.Finding
 	for i, f := range candidates {
-		// Wait for all candidates, and show the first one in the table's order.
+		// A candidate further on may have its finding first, but the example shall be the same in
+		// each run.
 		if x := <-found[i]; x != nil && finding == nil {
 			first, finding = f, x
 			cancel()

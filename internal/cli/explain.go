@@ -42,7 +42,7 @@ func (a *app) explainCommand() *cobra.Command {
 func (a *app) explain(id string) error {
 	if q := spec.Requirements().Lookup(id); q != nil {
 		a.explainRequirement(q)
-		a.example(q)
+		a.printExample(q)
 		return nil
 	}
 	for _, c := range suites.Cases() {
@@ -74,7 +74,8 @@ func (a *app) explain(id string) error {
 	return usagef(nearestAdvice(id), "there is no requirement, case or rule %q", id)
 }
 
-// explainRaces prints the races of a case, each with its legal outcomes.
+// explainRaces prints the races of a case, each with its legal outcomes, and what holds in all
+// races.
 func (a *app) explainRaces(races []suite.Race) {
 	for _, r := range races {
 		fmt.Fprintf(a.Out, "\n  %s\n", r.Name)
@@ -87,7 +88,8 @@ func (a *app) explainRaces(races []suite.Race) {
 	}
 }
 
-// maxExplained is how many requirements of a rule are explained in full.
+// maxExplained is the largest number of requirements of a rule that are explained in full; of more,
+// only the statements are printed.
 const maxExplained = 5
 
 // listStatements prints the id and statement of each requirement.
@@ -156,7 +158,7 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	a.field("judged by", newCoverage().lookup(q).judgedByText())
 }
 
-// field prints a label and its text, unless the text is empty.
+// field prints a label and its text, wrapped, unless the text is empty.
 func (a *app) field(name, text string) {
 	if text == "" {
 		return
@@ -167,8 +169,8 @@ func (a *app) field(name, text string) {
 	}
 }
 
-// gradesOf returns the basis of the requirement and the verdict of a deviation,
-// once if that is the same in all revisions.
+// gradesOf returns the basis of the requirement and the verdict on a deviation: one text, or one
+// for each group of revisions, with their names, if they differ.
 func gradesOf(q *spec.Requirement) []string {
 	var out []string
 	at := map[string][]string{}
@@ -188,12 +190,12 @@ func gradesOf(q *spec.Requirement) []string {
 	return out
 }
 
-// gradeWords is the most severe verdict that each grade permits. A deviation whose
-// verdict.Weight is less than full gets a milder verdict.
+// gradeWords describe the most severe verdict that each grade permits. A deviation whose
+// verdict.Weight is less than verdict.Full may get a milder verdict.
 var gradeWords = map[spec.Grade]string{spec.GradeBroken: "reported as broken, or less severely if it is not certain", spec.GradeWarning: "a warning at most", spec.GradeNote: "a note"}
 
-// judgeIDs returns the ids of all requirements, cases and rules.
-func judgeIDs() []string {
+// knownIDs returns the ids of all requirements, cases and rules.
+func knownIDs() []string {
 	var out []string
 	for _, q := range spec.Requirements().All() {
 		out = append(out, q.ID)
@@ -207,10 +209,11 @@ func judgeIDs() []string {
 	return out
 }
 
-// nearestAdvice returns advice that suggests the id with the most similar spelling
-// or, if there is none, the id that has the most words in common.
+// nearestAdvice returns advice that suggests a known id: the one with a similar spelling or, if
+// there is none, the one that contains most of the words of id. If none contains any, the advice
+// names the command that lists all ids.
 func nearestAdvice(id string) string {
-	all := judgeIDs()
+	all := knownIDs()
 	if best := spelling.Nearest(id, all); best != "" {
 		return "did you mean " + best + "? mcp-conform list shows all"
 	}
@@ -233,7 +236,8 @@ func nearestAdvice(id string) string {
 	return "did you mean " + best + "? mcp-conform list shows all"
 }
 
-// wrap breaks text into lines of at most width characters, at spaces.
+// wrap breaks text at spaces into lines of at most width bytes, except for longer words. An empty
+// text has one empty line.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

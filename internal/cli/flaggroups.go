@@ -40,7 +40,7 @@ func groupedUsage(a *app, groups []flagGroup) func(c *cobra.Command) error {
 				}
 			}
 			if !fs.HasFlags() {
-				continue // a subcommand has few of the flags
+				continue // a subcommand, which inherits this usage function, has none of these flags
 			}
 			fmt.Fprintf(&b, "\n%s:\n%s", g.title, fs.FlagUsagesWrapped(min(a.Columns, widest)))
 		}

@@ -44,8 +44,8 @@ type fuzzFlags struct {
 	shrink     time.Duration
 }
 
-// lawsBy returns the laws with the given names. Without names it returns all
-// laws that the specification states.
+// lawsBy returns the laws with the given ids. Without ids it returns all laws that the
+// specification states. An unknown id is a usage error.
 func lawsBy(names []string) ([]fuzz.Law, error) {
 	all := append([]fuzz.Law{fuzz.Passive(ruleset.All())}, lawbook.Laws()...)
 	var out []fuzz.Law
@@ -94,7 +94,7 @@ incomplete.`,
 				return err
 			}
 			f.jobsGiven = c.Flags().Changed("jobs")
-			if c.Flags().Changed("time") && f.time <= 0 { // the engine takes zero to mean no limit
+			if c.Flags().Changed("time") && f.time <= 0 { // zero would mean no limit to fuzz.Run
 				return usagef("give a positive value", "--time is %v", f.time)
 			}
 			if f.cases > 0 && !c.Flags().Changed("time") {
@@ -142,8 +142,8 @@ func checkProperties(fs *pflag.FlagSet, names []string) error {
 	return nil
 }
 
-// check returns a usage error for a flag with a value that can't be used. It makes
-// the folder of --corpus.
+// check returns a usage error if the value of --cases, --rate, --shrink-time, --out or --corpus
+// can't be used. It creates the folder of --corpus.
 func (f *fuzzFlags) check() error {
 	switch {
 	case f.cases < 0:
@@ -162,7 +162,8 @@ func (f *fuzzFlags) check() error {
 		if err := fuzz.CheckCorpus(f.corpus); err != nil {
 			return usagef("name a folder that a search has written, or a new one", "--corpus %q: %v", f.corpus, err)
 		}
-		if err := errors.Join(os.MkdirAll(f.corpus, 0o755), checkFolder(f.corpus)); err != nil { // it stays: other processes may begin to use it
+		// The folder is not removed again, because other processes may begin to use it.
+		if err := errors.Join(os.MkdirAll(f.corpus, 0o755), checkFolder(f.corpus)); err != nil {
 			return usagef("name a folder that can be written", "--corpus %q: %v", f.corpus, err)
 		}
 	}
@@ -181,14 +182,14 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err != nil {
 		return err
 	}
-	shard, err := f.shardOf()
+	shard, err := f.parseShard()
 	if err != nil {
 		return err
 	}
 	if err := f.check(); err != nil {
 		return err
 	}
-	defer a.watch(interruptMessage)()
+	defer a.handleSignals(interruptMessage)()
 	s, err := a.open(&f.serverFlags, nil)
 	defer s.close()
 	if err != nil {
@@ -250,8 +251,8 @@ func (a *app) fuzz(f *fuzzFlags) error {
 // gcPercent is the GC percentage (GOGC) of a search.
 const gcPercent = 400
 
-// checkTransportDefined returns an error if a search can generate nothing, because none of the
-// revisions defines the transport.
+// checkTransportDefined returns an error if the user has selected revisions, and none of them
+// defines the transport.
 func checkTransportDefined(o *engine.Options) error {
 	over := o.Dialer.Transport()
 	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) }) {
@@ -268,8 +269,8 @@ func revisionNames(all []spec.Revision) string {
 	return strings.Join(names, ", ")
 }
 
-// fuzzError returns an error whose type determines the exit code. If the server
-// speaks no revision, it says why.
+// fuzzError converts the error of a search that has no report into one whose type determines the
+// exit code: why the server speaks no revision, why ctx ended, or that the server can't be reached.
 func fuzzError(ctx context.Context, err error, o engine.Options) error {
 	if ctx.Err() == nil && errors.Is(err, fuzz.ErrNotSpoken) {
 		if why := engine.WhyUnspoken(ctx, o); why != nil {
@@ -289,11 +290,11 @@ type fuzzScreen struct {
 	folder   string
 	args     []string  // with which a command reaches the server
 	sdk      *sdk.Used // nil if it was not recognised
-	callable []string  // the tools that may be called in the revision before
-	live     bool      // the last line is to be overwritten
-	last     time.Time
-	count    int
-	err      error
+	callable []string  // the tools that may be called in the previous revision
+	live     bool      // the last line is a progress line, which the next output overwrites
+	last     time.Time // when the last progress line was printed, if lines can't be rewritten
+	count    int       // findings so far
+	err      error     // the errors of writing replay files
 }
 
 func (s *fuzzScreen) printf(format string, args ...any) {
@@ -303,9 +304,6 @@ func (s *fuzzScreen) printf(format string, args ...any) {
 	}
 	fmt.Fprintf(s.a.Out, format, args...)
 }
-
-// text makes text from the server safe to print on a terminal.
-func (s *fuzzScreen) text(server string) string { return s.a.visible(server) }
 
 func (s *fuzzScreen) probed(rev spec.Revision, server *fuzz.ServerInfo) {
 	tools := joinShort(server.Callable)
@@ -319,7 +317,7 @@ func (s *fuzzScreen) probed(rev spec.Revision, server *fuzz.ServerInfo) {
 		}
 	}
 	s.callable = server.Callable
-	s.printf("%s: %s; tools to call: %s\n", rev, server.Summary(), s.text(tools))
+	s.printf("%s: %s; tools to call: %s\n", rev, server.Summary(), s.a.visible(tools))
 }
 
 // exclude returns the names that are not in others.
@@ -327,7 +325,7 @@ func exclude(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// joinShort joins names, and shortens a long list.
+// joinShort joins names, and replaces those after the twentieth by their number.
 func joinShort(names []string) string {
 	const most = 20
 	switch {
@@ -368,7 +366,7 @@ func (s *fuzzScreen) progress(st fuzz.Status) {
 // named.
 func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.count++
-	again, err := s.write(f)
+	again, err := s.writeReplay(f)
 	s.err = errors.Join(s.err, err)
 	v := fuzzFinding(f, s.redactor, again)
 	s.sdk.MarkFinding(&v)
@@ -376,9 +374,9 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.printf("\n%s\n", strings.Join(reporters.Entry(&v, reporters.ConsoleOptions{Color: s.a.Color, Width: min(s.a.Columns, widest)}), "\n"))
 }
 
-// write writes the replay file of a finding and returns the command that
-// replays it, or nil if no folder is named.
-func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
+// writeReplay writes the replay file of a finding and returns the command that replays it, or nil
+// if no folder is named.
+func (s *fuzzScreen) writeReplay(f *fuzz.Finding) ([]string, error) {
 	if s.folder == "" {
 		return nil, nil
 	}
@@ -389,7 +387,7 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 	return replayFileCommand(name, s.args), nil
 }
 
-// retriesText returns a phrase with the result of the retries.
+// retriesText returns a phrase with the result of a finding's retries.
 func retriesText(f *fuzz.Finding) string {
 	if f.Retries.Attempts == 0 {
 		return "not retried: the search ended first"
@@ -413,7 +411,8 @@ func cutText(f *fuzz.Finding) string {
 	return "; there was no time to shrink it further"
 }
 
-// replayFileCommand returns the command that replays a file with the server that the arguments reach.
+// replayFileCommand returns the command that replays a file with the server that the arguments
+// reach.
 func replayFileCommand(name string, args []string) []string {
 	return slices.Concat([]string{"mcp-conform", "replay", name}, args)
 }
@@ -422,6 +421,6 @@ func (s *fuzzScreen) end(r *fuzz.Report) {
 	s.printf("\n%s with %s in %v (%.0f requests a second), %s, %s\n",
 		countSequences(r.Cases), countRequests(r.Requests), r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), countNovel(r.Novel), countFindings(len(r.Findings)))
 	if r.Incomplete != "" {
-		s.printf("incomplete: %s\n", s.text(r.Incomplete))
+		s.printf("incomplete: %s\n", s.a.visible(r.Incomplete))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/sweep"
 )
 
-// shardOf returns what --shard selects.
-func (f *fuzzFlags) shardOf() (fuzz.Shard, error) {
+// parseShard returns the shard of --shard, or the zero value, which is the whole search.
+func (f *fuzzFlags) parseShard() (fuzz.Shard, error) {
 	if f.shard == "" {
 		return fuzz.Shard{}, nil
 	}

@@ -108,7 +108,7 @@ func fileExists(name string) bool {
 
 // draft connects to the server and returns a configuration for what it offers.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
-	defer a.watch(interruptMessage)()
+	defer a.handleSignals(interruptMessage)()
 	s, err := a.open(&f.server, nil)
 	defer s.close()
 	if err != nil {

@@ -134,7 +134,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	defer a.watch("")()
+	defer a.handleSignals("")()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("the login in the browser was not finished within %s", formatDuration(f.timeout)))
 	defer cancel()
 	stop := engine.ReportWaiting(authorizing, 0, a.waiting())

@@ -61,7 +61,7 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 	if err != nil {
 		return err
 	}
-	defer a.watch("mcp-conform: interrupted: ending the servers; interrupt again to kill them")()
+	defer a.handleSignals("mcp-conform: interrupted: ending the servers; interrupt again to kill them")()
 	defer ignoreBrokenPipes()()
 	o := agent.Options{Program: self, Version: version(), Environ: a.Environ, Servers: servers, Folder: folder, In: a.In, Out: a.Out}
 	if err := agent.Serve(c.Context(), o); err != nil {

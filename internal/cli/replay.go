@@ -80,7 +80,7 @@ func (a *app) replay(f *serverFlags, file string) error {
 	if err != nil {
 		return err
 	}
-	defer a.watch(interruptMessage)()
+	defer a.handleSignals(interruptMessage)()
 	s, err := a.open(f, nil)
 	defer s.close()
 	if err != nil {

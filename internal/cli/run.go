@@ -139,7 +139,7 @@ func (a *app) run(f *runFlags) error {
 	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch(), f.checkThrough()); err != nil {
 		return a.writeUnjudged(files, f.about(), errorsOf(err)[0])
 	}
-	defer a.watch(interruptMessage)() // a server may run from here on
+	defer a.handleSignals(interruptMessage)() // a server may run from here on
 	if f.watch.on {
 		return a.runWatched(f, files)
 	}
@@ -382,7 +382,7 @@ func parseRevisions(texts []string) ([]spec.Revision, error) {
 // checkFocus returns a usage error for a focus that matches no requirement,
 // case or rule.
 func checkFocus(focus []string) error {
-	all := judgeIDs()
+	all := knownIDs()
 	for _, text := range focus {
 		re, err := regexp.Compile(text)
 		if err != nil {

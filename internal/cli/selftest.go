@@ -157,7 +157,7 @@ func (a *app) selftest(f *selftestFlags) error {
 	if err != nil {
 		return harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
 	}
-	defer a.watch(interruptMessage)()
+	defer a.handleSignals(interruptMessage)()
 	defer allowMoreMemory()()
 	started := time.Now()
 	show := &selftestProgress{out: a.Out, live: a.Live, columns: a.Columns, started: started}

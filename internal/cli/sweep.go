@@ -269,7 +269,7 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	}
 	a.sweepBegins(&o, variable)
 	o.Done = a.sweepLine()
-	defer a.watch("\nmcp-conform: interrupted: ending the servers; repeat the command to continue")()
+	defer a.handleSignals("\nmcp-conform: interrupted: ending the servers; repeat the command to continue")()
 	w, err := sweep.Run(c.Context(), o)
 	if err != nil {
 		return a.sweepFailure(err)

@@ -30,7 +30,7 @@ func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error)
 	about.Stats.Took = time.Since(about.Stats.Started)
 	about.Redact(a.clear)
 	if failed := a.writeReports(files, &about); failed != nil {
-		a.failures(failed)
+		a.printFailures(failed)
 	}
 	return err
 }
