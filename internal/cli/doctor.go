@@ -134,6 +134,7 @@ type diagnosis struct {
 	app        *app
 	spoken     []string      // revisions that the server speaks
 	other      []string      // versions that the server chose instead of the requested revision
+	offered    bool          // what the server offers was printed
 	fatal      bool          // the failure would happen again in any revision
 	slowest    time.Duration // the longest wait for the response to an opening request so far
 	needsToken bool          // the server requires a token that the command does not have
@@ -153,8 +154,8 @@ func (d *diagnosis) advise(text string) {
 }
 
 // examine holds one conversation in a revision, prints the results, and reports whether the server
-// speaks the revision. Noise on stdout is reported only for the first conversation; what the server
-// offers, and how it ends, as long as only one version is known.
+// speaks the revision. Noise on stdout is reported only for the first conversation. What the server
+// offers, and how it ends, is reported only for the first conversation that the server opens.
 func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o client.Options, first bool) (spoken bool) {
 	began := time.Now()
 	c, err := client.Open(ctx, dialer, o)
@@ -219,7 +220,8 @@ func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o clie
 			return false
 		}
 	}
-	if len(d.spoken)+len(d.other) == 1 {
+	if !d.offered {
+		d.offered = true
 		d.reportOffer(ctx, c)
 		d.end(c, dialer.Transport())
 	}
