@@ -77,7 +77,7 @@ func (p *coveragePage) writeSums() {
 	for _, r := range slices.Backward(spec.Revisions()) {
 		p.line("## %s\n", r)
 		if r.Era() == spec.Stateless {
-			p.line("The fuzzer does not send this revision so far.\n")
+			p.line("The fuzzer searches this revision only in servers that speak no other, or with `--revision %s`.\n", r)
 		}
 		p.line("| file | entries | testable | judged | permission | not yet | not seen |")
 		p.line("|---|--:|--:|--:|--:|--:|--:|")
