@@ -21,14 +21,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// authorizing says what a command waits for while it discovers the authorization server and requests
-// a token.
+// authorizing describes what a command waits for while it discovers the authorization server and
+// requests a token.
 const authorizing = "the metadata of the server and its authorization server"
 
-// noIdentity is the name that stands for no token.
+// noIdentity is the value of --as that sends no token.
 const noIdentity = "none"
 
-// checkCredentials returns a usage error for flags that can't be combined.
+// checkCredentials returns a usage error for flags about users and tokens that can't be combined,
+// or that need a URL. given reports whether the target has a header Authorization.
 func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 	var ways []string
 	for _, w := range []struct {
@@ -62,7 +63,7 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 	return nil
 }
 
-// withoutOther returns what to do if there can be no second user.
+// withoutOther returns the advice if the second user can't be used.
 func (f *remoteFlags) withoutOther() string {
 	if f.origins["other-user"] != "" {
 		return "name two users, or give --other-user '' for a run with one"
@@ -70,8 +71,9 @@ func (f *remoteFlags) withoutOther() string {
 	return "name two users, or leave --other-user out"
 }
 
-// reachAt adds the token of the user, if there is one, to how the server at u is reached.
-func (a *app) reachAt(s *remoteServer, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
+// addToken adds the token of the user, if there is one, to how the server at u is reached. A header
+// Authorization, or --as none, excludes a token.
+func (a *app) addToken(s *remoteServer, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
 	defer engine.ReportWaiting(authorizing, 0, s.waiting)()
 	access := reach.Access(u)
 	switch {
@@ -123,9 +125,9 @@ func (s *remoteServer) userNotices() []string {
 	return out
 }
 
-// tokenAdvice returns what to do if the server refuses the user's token; "" for a token of unknown
-// origin, such as one in a header.
-func (s *remoteServer) tokenAdvice(given bool) string {
+// refusedTokenAdvice returns what to do if the server refuses the user's token. It returns "" if
+// there is no token, or if it is given in a header.
+func (s *remoteServer) refusedTokenAdvice(given bool) string {
 	f := s.flags
 	id := f.identity(f.as)
 	switch {
@@ -150,8 +152,8 @@ func (s *remoteServer) loginCommand(name string) string {
 	return reporters.ShellQuote(argv)
 }
 
-// tokenAdvice returns how to give a token to a server that requires one.
-func (a *app) tokenAdvice(f *serverFlags, s *remoteServer) string {
+// missingTokenAdvice returns how to give a token to a server that requires one.
+func (a *app) missingTokenAdvice(f *serverFlags, s *remoteServer) string {
 	switch {
 	case f.started != "":
 		return "give a token with --bearer-env NAME, or let the server trust --auth-server"
@@ -163,8 +165,9 @@ func (a *app) tokenAdvice(f *serverFlags, s *remoteServer) string {
 }
 
 // otherTokens returns a function that returns the current token of the second user for the server
-// at a URL, or nil if there is no second user. It takes a URL because a server that the run restarts
-// may have another one, and each token is valid for one URL.
+// at a URL, "" if that fails. It returns nil if there is no second user, and a usage error if there
+// is no first one. The function takes a URL because a server that the run restarts may have another
+// URL, and each token is valid for one URL.
 func (a *app) otherTokens(s *remoteServer, hasFirst bool) (func(u *url.URL) string, error) {
 	f := s.flags
 	switch {
@@ -195,8 +198,8 @@ func (a *app) otherTokens(s *remoteServer, hasFirst bool) (func(u *url.URL) stri
 	}, nil
 }
 
-// identity returns the identity with the name; "" is the client that the flags describe. It returns
-// the zero value if the name is that of a login.
+// identity returns the identity with the name; "" is the client of --client-id. It returns the zero
+// value if there is none: then the name can only be that of a login.
 func (f *remoteFlags) identity(name string) config.Identity {
 	if name == "" {
 		return config.Identity{ClientID: f.clientID, ClientSecretEnv: f.clientSecretEnv}
@@ -204,9 +207,9 @@ func (f *remoteFlags) identity(name string) config.Identity {
 	return f.identities[name]
 }
 
-// credential returns the name of a credential for messages: its flag, and the identity that it
+// credentialName returns the name of a credential for messages: its flag, and the identity that it
 // belongs to.
-func (f *remoteFlags) credential(flag, identity string) string {
+func (f *remoteFlags) credentialName(flag, identity string) string {
 	if identity == "" {
 		return f.named(flag)
 	}
@@ -216,7 +219,7 @@ func (f *remoteFlags) credential(flag, identity string) string {
 // tokens are the tokens of one identity.
 type tokens struct {
 	current func() string
-	widen   func(scope string) bool // see exchange.Reach; nil if the identity can't
+	widen   func(scope string) bool // see exchange.Reach; nil if the identity can't get more scopes
 }
 
 // tokensOf returns the tokens of an identity: one of the configuration file, the client of the
@@ -225,10 +228,10 @@ func (a *app) tokensOf(f *remoteFlags, access transport.Access, name string) (*t
 	id := f.identity(name)
 	switch {
 	case id.BearerEnv != "":
-		token, err := a.secretOf(target.Credential{What: f.credential("bearer-env", name), Variable: id.BearerEnv, Token: true})
+		token, err := a.secretOf(target.Credential{What: f.credentialName("bearer-env", name), Variable: id.BearerEnv, Token: true})
 		return &tokens{current: func() string { return token }}, err
 	case id.ClientID != "":
-		secret, err := a.secretOf(target.Credential{What: f.credential("client-secret-env", name), Variable: id.ClientSecretEnv})
+		secret, err := a.secretOf(target.Credential{What: f.credentialName("client-secret-env", name), Variable: id.ClientSecretEnv})
 		if err != nil {
 			return nil, err
 		}
@@ -270,7 +273,7 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 			case refused[scope]:
 				return false
 			case !server.AddScopes(strings.Fields(scope)):
-				return scope != "" // another request has asked for them
+				return scope != "" // the scopes were requested for another message already
 			}
 			source, last, err := server.ClientCredentials(a.ctx, client)
 			if err != nil {
@@ -307,10 +310,10 @@ func issuedTokens(i *issuer.Issuer, resource *login.Resource) *tokens {
 	}
 }
 
-// loginTokens returns the tokens of a login. It requests no further scopes, because those require
-// the user's consent.
+// loginTokens returns the tokens of a login, or nil if name is "" and there is no such login. The
+// tokens have no function widen, because further scopes require the user's consent.
 func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) (*tokens, error) {
-	store, err := a.logins()
+	store, err := a.loginStore()
 	if err != nil && name == "" {
 		return nil, nil // no login was requested
 	}
@@ -320,7 +323,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 	server := login.ServerName(access.URL)
 	l, err := store.Get(server, name)
 	if err != nil {
-		return nil, unreadable(server, err)
+		return nil, unreadableLoginError(server, err)
 	}
 	if l == nil && name == "" {
 		return nil, nil
@@ -348,7 +351,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 }
 
 // current returns a function that returns the current token of a source. If the source can't renew
-// the token, that function cancels the run and returns the last token.
+// the token, that function cancels the run and returns the token last.
 func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() string {
 	return func() string {
 		t, err := source.Token()
@@ -364,7 +367,7 @@ func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() stri
 	}
 }
 
-// noToken converts the error of a failed token request into one that ends the run.
+// noToken converts the error of a failed token request into one that ends the command.
 func (a *app) noToken(err error) error {
 	var why *login.Error
 	if errors.As(err, &why) {

@@ -21,7 +21,7 @@ import (
 // workflowFile is the path at which GitHub looks for the workflow.
 var workflowFile = filepath.Join(".github", "workflows", "mcp-conform.yml")
 
-// initTime limits the inspection of the server, not counting its first start.
+// initTime is the time for inspecting the server, in addition to that for its first start.
 const initTime = time.Minute
 
 // initFlags are the flags of mcp-conform init.
@@ -57,9 +57,9 @@ says how to reach it, which tools a run may call, and what they do.
 	return c
 }
 
-// init writes the files. If the configuration exists and only the workflow is
-// requested, the workflow judges the configured server, and the configuration
-// is kept.
+// init writes the configuration and, with --workflow, the workflow. If a configuration exists, then
+// --workflow without a server and without --force writes only the workflow, which judges the
+// configured server.
 func (a *app) init(c *cobra.Command, f *initFlags) error {
 	files := []string{config.Name}
 	if f.workflow {
@@ -106,7 +106,8 @@ func fileExists(name string) bool {
 	return err == nil
 }
 
-// draft connects to the server and returns a configuration for what it offers.
+// draft connects to the server and returns a configuration for what it offers in the first revision
+// of probeOrder that it speaks.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	defer a.handleSignals(interruptMessage)()
 	s, err := a.open(&f.server, nil)

@@ -23,9 +23,10 @@ type recorded struct {
 	transport spec.Transport
 }
 
-// chooseRevision determines the revision and the transport by which the conversation is
-// judged. The file has precedence over the flags. Without either, the revision
-// is that of the messages.
+// chooseRevision determines the revision and the transport by which the conversation is judged.
+// The file has precedence over the values of the flags, which are the arguments. If neither names a
+// revision, the messages decide, or else it is 2025-11-25, with a notice. An unknown transport or
+// revision in the file is a usage error.
 func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transport) error {
 	r.transport = transport
 	if r.Transport != "" {
@@ -53,9 +54,9 @@ func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transpo
 	return nil
 }
 
-// namedRevision returns the revision that the server agreed to in the handshake, else the one that the
-// client's first message with a protocol version names, or "" if no message names one: a client
-// may try server/discover first.
+// namedRevision returns the revision in the result of initialize. Without it, it returns the
+// revision in the client's first message that names one, or "" if no message does. The result
+// counts first because a client may try server/discover, with another revision, before initialize.
 func (r *recorded) namedRevision() spec.Revision {
 	for _, q := range transcript.DialogueOf(r.Events).Requests() {
 		if q.Message.Method == spec.MethodInitialize && len(q.Responses) > 0 {
@@ -80,8 +81,8 @@ func (r *recorded) namedRevision() spec.Revision {
 	return ""
 }
 
-// cannotShow reports whether the recording lacks what the requirement is about:
-// the raw bytes, or the times.
+// cannotShow reports whether the recording lacks what the requirement is about: the raw bytes, what
+// one transport adds to the messages, or the times.
 func (r *recorded) cannotShow(requirement string) bool {
 	q := spec.Requirements().Lookup(requirement)
 	return r.Values && (len(q.Transports) > 0 || slices.Contains(q.Traits, spec.Bytes)) || r.Untimed && slices.Contains(q.Traits, spec.Timing)
@@ -99,7 +100,7 @@ func newJudgement(all []rules.Rule) *judgement {
 	return &judgement{rules: all, report: verdict.Builder{Head: verdict.NewReport(version())}, discounts: discount.NewRun()}
 }
 
-// judge applies the rules to one conversation.
+// judge applies the rules to one conversation, and adds their verdicts and findings to the report.
 func (j *judgement) judge(r *recorded) {
 	j.report.Head.Notices = append(j.report.Head.Notices, r.Notices...)
 	results := rules.Judge(j.rules, r.Events, r.revision, r.transport)
@@ -134,8 +135,8 @@ func (j *judgement) judge(r *recorded) {
 	}
 }
 
-// expect adds "not observed" as the verdict on each requirement that the rules judge in a revision
-// over a transport.
+// expect adds the verdict "not observed" on each requirement that the rules can judge in the
+// revision over the transport, which stays if no rule observes the requirement.
 func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 	if !slices.Contains(j.revisions, revision) {
 		j.revisions = append(j.revisions, revision)
@@ -162,7 +163,7 @@ func (j *judgement) addDeviation(r *recorded, k verdict.Key, d *verdict.Deviatio
 	})
 }
 
-// noteServer takes the server's name and version from the result of initialize.
+// noteServer takes the server's name and version from the first result that has them.
 func (j *judgement) noteServer(e *transcript.Event) {
 	server := &j.report.Head.Server
 	if e.Kind != transcript.Received || server.Name != "" {

@@ -59,15 +59,15 @@ are empty.`,
 			case markdown:
 				return newCoverage().writePage(a.Out)
 			case coverage:
-				l.coverage()
+				l.addCoverage()
 			case kind == "" || kind == "requirements":
-				l.requirements()
+				l.addRequirements()
 			case kind == "cases":
-				l.cases()
+				l.addCases()
 			case kind == "rules":
-				l.rules()
+				l.addRules()
 			case kind == "faults":
-				l.faults()
+				l.addFaults()
 			default:
 				return usagef("to search for a text: mcp-conform list requirements "+kind, "requirements, cases, rules or faults can be listed, not %q", kind)
 			}
@@ -96,7 +96,7 @@ type listing struct {
 	revision spec.Revision
 	rows     []row
 	sum      string   // summary of the rows, for people
-	areas    []string // areas of all rows, including those that the filters drop
+	areas    []string // areas of all rows, including those that the text and the area leave out
 }
 
 func (l *listing) add(area string, r row) {
@@ -136,13 +136,13 @@ func (l *listing) inRevision() []*spec.Requirement {
 	return out
 }
 
-func (l *listing) requirements() {
+func (l *listing) addRequirements() {
 	for _, q := range l.inRevision() {
 		l.add(q.Area, row{id: q.ID, short: string(q.Level), long: strings.Join(spec.NewestFirst(q.Revisions), " "), title: q.Statement})
 	}
 }
 
-func (l *listing) cases() {
+func (l *listing) addCases() {
 	for _, c := range suites.Cases() {
 		if l.revision == "" || slices.ContainsFunc(spec.Transports(), func(t spec.Transport) bool { return c.AppliesTo(l.revision, t) }) {
 			l.add(c.Area(), row{id: c.ID, long: strings.Join(c.Requirements, " "), title: c.Title})
@@ -150,13 +150,13 @@ func (l *listing) cases() {
 	}
 }
 
-func (l *listing) rules() {
+func (l *listing) addRules() {
 	for _, r := range ruleset.All() {
 		l.add("rules", row{id: r.ID, long: strings.Join(r.Requirements, " "), title: r.Title})
 	}
 }
 
-func (l *listing) faults() {
+func (l *listing) addFaults() {
 	for _, f := range faults.All() {
 		area, kind := spec.AreaOf(f.ID), "breaks "+f.Requirement
 		if f.Legal {
@@ -166,9 +166,9 @@ func (l *listing) faults() {
 	}
 }
 
-// coverage lists each requirement with the checks that judge it and the faults
-// that prove those, or the reason why no check judges it.
-func (l *listing) coverage() {
+// addCoverage adds each requirement with the checks that judge it, or the reason why none does, and
+// with the faults and legal variations. It sets the sum.
+func (l *listing) addCoverage() {
 	c := newCoverage()
 	states, stateless := map[state]int{}, 0
 	for _, q := range l.inRevision() {

@@ -25,8 +25,9 @@ import (
 // loginFolder is the environment variable that names the folder for logins.
 const loginFolder = "MCP_CONFORM_LOGINS"
 
-// logins returns where logins are kept.
-func (a *app) logins() (login.Store, error) {
+// loginStore returns where logins are kept: in the folder of MCP_CONFORM_LOGINS or, if that is not
+// set, in the user's folder for settings.
+func (a *app) loginStore() (login.Store, error) {
 	if folder := a.variable(loginFolder); folder != "" {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 			return login.Store{}, usagef("set it to a folder for logins, or unset it", "%s names %q, which is not a folder", loginFolder, folder)
@@ -86,7 +87,8 @@ Exit codes: 0 logged in, 2 usage, 3 the login failed, 4 interrupted.`,
 	return c
 }
 
-// serverURL returns the URL that is the only argument of a command.
+// serverURL returns the HTTP URL that is the only argument of a command. Any other arguments are a
+// usage error.
 func serverURL(command string, args []string) (*url.URL, error) {
 	advice := "give the URL of the server: mcp-conform " + command + " https://example.com/mcp"
 	if len(args) != 1 {
@@ -126,7 +128,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 			return err
 		}
 	}
-	store, err := a.logins()
+	store, err := a.loginStore()
 	if err != nil {
 		return err
 	}
@@ -149,7 +151,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 			return a.keep(store, l, f.remote.as)
 		}
 	}
-	return a.loginFailed(ctx, err)
+	return a.loginError(ctx, err)
 }
 
 // browser returns how the login page is opened, and how the result comes back.
@@ -176,7 +178,7 @@ func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
 	return b
 }
 
-// keep stores a new login and prints what it is.
+// keep stores a new login and prints its server, its name and its token's validity.
 func (a *app) keep(store login.Store, l *login.Login, name string) error {
 	l.Name = name
 	a.addSecrets(l)
@@ -203,7 +205,8 @@ func asUser(l *login.Login) string {
 	return " as " + l.Name
 }
 
-// describeValidity describes the token of a login.
+// describeValidity returns a sentence on when the token of a login expires, whether it can be
+// renewed, its scopes, and its user.
 func describeValidity(l *login.Login) string {
 	text := "The token does not expire"
 	if end := l.Token.Expiry.Local().Format(time.DateTime + " MST"); l.Token.Valid() && !l.Token.Expiry.IsZero() {
@@ -226,8 +229,8 @@ func describeValidity(l *login.Login) string {
 	return text + "."
 }
 
-// loginFailed converts the reason why a login failed into an error that ends the command.
-func (a *app) loginFailed(ctx context.Context, err error) error {
+// loginError converts the reason why a login failed into an error that ends the command.
+func (a *app) loginError(ctx context.Context, err error) error {
 	var why *login.Error
 	switch {
 	case errors.As(err, &why):

@@ -22,7 +22,7 @@ revocation, revoke its tokens, too.
 
 Exit codes: 0 logged out, 2 usage, 3 there is no such login.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			store, err := a.logins()
+			store, err := a.loginStore()
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ Exit codes: 0 logged out, 2 usage, 3 there is no such login.`,
 			case err != nil:
 				return harnessError{err}
 			case l == nil:
-				return noLogin(login.ServerName(u), f.as)
+				return noLoginError(login.ServerName(u), f.as)
 			}
 			return a.logout(f, store, l)
 		},
@@ -88,17 +88,18 @@ func (a *app) deleteBroken(path string) error {
 	return nil
 }
 
-// unreadable converts the error of a store that can't read the login for the server into one that
-// ends the command.
-func unreadable(server string, err error) error {
+// unreadableLoginError converts the error of a store that can't read the login for the server into
+// one that ends the command.
+func unreadableLoginError(server string, err error) error {
 	if broken := (*login.BrokenError)(nil); errors.As(err, &broken) {
 		return usagef("log in again: mcp-conform login "+server+"; mcp-conform logout deletes it", "%v", broken)
 	}
 	return harnessError{err}
 }
 
-// noLogin returns the error for a login that does not exist; the server and the name may be "".
-func noLogin(server, name string) error {
+// noLoginError returns the error for a login that does not exist; the server and the name may be
+// "".
+func noLoginError(server, name string) error {
 	where := ""
 	if server != "" {
 		where = " for " + server
@@ -139,7 +140,7 @@ Tokens are not printed.
 
 Exit codes: 0, 2 usage, 3 there is no such login.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			store, err := a.logins()
+			store, err := a.loginStore()
 			if err != nil {
 				return err
 			}
@@ -153,11 +154,11 @@ Exit codes: 0, 2 usage, 3 there is no such login.`,
 			l, err := store.Get(login.ServerName(u), name)
 			switch {
 			case err != nil:
-				return unreadable(u.Redacted(), err)
+				return unreadableLoginError(u.Redacted(), err)
 			case l == nil:
-				return noLogin(login.ServerName(u), name)
+				return noLoginError(login.ServerName(u), name)
 			}
-			a.describe(l)
+			a.printLogin(l)
 			return nil
 		},
 	}
@@ -165,7 +166,8 @@ Exit codes: 0, 2 usage, 3 there is no such login.`,
 	return c
 }
 
-// whoami lists the logins of that name, or all if it is "".
+// whoami lists the logins of that name, or all if it is "". It also lists, on stderr, the files in
+// their folder that can't be read as logins.
 func (a *app) whoami(store login.Store, name string) error {
 	all, broken, err := store.All()
 	if err != nil {
@@ -176,12 +178,12 @@ func (a *app) whoami(store login.Store, name string) error {
 	}
 	switch {
 	case len(all) == 0 && name != "":
-		return noLogin("", name)
+		return noLoginError("", name)
 	case len(all) == 0:
 		fmt.Fprintln(a.Out, "There are no logins. mcp-conform login URL logs in.")
 	}
 	for _, l := range all {
-		a.describe(l)
+		a.printLogin(l)
 	}
 	for _, path := range broken {
 		fmt.Fprintf(a.Err, "%s is not a login; mcp-conform logout --all deletes it, too\n", a.visible(path))
@@ -189,8 +191,8 @@ func (a *app) whoami(store login.Store, name string) error {
 	return nil
 }
 
-// describe prints a login without its secrets.
-func (a *app) describe(l *login.Login) {
+// printLogin prints a login without its secrets.
+func (a *app) printLogin(l *login.Login) {
 	a.addSecrets(l)
 	fmt.Fprintf(a.Out, "%s%s, by %s\n  %s\n", a.visible(l.Server), asUser(l), a.visible(l.Issuer), a.visible(describeValidity(l)))
 }

@@ -37,8 +37,8 @@ Exit codes: 0 written, 2 usage, or a folder that can't be written.`,
 	return c
 }
 
-// writeManual writes the pages. Their date is SOURCE_DATE_EPOCH if that is set,
-// so that the build of a release is reproducible.
+// writeManual writes the pages. They have the date of SOURCE_DATE_EPOCH, if that is set, so that
+// the build of a release is reproducible.
 func (a *app) writeManual(dir string) error {
 	month, err := manualDate(a.variable("SOURCE_DATE_EPOCH"))
 	if err != nil {
@@ -73,7 +73,7 @@ func manualDate(epoch string) (string, error) {
 	return at.Format("Jan 2006"), nil
 }
 
-// withSubcommands returns a command and all below it that have a page.
+// withSubcommands returns a command and all available commands below it.
 func withSubcommands(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
@@ -84,7 +84,7 @@ func withSubcommands(c *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// pageName returns the name of a command's page, as mcp-conform-run.
+// pageName returns the name of a command's page, such as mcp-conform-run.
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 // manualPage returns the page of a command in the macros of man(7).
@@ -113,7 +113,8 @@ func manualPage(c *cobra.Command, month string) []byte {
 	return out.Bytes()
 }
 
-// flagForms returns how a flag is written, with its default if it has one.
+// flagForms returns how a flag is written, with its default unless it is empty or the flag is a
+// switch.
 func flagForms(f *pflag.Flag) string {
 	text := "--" + f.Name
 	if f.Shorthand != "" {
@@ -125,8 +126,8 @@ func flagForms(f *pflag.Flag) string {
 	return text
 }
 
-// roffLines converts a help text: indented lines stay as they are, and others are
-// filled.
+// roffLines converts a help text to roff: man shows indented lines as they are, and fills the
+// others.
 func roffLines(text string) string {
 	var out []string
 	verbatim := false
@@ -151,7 +152,7 @@ func roffLines(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// roff escapes a line of text.
+// roff escapes a line of text for roff.
 func roff(line string) string {
 	line = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(line)
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {

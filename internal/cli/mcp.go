@@ -89,10 +89,11 @@ func reportFolder(out string) (string, error) {
 	return folder, nil
 }
 
-// nameFirst matches the name before a command or a URL.
-var nameFirst = lazyregexp.New(`^([A-Za-z][A-Za-z0-9_.-]*)=`)
+// namePrefix matches the name before a command or a URL, with its "=".
+var namePrefix = lazyregexp.New(`^([A-Za-z][A-Za-z0-9_.-]*)=`)
 
-// allowedServers returns the servers that the flags name. It checks each as run would.
+// allowedServers returns the servers that the flags name. It checks how each one is named, and
+// starts none.
 func (a *app) allowedServers(f *mcpFlags) ([]agent.Server, error) {
 	var out []agent.Server
 	add := func(name string, o target.Options, args ...string) error {
@@ -145,16 +146,18 @@ func (a *app) allowedServers(f *mcpFlags) ([]agent.Server, error) {
 
 // splitName splits a value of --allow or --allow-url into its name, if it has one, and the rest.
 func splitName(text string) (name, rest string) {
-	if m := nameFirst.FindStringSubmatch(text); m != nil {
+	if m := namePrefix.FindStringSubmatch(text); m != nil {
 		return m[1], text[len(m[0]):]
 	}
 	return "", text
 }
 
-// unsafeInName matches what does not belong in the name of a server, which is part of file names.
+// unsafeInName matches characters that may not be in the name of a server, which is part of file
+// names.
 var unsafeInName = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
-// unusedName makes a name that no other server has.
+// unusedName returns the name without characters that may not be in it, and with a number if
+// another server has it.
 func unusedName(servers []agent.Server, name string) string {
 	name = strings.Trim(unsafeInName.ReplaceAllString(name, "-"), "-.")
 	if name == "" {

@@ -21,9 +21,9 @@ import (
 type openedServer struct {
 	remoteServer
 	options engine.Options
-	notices []string         // say how the flags were understood
+	notices []string         // say which configuration, logins and transport are used
 	name    string           // the server's name in reports; "" until it is known
-	over    spec.Transport   // the transport; "" until it is known
+	over    spec.Transport   // the transport, for a URL a guess at first; "" until the target is known
 	sdk     func() *sdk.Used // recognises the SDK that the server is built with
 	stop    func()           // ends the server that open started; nil if there is none
 }
@@ -31,18 +31,18 @@ type openedServer struct {
 // A remoteServer is a server that is reached by a URL, with the services that were started for it.
 type remoteServer struct {
 	flags      *remoteFlags
-	waiting    func(string)     // shows what the program waits for
-	pacer      *exchange.Pacer  // of all requests to the server
-	issuer     *issuer.Issuer   // the authorization server of --auth-server; nil without it
-	upstream   *upstream.Double // nil without --upstream-env
-	reached    transport.Access // the server; its zero value before it is known
-	accessTo   func(u *url.URL) transport.Access
-	authorized bool // there is a token of the user
+	waiting    func(string)                      // shows what the program waits for
+	pacer      *exchange.Pacer                   // of all requests to the server
+	issuer     *issuer.Issuer                    // the authorization server of --auth-server; nil without it
+	upstream   *upstream.Double                  // nil without --upstream-env
+	reached    transport.Access                  // the server; its zero value before it is known
+	accessTo   func(u *url.URL) transport.Access // like reached, for the server at a URL
+	authorized bool                              // there is a token of the user
 }
 
 // open determines how to reach the server that the flags name, and starts it if it has a URL and a
-// command. waiting shows what the program waits for; if it is nil, lines on stderr do. After an
-// error the result is what was opened until then. It must be closed in any case.
+// command. waiting shows what the program waits for; if it is nil, open prints that on stderr.
+// After an error the result is what was opened until then. The caller must close it in any case.
 func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) {
 	if waiting == nil {
 		waiting = a.waiting()
@@ -77,7 +77,7 @@ func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) 
 		return s, err
 	}
 	s.over = o.Dialer.Transport()
-	if err := a.addUsers(s, t); err != nil {
+	if err := a.setTokenOptions(s, t); err != nil {
 		return s, err
 	}
 	s.notices = append(f.configured.notices(), s.userNotices()...)
@@ -95,8 +95,9 @@ func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) 
 	return s, nil
 }
 
-// startServices starts what the flags want for the server of the target: an authorization server,
-// and the double of a service that it calls.
+// startServices starts what the flags request for the server of the target: an authorization
+// server, and the double of a service that the server calls. It checks the flags about credentials
+// first.
 func (a *app) startServices(s *remoteServer, t target.Target) error {
 	if err := s.flags.checkCredentials(t, hasCredentials(t)); err != nil {
 		return err
@@ -113,7 +114,8 @@ func (a *app) startServices(s *remoteServer, t target.Target) error {
 }
 
 // dialTarget sets the dialer, and starts the server if it has a URL and a command. why says which
-// transport was chosen for a URL, and for which reason.
+// transport was detected at a URL, and from which responses; "" if the user named it or if the
+// responses do not show it.
 func (a *app) dialTarget(s *openedServer, t target.Target, timeout time.Duration) (why string, err error) {
 	switch {
 	case t.Start != nil:
@@ -126,9 +128,9 @@ func (a *app) dialTarget(s *openedServer, t target.Target, timeout time.Duration
 	return why, err
 }
 
-// addUsers sets the options about tokens: who issues them, that of the second user, and what to do
-// if the server refuses one.
-func (a *app) addUsers(s *openedServer, t target.Target) (err error) {
+// setTokenOptions sets the options about tokens: who issues them, that of the second user, the
+// double that must not get them, and what to do if the server refuses one.
+func (a *app) setTokenOptions(s *openedServer, t target.Target) (err error) {
 	o := &s.options
 	if o.OtherToken, err = a.otherTokens(&s.remoteServer, s.authorized || hasCredentials(t)); err != nil {
 		return err
@@ -138,7 +140,7 @@ func (a *app) addUsers(s *openedServer, t target.Target) (err error) {
 	} else {
 		o.Issuer = a.ownIssuer(&s.remoteServer)
 	}
-	o.Upstream, o.TokenAdvice = s.upstream, s.tokenAdvice(hasCredentials(t))
+	o.Upstream, o.TokenAdvice = s.upstream, s.refusedTokenAdvice(hasCredentials(t))
 	return nil
 }
 

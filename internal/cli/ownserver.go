@@ -14,17 +14,17 @@ import (
 // foreignResource is a resource that no server has: no server may accept a token for it.
 const foreignResource = "https://other-server.invalid/mcp"
 
-// ownServer requests tokens from the server's own authorization server, as a client with client
+// ownAuthServer requests tokens from the server's own authorization server, as a client with client
 // credentials. It implements suite.Issuer.
-type ownServer struct {
+type ownAuthServer struct {
 	ctx     context.Context //nolint:containedctx // cases ask for tokens without one
 	server  *login.Server
 	client  login.Client
 	secrets *redact.Secrets
 }
 
-// ownIssuer returns an issuer that uses the server's own authorization server, or nil if the run does
-// not authorize with client credentials.
+// ownIssuer returns an issuer that uses the server's own authorization server. It returns nil if
+// the run does not authorize with client credentials, or if no authorization server is discovered.
 func (a *app) ownIssuer(s *remoteServer) suite.Issuer {
 	id := s.flags.identity(s.flags.as)
 	if id.ClientID == "" || !s.authorized {
@@ -34,14 +34,15 @@ func (a *app) ownIssuer(s *remoteServer) suite.Issuer {
 	if err != nil {
 		return nil
 	}
-	return &ownServer{a.ctx, server, login.Client{ID: id.ClientID, Secret: strings.TrimSpace(a.variable(id.ClientSecretEnv))}, a.secrets}
+	return &ownAuthServer{a.ctx, server, login.Client{ID: id.ClientID, Secret: strings.TrimSpace(a.variable(id.ClientSecretEnv))}, a.secrets}
 }
 
-// Token implements suite.Issuer. For another resource it returns a token only if that is surely for
-// another server: its audience names foreignResource, and shares no name with the audience of a valid
-// token. An authorization server may ignore the requested resource, and an audience may be any name,
-// such as "api".
-func (o *ownServer) Token(kind issuer.Kind, resource, scope string) string {
+// Token implements suite.Issuer. It returns "" for a kind of token that it can't request, after an
+// error, and for a token that may be better than its kind, because an authorization server may
+// ignore the requested scopes and resource: A token without scopes must show that it has none. The
+// audience of a token for another resource must name foreignResource, and share no name with the
+// audience of a valid token, which may have any name, such as "api".
+func (o *ownAuthServer) Token(kind issuer.Kind, resource, scope string) string {
 	s := *o.server
 	s.ID, s.Scopes = resource, strings.Fields(scope)
 	switch kind {
@@ -67,5 +68,5 @@ func (o *ownServer) Token(kind issuer.Kind, resource, scope string) string {
 	return token.AccessToken
 }
 
-// ForOtherUser implements suite.Issuer.
-func (*ownServer) ForOtherUser(string) string { return "" }
+// ForOtherUser implements suite.Issuer. It returns "", because client credentials have no user.
+func (*ownAuthServer) ForOtherUser(string) string { return "" }

@@ -55,7 +55,7 @@ func TestOwnServer(t *testing.T) {
 		"opaque, without scope":                              {opaque.URL, issuer.NoScope, false},
 		"no authorization server":                            {"http://127.0.0.1:1/token", issuer.Valid, false},
 	} {
-		o := &ownServer{t.Context(), &login.Server{Resource: login.Resource{URL: u}, TokenURL: c.tokens, HTTP: http.DefaultClient}, login.Client{ID: "c", Secret: "s"}, redact.New()}
+		o := &ownAuthServer{t.Context(), &login.Server{Resource: login.Resource{URL: u}, TokenURL: c.tokens, HTTP: http.DefaultClient}, login.Client{ID: "c", Secret: "s"}, redact.New()}
 		if got := o.Token(c.kind, resource, "mcp"); (got != "") != c.want {
 			t.Errorf("%s: token %q", name, got)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// parseProfiles returns the profiles with these names, each once.
+// parseProfiles returns the profiles with these names, each once. An unknown name is an error.
 func parseProfiles(names []string) ([]*spec.Profile, error) {
 	var out []*spec.Profile
 	for _, name := range names {

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// leftOutLine returns a line that says what a quick run left out, and which command
-// judges it, or "" if it left out nothing.
+// leftOutLine returns a line that says what a quick run left out, and which command judges it. It
+// returns "" if the run left out nothing or is not quick.
 func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 	if !f.quick {
 		return ""
@@ -38,8 +38,8 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
 }
 
-// commandLine returns the command line of a run with the same scope. With again set, it repeats this
-// run exactly, including --quick and the flags that only affect how findings are counted.
+// commandLine returns the command line of a run with the same scope, without --quick. With again set,
+// the command has the --quick, --baseline, --accept-sdk-findings and --fuzz of this run.
 func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	argv := []string{"mcp-conform", "run"}
 	if again && f.quick {

@@ -125,7 +125,8 @@ func (a *app) recordStdio(f *recordFlags, t *target.Target) error {
 	return rec.end()
 }
 
-// signals returns the interrupts, and a function that stops them.
+// signals returns a channel of interrupts, and a function that ends their delivery. The channel is
+// nil if there are no interrupts.
 func (a *app) signals() (<-chan os.Signal, func()) {
 	if a.Signals == nil {
 		return nil, func() {}
@@ -143,8 +144,8 @@ type sessionRecorder struct {
 	seen     int             // sessions of the proxy whose files were created
 	given    map[string]bool // secrets that were learned from clients, as "name: value"
 
-	mu   sync.Mutex
-	said map[string]bool
+	mu   sync.Mutex      // guards said
+	said map[string]bool // lines that the method say has printed
 }
 
 func (a *app) sessionRecorder(name string) *sessionRecorder {
@@ -167,7 +168,8 @@ func (s *recordedSession) mistakes(n int) []record.ClientMistake {
 	return record.ClientMistakes(s.rec.From(0)[:n], s.over)
 }
 
-// sessionFile returns the path of a new file in the folder, or in the user's cache folder.
+// sessionFile returns a path for a session in the folder dir or, if dir is "", in the user's cache
+// folder. It creates the folder, but not the file.
 func sessionFile(dir, suffix string) (string, error) {
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -233,7 +235,8 @@ func (r *sessionRecorder) follow(done <-chan struct{}, update func()) {
 	}
 }
 
-// write appends the new events to the file, and reports whether there were any.
+// write appends the new events to the file, and reports whether there were any. It prints an error
+// of the file.
 func (r *sessionRecorder) write(s *recordedSession) bool {
 	var failed error
 	if s.over != s.transport() {
@@ -251,9 +254,10 @@ func (r *sessionRecorder) write(s *recordedSession) bool {
 	return true
 }
 
-// judge prints the deviations of the server and the mistakes of the client that were not printed yet.
+// judge prints the deviations of the server that are more severe than a note, and the mistakes of
+// the client, unless they were printed before.
 func (r *sessionRecorder) judge(s *recordedSession) {
-	so := r.recorded(s)
+	so := r.snapshot(s)
 	for _, result := range rules.SoFar(r.rules, so.Events, so.revision, so.transport) {
 		for i := range result.Deviations {
 			d := &result.Deviations[i]
@@ -268,13 +272,13 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 	}
 }
 
-// maxGiven limits the number of secrets that are learned from clients: some sign each request
-// separately.
+// maxGiven limits the number of secrets that are learned from clients: some clients sign each
+// request separately.
 const maxGiven = 1000
 
-// redacted returns the events without secrets. Values that a client sends in headers such as
-// Authorization, or in the query of its URL, are secret from then on, also where the server repeats
-// them.
+// redacted returns the events without secrets. It first learns the values that a client sends in
+// headers such as Authorization, or in the query of its URL, as secrets, so that they are also
+// removed where the server repeats them.
 func (r *sessionRecorder) redacted(events []*transcript.Event) []*transcript.Event {
 	for _, e := range events {
 		if e.Kind != transcript.Requested {
@@ -300,8 +304,8 @@ func (r *sessionRecorder) learn(name, value string) {
 	}
 }
 
-// recorded returns the session so far, with secrets removed.
-func (r *sessionRecorder) recorded(s *recordedSession) *recorded {
+// snapshot returns the session so far, with secrets removed.
+func (r *sessionRecorder) snapshot(s *recordedSession) *recorded {
 	soFar := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redacted(s.rec.From(0))}, file: s.path}
 	_ = soFar.chooseRevision("", s.over) // it fails for an unknown transport
 	soFar.Notices = nil
@@ -323,7 +327,8 @@ func (r *sessionRecorder) say(line string) {
 // maxSaid limits how many printed lines the method say remembers.
 const maxSaid = 10_000
 
-// end writes the remaining events, judges the complete sessions, and prints a summary.
+// end writes the remaining events, closes the files, judges the complete sessions, and prints a
+// summary. It returns the errors of closing.
 func (r *sessionRecorder) end() error {
 	var failed error
 	j := newJudgement(r.rules)
@@ -331,7 +336,7 @@ func (r *sessionRecorder) end() error {
 	for _, s := range r.sessions {
 		r.write(s)
 		failed = errors.Join(failed, s.file.Close())
-		so := r.recorded(s)
+		so := r.snapshot(s)
 		j.judge(so)
 		all = append(all, so)
 	}
@@ -347,7 +352,7 @@ func (r *sessionRecorder) end() error {
 		fmt.Fprintf(out, "\nmcp-conform: %d sessions of %s are over\n\n", len(all), r.a.visible(r.name))
 	}
 	reporters.NewConsole(out, reporters.ConsoleOptions{Width: widest}).End(report)
-	r.clientSummary(all)
+	r.printMistakes(all)
 	fmt.Fprintln(out)
 	for _, s := range r.sessions {
 		fmt.Fprintf(out, "recorded in %s\n", r.a.visible(s.path))
@@ -355,8 +360,8 @@ func (r *sessionRecorder) end() error {
 	return failed
 }
 
-// clientSummary prints the mistakes of the client, with the messages.
-func (r *sessionRecorder) clientSummary(all []*recorded) {
+// printMistakes prints the mistakes of the client, each with at most record.MaxMistakes messages.
+func (r *sessionRecorder) printMistakes(all []*recorded) {
 	out, summaries, messages := r.a.Err, []string{}, map[string][]string{}
 	for i, so := range all {
 		for _, m := range r.sessions[i].mistakes(len(so.Events)) {

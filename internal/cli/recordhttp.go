@@ -12,7 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
-// recordHTTP records sessions over Streamable HTTP or HTTP+SSE until a signal arrives.
+// recordHTTP records sessions over Streamable HTTP or HTTP+SSE until a signal arrives or the proxy
+// fails.
 func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -45,7 +46,7 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	failed, done := make(chan error, 1), make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() { failed <- proxy.Serve(ctx, l) })
-	update := func() { rec.update(proxy, f.file) }
+	update := func() { rec.addSessions(proxy, f.file) }
 	running.Go(func() { rec.follow(done, update) })
 	select {
 	case <-signals:
@@ -62,8 +63,8 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	return rec.end()
 }
 
-// update creates the files of new sessions.
-func (r *sessionRecorder) update(p *record.Proxy, dir string) {
+// addSessions adds the sessions of the proxy that are new, and creates their files.
+func (r *sessionRecorder) addSessions(p *record.Proxy, dir string) {
 	for _, s := range p.Sessions()[r.seen:] {
 		r.seen++
 		path, err := sessionFile(dir, fmt.Sprintf("-%d", r.seen))

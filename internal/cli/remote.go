@@ -70,7 +70,7 @@ func (a *app) remote(t target.Target, s *remoteServer, timeout time.Duration) (t
 			return nil, "", err
 		}
 	}
-	if reach, err = a.reachAt(s, u, reach); err != nil {
+	if reach, err = a.addToken(s, u, reach); err != nil {
 		return nil, "", err
 	}
 	s.recordAccess(reach, u)

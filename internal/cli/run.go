@@ -283,7 +283,7 @@ func (a *app) printNextSteps(f *runFlags, s *openedRun, report *verdict.Report) 
 		a.println(reporters.Visible(left))
 	}
 	if report.NeedsToken {
-		next := a.clear("next: " + a.tokenAdvice(&f.serverFlags, &s.remoteServer))
+		next := a.clear("next: " + a.missingTokenAdvice(&f.serverFlags, &s.remoteServer))
 		report.Notices = append(report.Notices, next)
 		if !f.quiet {
 			fmt.Fprintln(a.Out, reporters.Visible(next))

@@ -110,7 +110,7 @@ func (f *serveFlags) check() error {
 
 func (a *app) listFaults() error {
 	l := &listing{}
-	l.faults()
+	l.addFaults()
 	printRows(a.Out, a.Columns, l.rows)
 	return nil
 }

@@ -57,14 +57,14 @@ func (a *app) started(t target.Target, s *remoteServer, timeout time.Duration) (
 			return nil, "", nil, err
 		}
 	}
-	first, err := a.reachAt(s, server.URL(), reach)
+	first, err := a.addToken(s, server.URL(), reach)
 	if err != nil {
 		server.Stop()
 		return nil, "", nil, err
 	}
 	s.recordAccess(first, server.URL())
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
-		reach, err := a.reachAt(s, u, reach)
+		reach, err := a.addToken(s, u, reach)
 		if err != nil {
 			reach = first // the same server at another port
 		}
