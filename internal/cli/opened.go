@@ -119,11 +119,11 @@ func (a *app) startServices(s *remoteServer, t target.Target) error {
 func (a *app) dialTarget(s *openedServer, t target.Target, timeout time.Duration) (why string, err error) {
 	switch {
 	case t.Start != nil:
-		s.options.Dialer, why, s.stop, err = a.started(t, &s.remoteServer, timeout)
+		s.options.Dialer, why, s.stop, err = a.startServer(t, &s.remoteServer, timeout)
 	case t.URL == "":
 		s.options.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
 	default:
-		s.options.Dialer, why, err = a.remote(t, &s.remoteServer, timeout)
+		s.options.Dialer, why, err = a.dialURL(t, &s.remoteServer, timeout)
 	}
 	return why, err
 }

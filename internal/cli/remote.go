@@ -37,7 +37,7 @@ type remoteFlags struct {
 	clientID        string
 	clientSecretEnv string // the variable with the client's secret
 
-	upstreamEnv, upstreamURL string // of --upstream-env and --upstream-url
+	upstreamEnv, upstreamURL string
 
 	as, otherUser string                     // names of identities; "" if none is named
 	identities    map[string]config.Identity // those of the configuration file
@@ -53,9 +53,9 @@ func (f *remoteFlags) registerTLS(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.insecure, "insecure", false, "trust any certificate")
 }
 
-// remote returns the dialer for a server that is reached by its URL, and a
-// sentence that says which transport was chosen and why.
-func (a *app) remote(t target.Target, s *remoteServer, timeout time.Duration) (transport.Dialer, string, error) {
+// dialURL returns the dialer for a server that runs at its URL, and a sentence that says which
+// transport was chosen and why. The sentence is "" if the user named the transport.
+func (a *app) dialURL(t target.Target, s *remoteServer, timeout time.Duration) (transport.Dialer, string, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
 		return nil, "", usagef("give one like https://example.com/mcp", "the URL can't be read")
@@ -97,7 +97,7 @@ func (f *remoteFlags) registerOtherUser(fs *pflag.FlagSet) {
 	fs.StringVar(&f.otherUser, "other-user", "", "a second user, who must not get what belongs to the first")
 }
 
-// runArgs returns the flags that only the command of a run needs.
+// runArgs returns the flags that a command needs to repeat the run, but not to replay a finding.
 func (f *remoteFlags) runArgs() []string {
 	if f.otherUser == "" {
 		return nil
@@ -105,7 +105,7 @@ func (f *remoteFlags) runArgs() []string {
 	return []string{"--other-user", f.otherUser}
 }
 
-// replayFlags returns the flags for a replay command.
+// replayFlags returns the flags with which a replay command reaches the server as this command did.
 func (f *remoteFlags) replayFlags() []string {
 	var words []string
 	switch {
@@ -128,7 +128,7 @@ func (f *remoteFlags) replayFlags() []string {
 	return words
 }
 
-// tls returns the TLS configuration, or nil for the default.
+// tls returns the TLS configuration, or nil for the default. Errors are usage errors.
 func (f *remoteFlags) tls() (*tls.Config, error) {
 	switch {
 	case f.insecure && f.caFile != "":
@@ -152,9 +152,11 @@ func (f *remoteFlags) tls() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// chooseTransport detects the transport at the URL as the specification's sections on
-// backwards compatibility describe: if the server rejects the POST of
-// initialize with 400, 404 or 405, it may use the HTTP+SSE transport.
+// chooseTransport detects the transport at the URL as the specification's sections on backwards
+// compatibility describe: if the server rejects the POST of initialize with 400, 404 or 405, and
+// GET opens an event stream, it uses the HTTP+SSE transport. It returns the transport and a
+// sentence that says why, which is "" after another error status. The error is an UnreachableError
+// if the POST gets no response, and else a usage error.
 func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {
 	defer engine.ReportWaiting("the server's first response", timeout, waiting)()
 	c, err := exchange.Open(u, reach, transcript.New())
@@ -178,7 +180,7 @@ func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, time
 	}
 	switch status := post.Head().Status(); {
 	case status == 400, status == 404, status == 405:
-		if stream := c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET", Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}}); streams(stream) {
+		if stream := c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET", Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}}); opensStream(stream) {
 			return spec.SSE, fmt.Sprintf("transport: HTTP+SSE (POST initialize got %d, and GET opens an event stream)", status), nil
 		}
 		return spec.StreamableHTTP, fmt.Sprintf("trying Streamable HTTP, though POST initialize got %d: GET opens no event stream either", status), nil
@@ -190,7 +192,8 @@ func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, time
 	}
 }
 
-func streams(p *exchange.Pending) bool {
+// opensStream reports whether the response to a GET is an event stream. It drops the exchange.
+func opensStream(p *exchange.Pending) bool {
 	<-p.Responded()
 	defer p.Drop()
 	return p.Head() != nil && p.Head().Status() == 200 && p.Head().MediaType() == transcript.EventStream

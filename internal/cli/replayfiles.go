@@ -16,10 +16,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// These limit how findings are replayed to write replay files.
 const (
-	replayTime  = time.Minute
-	replayPlays = 2 // consecutive plays in which a script must reproduce its finding
+	replayTime  = time.Minute // limits the writing of all replay files of a run
+	replayPlays = 2           // consecutive plays in which a script must reproduce its finding
 )
 
 // replayShrink limits how long the script of one file is shrunk.
@@ -30,12 +29,12 @@ type replayFiles struct {
 	a         *app
 	f         *runFlags
 	o         *engine.Options
-	law       []fuzz.Law
-	sightings map[string]engine.Sighting
-	servers   map[spec.Revision]*fuzz.ServerInfo
-	names     map[string]bool
+	law       []fuzz.Law                         // that which applies the rules
+	sightings map[string]engine.Sighting         // by the finding's id
+	servers   map[spec.Revision]*fuzz.ServerInfo // nil for a revision in which the server can't be probed
+	names     map[string]bool                    // names that files have
 	written   []replayFile
-	failures  error
+	failures  error // of writing files
 }
 
 // replayFile is a written replay file, with what it was made from.
@@ -61,9 +60,10 @@ func (a *app) newReplayFiles(f *runFlags, o *engine.Options) (*replayFiles, erro
 	return w, nil
 }
 
-// write writes a replay file for each finding that recurs when its conversation
-// is replayed, and adds the replay command to the finding. A finding in several
-// revisions gets a file for the first revision in which it recurs.
+// write writes a replay file for each finding above a note that recurs when its conversation is
+// replayed, and adds the replay command to the finding. A finding in several revisions gets a file
+// for the first revision in which it recurs. write also adds a notice with the number of files. It
+// calls doing with the progress. It does nothing if w is nil or ctx has ended.
 func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(string)) error {
 	if w == nil || ctx.Err() != nil {
 		return nil
@@ -102,8 +102,8 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 	return w.failures
 }
 
-// writeOne writes the replay file of a finding. It returns false if no script shows
-// the finding.
+// writeOne writes the replay file of a finding, and reports whether it could. A finding of a case
+// has none, and neither has one that no script shows.
 func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
 	if s.ByCase { // a replay can only judge by laws that apply to all traffic
 		return false
@@ -128,7 +128,8 @@ func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding, s engine
 	return false
 }
 
-// save writes the file, and adds the command that replays it to the finding.
+// save writes the file, and adds the command that replays it to the finding. It reports whether the
+// file was written.
 func (w *replayFiles) save(file *replayFile, found *fuzz.Candidate) bool {
 	f := file.finding
 	argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{

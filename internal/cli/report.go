@@ -40,8 +40,8 @@ func (a *app) reportCommand() *cobra.Command {
 	return c
 }
 
-// someFiles returns a usage error if a command gets no file.
-func someFiles(c *cobra.Command, args []string) error {
+// requireFiles returns a usage error if a command gets no file.
+func requireFiles(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usagef("as in "+c.CommandPath()+" conformance.yaml", "%s takes conformance reports", c.CommandPath())
 	}
@@ -58,7 +58,7 @@ incomplete run, findings that were not confirmed.
 
 Exit codes: 0 nothing is missing, 1 something is missing or contradictory, 2 a file
 can't be read or is not a valid conformance report.`,
-		Args: someFiles,
+		Args: requireFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var unreadable []error
 			for _, path := range args {
@@ -69,7 +69,8 @@ can't be read or is not a valid conformance report.`,
 	}
 }
 
-// checkReport prints what is wrong or missing in a report.
+// checkReport prints what is wrong or missing in a report, or that it is complete. It returns an
+// error if the file can't be read or is not a valid report.
 func (a *app) checkReport(path string) error {
 	r, err := readConformance(path)
 	if err != nil {
@@ -90,7 +91,7 @@ func (a *app) checkReport(path string) error {
 	return nil
 }
 
-// profileSum counts the profiles of a report by their results.
+// profileSum returns a phrase with the number of a report's profiles, in all and by result.
 func profileSum(r *conformance.Report) string {
 	parts := []string{countWithNoun(len(r.Profiles), "profile", "profiles")}
 	for _, result := range verdict.ProfileResults() {
@@ -140,7 +141,7 @@ func (a *app) reportTableCommand() *cobra.Command {
 		Short: "Print a table of conformance reports",
 		Long: `Print a table of conformance reports: a row for each implementation, a column for
 each profile.`,
-		Args: someFiles,
+		Args: requireFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var reports []*conformance.Report
 			for _, path := range args {
@@ -189,8 +190,8 @@ func (a *app) reportBadgeCommand() *cobra.Command {
 	return c
 }
 
-// profileNamed returns the result of the profile, which may be left out if the report
-// has one only.
+// profileNamed returns the result of the profile. name may be "" if the report has only one
+// profile.
 func profileNamed(r *conformance.Report, path, name string) (*verdict.ProfileResult, error) {
 	var names []string
 	for i := range r.Profiles {

@@ -24,8 +24,8 @@ type reportFile struct {
 	summary string
 }
 
-// annotations is the report for the log of a GitHub Action. It is not written
-// to a file.
+// annotations is the report for the log of a GitHub Action. Without =FILE it is written to the log,
+// and not to the folder --out.
 const annotations = "github"
 
 // fileNames are the default file names of the reports.
@@ -42,7 +42,7 @@ func fileName(report string) string {
 	return "report." + report
 }
 
-// reportFiles returns a phrase that lists the default names.
+// reportFiles returns a phrase that lists the default file names.
 func reportFiles() string {
 	var names []string
 	for _, report := range reportNames() {
@@ -69,14 +69,16 @@ func reportNames() []string {
 	return slices.Sorted(slices.Values(append(reporters.Names(), ginkgoReport)))
 }
 
-// recordingReports returns the names of the reports about recordings.
+// recordingReports returns the names of the reports about recordings: a conformance report is only
+// about a run, and Ginkgo does not judge recordings.
 func recordingReports() []string {
 	return slices.DeleteFunc(reporters.Names(), func(name string) bool { return name == reporters.ConformanceName })
 }
 
-// parseReports parses the values of --report, which must name known reports. A
-// report without a file goes into the folder out. It returns an error for a file
-// that can't be written, so that the user learns of it before the run.
+// parseReports parses the values of --report, which must name known reports. A report without a
+// file goes into the folder out, except annotations: they go to the log in a GitHub Action, and are
+// left out elsewhere. It returns an error for a file that can't be written, so that the user learns
+// of it before the run.
 func (a *app) parseReports(flags, known []string, out string) ([]reportFile, error) {
 	var files []reportFile
 	for _, flag := range flags {
@@ -128,8 +130,8 @@ func checkWritable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// checkFolder returns an error if no file can be written in a folder, which need not exist. It leaves
-// no file or folder behind, because the run may have nothing to write.
+// checkFolder returns an error if no file can be written in a folder, which need not exist. It
+// leaves no file or folder behind, because the run may have nothing to write.
 func checkFolder(folder string) error {
 	var made []string // the innermost first
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
@@ -151,8 +153,7 @@ func checkFolder(folder string) error {
 	return err
 }
 
-// writeReports writes all reports, and returns an error for each one that can't
-// be written.
+// writeReports writes all reports. It joins a harness error for each one that can't be written.
 func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 	if len(files) > 0 && p.Artifact == "" {
 		p.Artifact = artifactPath()
@@ -182,7 +183,8 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 	return errors.Join(write(w), w.Flush(), f.Close())
 }
 
-// appendSummary appends the report to a job summary, up to its size limit.
+// appendSummary appends the report to the job summary at path, up to the size limit of summaries.
+// It does nothing if path is "".
 func (a *app) appendSummary(path string, p *verdict.Report) error {
 	if path == "" {
 		return nil
@@ -199,7 +201,8 @@ func (a *app) appendSummary(path string, p *verdict.Report) error {
 	return errors.Join(err, f.Close())
 }
 
-// variable returns an environment variable, or "".
+// variable returns the value of an environment variable, or "" if it is not set. If it is set
+// twice, the first value counts.
 func (a *app) variable(name string) string {
 	for _, entry := range a.Environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

@@ -40,30 +40,31 @@ func (r *rounds) run(ctx context.Context) {
 	for {
 		built := true
 		if r.build != nil {
-			r.meanwhile(func() { built = r.build(ctx) })
+			r.changesDuring(func() { built = r.build(ctx) })
 		}
 		next := ""
 		if built && ctx.Err() == nil {
-			next = r.noteChanges(r.meanwhile(func() { r.judge(ctx, why) }))
+			next = r.noteChanges(r.changesDuring(func() { r.judge(ctx, why) }))
 		}
 		if next == "" {
 			if ctx.Err() != nil {
 				return
 			}
 			r.wait()
-			if next = r.next(ctx); next == "" {
+			if next = r.awaitChange(ctx); next == "" {
 				return
 			}
 		}
 		var still bool
-		if why, still = r.settled(ctx, next); !still {
+		if why, still = r.awaitQuiet(ctx, next); !still {
 			return
 		}
 	}
 }
 
-// meanwhile calls do and returns the paths that changed before it returned.
-func (r *rounds) meanwhile(do func()) []string {
+// changesDuring calls do and returns the paths that changed before do returned, without those that
+// the server itself changes.
+func (r *rounds) changesDuring(do func()) []string {
 	done := make(chan struct{})
 	go func() { defer close(done); do() }()
 	var out []string
@@ -89,9 +90,9 @@ func (r *rounds) startsRound(path string, open bool) bool {
 	return open && !r.own[path]
 }
 
-// noteChanges counts in how many rounds in a row each path changed, and ignores from now on
-// those that the server itself changes. It returns the first other path (or a later one, if
-// that one no longer exists), or "".
+// noteChanges counts in how many rounds in a row each path has changed, and attributes those of
+// ownChangeRounds rounds to the server, so that they are ignored from now on. It returns the first
+// other path (or a later one, if that one no longer exists), or "".
 func (r *rounds) noteChanges(changed []string) string {
 	next, now := "", map[string]int{}
 	for _, path := range changed {
@@ -110,8 +111,9 @@ func (r *rounds) noteChanges(changed []string) string {
 	return next
 }
 
-// next waits for a change. It returns "" if the context ends first.
-func (r *rounds) next(ctx context.Context) string {
+// awaitChange waits for a change that starts a round, and returns its path. It returns "" if the
+// context ends first.
+func (r *rounds) awaitChange(ctx context.Context) string {
 	for {
 		select {
 		case path, open := <-r.changes:
@@ -131,9 +133,10 @@ func (r *rounds) isBetterName(path, other string) bool {
 	return r.gone != nil && r.gone(path) && !r.gone(other)
 }
 
-// settled waits until nothing has changed for a while. It returns the path to name as the reason
-// of the next round: why, or the file that replaced it. It returns false if the context ends first.
-func (r *rounds) settled(ctx context.Context, why string) (string, bool) {
+// awaitQuiet waits until nothing has changed for the duration r.settle. It returns the path to name
+// as the reason of the next round: why, or the file that replaced it. It returns false if the
+// context ends first.
+func (r *rounds) awaitQuiet(ctx context.Context, why string) (string, bool) {
 	timer := time.NewTimer(r.settle)
 	defer timer.Stop()
 	for {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// row is one line of a list. A terminal shows the short column, and a file or a
-// pipe gets the long one.
+// row is one line of a list. A terminal shows the columns id, short and title; a file or a pipe
+// gets all four.
 type row struct{ id, short, long, title string }
 
 // widestID is the largest width of the id column. Longer ids push the rest of
@@ -42,7 +42,8 @@ func printAligned(w io.Writer, columns int, rows []row) {
 	}
 }
 
-// cutLine shortens a line to a number of characters. The text is the program's own.
+// cutLine shortens a line to a number of characters. The line must be safe for a terminal, and
+// without secrets.
 func cutLine(line string, columns int) string {
 	if chars := []rune(line); len(chars) > columns {
 		return string(chars[:max(0, columns-1)]) + "…"
@@ -50,7 +51,8 @@ func cutLine(line string, columns int) string {
 	return line
 }
 
-// pad pads the text of a cell and adds the space between columns.
+// pad pads the text of a cell and adds the space between columns. It returns "" for a column of
+// width 0.
 func pad(text string, width int) string {
 	if width == 0 {
 		return ""

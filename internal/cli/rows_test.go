@@ -38,13 +38,13 @@ func TestRowsFitTheScreen(t *testing.T) {
 	}
 }
 
-// TestSweepTableInAFile checks that the table of a sweep is aligned in a file, too, and has each cell
-// once.
+// TestSweepTableInAFile checks that the table of a sweep is aligned in a file, too, and has each
+// cell once.
 func TestSweepTableInAFile(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	a := &app{World: World{Out: &out}, secrets: redact.New()}
-	a.sweepTable(&sweep.Sweep{Servers: []*sweep.Result{
+	a.printSweep(&sweep.Sweep{Servers: []*sweep.Result{
 		{Name: "one", Outcome: sweep.Broken, Counts: sweep.Counts{Broken: 2}},
 		{Name: "another", Outcome: sweep.Unreachable, Problem: "it exits"},
 	}}, "results")

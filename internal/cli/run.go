@@ -127,7 +127,7 @@ const examples = `  mcp-conform run ./my-server
   mcp-conform run --reference
 `
 
-// widest is the largest width at which text is still easy to read.
+// widest limits the width to which output is wrapped, in columns: longer lines are hard to read.
 const widest = 120
 
 // run judges a server and writes the reports.
@@ -143,7 +143,7 @@ func (a *app) run(f *runFlags) error {
 	if f.watch.on {
 		return a.runWatched(f, files)
 	}
-	_, err = a.judged(f, files, reporters.NewConsole(a.Out, f.consoleOptions(a)), f.about())
+	_, err = a.judgeOnce(f, files, reporters.NewConsole(a.Out, f.consoleOptions(a)), f.about())
 	return err
 }
 
@@ -178,7 +178,7 @@ type screen interface {
 	End(r *verdict.Report)
 }
 
-// redactingScreen is a screen that removes secrets.
+// redactingScreen removes secrets from texts before it passes them to its screen.
 type redactingScreen struct {
 	screen
 	a *app
@@ -203,10 +203,10 @@ func (d redactingScreen) Remaining(left time.Duration, why, faster string) {
 // Doing implements screen.
 func (d redactingScreen) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 
-// judged judges a server once and writes the reports. If nothing could be
-// judged, it returns no report and an error, and the report files contain the
-// report unjudged, with the reason added.
-func (a *app) judged(f *runFlags, files []reportFile, console screen, unjudged verdict.Report) (*verdict.Report, error) {
+// judgeOnce judges a server once and writes the reports. If nothing could be judged, it returns no
+// report and an error, and writes the report unjudged, with the reason added, as writeUnjudged
+// does.
+func (a *app) judgeOnce(f *runFlags, files []reportFile, console screen, unjudged verdict.Report) (*verdict.Report, error) {
 	report, err := a.judgeServer(f, files, console, &unjudged)
 	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupt of --watch keeps the reports of the last round
 		err = a.writeUnjudged(files, unjudged, err)
@@ -250,22 +250,22 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about
 	}
 	failed := a.compareThrough(ctx, f, o, report, console.Doing)
 	report.Notices = slices.Concat(s.notices, report.Notices, stdio.LeftBehind(a.clear))
-	failed = errors.Join(failed, replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
+	failed = errors.Join(failed, replays.write(ctx, report, console.Doing), a.addFuzzFindings(ctx, f, &o, report, console.Doing))
 	f.completeReport(report, &o, s.sdk())
 	report.Redact(a.clear)
 	console.End(report)
 	a.printNextSteps(f, s, report)
 	a.code = exitCode(report)
-	return report, errors.Join(failed, a.writeReports(files, report), s.recorder.failed())
+	return report, errors.Join(failed, a.writeReports(files, report), s.recorder.err())
 }
 
-// judgesAll reports whether the flags limit in no way what a run judges.
+// judgesAll reports whether no flag limits what a run judges.
 func (f *runFlags) judgesAll() bool {
 	return !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && len(f.profiles) == 0 && f.known.rerun == ""
 }
 
-// completeReport adds to a report what the flags say: when it fails, which findings are known, and
-// the profiles.
+// completeReport adds to a report what the flags say: when it fails, which findings are known, the
+// profiles, the command, and which flags had no effect.
 func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options, used *sdk.Used) {
 	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(o, true)
 	unmet, incomplete := unmetPurposes(f.purposes(), report)
@@ -276,7 +276,8 @@ func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options, use
 	}
 }
 
-// printNextSteps prints, and adds to the report, which commands judge what the run has left out.
+// printNextSteps prints, and adds to the report, which command judges what --quick has left out,
+// and how to give a token to a server that requires one.
 func (a *app) printNextSteps(f *runFlags, s *openedRun, report *verdict.Report) {
 	if left := a.clear(f.leftOutLine(report, &s.options)); left != "" {
 		report.Notices = append(report.Notices, left)
@@ -291,7 +292,7 @@ func (a *app) printNextSteps(f *runFlags, s *openedRun, report *verdict.Report) 
 	}
 }
 
-// exitCode returns the exit code of a run.
+// exitCode returns the exit code for a report.
 func exitCode(p *verdict.Report) int {
 	worst, judged := p.Worst()
 	warned := p.Gateway.Warns() || slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning && v.Known == "" })
@@ -352,7 +353,7 @@ func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 	}
 	o := &s.options
 	o.RunArgs, o.ServerArgs = slices.Concat(f.remote.runArgs(), f.through.runArgs()), f.through.replayArgs(o.ServerArgs)
-	o.Target = f.through.named(o.Target)
+	o.Target = f.through.withMarks(o.Target)
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed
 	o.Selection = engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus), Profiles: profiles}
@@ -379,8 +380,8 @@ func parseRevisions(texts []string) ([]spec.Revision, error) {
 	return out, nil
 }
 
-// checkFocus returns a usage error for a focus that matches no requirement,
-// case or rule.
+// checkFocus returns a usage error for a focus that is not a regular expression, or that matches no
+// requirement, case or rule.
 func checkFocus(focus []string) error {
 	all := knownIDs()
 	for _, text := range focus {

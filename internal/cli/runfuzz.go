@@ -25,7 +25,8 @@ var fuzzSearches = map[string]fuzz.Options{
 	"thorough": {Time: time.Minute, Shrink: fuzz.Budget{Time: 20 * time.Second, Attempts: 400}},
 }
 
-// checkFuzz returns a usage error if the value of --fuzz is invalid.
+// checkFuzz returns a usage error if the value of --fuzz or --property is invalid, or if the run
+// may write replay files and the folder --out can't be written.
 func (f *runFlags) checkFuzz() error {
 	if _, ok := fuzzSearches[f.fuzz]; !ok {
 		return usagef("give off, quick or thorough", "--fuzz is %q", f.fuzz)
@@ -42,9 +43,10 @@ func (f *runFlags) checkFuzz() error {
 	return err
 }
 
-// fuzzed runs the fuzzer after the cases and adds its findings to the report.
-// It calls doing with the progress.
-func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report, doing func(string)) error {
+// addFuzzFindings searches for bugs as --fuzz says, and adds the findings above a note to the
+// report, unless the report has a finding in the same place. It writes a replay file for each one,
+// and calls doing with the progress. It does nothing with --fuzz off, or if the run is incomplete.
+func (a *app) addFuzzFindings(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report, doing func(string)) error {
 	search := fuzzSearches[f.fuzz]
 	if search.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {
 		return nil
@@ -61,7 +63,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	search.Timeout, search.Start, search.Discounts = f.timeout, f.start, o.Discounts
 	doing("searching")
 	defer doing("")
-	search.Progress = func(s fuzz.Status) { doing(searching(s)) }
+	search.Progress = func(s fuzz.Status) { doing(searchingText(s)) }
 	defer func() { report.Stats.Took = time.Since(report.Stats.Started) }()
 	found, err := fuzz.Run(ctx, search)
 	if err != nil {
@@ -102,8 +104,8 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	return failed
 }
 
-// searching returns a line with the progress of a search.
-func searching(s fuzz.Status) string {
+// searchingText returns a line with the progress of a search.
+func searchingText(s fuzz.Status) string {
 	line := fmt.Sprintf("searching: %v, %s, %s", s.Took.Round(time.Second), countRequests(s.Requests), countFindings(s.Findings))
 	if s.Busy != "" {
 		line += "; " + s.Busy
@@ -167,8 +169,8 @@ func sightingOf(f *fuzz.Finding) *engine.Sighting {
 	return &engine.Sighting{Events: f.Evidence.Conversations[f.Conversation].Events, Deviation: &f.Deviation}
 }
 
-// fuzzEvidence returns the frames that show a finding, and those around them.
-// If the finding is that the process ended, it says how the process ended.
+// fuzzEvidence returns the messages that show a finding, and those around them. If the process
+// ended, the evidence says how.
 func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, around []verdict.Evidence) {
 	seen := sightingOf(f)
 	if seen == nil {
@@ -190,8 +192,8 @@ func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, aro
 	return evidence, around
 }
 
-// describeExit describes how the process ended without being stopped, or returns "" if
-// that is unknown.
+// describeExit returns how the process ended, or "" if that is unknown or if the process was sent a
+// signal.
 func describeExit(events []*transcript.Event) string {
 	for _, e := range events {
 		switch e.Kind {

@@ -16,7 +16,7 @@ import (
 
 // Limits of what is shown of a script.
 const (
-	maxOperations  = 12  // operations, the first and the last
+	maxOperations  = 12  // operations: half of them the first ones, and half the last ones
 	maxLine        = 200 // bytes of a message
 	maxOwnMessages = 4   // messages that the client sent on its own, after one operation
 )
@@ -130,8 +130,8 @@ func shortenMessage(text string, most int) string {
 	return cutMiddle(text, most)
 }
 
-// shortValues truncates the text between JSON punctuation. Text that is not
-// JSON is handled as one or more long values.
+// shortValues shortens each string, number or word of a JSON text to about room bytes. It handles
+// text that is not JSON in the same way.
 func shortValues(text string, room int) string {
 	var out strings.Builder
 	for len(text) > 0 {
@@ -159,7 +159,8 @@ func shortValues(text string, room int) string {
 // punctuation has the characters that separate JSON values.
 const punctuation = "\"{}[]:, \t\r\n"
 
-// cutMiddle shortens a text to about room bytes by removing its middle, without splitting a character.
+// cutMiddle shortens a text to about room bytes by removing its middle, without splitting a
+// character.
 func cutMiddle(text string, room int) string {
 	if len(text) <= room {
 		return text

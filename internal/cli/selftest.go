@@ -74,8 +74,8 @@ func (a *app) selftestCommand() *cobra.Command {
 	return c
 }
 
-// check returns a usage error for flags that can't be combined, before any
-// server is started.
+// check returns a usage error for flags that can't be combined, and for a file that can't be
+// written, before any server is started.
 func (f *selftestFlags) check() error {
 	if f.markdown != "" && (f.full || f.area != "" || len(f.ids) > 0) {
 		return usagef("leave out --full, --area and --fault", "--markdown is for the page of a whole self-test")
@@ -96,7 +96,7 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 	for _, id := range ids {
 		f, ok := faults.Lookup(id)
 		if !ok {
-			return nil, unknownFault(id)
+			return nil, unknownFaultError(id)
 		}
 		out = append(out, f)
 	}
@@ -114,10 +114,9 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 	return out, nil
 }
 
-// unknownFault returns a usage error for an unknown fault. If the id is a
-// requirement's, it suggests the faults of that requirement; if it is the name of a
-// legal variation, its id.
-func unknownFault(id string) error {
+// unknownFaultError returns a usage error for an unknown fault. If the id is that of a requirement,
+// the error suggests the requirement's faults; if it is the name of a legal variation, its id.
+func unknownFaultError(id string) error {
 	var of []string
 	for _, f := range faults.All() {
 		if f.Requirement == id {
@@ -188,9 +187,9 @@ func (a *app) selftest(f *selftestFlags) error {
 	return nil
 }
 
-// allowMoreMemory raises the memory limit and the garbage collector's target. All servers
-// are our own, and frequent collections would take more time than everything
-// else. The returned function restores the settings.
+// allowMoreMemory raises the memory limit and the garbage collector's target, unless the user sets
+// GOMEMLIMIT or GOGC. No server is hostile here, and frequent collections would take more time than
+// everything else. The returned function restores the settings.
 func allowMoreMemory() func() {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}

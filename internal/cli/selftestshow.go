@@ -23,13 +23,13 @@ type selftestProgress struct {
 	shown            time.Time
 }
 
+// widestArea is the width of the column of areas.
 const widestArea = len("streamable-http")
 
-// minProgressRows is the minimum number of rows for progress lines outside a
-// terminal.
+// minProgressRows is the number of rows from which progress lines are printed outside a terminal.
 const minProgressRows = 100
 
-// row records the result of a row.
+// row counts the result of a row and shows the progress.
 func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
 	p.rows = at.Done
 	if !r.Outcome.Good() {
@@ -59,7 +59,7 @@ func (p *selftestProgress) text(at selftest.Progress) string {
 	return text
 }
 
-// again shows that rows are retried.
+// again shows that the n-th of several rows is retried.
 func (p *selftestProgress) again(n, of int) {
 	switch text := fmt.Sprintf("%d of %d rows once more", n, of); {
 	case p.live:
@@ -76,8 +76,8 @@ func (p *selftestProgress) end() {
 	}
 }
 
-// printMatrix prints the unexpected results, or every row if verbose, and then
-// the totals.
+// printMatrix prints the unexpected results, or every row if verbose, then the exceptions that no
+// longer occur and the rows that needed a retry, and then the totals.
 func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
 	rows := m.Bad()
 	if verbose {
@@ -124,8 +124,8 @@ func printResult(w io.Writer, r *selftest.Result) {
 	}
 }
 
-// counts returns the numbers as table cells. Zero is printed as a point, so
-// that other numbers stand out.
+// counts returns the numbers as table cells. Zero is printed as a dot, so that other numbers are
+// easy to see.
 func counts(numbers ...int) string {
 	text := ""
 	for i, n := range numbers {

@@ -75,7 +75,8 @@ type serveFlags struct {
 	options          refserver.Options
 }
 
-// check reads --revision, and returns a usage error for flags that can't be combined.
+// check parses --revision, and returns a usage error for flags that can't be combined, or for
+// numbers out of range.
 func (f *serveFlags) check() error {
 	o := &f.options
 	revisions, err := parseRevisions(f.revisions)

@@ -12,7 +12,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// serveHTTP runs the reference server at an address until a signal arrives.
+// serveHTTP runs the reference server at an address until a signal arrives or the server fails.
 func (a *app) serveHTTP(address string, over spec.Transport, o refserver.Options) error {
 	signalled, cancel := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
 	defer cancel()

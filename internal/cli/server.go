@@ -23,7 +23,7 @@ type serverFlags struct {
 	reference      bool
 	target         target.Options
 	remote         remoteFlags
-	started        string
+	started        string // the command of --start
 	ready          time.Duration
 	timeout, start time.Duration
 	startGiven     bool // --start-timeout, its environment variable or its key in the file was given
@@ -53,7 +53,8 @@ func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: longest wait for the server to listen")
 }
 
-// takeTarget takes the server from the command's arguments.
+// takeTarget takes the server from the command's arguments, and from --start and --ready if they
+// are given.
 func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
 	f.target.Args, f.target.Dash = args, c.ArgsLenAtDash()
 	if c.Flags().Changed("start") {
@@ -77,8 +78,8 @@ func (f *serverFlags) replayArgs(t target.Target, policy inventory.Policy) []str
 	return slices.Concat(f.configured.replayFlags(), f.replayFlags(policy), f.remote.replayFlags(), words)
 }
 
-// replayFlags returns the flags without which a finding may not recur, if their
-// values differ from the defaults.
+// replayFlags returns the flags about waiting and calling tools whose values differ from the
+// defaults: without them a finding may not recur.
 func (f *serverFlags) replayFlags(policy inventory.Policy) []string {
 	var words []string
 	for _, flag := range []struct {
@@ -98,7 +99,7 @@ func (f *serverFlags) replayFlags(policy inventory.Policy) []string {
 	return words
 }
 
-// hasCredentials reports whether the target has a header with credentials.
+// hasCredentials reports whether the target has a header Authorization.
 func hasCredentials(t target.Target) bool {
 	for name := range t.Headers {
 		if strings.EqualFold(name, "Authorization") {
@@ -134,7 +135,7 @@ func (a *app) waiting() func(text string) {
 	}
 }
 
-// resolve returns the server to judge.
+// resolve returns the server that the flags name. Its advice names the command that is running.
 func (a *app) resolve(f *serverFlags) (target.Target, error) {
 	if f.reference {
 		if len(f.target.Args) > 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {

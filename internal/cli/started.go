@@ -21,10 +21,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 )
 
-// started starts the server that serves the URL of a target. It returns the
-// dialer, a sentence that says why the transport was chosen, and a function
-// that stops the server.
-func (a *app) started(t target.Target, s *remoteServer, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
+// startServer starts the server that serves the URL of a target. It returns the dialer, a sentence
+// that says why the transport was chosen ("" if the user named it), and a function that stops the
+// server.
+func (a *app) startServer(t target.Target, s *remoteServer, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
 	a.outputName = "output"
 	starter := started.NewStarter(started.Options{
 		Command: func(port string) stdio.Command {
@@ -90,8 +90,8 @@ func (a *app) explainUnstarted(err error) error {
 	return e
 }
 
-// explainUnserved adds the server's output and exit to the error of a failed transport
-// detection.
+// explainUnserved adds the server's output and exit to the error of a failed transport detection,
+// if the server can't be reached.
 func (a *app) explainUnserved(err error, s *started.Server) error {
 	var unreachable *engine.UnreachableError
 	if a.ctx.Err() != nil || !errors.As(err, &unreachable) {

@@ -115,9 +115,9 @@ Exit codes: 0 merged, 2 usage, or a shard is missing, overlaps or is not finishe
 			}
 			w, err := sweep.Merge(out, args)
 			if err != nil {
-				return a.sweepFailure(err)
+				return sweepError(err)
 			}
-			a.sweepTable(w, out)
+			a.printSweep(w, out)
 			return nil
 		},
 	}
@@ -190,7 +190,7 @@ func (a *app) sweepOptions(f *sweepFlags) (o sweep.Options, err error) {
 	return o, nil
 }
 
-// parseSize reads a size, such as 512MiB.
+// parseSize parses a size, such as 512MiB, and returns it in bytes.
 func parseSize(flag, text string) (int64, error) {
 	number, unit := strings.TrimSpace(text), int64(1)
 	for _, u := range []struct {
@@ -209,8 +209,8 @@ func parseSize(flag, text string) (int64, error) {
 	return n * unit, nil
 }
 
-// checkVariables returns an error for an environment variable that is named but not set. It also
-// adds their values to the secrets.
+// checkVariables returns an error for an environment variable that is to be inherited but is not
+// set. It also adds the values of all variables of the servers to the secrets.
 func (a *app) checkVariables(entries []sweep.Entry, common []string) error {
 	check := func(whose string, variables []string) error {
 		for _, variable := range variables {
@@ -267,14 +267,14 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	if o.Program, err = a.Executable(); err != nil {
 		return harnessError{fmt.Errorf("finding this program to start it again: %w", err)}
 	}
-	a.sweepBegins(&o, variable)
-	o.Done = a.sweepLine()
+	a.printSweepStart(&o, variable)
+	o.Done = a.sweepLinePrinter()
 	defer a.handleSignals("\nmcp-conform: interrupted: ending the servers; repeat the command to continue")()
 	w, err := sweep.Run(c.Context(), o)
 	if err != nil {
-		return a.sweepFailure(err)
+		return sweepError(err)
 	}
-	a.sweepTable(w, o.Out)
+	a.printSweep(w, o.Out)
 	switch {
 	case w.Counts[sweep.Pending] > 0:
 		a.code = ExitNotJudged
@@ -284,15 +284,17 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	return nil
 }
 
-// sweepFailure returns err if it is a usage error, and a harnessError otherwise.
-func (a *app) sweepFailure(err error) error {
+// sweepError returns err if it is a usage error, and a harnessError otherwise.
+func sweepError(err error) error {
 	if errors.As(err, new(*target.UsageError)) {
 		return err
 	}
 	return harnessError{err}
 }
 
-func (a *app) sweepBegins(o *sweep.Options, variable string) {
+// printSweepStart prints what the sweep judges. variable is the environment variable that names the
+// shard, or "".
+func (a *app) printSweepStart(o *sweep.Options, variable string) {
 	text := "judging " + countWithNoun(len(o.Shard.Of(o.Whole, o.Weights)), "server", "servers")
 	if o.Shard.Count > 1 {
 		text += fmt.Sprintf(" of %d: shard %v", len(o.Whole), o.Shard)
@@ -303,8 +305,9 @@ func (a *app) sweepBegins(o *sweep.Options, variable string) {
 	a.println(text + fmt.Sprintf(" · %d at once · into %s", o.Jobs, a.visible(o.Out)))
 }
 
-// sweepLine returns a function that prints a line for each server.
-func (a *app) sweepLine() func(*sweep.Result, sweep.Progress) {
+// sweepLinePrinter returns a function that prints a line for each server that is judged, and one
+// for all that needed no run.
+func (a *app) sweepLinePrinter() func(*sweep.Result, sweep.Progress) {
 	earlier := 0
 	return func(r *sweep.Result, p sweep.Progress) {
 		if p.Earlier {
@@ -341,15 +344,15 @@ func (a *app) resultText(r *sweep.Result) string {
 	return strings.Join(parts, ", ")
 }
 
+// Limits of the tables of a sweep.
 const (
-	// maxServers limits the servers and findings that the table lists.
-	maxServers = 40
-	maxShared  = 15
+	maxServers = 40 // servers that have findings or no verdict
+	maxShared  = 15 // findings that several servers share
 )
 
-// sweepTable prints the servers that have findings or no verdict, and the findings that several
-// servers share.
-func (a *app) sweepTable(w *sweep.Sweep, folder string) {
+// printSweep prints the servers that have findings or no verdict, the findings that several servers
+// share, and the totals. folder contains the results.
+func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	var rows []row
 	for _, r := range w.Servers {
 		if r.Outcome == sweep.Kept && r.Counts.Warnings == 0 {

@@ -67,8 +67,8 @@ func (f *throughFlags) check(reference bool) error {
 	return nil
 }
 
-// allowCalls sets the default of --call-tools for a gateway: all tools, because they are those of the
-// reference server.
+// allowCalls sets the default of --call-tools for a gateway: all tools, because they are those of
+// the reference server.
 func (f *throughFlags) allowCalls(fs *pflag.FlagSet, server *serverFlags) {
 	if f.on && !fs.Changed("call-tools") {
 		server.callTools = string(inventory.CallAll)
@@ -92,8 +92,9 @@ func (f *runFlags) checkThrough() error {
 	return nil
 }
 
-// startGatewayUpstream starts the reference server behind the gateway that f names, and puts its
-// address in place of the placeholders.
+// startGatewayUpstream starts, with --through, the reference server as the upstream of the gateway
+// that f names, and puts its address in place of the placeholders in the gateway's command,
+// arguments and environment.
 func (a *app) startGatewayUpstream(t *throughFlags, f *serverFlags) error {
 	if !t.on {
 		return nil
@@ -139,7 +140,7 @@ func (a *app) startGatewayUpstream(t *throughFlags, f *serverFlags) error {
 	return nil
 }
 
-// commandText returns the command that serves the upstream as a shell reads it.
+// commandText returns the command that serves the upstream, quoted for a shell.
 func (f *throughFlags) commandText() string {
 	words := slices.Clone(f.command)
 	if strings.ContainsAny(words[0], " '\"$\\") {
@@ -148,8 +149,9 @@ func (f *throughFlags) commandText() string {
 	return strings.Join(words, " ")
 }
 
-// named returns text with the placeholders, as the user gave it.
-func (f *throughFlags) named(text string) string {
+// withMarks returns text with the placeholders in place of the upstream's address and command, as
+// the user gave it.
+func (f *throughFlags) withMarks(text string) string {
 	if f.upstream == nil {
 		return text
 	}
@@ -164,8 +166,8 @@ func (f *throughFlags) runArgs() (words []string) {
 	return words
 }
 
-// replayArgs returns the arguments with which a command reaches the gateway: args, with the flags and
-// placeholders of --through.
+// replayArgs returns the arguments with which a command reaches the gateway: args, with the flags
+// and placeholders of --through.
 func (f *throughFlags) replayArgs(args []string) []string {
 	if !f.on {
 		return args
@@ -179,12 +181,12 @@ func (f *throughFlags) replayArgs(args []string) []string {
 			out, rest = append(out, upstreamCommandMark), rest[n:]
 			continue
 		}
-		out, rest = append(out, f.named(rest[0])), rest[1:]
+		out, rest = append(out, f.withMarks(rest[0])), rest[1:]
 	}
 	return out
 }
 
-// explain adds to the error of a run whether the gateway reached the upstream.
+// explain adds to an UnreachableError that the gateway sent nothing to the upstream, if that is so.
 func (f *throughFlags) explain(err error) error {
 	var unreachable *engine.UnreachableError
 	if f.upstream != nil && f.upstream.Arrived() == 0 && errors.As(err, &unreachable) {
@@ -193,7 +195,7 @@ func (f *throughFlags) explain(err error) error {
 	return err
 }
 
-// end ends the upstream.
+// end stops the upstream, if it listens.
 func (f *throughFlags) end() {
 	if f.upstream != nil {
 		f.upstream.Close()
@@ -202,7 +204,8 @@ func (f *throughFlags) end() {
 }
 
 // compareThrough judges the reference server without the gateway, and adds the comparison of both
-// runs to the report.
+// runs to the report. It does nothing without --through. If the gateway never reached the upstream,
+// or if ctx ends, the report becomes incomplete.
 func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options, report *verdict.Report, doing func(string)) error {
 	t := &f.through
 	if !t.on {
@@ -210,7 +213,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	}
 	defer func() { report.Stats.Took = time.Since(report.Stats.Started) }()
 	if ctx.Err() != nil {
-		return nil // the report says why the run ended
+		return nil // the report has the reason why the run ended
 	}
 	if t.upstream.Arrived() == 0 {
 		report.Incomplete = cmp.Or(report.Incomplete, "the gateway sent nothing to the reference server at "+t.upstream.URL.String())
@@ -245,7 +248,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	defer alone.Close()
 	report.Gateway = gateway.Compare(ctx, gateway.Options{
 		Direct: gateway.Route{Upstream: alone, Dialer: streamablehttp.NewDialer(alone.URL, exchange.Reach{})}, Through: gateway.Route{Upstream: t.upstream, Dialer: through},
-		Revision: comparedIn(report.Revisions), Timeout: f.timeout, StartTimeout: f.start, Expected: t.expected, Say: doing,
+		Revision: comparedRevision(report.Revisions), Timeout: f.timeout, StartTimeout: f.start, Expected: t.expected, Say: doing,
 	})
 	if ctx.Err() != nil {
 		report.Incomplete = cmp.Or(report.Incomplete, "the comparison with the server alone: "+context.Cause(ctx).Error())
@@ -259,9 +262,9 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	return nil
 }
 
-// comparedIn returns the newest handshake revision, or the newest of all: what is compared needs
-// sessions.
-func comparedIn(revisions []spec.Revision) spec.Revision {
+// comparedRevision returns the newest handshake revision, because the comparison needs sessions, or
+// the newest of all if there is none. revisions are sorted, newest first.
+func comparedRevision(revisions []spec.Revision) spec.Revision {
 	for _, r := range revisions {
 		if r.Era() == spec.Handshake {
 			return r

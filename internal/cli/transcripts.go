@@ -24,7 +24,7 @@ type recorder struct {
 	errs []error
 }
 
-// newRecorder creates the folder. It returns an error if the folder can't be
+// newRecorder returns a recorder and creates its folder. It returns an error if the folder can't be
 // written, so that the user learns of it before the run.
 func (a *app) newRecorder(dir string, redactor *transcript.Redactor, transport string) (*recorder, error) {
 	if err := checkWritable(filepath.Join(dir, "new.jsonl")); err != nil {
@@ -33,7 +33,7 @@ func (a *app) newRecorder(dir string, redactor *transcript.Redactor, transport s
 	return &recorder{a: a, dir: dir, redactor: redactor, transport: transport}, nil
 }
 
-// staleNotices returns a notice if the folder contains transcripts of another run.
+// staleNotices returns a notice if the folder already contains transcripts.
 func (r *recorder) staleNotices() []string {
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {
@@ -58,8 +58,9 @@ func (r *recorder) record(c engine.Recorded) {
 	}
 }
 
-// failed returns the errors of all writes, or nil.
-func (r *recorder) failed() error {
+// err returns a harness error with the first error of a write and the number of further ones, or
+// nil if there was none. A nil recorder has none.
+func (r *recorder) err() error {
 	if r == nil {
 		return nil
 	}

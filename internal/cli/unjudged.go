@@ -13,8 +13,8 @@ import (
 // report. Each contains the reason and no verdict. Otherwise a CI job would
 // show the files of an earlier run, or none. It returns err.
 //
-// If the user has to change the command line (exit code 2), it only replaces
-// existing files, so that a mistyped command creates none.
+// If the user has to change the command line (exit code 2), it only replaces existing files that
+// are not empty, so that a mistyped command creates none.
 func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error) error {
 	text, notices := a.explained(err)
 	if a.exitOf(err) == ExitUsage {
@@ -45,7 +45,7 @@ func (a *app) explained(err error) (text string, notices []string) {
 	return text, notices
 }
 
-// lines splits text into lines. Empty text has none.
+// lines splits text into lines, without empty ones at its end. Empty text has none.
 func lines(text string) []string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return nil

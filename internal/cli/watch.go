@@ -17,14 +17,14 @@ const maxFolders = 4096
 // unwatched are the names of folders that contain dependencies or build output.
 var unwatched = []string{"node_modules", "__pycache__", "venv", "target", "dist", "vendor"}
 
-// files watches files and folders for changes.
-type files struct {
+// fileWatcher watches files and folders for changes.
+type fileWatcher struct {
 	watcher *fsnotify.Watcher
 	changes chan string
 	roots   []string
 	// ignored are paths whose changes, and those below them, do not count.
 	ignored []string
-	folders map[string]bool // folders in which every file is watched
+	folders map[string]bool // folders in which each file is watched that isWatched accepts
 	single  map[string]bool // files that are watched individually
 	// isIncomplete reports that maxFolders was reached, so some folders are not
 	// watched.
@@ -33,13 +33,14 @@ type files struct {
 	ended        chan struct{}
 }
 
-// watchFiles watches the paths in roots, except those in without.
-func watchFiles(roots, without []string) (*files, error) {
+// watchFiles watches the paths in roots and below, except those in without, and those that
+// isWatched excludes.
+func watchFiles(roots, without []string) (*fileWatcher, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err
 	}
-	f := &files{
+	f := &fileWatcher{
 		watcher: w, changes: make(chan string), stop: make(chan struct{}), ended: make(chan struct{}),
 		folders: map[string]bool{}, single: map[string]bool{},
 	}
@@ -65,7 +66,7 @@ func watchFiles(roots, without []string) (*files, error) {
 }
 
 // Close stops watching.
-func (f *files) Close() error {
+func (f *fileWatcher) Close() error {
 	close(f.stop)
 	err := f.watcher.Close()
 	<-f.ended
@@ -73,7 +74,7 @@ func (f *files) Close() error {
 }
 
 // add watches a folder and its subfolders, or a single file.
-func (f *files) add(root string) error {
+func (f *fileWatcher) add(root string) error {
 	info, err := os.Stat(root)
 	if err != nil {
 		return err
@@ -99,9 +100,9 @@ func (f *files) add(root string) error {
 	})
 }
 
-// isWatched reports whether a path below a root is watched. Hidden files and the
-// temporary files of editors are not.
-func (f *files) isWatched(path string) bool {
+// isWatched reports whether a path below a root is watched. Hidden files, the temporary files of
+// editors, folders of dependencies and build output, and the ignored paths are not.
+func (f *fileWatcher) isWatched(path string) bool {
 	if slices.ContainsFunc(f.ignored, func(other string) bool {
 		return path == other || strings.HasPrefix(path, other+string(filepath.Separator))
 	}) {
@@ -115,7 +116,7 @@ func (f *files) isWatched(path string) bool {
 }
 
 // follow sends the changes until the watch is closed.
-func (f *files) follow() {
+func (f *fileWatcher) follow() {
 	defer close(f.ended)
 	defer close(f.changes)
 	for {
@@ -147,7 +148,7 @@ func (f *files) follow() {
 }
 
 // notify sends the path of a change, unless the watch is closed.
-func (f *files) notify(path string) {
+func (f *fileWatcher) notify(path string) {
 	select {
 	case f.changes <- path:
 	case <-f.stop:

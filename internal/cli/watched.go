@@ -103,8 +103,8 @@ func (w *watched) printf(format string, args ...any) {
 	fmt.Fprint(w.a.Out, w.a.visible(fmt.Sprintf(format, args...))+"\n")
 }
 
-// lines prints lines, wrapped at the width of the terminal.
-func (w *watched) lines(all []string) {
+// printLines prints lines, wrapped at the width of the terminal.
+func (w *watched) printLines(all []string) {
 	for _, line := range all {
 		for _, part := range reporters.Fold(line, min(w.a.Columns, widest), 4) {
 			w.printf("%s", part)
@@ -154,7 +154,7 @@ func (w *watched) build(ctx context.Context) bool {
 	return false
 }
 
-// buildLines is the number of lines of build output that are shown.
+// buildLines is the number of lines at the end of a failed build's output that are printed.
 const buildLines = 40
 
 // judge judges the server once. Only the first run prints everything.
@@ -168,7 +168,7 @@ func (w *watched) judge(_ context.Context, why string) {
 	case w.a.ctx.Err() != nil && cut && w.last != nil: // an interrupt keeps the last verdict
 		w.a.code = code
 	case err == nil:
-	case why == "" && isUsageProblem(err):
+	case why == "" && isUsageError(err):
 		w.err = err
 		w.quit()
 		return
@@ -184,12 +184,12 @@ func (w *watched) judge(_ context.Context, why string) {
 // everything.
 func (w *watched) judgeAll() (*verdict.Report, error) {
 	if w.last == nil {
-		return w.a.judged(w.f, w.files, reporters.NewConsole(w.a.Out, w.f.consoleOptions(w.a)), w.f.about())
+		return w.a.judgeOnce(w.f, w.files, reporters.NewConsole(w.a.Out, w.f.consoleOptions(w.a)), w.f.about())
 	}
 	if err := w.judgeFirst(w.newChanges()); err != nil {
 		return nil, w.a.writeUnjudged(w.files, w.about(), err)
 	}
-	return w.a.judged(w.f, w.files, w.newChanges(), w.about())
+	return w.a.judgeOnce(w.f, w.files, w.newChanges(), w.about())
 }
 
 // about returns a report without verdicts about the server of the last run.
@@ -199,9 +199,9 @@ func (w *watched) about() verdict.Report {
 	return p
 }
 
-// isUsageProblem reports whether no change of the server can fix the error, because
-// the command line is wrong.
-func isUsageProblem(err error) bool {
+// isUsageError reports whether no change of the server can fix the error, because the command line
+// is wrong.
+func isUsageError(err error) bool {
 	return errors.As(err, new(*target.UsageError)) || errors.As(err, new(*engine.SelectionError))
 }
 
@@ -222,18 +222,18 @@ func (w *watched) newChanges() changes {
 // End shows what has changed since the last run.
 func (c changes) End(report *verdict.Report) {
 	c.Clear()
-	c.w.changed(report)
+	c.w.printChanges(report)
 }
 
-// changed shows what has changed since the last run: a line for each
-// difference, the new findings in full, and the conclusion.
-func (w *watched) changed(report *verdict.Report) {
+// printChanges prints what has changed since the last run: a line for each difference, the new
+// findings in full, and the conclusion. Of an incomplete run it prints only the reason.
+func (w *watched) printChanges(report *verdict.Report) {
 	if report.Incomplete != "" { // an incomplete run can't be compared
 		w.printf("the run is incomplete: %s", report.Incomplete)
 		return
 	}
 	all := baseline.Diff(w.last, report)
-	w.lines(changeLines(mergeDifferences(all), true))
+	w.printLines(changeLines(mergeDifferences(all), true))
 	news := *report
 	news.Notices = nil
 	news.Findings = slices.DeleteFunc(slices.Clone(report.Findings), func(f verdict.Finding) bool {

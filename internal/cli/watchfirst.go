@@ -17,8 +17,9 @@ import (
 // the first begins with the findings of the last run, in the newest revision that had them. It does
 // not retry them, because the last run already did.
 
-// suspectVerdicts returns the verdicts that the next round judges first: those more severe than a note,
-// without known ones.
+// suspectVerdicts returns the verdicts that the next round judges first: for each requirement the
+// one in the newest revision that is more severe than a note. Known findings and harness errors do
+// not count.
 func suspectVerdicts(r *verdict.Report) []verdict.Verdict {
 	var out []verdict.Verdict
 	taken := map[string]bool{}
@@ -73,7 +74,7 @@ func (w *watched) judgeFirst(show changes) error {
 	}
 	only := *w.last
 	only.Verdicts = before
-	w.lines(differenceLines(mergeDifferences(baseline.Diff(&only, after))))
+	w.printLines(differenceLines(mergeDifferences(baseline.Diff(&only, after))))
 	w.printf("%s judged again after %.1f s; the rest follows", countWithNoun(len(before), "finding", "findings"), time.Since(began).Seconds())
 	return nil
 }
