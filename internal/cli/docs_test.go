@@ -59,8 +59,8 @@ func TestGeneratedPagesAreFresh(t *testing.T) {
 	}
 }
 
-// TestCoverageAddsUp checks that every entry is in exactly one state, and has a
-// judge or a reason.
+// TestCoverageAddsUp checks that the page of the coverage lists every requirement, that one which
+// is not judged yet has a reason, and that one which can't be observed has no faults.
 func TestCoverageAddsUp(t *testing.T) {
 	p := &coveragePage{c: newCoverage()}
 	var b strings.Builder

@@ -26,10 +26,9 @@ func TestExplainShowsThePageOfAJudgedRevision(t *testing.T) {
 	}
 }
 
-// TestExplainGradesAsTheVerdictDoes checks that explain names the most severe
-// verdict that a deviation can get, for every requirement in every revision. It
-// must say "milder" or "at most" if a deviation with less than full weight gets a milder
-// verdict.
+// TestExplainGradesAsTheVerdictDoes checks that explain names the most severe verdict that a
+// deviation can get, for every requirement in every revision. It must say "less severely" or "at
+// most" if a deviation with less than full weight gets a milder verdict.
 func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 	words := map[verdict.Outcome]string{verdict.Broken: "reported as broken, or less severely", verdict.Warning: "a warning at most", verdict.Note: "a note"}
 	for _, q := range spec.Requirements().All() {

@@ -217,7 +217,7 @@ var floodingProcesses = map[string]func(args []string) int{
 		_ = serveOdd(refserver.Seams{})
 		select {}
 	},
-	// garbles sends garbage instead of responses, except for the first hundred.
+	// garbles sends garbage instead of its messages, except for the first twenty.
 	"garbles": func([]string) int {
 		var mu sync.Mutex
 		n := 0

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// babbling returns servers that send malformed HTTP.
+// babbling returns servers that send malformed HTTP or, over the older transport, no usable
+// endpoint.
 func babbling() []hostileServer {
 	const ok, json = "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	broke := func(text string) func(p *peer) {

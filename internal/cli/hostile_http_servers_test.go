@@ -145,7 +145,8 @@ func answers(status, fields, body string) func(*testing.T, *hostileRun) string {
 	return says("HTTP/1.1 " + status + "\r\n" + fields + "Connection: close\r\n\r\n" + body)
 }
 
-// over judges the server over the older transport.
+// over makes the run use the transport with this name of --transport; over sse, the revision is
+// 2024-11-05.
 func over(name string, serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, r *hostileRun) string {
 		r.flags = append(r.flags, "--transport", name)
@@ -280,7 +281,7 @@ func taken(t *testing.T, w http.ResponseWriter) *peer {
 	return p
 }
 
-// briefly limits the run to a few cases.
+// briefly limits the run to the cases of three areas.
 func briefly(serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, run *hostileRun) string {
 		run.flags = append(run.flags, "--label-filter", "ping || tools || lifecycle")
@@ -291,7 +292,7 @@ func briefly(serve func(*testing.T, *hostileRun) string) func(*testing.T, *hosti
 // afterHandshake matches every request after the handshake.
 func afterHandshake(_ int32, r *http.Request, body []byte) bool { return !opening(r, body) }
 
-// late matches every request from the middle of the run on.
+// late matches every request after the first 60, which is in the middle of the run.
 func late(n int32, _ *http.Request, _ []byte) bool { return n > 60 }
 
 // seldom matches one request in nine.

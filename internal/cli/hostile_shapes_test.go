@@ -30,8 +30,7 @@ func withID(frame []byte, id string) []byte {
 	return out
 }
 
-// inPlace replaces the results of a method. result returns JSON for the nth
-// call.
+// inPlace replaces the results of a method. result returns JSON for the nth result, counted from 0.
 func inPlace(method string, result func(n int) string) refserver.Seams {
 	calls := make(chan int, 1)
 	calls <- 0
@@ -70,7 +69,7 @@ func toolsOf(schemas ...string) string {
 	return `{"tools":[` + strings.Join(tools, ",") + `]}`
 }
 
-// many joins the results of item.
+// many joins n results of item with commas.
 func many(n int, item func(i int) string) string {
 	var b bytes.Buffer
 	for i := range n {

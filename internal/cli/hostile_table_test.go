@@ -48,7 +48,7 @@ func (s *hostileServer) codes() string {
 	return strconv.Itoa(s.code)
 }
 
-// process returns a stdio server.
+// process makes the run start the odd server with this name over stdio.
 func process(name string) func(*testing.T, *hostileRun) string {
 	return func(_ *testing.T, r *hostileRun) string {
 		r.flags = append(r.flags, "--start-timeout", "10s", "--max-time", hostileLimit.String())
@@ -57,8 +57,8 @@ func process(name string) func(*testing.T, *hostileRun) string {
 	}
 }
 
-// seamed returns the same server over Streamable HTTP or, if older is set, over
-// the older transport.
+// seamed returns the reference server with these seams over Streamable HTTP or, if older is set,
+// over the older transport.
 func seamed(shape func() refserver.Seams, older bool) func(*testing.T, *hostileRun) string {
 	serve := func(t *testing.T, r *hostileRun) string {
 		r.flags = append(r.flags, "--start-timeout", "10s", "--max-time", hostileLimit.String())

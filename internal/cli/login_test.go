@@ -54,8 +54,8 @@ func (s *shell) logins() []*login.Login {
 	return all
 }
 
-// TestLogin logs in as two users, judges with their logins and logs out again. The command that
-// uses a login is doctor, because Ginkgo has one run a process.
+// TestLogin logs in as two users, uses their logins, and logs out again. The command that uses a
+// login is doctor, because Ginkgo can run only one suite per process.
 func TestLogin(t *testing.T) {
 	trusted, err := issuer.Start(t.Context())
 	if err != nil {
@@ -87,7 +87,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("whoami --as bob lists\n%s", text)
 	}
 	s.run(3, "there is no login as eve", "whoami", "--as", "eve")
-	s.breakLogin(at)
+	s.checkBrokenLogins(at)
 	if text := s.run(0, "The login is used", "doctor", "--no-config", at); !strings.Contains(text, "mcp-conform-reference-server") {
 		t.Errorf("doctor with a login:\n%s", text)
 	}
@@ -123,9 +123,10 @@ func TestLogin(t *testing.T) {
 	s.run(0, "There are no logins", "whoami")
 }
 
-// breakLogin checks that a file which is not a login is named, keeps no other login from being listed, and
-// can be deleted.
-func (s *shell) breakLogin(at string) {
+// checkBrokenLogins checks that a file which is not a login is named, that the other login is
+// listed nevertheless, that the file can be deleted, and that the mode of a restored file is
+// corrected.
+func (s *shell) checkBrokenLogins(at string) {
 	s.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(s.folder, "*.json"))
 	if err != nil || len(paths) != 2 {

@@ -118,7 +118,7 @@ var oddServers = map[string]func(args []string) int{
 			return next(c)
 		}})
 	},
-	// slow DURATION delays every response except those of the handshake.
+	// slow DURATION delays every response except that to initialize.
 	"slow": func(args []string) int {
 		pause, err := time.ParseDuration(args[0])
 		if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// TestOwnServer checks that a token counts as one for another resource only if it says so: an
-// authorization server may ignore the resource that it is asked for.
-func TestOwnServer(t *testing.T) {
+// TestOwnAuthServer checks that a token counts as one for another resource, or without scopes, only
+// if its claims show that: an authorization server may ignore the requested resource and scopes.
+func TestOwnAuthServer(t *testing.T) {
 	const resource = "https://x.example/mcp"
 	trusted, err := issuer.Start(t.Context())
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestClientCredentials checks that a command gets a token by itself from the authorization server
-// that the server trusts, and prints neither the secret nor the token. The command is doctor, because
-// Ginkgo has one run a process.
+// that the server trusts, and prints neither the secret nor the token. The command is doctor,
+// because Ginkgo can run only one suite per process.
 func TestClientCredentials(t *testing.T) {
 	trusted, err := issuer.Start(t.Context())
 	if err != nil {

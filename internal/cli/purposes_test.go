@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestUnmet checks that a run says which flag had no effect, and why, and that it is incomplete only if
-// something could have been observed.
-func TestUnmet(t *testing.T) {
+// TestUnmetPurposes checks that a run says which flag had no effect, and why, and that the run is
+// incomplete only if something could have been observed.
+func TestUnmetPurposes(t *testing.T) {
 	f := &serverFlags{}
 	f.remote.otherUser, f.remote.origins = "bob", map[string]string{"other-user": "other-user in x.yaml"}
 	const session, state = "security.session.bound-to-user", "mrtr.request-state-principal"

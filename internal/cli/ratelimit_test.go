@@ -29,7 +29,7 @@ import (
 // perSecond permits a number of requests a second.
 func perSecond(n int) func() bool { return rate.NewLimiter(rate.Limit(n), n).Allow }
 
-// first permits that many requests, and none after them.
+// first permits the first n requests, and none after them.
 func first(n int64) func() bool {
 	var used atomic.Int64
 	return func() bool { return used.Add(1) <= n }
@@ -85,7 +85,8 @@ func verdictsOf(r *verdict.Report) map[string]verdict.Outcome {
 }
 
 // TestRateLimit checks that a server that permits 20 requests a second gets the verdicts that it
-// gets without a limit, that it rarely has to refuse a request, and that the report says so.
+// gets without a limit, except for two at most, that it refuses 60 requests at most, and that the
+// report mentions the limit.
 func TestRateLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short: it takes seconds")
@@ -136,8 +137,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitWithoutEnd checks that a server that soon refuses everything costs a bounded time, and
-// that it is not accused.
+// TestRateLimitWithoutEnd checks that a run with a server that soon refuses everything takes two
+// minutes at most, and that it has no findings.
 func TestRateLimitWithoutEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short: it takes seconds")

@@ -31,7 +31,8 @@ type recordRun struct {
 	code    chan int
 }
 
-// startRecord starts mcp-conform record. Out is what the client reads.
+// startRecord starts mcp-conform record for a client that writes to in and reads from out. FOLDER
+// in the arguments becomes the folder of the transcripts.
 func startRecord(t *testing.T, in io.Reader, out io.Writer, args ...string) *recordRun {
 	t.Helper()
 	r := &recordRun{t: t, folder: t.TempDir(), lines: make(chan string, 1000), signals: make(chan os.Signal, 1), code: make(chan int, 1)}
@@ -74,7 +75,7 @@ func (r *recordRun) await(pattern string) string {
 	}
 }
 
-// end waits for the end, and checks the exit code and that the summary names the files.
+// end waits until the command ends, and checks its exit code, and that the summary names a file.
 func (r *recordRun) end(code int) {
 	r.t.Helper()
 	r.await("^recorded in ")
@@ -100,8 +101,8 @@ func (r *recordRun) live() []string {
 	return out
 }
 
-// endings returns how the exchanges of the recorded sessions ended, in their order, and the kinds of
-// server's ends after them.
+// endings returns in which ways the exchanges of the recorded sessions ended, and where the
+// server's output was closed, in the order of the events.
 func (r *recordRun) endings() []string {
 	r.t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.folder, "*.jsonl"))
@@ -149,8 +150,8 @@ const (
 	mistake        = "client: The client sends a request with the id null."
 )
 
-// TestLiveLines checks what stderr says over stdio while the session goes on, and that it says so
-// once.
+// TestLiveLines checks which findings and mistakes are printed on stderr while a session over stdio
+// is open, and that each is printed once.
 func TestLiveLines(t *testing.T) {
 	t.Parallel()
 	tool := linkedTool(t)
@@ -175,7 +176,7 @@ func TestLiveLines(t *testing.T) {
 	}
 }
 
-// TestLiveLinesOverHTTP is TestLiveLines for --listen, with a server that refuses a ping.
+// TestLiveLinesOverHTTP is TestLiveLines for --listen. It also checks how the exchanges ended.
 func TestLiveLinesOverHTTP(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -212,8 +213,8 @@ func TestLiveLinesOverHTTP(t *testing.T) {
 	}
 }
 
-// TestSecretsOfTheClient checks that what clients send as a secret, in headers or in a URL, is neither
-// in the transcript nor on stderr where the server repeats it.
+// TestSecretsOfTheClient checks that what clients send as a secret, in headers or in a URL, is
+// neither in the transcript nor on stderr where the server repeats it.
 func TestSecretsOfTheClient(t *testing.T) {
 	t.Parallel()
 	const cookie, token, key, query = "a1B2c3-cookie-D4e5F6", "Zk4-vN7q.Lw2Rx9Td+/p", "hJ8mQ3wYs6Ub1Pk0", "bq81ndk2Lcm4Vx0P"
@@ -268,8 +269,8 @@ func post(t *testing.T, at, message string, headers ...string) {
 	_ = response.Body.Close()
 }
 
-// TestTransportInTheFile checks that a file is written again if its session turns out to use another
-// transport.
+// TestTransportInTheFile checks that a file is written again if its session turns out to use
+// another transport.
 func TestTransportInTheFile(t *testing.T) {
 	t.Parallel()
 	a := &app{World: World{Err: io.Discard}, secrets: redact.New()}
@@ -292,8 +293,8 @@ func TestTransportInTheFile(t *testing.T) {
 	}
 }
 
-// TestAnySideEndsFirst checks that summary and transcript are complete if the server, the client or the
-// proxy ends in the middle of a stream.
+// TestAnySideEndsFirst checks that summary and transcript are complete if the server, the client or
+// the proxy ends in the middle of a stream.
 func TestAnySideEndsFirst(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// reportsOf are the paths of the committed conformance reports.
+// reportsOf returns the paths of the conformance reports in docs/reports-of.
 func reportsOf(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", "..", "docs", "reports-of", "*", "conformance.yaml"))
@@ -20,7 +20,8 @@ func reportsOf(t *testing.T) []string {
 	return paths
 }
 
-// TestReportsOfRealServersAreComplete checks that report check accepts each of them.
+// TestReportsOfRealServersAreComplete checks that mcp-conform report check finds nothing wrong or
+// missing in the reports of reportsOf.
 func TestReportsOfRealServersAreComplete(t *testing.T) {
 	for _, path := range reportsOf(t) {
 		var out bytes.Buffer
@@ -39,7 +40,7 @@ run and its report. They are examples of evidence, and say nothing about other s
 
 `
 
-// writeReportsOf writes the page that compares them.
+// writeReportsOf writes the page that compares the reports of reportsOf.
 func writeReportsOf(t *testing.T, b *strings.Builder) error {
 	b.WriteString(reportsOfHead)
 	var reports []*conformance.Report

@@ -16,8 +16,8 @@ type driven struct {
 	rounds
 	changes chan string
 	calls   []string
-	at      atomic.Int32 // number of rounds that have been held
-	lasts   time.Duration
+	running atomic.Int32  // number of rounds that are running
+	lasts   time.Duration // of a round
 }
 
 func newDriven(t *testing.T) *driven {
@@ -25,7 +25,7 @@ func newDriven(t *testing.T) *driven {
 	d.rounds = rounds{
 		changes: d.changes, settle: settleTime,
 		judge: func(ctx context.Context, why string) {
-			if d.at.Add(1) != 1 {
+			if d.running.Add(1) != 1 {
 				t.Error("two rounds run concurrently")
 			}
 			d.calls = append(d.calls, "judge "+why)
@@ -34,7 +34,7 @@ func newDriven(t *testing.T) *driven {
 			case <-ctx.Done():
 				d.calls = append(d.calls, "cut off")
 			}
-			d.at.Add(-1)
+			d.running.Add(-1)
 		},
 		wait:   func() { d.calls = append(d.calls, "wait") },
 		ignore: func(path string) { d.calls = append(d.calls, "ignore "+path) },
@@ -101,8 +101,8 @@ func TestAChangeIsNamedByTheFileThatIsThere(t *testing.T) {
 	})
 }
 
-// TestAChangeDuringARoundBringsAnother checks that such a change starts one
-// more round after the current one, not concurrently with it and not twice.
+// TestAChangeDuringARoundBringsAnother checks that changes during a round start one more round
+// after it, not concurrently with it and not twice.
 func TestAChangeDuringARoundBringsAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)
@@ -175,7 +175,8 @@ func TestAnInterruptEndsTheRound(t *testing.T) {
 	})
 }
 
-func TestClosedOutput(t *testing.T) {
+// TestClosedChanges checks that no further round begins when the channel of changes is closed.
+func TestClosedChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)
 		d.while(t, func() { close(d.changes); time.Sleep(5 * time.Second) })

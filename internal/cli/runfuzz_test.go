@@ -60,9 +60,8 @@ func TestEndOfServerIsReported(t *testing.T) {
 	}
 }
 
-// TestASearchShowsThatItSearches checks that the status line changes during a
-// search and is cleared at the end of the run, and that a law that is an opinion
-// takes part if it is named.
+// TestASearchShowsThatItSearches checks that the status line changes during a search and is cleared
+// at the end of the run, and that --property accepts a law that the specification does not state.
 func TestASearchShowsThatItSearches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers")

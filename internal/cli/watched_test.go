@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// heard is a screen that passes on the text that was written to it.
+// heard is a writer that sends the text written to it to texts whenever the command waits for
+// changes.
 type heard struct {
 	texts chan string // the output before each wait for changes
 	kept  bytes.Buffer
