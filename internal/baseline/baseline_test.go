@@ -153,6 +153,20 @@ func TestUpdateIsReadBackAndCoversAll(t *testing.T) {
 	}
 }
 
+// TestUpdateOfExpiredEntries checks that an expired entry stays if its finding still occurs,
+// without a second entry for it, and is dropped otherwise.
+func TestUpdateOfExpiredEntries(t *testing.T) {
+	expired := time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)
+	old := &baseline.Baseline{Entries: []baseline.Entry{{Requirement: once, Reason: "old", Expires: expired}, {Requirement: echo, Reason: "old", Expires: expired}}}
+	b, change := baseline.Update(old, report(said(once, verdict.Broken), said(echo, verdict.Kept)), baseline.Accept{Reason: "new"}, today)
+	if len(change.Added) != 0 || len(change.Kept) != 1 || len(change.Dropped) != 1 {
+		t.Errorf("added %v, kept %v, dropped %v", change.Added, change.Kept, change.Dropped)
+	}
+	if diff := cmp.Diff(old.Entries[:1], b.Entries); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no YAML", "known: [", "b.yaml: it is not YAML: line 1: did not find expected node content"},

@@ -36,10 +36,11 @@ func (a *Accept) accepts(v *verdict.Verdict) bool {
 		(len(a.Requirements) == 0 || slices.Contains(a.Requirements, v.Requirement))
 }
 
-// Update returns a baseline that covers the accepted findings of a report.
-// Existing entries that still apply are kept unchanged. New entries get the
-// reason, and a revision if the finding is not in every judged revision. Entries
-// that no longer occur are dropped, unless the report can't decide that.
+// Update returns a baseline that covers the accepted findings of a report. Existing entries whose
+// findings still occur are kept unchanged, even if they have expired. New entries get the reason,
+// and a revision if the finding is not in every judged revision. Entries whose findings no longer
+// occur are dropped, unless the report can't decide that. Update changes which verdicts and
+// findings of the report are known.
 func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Baseline, Change) {
 	for i := range r.Verdicts {
 		r.Verdicts[i].Known = ""
@@ -48,7 +49,9 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 	out := &Baseline{Path: old.Path}
 	for i := range old.Entries {
 		e := old.Entries[i]
-		if why := e.apply(r, now, false); why != "" && (e.Expires.IsZero() || now.Before(e.Expires)) {
+		lasting := e
+		lasting.Expires = time.Time{} // an expired entry stays, and covers its finding, until the user changes it
+		if why := lasting.apply(r, now, false); why != "" {
 			change.Dropped = append(change.Dropped, e)
 			continue
 		}
