@@ -1,6 +1,6 @@
-// Package agent is an MCP server for agents: its tools judge MCP servers, explain
-// requirements and compare reports. A tool starts this program again as a child process,
-// only with servers that the command line allowed, and reads the report that it writes.
+// Package agent is an MCP server for agents: its tools judge MCP servers, explain requirements and
+// compare reports. Each tool starts this program again as a child process, which starts or reaches
+// only servers that the command line allowed, and returns a part of its report or output.
 package agent
 
 import (
@@ -33,15 +33,16 @@ type Options struct {
 	Out     io.Writer
 }
 
-// revisions are the revisions of this server. It omits older ones, because they have batches,
-// which the SDK supports only in part.
+// revisions are the revisions that this server speaks. The older ones are left out because of
+// batches, which the SDK supports only in part.
 var revisions = []string{"2025-11-25", "2025-06-18"}
 
 const instructions = `These tools judge whether an MCP server keeps the protocol. Call run with the name of a
 server that the user allowed, fix the findings in its code, then call replay for each finding, or
 run again. explain says what a requirement means and how to fix it. No tool takes a command.`
 
-// Serve serves MCP until the input ends or the context is done.
+// Serve serves MCP until the input ends or the context is done, and then waits until the child
+// processes have ended their servers. An end of either kind is not an error.
 func Serve(ctx context.Context, o Options) error {
 	session, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,10 +80,10 @@ type tools struct {
 	session context.Context // done when the client's input has ended
 	server  *mcp.Server
 	slot    chan struct{}  // one server is judged at a time
-	running sync.WaitGroup // the call that judges a server
+	running sync.WaitGroup // counts the call that has the slot
 
-	mu      sync.Mutex        // guards reports, and the beginning of running
-	reports map[string]string // the files of the reports by id
+	mu      sync.Mutex        // guards reports, and additions to running
+	reports map[string]string // the paths of the reports by id
 }
 
 // allowed returns the server with a name, or an error that lists the names.
@@ -194,7 +195,8 @@ func (t *tools) prompt(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetProm
 	}, nil
 }
 
-// bounded returns at most n of the list, never nil, and how many are left out.
+// bounded returns the first elements of the list, at most n, and how many are left out. The result
+// is never nil.
 func bounded[T any](list []T, n int) ([]T, int) {
 	n = min(n, len(list))
 	return append([]T{}, list[:n]...), len(list) - n

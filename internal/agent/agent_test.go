@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// session starts mcp-conform mcp, and connects a client of the SDK to it. The word SELF in
-// an argument stands for the program.
+// session starts mcp-conform mcp, and connects a client of the SDK to it. SELF in an argument
+// becomes the path of the program.
 func session(t *testing.T, o *mcp.ClientOptions, args ...string) *mcp.ClientSession {
 	t.Helper()
 	self, err := os.Executable()
@@ -90,7 +90,7 @@ func call(ctx context.Context, t *testing.T, s *mcp.ClientSession, tool string, 
 	return out, ""
 }
 
-// only judges one requirement, so that a run takes a moment.
+// only has the arguments of a run that judges one requirement, so that it takes only a moment.
 var only = map[string]any{"server": "ref", "focus": []string{"ping.responds"}, "revisions": []string{"2025-11-25"}}
 
 const faulty = "ref=SELF serve --fault ping.responds/unknown"
@@ -252,8 +252,8 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
-// TestCancellation cancels a whole run after the child process has begun to judge. The next
-// run can only begin when that process has ended, and has written what it found.
+// TestCancellation cancels a run after its child process has begun to judge. The next run can only
+// begin after that process has written its report and ended.
 func TestCancellation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -28,21 +28,25 @@ const (
 
 var errCancelled = errors.New("cancelled")
 
-// exited is the result of a child process.
+// exited is the result of a child process: the beginnings of its stdout and stderr, and its exit
+// code.
 type exited struct {
 	out, err string
 	code     int
 }
 
-// failure returns the error of a child process that failed.
+// failure returns the error of a child process that failed: what it wrote to stderr, or else to
+// stdout, or else its exit code.
 func (e exited) failure() error {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(e.err), "mcp-conform: "))
 	return errors.New(cmp.Or(text, strings.TrimSpace(e.out), fmt.Sprintf("mcp-conform ended with exit code %d", e.code)))
 }
 
-// child runs this program with arguments. When the context ends, the child is interrupted:
-// it ends its servers and writes the report of what it has found.
-func (t *tools) child(ctx context.Context, line func(string), args ...string) (exited, error) {
+// runChild runs this program with arguments, and calls line, if it is not nil, with each line of
+// its output. When the context ends, it interrupts the child process, which then ends its servers
+// and writes the report of what it has found (Windows has no interrupt: there it kills the
+// process), and returns errCancelled.
+func (t *tools) runChild(ctx context.Context, line func(string), args ...string) (exited, error) {
 	out, errOut := &output{line: line}, &output{line: line}
 	c := exec.CommandContext(ctx, t.Program, args...) //nolint:gosec // the program is this one
 	c.Env, c.Stdout, c.Stderr, c.WaitDelay = t.Environ, out, errOut, endTime
@@ -69,7 +73,8 @@ func (t *tools) child(ctx context.Context, line func(string), args ...string) (e
 }
 
 // acquireSlot waits until no other call judges a server. It returns a context that also ends with
-// the session, and a function that releases the slot for the next call.
+// the session, and a function that releases the slot for the next call. It returns errCancelled if
+// ctx or the session has ended.
 func (t *tools) acquireSlot(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case t.slot <- struct{}{}:
@@ -93,7 +98,7 @@ func (t *tools) acquireSlot(ctx context.Context) (context.Context, func(), error
 	}, nil
 }
 
-// output keeps the beginning of a child's output, and passes its lines on.
+// output keeps the beginning of a child's output, and passes on the beginning of each line.
 type output struct {
 	kept, open bytes.Buffer
 	line       func(string) // may be nil
@@ -121,7 +126,7 @@ func (o *output) String() string { return o.kept.String() }
 // maxProgress limits the message of a progress notification, in bytes.
 const maxProgress = 200
 
-// A reporter sends the client progress notifications, if it wants them.
+// A reporter sends progress notifications to the client every progressEvery, with the latest line.
 type reporter struct {
 	mu     sync.Mutex
 	latest string
@@ -129,8 +134,9 @@ type reporter struct {
 	ended  chan struct{}
 }
 
-// progress starts to send progress notifications about a child. stop ends that.
-func progress(ctx context.Context, r *mcp.CallToolRequest, doing string) (line func(string), stop func()) {
+// startProgress starts to send progress notifications about a child process, whose lines are passed
+// to line. stop ends that. If the client has sent no progress token, line is nil.
+func startProgress(ctx context.Context, r *mcp.CallToolRequest, doing string) (line func(string), stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil {
 		return nil, func() {}

@@ -61,8 +61,8 @@ type finding struct {
 }
 
 const (
-	maxFindings = 40
-	maxEvidence = 8
+	maxFindings = 40  // findings of a judgement
+	maxEvidence = 8   // messages of a finding
 	maxText     = 600 // bytes of a text that the server chooses
 )
 
@@ -84,35 +84,37 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, in runInput) (j
 	return out, err
 }
 
-// judge runs the program on a server, and offers its report.
+// judge runs the program on a server, and offers its report, also if the run was interrupted. If
+// the report has no verdicts, it returns the error of the program.
 func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, flags ...string) (judgement, *verdict.Report, error) {
 	ctx, free, err := t.acquireSlot(ctx)
 	if err != nil {
 		return judgement{}, nil, err
 	}
 	defer free()
-	line, stop := progress(ctx, r, "judging "+s.Name)
+	line, stop := startProgress(ctx, r, "judging "+s.Name)
 	defer stop()
 	id, path, err := t.newReportID(s.Name, ".json")
 	if err != nil {
 		return judgement{}, nil, err
 	}
 	args := append([]string{"run", "--report", "json=" + path}, flags...)
-	e, err := t.child(ctx, line, append(args, s.Args...)...)
+	e, err := t.runChild(ctx, line, append(args, s.Args...)...)
 	if _, missing := os.Stat(path); missing == nil {
 		t.offer(id, path) // also if it was interrupted
 	}
 	if err != nil {
 		return judgement{}, nil, err
 	}
-	report, wrong := read(path)
+	report, wrong := readReport(path)
 	if wrong != nil || len(report.Verdicts) == 0 {
 		return judgement{}, nil, e.failure()
 	}
 	return judgementOf(id, report, e.code), report, nil
 }
 
-// judgementOf shortens a report to what an agent needs.
+// judgementOf shortens a report to what an agent needs. It merges findings that differ only in
+// their revision.
 func judgementOf(id string, r *verdict.Report, code int) judgement {
 	out := judgement{
 		Report: id, URI: uri(id), Server: strings.TrimSpace(r.Server.Name + " " + r.Server.Version), Revisions: []string{},
@@ -161,7 +163,7 @@ func findingOf(f *verdict.Finding) finding {
 	return out
 }
 
-// truncate returns the beginning of a long text.
+// truncate returns a text as valid UTF-8, and of a long one only the beginning and the size.
 func truncate(text string) string {
 	if len(text) <= maxText {
 		return strings.ToValidUTF8(text, "\ufffd")
@@ -182,11 +184,11 @@ type replayed struct {
 }
 
 func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInput) (replayed, error) {
-	path, err := t.report(in.Report)
+	path, err := t.reportPath(in.Report)
 	if err != nil {
 		return replayed{}, err
 	}
-	before, err := read(path)
+	before, err := readReport(path)
 	if err != nil {
 		return replayed{}, err
 	}
@@ -199,7 +201,7 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 		if f.ID != in.Finding {
 			continue
 		}
-		now, report, err := t.judge(ctx, r, s, narrowed(f, before)...)
+		now, report, err := t.judge(ctx, r, s, narrowingFlags(f, before)...)
 		if err != nil {
 			return replayed{}, err
 		}
@@ -224,9 +226,9 @@ func outcomeOf(requirement string, r *verdict.Report, now judgement) replayed {
 	return replayed{Fixed: worst.Outcome == verdict.Kept, Verdict: worst.Outcome.String(), Reason: worst.Reason, judgement: now}
 }
 
-// narrowed returns the flags that limit a run to what showed a finding, in all revisions of
-// the report in which it was found.
-func narrowed(f *verdict.Finding, r *verdict.Report) []string {
+// narrowingFlags returns the flags that limit a run to the focus of a finding's replay command, in
+// all revisions in which the report has the finding.
+func narrowingFlags(f *verdict.Finding, r *verdict.Report) []string {
 	var flags []string
 	for i := range r.Findings {
 		if other := &r.Findings[i]; other.Key().InAnyRevision() == f.Key().InAnyRevision() {
@@ -277,14 +279,14 @@ func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) 
 		return fuzzed{}, err
 	}
 	defer free()
-	line, stop := progress(ctx, r, "searching "+s.Name)
+	line, stop := startProgress(ctx, r, "searching "+s.Name)
 	defer stop()
 	_, folder, err := t.newReportID("fuzz-"+s.Name, "")
 	if err != nil {
 		return fuzzed{}, err
 	}
 	args := []string{"fuzz", "--time", fmt.Sprintf("%ds", in.Seconds), "--out", folder}
-	e, err := t.child(ctx, line, append(args, s.Args...)...)
+	e, err := t.runChild(ctx, line, append(args, s.Args...)...)
 	if err != nil {
 		return fuzzed{}, err
 	}

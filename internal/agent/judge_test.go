@@ -33,8 +33,8 @@ func TestFixedOnlyIfKeptInAllRevisions(t *testing.T) {
 	}
 }
 
-// TestFindingsOfOneLine checks that equal findings are listed once for each verdict, whatever the order
-// of their revisions.
+// TestFindingsOfOneLine checks that findings that differ only in their revision are listed once for
+// each verdict, even if findings with another verdict come between them.
 func TestFindingsOfOneLine(t *testing.T) {
 	report := &verdict.Report{}
 	for i, outcome := range []verdict.Outcome{verdict.Broken, verdict.Warning, verdict.Broken} {

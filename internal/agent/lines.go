@@ -18,12 +18,12 @@ import (
 // maxLine limits a message of the client, in bytes.
 const maxLine = 4 << 20
 
-// lineTransport is the transport of a session over stdio. That of the SDK ends the session
-// at the first line that is not a message; this one responds with an error, as JSON-RPC says.
+// lineTransport is the transport of a session over stdio. It responds with an error to a line that
+// is not a message, as JSON-RPC says; the transport of the SDK would end the session.
 type lineTransport struct {
 	in  io.Reader
 	out io.Writer
-	end func() // is called when the input ends
+	end func() // is called when the input, or the connection, has ended
 }
 
 // Connect implements mcp.Transport.
@@ -50,8 +50,8 @@ type lineConn struct {
 	cancelled map[jsonrpc.ID]bool // the requests that were cancelled; the SDK still responds to them
 }
 
-// scan reads lines until the input ends. It may outlive the connection, because nothing
-// interrupts a read from stdin.
+// scan reads lines until the input ends, or until a line follows the end of the connection, because
+// nothing interrupts a read from stdin.
 func (c *lineConn) scan(in io.Reader, end func()) {
 	defer end()
 	defer close(c.lines)
@@ -97,8 +97,8 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// settle waits until all requests have a response, because the SDK drops unsent responses
-// when the input ends.
+// settle waits until all requests have a response or are cancelled, because the SDK drops unsent
+// responses when the input ends. It also returns when the connection or ctx ends.
 func (c *lineConn) settle(ctx context.Context) {
 	for {
 		c.mu.Lock()
@@ -117,7 +117,7 @@ func (c *lineConn) settle(ctx context.Context) {
 	}
 }
 
-// note keeps the id of a request until its response, and removes it if it is cancelled.
+// note keeps the id of a request until its response is sent or the client cancels it.
 func (c *lineConn) note(m jsonrpc.Message) {
 	r, ok := m.(*jsonrpc.Request)
 	if !ok {
@@ -140,7 +140,8 @@ func (c *lineConn) note(m jsonrpc.Message) {
 	}
 }
 
-// cancel removes a request, so that its later response is dropped.
+// cancel removes a request, so that its later response is dropped. It ignores initialize, which
+// can't be cancelled, and requests that are not open.
 func (c *lineConn) cancel(id jsonrpc.ID) {
 	c.mu.Lock()
 	can := c.open[id]
@@ -153,7 +154,7 @@ func (c *lineConn) cancel(id jsonrpc.ID) {
 	}
 }
 
-// takeCancelled reports whether a response is to a request that was cancelled.
+// takeCancelled reports whether a request was cancelled, and forgets that.
 func (c *lineConn) takeCancelled(id jsonrpc.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +162,8 @@ func (c *lineConn) takeCancelled(id jsonrpc.ID) bool {
 	return c.cancelled[id]
 }
 
-// answered removes a request that has its response.
+// answered removes a request that needs no further response, and wakes settle if it was the last
+// one.
 func (c *lineConn) answered(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,16 +205,18 @@ func parse(line []byte) (m jsonrpc.Message, refusal []byte) {
 	return m, nil
 }
 
-// isID reports whether the SDK returns this id unchanged in its response.
+// isID reports whether an id is a string, or an integer that the SDK returns unchanged in its
+// response.
 func isID(raw json.RawMessage) bool {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	return raw[0] == '"' || err == nil && -maxInteger < n && n < maxInteger
 }
 
-// maxInteger is the first integer that a float64 can confuse with the next.
+// maxInteger is the smallest positive integer that a float64 can't distinguish from the next one.
 const maxInteger = 1 << 53
 
-// echoed returns the id of the response to a request with an invalid id: the id if it is a number.
+// echoed returns the id of the response to a request with an invalid id: the same id if it is a
+// number, else nil.
 func echoed(raw json.RawMessage) json.RawMessage {
 	if len(raw) > 0 && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
 		return raw

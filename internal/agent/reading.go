@@ -18,7 +18,7 @@ type explained struct {
 }
 
 func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in explainInput) (explained, error) {
-	e, err := t.child(ctx, nil, "explain", "--", in.ID)
+	e, err := t.runChild(ctx, nil, "explain", "--", in.ID)
 	if err != nil {
 		return explained{}, err
 	}
@@ -45,7 +45,7 @@ type entry struct {
 	Title string `json:"title"`
 }
 
-// maxEntries limits a list.
+// maxEntries limits the number of entries that the tool list returns.
 const maxEntries = 100
 
 func (t *tools) list(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (listed, error) {
@@ -53,7 +53,7 @@ func (t *tools) list(ctx context.Context, _ *mcp.CallToolRequest, in listInput) 
 	if in.What == "profiles" {
 		args = []string{"list", "--profiles"}
 	}
-	e, err := t.child(ctx, nil, args...)
+	e, err := t.runChild(ctx, nil, args...)
 	if err != nil {
 		return listed{}, err
 	}
@@ -87,15 +87,15 @@ type differences struct {
 }
 
 func (t *tools) diff(ctx context.Context, _ *mcp.CallToolRequest, in diffInput) (differences, error) {
-	older, err := t.report(in.Old)
+	older, err := t.reportPath(in.Old)
 	if err != nil {
 		return differences{}, err
 	}
-	newer, err := t.report(in.New)
+	newer, err := t.reportPath(in.New)
 	if err != nil {
 		return differences{}, err
 	}
-	e, err := t.child(ctx, nil, "diff", older, newer)
+	e, err := t.runChild(ctx, nil, "diff", older, newer)
 	if err != nil {
 		return differences{}, err
 	}

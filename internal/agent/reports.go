@@ -23,11 +23,11 @@ const scheme = "report://"
 
 func uri(id string) string { return scheme + id }
 
-// serverOf returns the name of the server that a report is about.
+// serverOf returns the name of the server that the report with the id is about.
 func serverOf(id string) string { return id[:max(0, strings.LastIndex(id, "-"))] }
 
-// newReportID returns a new id that begins with a name, and the path of that id and the extension
-// in the folder for reports.
+// newReportID returns a new id that begins with a name, and the path in the folder for reports that
+// consists of the id and the extension. It creates the folder.
 func (t *tools) newReportID(name, ext string) (id, path string, err error) {
 	if err := os.MkdirAll(t.Folder, 0o700); err != nil {
 		return "", "", errors.New("the folder for reports can't be created")
@@ -83,16 +83,17 @@ func jsonFiles(folder string) []string {
 	return out
 }
 
-// has reports whether a report has this URI.
-func (t *tools) has(u string) bool {
+// hasReport reports whether a report has this URI.
+func (t *tools) hasReport(u string) bool {
 	id, ok := strings.CutPrefix(u, scheme)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return ok && t.reports[id] != ""
 }
 
-// report returns the file of a report.
-func (t *tools) report(id string) (string, error) {
+// reportPath returns the path of a report, or an error that lists the ids of all reports, up to
+// maxFindings.
+func (t *tools) reportPath(id string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if path, ok := t.reports[id]; ok {
@@ -110,8 +111,8 @@ func (t *tools) report(id string) (string, error) {
 	return "", fmt.Errorf("there is no report %q; there are %s", id, strings.Join(ids, ", "))
 }
 
-// read reads a report.
-func read(path string) (*verdict.Report, error) {
+// readReport reads a report in JSON. Its errors name the file without its folder.
+func readReport(path string) (*verdict.Report, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the report %s can't be read", filepath.Base(path))

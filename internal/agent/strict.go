@@ -9,11 +9,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// codeNotFound is the code of the error for an unknown resource in the revisions of this
-// server. The SDK sends the code of a later revision.
+// codeNotFound is the code of the error for an unknown resource in the revisions that this server
+// speaks. The SDK sends the code of a later revision.
 const codeNotFound = -32002
 
-// strict rejects requests that the SDK accepts or rejects contrary to the specification.
+// strict is middleware that rejects some requests as the specification says: those that the SDK
+// would accept, and those that it would reject with another error.
 func (t *tools) strict(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		if method == "logging/setLevel" {
@@ -25,7 +26,7 @@ func (t *tools) strict(next mcp.MethodHandler) mcp.MethodHandler {
 				return nil, invalidParams(errors.New("initialize needs protocolVersion, capabilities and clientInfo"))
 			}
 		case *mcp.ReadResourceParams:
-			if p != nil && p.URI != "" && !t.has(p.URI) {
+			if p != nil && p.URI != "" && !t.hasReport(p.URI) {
 				data, err := json.Marshal(map[string]string{"uri": p.URI})
 				if err != nil {
 					return nil, err
@@ -37,7 +38,7 @@ func (t *tools) strict(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// invalidParams is the error of a request with wrong parameters.
+// invalidParams returns the error for a request with wrong parameters.
 func invalidParams(err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 }

@@ -27,10 +27,11 @@ type Baseline struct {
 	Entries []Entry
 }
 
-// Apply marks the report's known verdicts and findings, and lists stale
-// entries: those that expired, and those whose requirement no longer deviates
-// or does not exist. The argument whole reports that the run was unfiltered. In
-// a filtered run, no entry becomes stale because the run omits its requirement.
+// Apply marks the report's known verdicts and findings, and lists stale entries in the report:
+// those that have expired and, if the run is complete, those whose requirement is kept, does not
+// apply to the server, or was not judged. whole reports that the run was unfiltered: in a filtered
+// run, no entry is stale because its requirement was not judged. An entry for another transport, or
+// whose requirement was judged but not observed, is not stale.
 func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	r.Baseline = b.Path
 	for i := range b.Entries {
@@ -42,8 +43,8 @@ func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	}
 }
 
-// apply marks the entry's verdicts and findings. It returns why the entry is
-// stale, or "" if it is not or this run can't decide.
+// apply marks the entry's verdicts and findings, unless the entry has expired. It returns why the
+// entry is stale, or "" if it is not or this run can't decide.
 func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	if e.Transport != "" && e.Transport != r.Transport {
 		return "" // a run over that transport judges it

@@ -10,11 +10,12 @@ import (
 // A Kind is the relation between the verdicts of two reports.
 type Kind string
 
-// The kinds of differences.
+// The kinds of differences. A requirement deviates if its verdict is a warning or more severe,
+// except a harness error. A note counts as kept.
 const (
-	New       Kind = "new"       // deviates now, or more severely than before
+	New       Kind = "new"       // deviates now, and did not before or less severely
 	Fixed     Kind = "fixed"     // deviated before, and is kept now
-	Lost      Kind = "lost"      // deviated before, and was not judged now
+	Lost      Kind = "lost"      // deviated before, and no verdict says whether it still does
 	Unchanged Kind = "unchanged" // deviates as before, or less severely
 	Unseen    Kind = "unseen"    // was kept before, and was not observed now: it may no longer be kept
 )
@@ -31,10 +32,10 @@ type Difference struct {
 	Summary     string          // of the newer finding if there is one, else of the older; the reason if Unseen
 }
 
-// Diff compares two reports on the same server. It returns the requirements that
-// deviate in either report, and those that were kept and are no longer observed,
-// in the order new, lost, fixed, unchanged, unseen, and within a kind in the
-// order of the reports. What the newer report leaves out is not a difference.
+// Diff compares two reports on the same server. It returns the requirements that deviate in either
+// report, and those that were kept and are no longer observed, in the order new, lost, fixed,
+// unchanged, unseen, and within a kind in the order of the reports. A verdict that the newer report
+// marks as LeftOut is not a difference.
 func Diff(older, newer *verdict.Report) []Difference {
 	before, after := map[verdict.Place]*verdict.Verdict{}, map[verdict.Place]*verdict.Verdict{}
 	var order []verdict.Place
@@ -89,7 +90,7 @@ func Diff(older, newer *verdict.Report) []Difference {
 	return out
 }
 
-// summary returns the summary of a verdict's most severe finding.
+// summary returns the summary of a verdict's most severe finding, or "" if it has none.
 func summary(r *verdict.Report, v *verdict.Verdict) string {
 	for i := range r.Findings { // most severe first
 		if f := &r.Findings[i]; slices.Contains(v.Findings, f.ID) {

@@ -51,8 +51,8 @@ func Read(path string) (*Baseline, error) {
 	return Parse(path, text)
 }
 
-// Parse parses the text of a baseline file. The argument path is its name in
-// errors.
+// Parse parses the text of a baseline file. path is its name in errors, which are of type
+// *FileError.
 func Parse(path string, text []byte) (*Baseline, error) {
 	p := parser{path: path}
 	if len(text) > maxSize {

@@ -69,8 +69,8 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 	return out, change
 }
 
-// Unrelated returns one requirement of the entries for each different cause of
-// their findings.
+// Unrelated returns one requirement of the entries for each different cause of their findings.
+// Findings in one group have one cause, as have those of one requirement without a group.
 func Unrelated(r *verdict.Report, entries []Entry) []string {
 	var out, causes []string
 	for _, e := range entries {
@@ -88,9 +88,9 @@ func Unrelated(r *verdict.Report, entries []Entry) []string {
 	return out
 }
 
-// unknown returns entries for the requirements with accepted findings that are
-// not known: one for all revisions if the finding is in every revision in which
-// the requirement was judged, else one for each revision.
+// unknown returns entries for the requirements with accepted findings that are not known: one for
+// all revisions if such a finding is in every revision in which the requirement was judged, else
+// one for each revision with such a finding.
 func unknown(r *verdict.Report, accept *Accept) []Entry {
 	var ids []string
 	revisions, judged := map[string][]spec.Revision{}, map[string]int{}
@@ -121,7 +121,7 @@ func unknown(r *verdict.Report, accept *Accept) []Entry {
 	return out
 }
 
-// deviates reports whether a baseline can cover the verdict.
+// deviates reports whether the verdict is one that a baseline can cover: from a warning to broken.
 func deviates(v *verdict.Verdict) bool {
 	return v.Outcome >= verdict.Warning && v.Outcome <= verdict.Broken
 }
