@@ -67,7 +67,7 @@ func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	path := f.target.ConfigFile
 	switch {
-	case config.Ours(path):
+	case config.IsOurs(path):
 		if k.off {
 			return usagef("remove one of them", "--config %q and --no-config contradict each other", path)
 		}

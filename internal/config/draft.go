@@ -18,10 +18,9 @@ type Draft struct {
 	Offer    *inventory.Inventory
 }
 
-// Limits on what a draft lists.
 const (
-	maxListed = 100
-	maxText   = 120
+	maxListed = 100 // entries of each list of a draft
+	maxText   = 120 // bytes of a name in it; longer names are left out
 )
 
 // Repository is the URL of the repository, which contains the documentation.
@@ -70,10 +69,11 @@ func wordList(all []string) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// isShort reports whether a name is short enough to be listed.
+// isShort reports whether a name is short enough to be listed, and not empty.
 func isShort(s string) bool { return s != "" && len(s) <= maxText }
 
-// words parses the flags and arguments that name a server.
+// words parses the flags and arguments that name a server. It returns either a command or a URL, or
+// neither if only flags name the server.
 func (d *Draft) words() (flags map[string][]string, command []string, url string) {
 	flags = map[string][]string{}
 	for i := 0; i < len(d.Target); i++ {
@@ -93,8 +93,8 @@ func (d *Draft) words() (flags map[string][]string, command []string, url string
 	return flags, nil, ""
 }
 
-// target writes how to reach the server. The file can't express a target from a
-// client's configuration, so that becomes a comment.
+// target writes how to reach the server. The file can't express a server that only flags name, such
+// as one of a client's configuration: for such a server, target writes a comment.
 func (w *writer) target(words []string) {
 	d := &Draft{Target: words}
 	flags, command, url := d.words()
@@ -128,7 +128,8 @@ func (w *writer) target(words []string) {
 	}
 }
 
-// writePair writes a variable or a header. A variable without a value is inherited.
+// writePair writes a variable or a header. A variable without a value is inherited from
+// mcp-conform.
 func (w *writer) writePair(flag, text string) {
 	separator := "="
 	if flag == "header" {
@@ -142,7 +143,7 @@ func (w *writer) writePair(flag, text string) {
 	w.line("    %s: %s", word(name), word(strings.TrimSpace(value)))
 }
 
-// tools lists which tools are called and which are not.
+// tools writes which tools are called, and which are not, as comments next to the key tools.call.
 func (w *writer) tools(v *inventory.Inventory) {
 	called, not := []string{}, []string{}
 	for _, t := range v.Tools {
@@ -232,7 +233,8 @@ func (w *writer) templates(v *inventory.Inventory) {
 	w.line("%s", strings.Join(lines, "\n"))
 }
 
-// fixtures writes, for each role, the tool that is known to play it, or an example.
+// fixtures writes, for each role, a tool that mcp-conform knows to play it, or an example. All of
+// it is comments.
 func (w *writer) fixtures(v *inventory.Inventory) {
 	w.line("")
 	w.line("# Tools with a known effect, so that the effect can be judged. Tools that are named here may")

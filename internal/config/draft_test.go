@@ -61,7 +61,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestDraftNamesEachToolOnce checks a tools/list whose pages repeat tools.
+// TestDraftNamesEachToolOnce checks that a tool is listed once, even if several pages of tools/list
+// have it.
 func TestDraftNamesEachToolOnce(t *testing.T) {
 	var tools []inventory.Tool
 	for range 2 {

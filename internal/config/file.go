@@ -30,8 +30,8 @@ type File struct {
 	Settings []Setting
 }
 
-// An Identity is a user of a protected server, by the names of environment variables with the
-// credentials.
+// An Identity is a user of a protected server. It names the environment variables with the
+// credentials: those of BearerEnv, or those of ClientID and ClientSecretEnv.
 type Identity struct {
 	BearerEnv                 string
 	ClientID, ClientSecretEnv string
@@ -58,7 +58,8 @@ func (f *File) Absolute(path string) string {
 	return filepath.Join(f.Folder, path)
 }
 
-// file builds a File from a checked document.
+// file builds a File from a document that has the right keys and kinds of values. It checks what
+// the table of keys can't express.
 func (r *reader) file(root *yaml.Node) (*File, error) {
 	f := &File{Shown: r.shown}
 	top := Keys()
@@ -88,19 +89,19 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 	if err := r.identities(get(root, "identities"), f); err != nil {
 		return nil, err
 	}
-	if err := r.revisions(get(root, "revisions")); err != nil {
+	if err := r.checkRevisions(get(root, "revisions")); err != nil {
 		return nil, err
 	}
-	if err := r.profiles(get(root, "profiles")); err != nil {
+	if err := r.checkProfiles(get(root, "profiles")); err != nil {
 		return nil, err
 	}
-	if err := r.placeholders(root); err != nil {
+	if err := r.checkPlaceholders(root); err != nil {
 		return nil, err
 	}
 	return f, r.calls(root, &f.Calls)
 }
 
-// identities reads the identities. Each has one kind of credentials.
+// identities reads the identities. One without credentials, or with both kinds, is an error.
 func (r *reader) identities(n *yaml.Node, f *File) (err error) {
 	forEachKey(n, func(name, one *yaml.Node) {
 		i := Identity{BearerEnv: textOf(one, "bearer-env"), ClientID: textOf(one, "client-id"), ClientSecretEnv: textOf(one, "client-secret-env")}
@@ -115,7 +116,7 @@ func (r *reader) identities(n *yaml.Node, f *File) (err error) {
 	return err
 }
 
-func (r *reader) revisions(n *yaml.Node) error {
+func (r *reader) checkRevisions(n *yaml.Node) error {
 	for _, e := range elements(n) {
 		if _, err := spec.ParseRevision(e.Value); err != nil {
 			return usage(r.at(e), err.Error(), "")
@@ -141,7 +142,7 @@ func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 	}
 }
 
-// callFlag is the flag of tools.call, which calls reads.
+// callFlag is the flag of tools.call, which is not a setting: the method calls reads it.
 const callFlag = "call-tools"
 
 // words returns a value in the form that the flag takes.
@@ -202,7 +203,7 @@ func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
 	return r.fixtures(get(root, "fixtures"), c)
 }
 
-// policy reads tools.call.
+// policy reads tools.call. Names of tools without a policy mean the policy none, and these tools.
 func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 	for _, e := range elements(n) {
 		switch p := inventory.Policy(e.Value); {
@@ -221,7 +222,8 @@ func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 	return nil
 }
 
-// fixtures reads the fixtures. A tool that is named in a fixture may be called.
+// fixtures reads the fixtures. A fixture lets its tool be called, so a tool that tools.never also
+// names is an error, as is one that both tools.call and tools.never name.
 func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 	var err error
 	forEachKey(n, func(role, value *yaml.Node) {
@@ -248,6 +250,7 @@ func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 	return err
 }
 
+// mention records where the file names a tool, a prompt or a template.
 func (r *reader) mention(c *inventory.Config, kind inventory.MentionKind, n *yaml.Node) {
 	c.Mentions = append(c.Mentions, inventory.Mention{Kind: kind, Name: n.Value, Where: r.at(n)})
 }
@@ -306,7 +309,7 @@ func object(n *yaml.Node) map[string]any {
 	return out
 }
 
-// data returns a checked value as encoding/json represents it.
+// data returns a checked value as a value that encoding/json can write.
 func data(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:

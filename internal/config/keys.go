@@ -25,8 +25,8 @@ const (
 	Several       // a list of values of Of, or a single one
 )
 
-// A Key is one key of the file. The reader, the JSON Schema and the documentation
-// page are all generated from the table of keys.
+// A Key is one key of the file. The reader, the JSON Schema and the documentation page all use the
+// table of keys.
 type Key struct {
 	Name  string
 	About string // one sentence
@@ -34,9 +34,9 @@ type Key struct {
 	// Values are the permitted values of a Choice, or the values of Texts that
 	// have a special meaning.
 	Values []string
-	Keys   []Key
-	Of     *Key
-	Must   bool // the key is required
+	Keys   []Key // of a Mapping
+	Of     *Key  // the values of a Named, or the elements of a Several
+	Must   bool  // the key is required
 	// Flag and Variable override the key. Both may be "".
 	Flag, Variable string
 	Path           bool // it is a path, relative to the folder of the file

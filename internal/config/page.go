@@ -77,7 +77,7 @@ func (k *Key) describe(b *strings.Builder, path string) {
 	}
 }
 
-// describeValues describes the values that the key takes.
+// describeValues returns a phrase that describes the values that the key takes.
 func (k *Key) describeValues() string {
 	switch k.Kind {
 	case Choice:
@@ -108,7 +108,7 @@ func (k *Key) describeValues() string {
 	}
 }
 
-// names lists the keys of a mapping.
+// names returns the names of a mapping's keys, and which of them may be left out.
 func (k *Key) names() string {
 	var out []string
 	for i := range k.Keys {

@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 )
 
-// These placeholders represent the user's own values in suggested lines. A line
-// that was copied with them gives no information about the server.
+// These placeholders represent the user's own values in suggested lines. A user who copies a line
+// has to replace them.
 const (
 	anyName  = "NAME"
 	anyValue = "VALUE"
@@ -17,9 +17,9 @@ const (
 	anything = "…"
 )
 
-// placeholders rejects placeholders that were copied from lines which the
-// documentation, a report or mcp-conform init suggest.
-func (r *reader) placeholders(root *yaml.Node) error {
+// checkPlaceholders rejects placeholders that were copied from lines which the documentation, a
+// report or mcp-conform init suggest.
+func (r *reader) checkPlaceholders(root *yaml.Node) error {
 	tools := get(root, "tools")
 	for _, name := range []string{"call", "never"} {
 		for _, e := range elements(get(tools, name)) {

@@ -12,7 +12,8 @@ import (
 )
 
 // ParseProfile returns the profile with that name, such as core@1. The error is a
-// *target.UsageError that suggests the nearest names.
+// *target.UsageError that suggests the versions of the profile with the nearest name, or lists all
+// profiles.
 func ParseProfile(name string) (*spec.Profile, error) {
 	if p := spec.LookupProfile(name); p != nil {
 		return p, nil
@@ -20,8 +21,8 @@ func ParseProfile(name string) (*spec.Profile, error) {
 	return nil, unknownProfile("", name)
 }
 
-// profiles checks the names of the profiles.
-func (r *reader) profiles(n *yaml.Node) error {
+// checkProfiles checks the names of the profiles.
+func (r *reader) checkProfiles(n *yaml.Node) error {
 	for _, e := range elements(n) {
 		if spec.LookupProfile(e.Value) == nil {
 			return unknownProfile(r.at(e), e.Value)
@@ -42,7 +43,8 @@ func unknownProfile(where, name string) error {
 	return usage(where, fmt.Sprintf("there is no profile %s", quote(name)), advice)
 }
 
-// nearestProfiles returns all versions of the profile that was probably meant.
+// nearestProfiles returns all versions of the profile that was probably meant, or nil if the name
+// resembles none.
 func nearestProfiles(name string) []string {
 	base, _, _ := strings.Cut(name, "@")
 	var bases, out []string

@@ -28,11 +28,12 @@ var names = []string{Name, "mcp-conform.yml"}
 
 // Limits on the file.
 const (
-	maxSize  = 1 << 20
-	maxDepth = 64
+	maxSize  = 1 << 20 // bytes
+	maxDepth = 64      // levels of an object that is sent as JSON
 )
 
-// Find returns the path of the file in the folder, or "" if there is none.
+// Find returns the path of the file in the folder, or "" if there is none. Two files, one with each
+// name, are an error.
 func Find(folder string) (string, error) {
 	var found []string
 	for _, name := range names {
@@ -50,9 +51,9 @@ func Find(folder string) (string, error) {
 	}
 }
 
-// Ours reports, by its name, whether a file is a configuration file of
+// IsOurs reports, by the extension of its name, whether a file is a configuration file of
 // mcp-conform, not of a client.
-func Ours(path string) bool {
+func IsOurs(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
 		return true
@@ -84,8 +85,8 @@ func Read(path, shown string) (*File, error) {
 	return file, nil
 }
 
-// Parse parses the text of a file. The argument shown is its path as shown to
-// the user.
+// Parse parses the text of a file. The argument shown is its path as shown to the user. Errors are
+// of type *target.UsageError.
 func Parse(shown string, text []byte) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	switch {
@@ -108,7 +109,7 @@ func Parse(shown string, text []byte) (*File, error) {
 	return r.file(root)
 }
 
-// document returns the root value of the file, which must be a single document.
+// document returns the root value of the file. The file must be a single document, and not empty.
 func document(shown string, text []byte) (*yaml.Node, error) {
 	var first, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -147,40 +148,40 @@ func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 	}
 	switch k.Kind {
 	case Mapping:
-		return r.mapping(n, k, path)
+		return r.checkMapping(n, k, path)
 	case Named:
-		return r.members(n, path, func(name string, _, value *yaml.Node) error { return r.check(value, k.Of, join(path, name)) })
+		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.check(value, k.Of, join(path, name)) })
 	case Scalars:
-		return r.members(n, path, func(name string, _, value *yaml.Node) error {
+		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error {
 			if value.Kind != yaml.ScalarNode || value.Anchor != "" {
 				return r.wrong(value, join(path, name), "a string", "")
 			}
 			return nil
 		})
 	case Object:
-		return r.members(n, path, func(name string, _, value *yaml.Node) error { return r.anything(value, join(path, name), 0) })
+		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.checkAnything(value, join(path, name), 0) })
 	case Several:
 		if n.Kind != yaml.SequenceNode {
 			return r.check(n, k.Of, path)
 		}
-		return r.elements(n, path, func(e *yaml.Node) error { return r.check(e, k.Of, path) })
+		return r.eachElement(n, path, func(e *yaml.Node) error { return r.check(e, k.Of, path) })
 	case Texts:
 		if n.Kind != yaml.SequenceNode {
-			return r.text(n, k, path, "a string, or a list of strings")
+			return r.checkText(n, k, path, "a string, or a list of strings")
 		}
-		return r.elements(n, path, func(e *yaml.Node) error { return r.text(e, k, path, "a string") })
+		return r.eachElement(n, path, func(e *yaml.Node) error { return r.checkText(e, k, path, "a string") })
 	default:
-		return r.scalar(n, k, path)
+		return r.checkScalar(n, k, path)
 	}
 }
 
-// mapping checks a mapping with a fixed set of keys.
-func (r *reader) mapping(n *yaml.Node, k *Key, path string) error {
+// checkMapping checks a mapping with a fixed set of keys.
+func (r *reader) checkMapping(n *yaml.Node, k *Key, path string) error {
 	have := map[string]bool{}
-	err := r.members(n, path, func(name string, key, value *yaml.Node) error {
+	err := r.eachMember(n, path, func(name string, key, value *yaml.Node) error {
 		known := k.key(name)
 		if known == nil {
-			return r.unknown(key, k, path)
+			return r.unknownKeyError(key, k, path)
 		}
 		have[name] = true
 		return r.check(value, known, join(path, name))
@@ -196,8 +197,9 @@ func (r *reader) mapping(n *yaml.Node, k *Key, path string) error {
 	return nil
 }
 
-// members iterates over a mapping. A duplicate name is an error.
-func (r *reader) members(n *yaml.Node, path string, each func(name string, key, value *yaml.Node) error) error {
+// eachMember calls each for the members of a mapping. A duplicate name is an error, as is an
+// anchor, an alias or a merge.
+func (r *reader) eachMember(n *yaml.Node, path string, each func(name string, key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return r.wrong(n, path, "a mapping", "write its keys below it, each as name: value")
 	}
@@ -220,7 +222,9 @@ func (r *reader) members(n *yaml.Node, path string, each func(name string, key, 
 	return nil
 }
 
-func (r *reader) elements(n *yaml.Node, path string, each func(*yaml.Node) error) error {
+// eachElement calls each for the elements of a list. A list in a list is an error, as is an anchor
+// or an alias.
+func (r *reader) eachElement(n *yaml.Node, path string, each func(*yaml.Node) error) error {
 	if len(n.Content) == 0 {
 		return nil
 	}
@@ -238,18 +242,18 @@ func (r *reader) elements(n *yaml.Node, path string, each func(*yaml.Node) error
 	return nil
 }
 
-// anything checks a value that is sent as JSON.
-func (r *reader) anything(n *yaml.Node, path string, depth int) error {
+// checkAnything checks a value of any kind, which is sent as JSON.
+func (r *reader) checkAnything(n *yaml.Node, path string, depth int) error {
 	switch {
 	case depth > maxDepth:
 		return usage(r.at(n), fmt.Sprintf("%s is nested deeper than %d levels", quote(path), maxDepth), "make it flatter")
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		return usage(r.at(n), "anchors (&) and aliases (*) are not supported", "write out their values")
 	case n.Kind == yaml.MappingNode:
-		return r.members(n, path, func(name string, _, value *yaml.Node) error { return r.anything(value, join(path, name), depth+1) })
+		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.checkAnything(value, join(path, name), depth+1) })
 	case n.Kind == yaml.SequenceNode:
 		for _, e := range n.Content {
-			if err := r.anything(e, path, depth+1); err != nil {
+			if err := r.checkAnything(e, path, depth+1); err != nil {
 				return err
 			}
 		}
@@ -261,9 +265,9 @@ func (r *reader) anything(n *yaml.Node, path string, depth int) error {
 	return nil
 }
 
-// unknown returns an error for an unknown key, and suggests the key that was
-// probably meant.
-func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
+// unknownKeyError returns the error for an unknown key. Its advice suggests the key that was
+// probably meant, or lists the keys.
+func (r *reader) unknownKeyError(key *yaml.Node, k *Key, path string) error {
 	var known []string
 	for i := range k.Keys {
 		known = append(known, k.Keys[i].Name)
@@ -275,7 +279,7 @@ func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
 	advice := "it has " + strings.Join(known, ", ")
 	if n := spelling.Nearest(key.Value, known); n != "" {
 		advice = "did you mean " + quote(n) + "?"
-	} else if elsewhere := find(key.Value); elsewhere != "" {
+	} else if elsewhere := findKey(key.Value); elsewhere != "" {
 		advice = "did you mean " + elsewhere + "?"
 	} else if key.Value == "mcpServers" || key.Value == "servers" {
 		advice = "this looks like a client's configuration, which is a JSON file: use --config FILE.json --server NAME"
@@ -283,9 +287,9 @@ func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
 	return usage(r.at(key), place+quote(key.Value), advice)
 }
 
-// find returns the path of the only key with that name, or "" if there is none
-// or more than one.
-func find(name string) string {
+// findKey returns the path of the only key with that name in the table, or "" if there is none or
+// more than one.
+func findKey(name string) string {
 	found, n := "", 0
 	var look func(k *Key, path string)
 	look = func(k *Key, path string) {
@@ -313,7 +317,7 @@ func (k *Key) key(name string) *Key {
 	return nil
 }
 
-// wrong returns the error for a value of the wrong kind.
+// wrong returns the error for a value of the wrong kind. want describes the right kind.
 func (r *reader) wrong(n *yaml.Node, path, want, advice string) error {
 	if path == "" {
 		path = "the file"
@@ -332,7 +336,7 @@ func join(path, name string) string {
 
 func at(shown string, n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", shown, n.Line, n.Column) }
 
-// kindOf describes a value.
+// kindOf returns a phrase with the kind of a value, or with the value itself if it is a scalar.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -352,12 +356,12 @@ func kindOf(n *yaml.Node) string {
 	}
 }
 
-// shortest is the number of characters of a string that an error shows.
-const shortest = 80
+// maxQuoted is the number of characters after which quote cuts a string.
+const maxQuoted = 80
 
 func quote(s string) string {
-	if r := []rune(s); len(r) > shortest {
-		s = string(r[:shortest]) + "…"
+	if r := []rune(s); len(r) > maxQuoted {
+		s = string(r[:maxQuoted]) + "…"
 	}
 	return strconv.Quote(s)
 }

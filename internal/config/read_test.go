@@ -276,7 +276,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"a.yaml": true, "a.YML": true, "a.json": false, "a": false} {
-		if Ours(name) != want {
+		if IsOurs(name) != want {
 			t.Errorf("%s is taken for the wrong kind of file", name)
 		}
 	}
@@ -285,7 +285,7 @@ func TestFiles(t *testing.T) {
 // filled replaces the placeholders with a user's values.
 var filled = strings.NewReplacer("NAME", "work", "VALUE", "one", "{…}", "{}", "URI", "a:b")
 
-// TestExamples checks that each example in the table is valid.
+// TestExamples checks that each example in the table is valid, and that each key has a description.
 func TestExamples(t *testing.T) {
 	var look func(k *Key, path []string)
 	look = func(k *Key, path []string) {

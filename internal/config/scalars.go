@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spelling"
 )
 
-// scalar checks a value that is neither a mapping nor a list.
-func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
+// checkScalar checks the value of a key that takes neither a mapping nor a list.
+func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) error {
 	switch k.Kind {
 	case Choice:
 		if n.Kind != yaml.ScalarNode || !slices.Contains(k.Values, n.Value) {
@@ -45,14 +45,14 @@ func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
 			return r.wrong(n, path, "true or false", "")
 		}
 	default:
-		return r.text(n, k, path, "a string")
+		return r.checkText(n, k, path, "a string")
 	}
 	return nil
 }
 
-// text checks a string. Dates count as strings, because revisions look like
-// dates.
-func (r *reader) text(n *yaml.Node, k *Key, path, want string) error {
+// checkText checks a string, which may not be blank. Dates count as strings, because revisions look
+// like dates. A log level must be one of k.Values.
+func (r *reader) checkText(n *yaml.Node, k *Key, path, want string) error {
 	if n.Kind != yaml.ScalarNode {
 		return r.wrong(n, path, want, "")
 	}
@@ -80,8 +80,8 @@ var (
 	errTag    = errors.New("has an unsupported tag")
 )
 
-// plain returns a scalar as encoding/json represents it. Dates remain strings,
-// as written.
+// plain returns a scalar as a value that encoding/json can write: a string, nil, bool, int64 or
+// float64. Dates remain strings, as written.
 func plain(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!str", "!!timestamp":

@@ -8,7 +8,7 @@ import (
 // SchemaFile is the name, in docs/, of the JSON Schema of the configuration file.
 const SchemaFile = "mcp-conform.schema.json"
 
-// An object2020 is a JSON object. encoding/json sorts its members.
+// An object2020 is a JSON object of a schema of draft 2020-12. encoding/json sorts its members.
 type object2020 = map[string]any
 
 // Schema returns the JSON Schema of the configuration file, for editors.
@@ -25,7 +25,8 @@ func Schema() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// duration matches durations that time.ParseDuration accepts, without a sign.
+// duration matches the durations that time.ParseDuration accepts, except those with a sign or
+// without a unit.
 const duration = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$`
 
 func (k *Key) schema() object2020 {

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestSchemaAgreesWithReader checks that the schema accepts what the reader
-// accepts, as far as a schema can express it.
+// TestSchemaAgreesWithReader checks that the schema and the reader accept the same files, as far as
+// a schema can express what the reader checks.
 func TestSchemaAgreesWithReader(t *testing.T) {
 	text, err := Schema()
 	if err != nil {
