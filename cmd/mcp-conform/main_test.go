@@ -17,7 +17,7 @@ import (
 // program is the name under which this test's executable is the program.
 const program = "mcp-conform"
 
-// asProgram is the variable with which it is the program under any name.
+// asProgram is the variable that makes this test's executable the program under any name.
 const asProgram = "MCP_CONFORM_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -104,8 +104,8 @@ func TestOnlyWhatTheProgramNeedsIsLinked(t *testing.T) {
 	}
 }
 
-// TestRecordOutlivesItsClient checks that the session is written although the client's end of
-// the output and of stderr is closed.
+// TestRecordOutlivesItsClient checks that record writes the whole session even if the client has
+// closed its ends of stdout and stderr.
 func TestRecordOutlivesItsClient(t *testing.T) {
 	executable, err := os.Executable()
 	if err != nil {

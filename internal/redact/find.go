@@ -79,7 +79,7 @@ func (f *finder) findSpans(text []byte) []Span {
 // within appends the spans in one window of the text, which begins at base.
 func (f *finder) within(out []Span, text []byte, base int) []Span {
 	add := func(from, to int) {
-		if from, to = unmarked(text, from, to); from < to {
+		if from, to = withoutDelimiters(text, from, to); from < to {
 			out = append(out, Span{base + from, base + to})
 		}
 	}
@@ -108,7 +108,8 @@ func (f *finder) within(out []Span, text []byte, base int) []Span {
 	return out
 }
 
-// search calls hit for each span of text that matches enough of a pattern.
+// search calls hit for each span of text that matches enough of a pattern, for some spans more than
+// once.
 func (f *finder) search(text []byte, hit func(from, to int)) {
 	if len(text) < gram {
 		return
@@ -135,7 +136,7 @@ func (f *finder) search(text []byte, hit func(from, to int)) {
 				to++
 				end++
 			}
-			if to-from >= p.least && (to-from == len(p.text) || p.coded || !common(text[from:to])) {
+			if to-from >= p.least && (to-from == len(p.text) || p.coded || !isCommon(text[from:to])) {
 				hit(from, to)
 			}
 		}
@@ -167,10 +168,10 @@ func clear(text []byte, from, to int) (int, int) {
 	return from, to
 }
 
-// unmarked narrows a span so that it neither begins nor ends with an unescaped quote or an
-// angle bracket: these may delimit a string or an element that contains only the rest of
-// the secret.
-func unmarked(text []byte, from, to int) (int, int) {
+// withoutDelimiters narrows a span so that it neither begins nor ends with an unescaped quote or an
+// angle bracket: these may delimit a string or an element that contains only the rest of the
+// secret.
+func withoutDelimiters(text []byte, from, to int) (int, int) {
 	bare := func(at int) bool {
 		return text[at] == '<' || text[at] == '>' || text[at] == '"' && slashes(text, at)%2 == 0
 	}
@@ -210,9 +211,9 @@ func slashes(text []byte, at int) int {
 	return n
 }
 
-// common reports whether a part of a secret consists of short words, which
+// isCommon reports whether a part of a secret has at most 16 bytes and consists of words, which
 // ordinary texts also contain.
-func common(part []byte) bool {
+func isCommon(part []byte) bool {
 	const mostCommon = 16
 	if len(part) > mostCommon {
 		return false

@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-// AddGiven adds the value that the user set for a variable or header. The value counts as a
-// secret under any name, unless it is an ordinary setting, see Ordinary. Of a URL, only the
-// parts that look like secrets are added.
+// AddGiven adds the value that the user set for a variable or header. The value counts as a secret
+// under any name, unless it is an ordinary setting, see Ordinary. Of a value in which a part looks
+// like a secret, such as a URL with a password, AddGiven adds only such parts, as AddNamed does.
 func (s *Secrets) AddGiven(name, value string) {
 	if _, inURL := userinfo(value); !Setting(name) && !Ordinary(value) && Arg(value) == value && !inURL {
 		s.Add(value)
@@ -20,8 +20,9 @@ func (s *Secrets) AddGiven(name, value string) {
 	s.AddNamed(name, value)
 }
 
-// AddNamed adds the value of a variable or header if its name or its form indicates a
-// secret.
+// AddNamed adds the value of a variable or header if its name indicates a secret, and otherwise the
+// parts that look like secrets. Of a URL or a path it adds only such parts, except that a URL
+// without any is a secret if its name says so.
 func (s *Secrets) AddNamed(name, value string) {
 	value = strings.TrimSpace(value)
 	switch {
@@ -59,7 +60,8 @@ func (s *Secrets) addBasic(credentials string) {
 	}
 }
 
-// addUser adds the secrets in user:password, or in a user name without password.
+// addUser adds user:password and the password, if there is one, and the user name unless it is
+// Ordinary.
 func (s *Secrets) addUser(info string) {
 	user, password, ok := strings.Cut(info, ":")
 	if ok {
@@ -85,7 +87,7 @@ func (s *Secrets) AddArgs(args ...string) {
 	}
 }
 
-// addUserinfo adds the credentials in front of the host of a URL.
+// addUserinfo adds the credentials in front of the host, if arg is a URL that has some.
 func (s *Secrets) addUserinfo(arg string) {
 	if user, ok := userinfo(arg); ok {
 		s.addUser(user.String())

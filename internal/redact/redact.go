@@ -1,10 +1,10 @@
-// Package redact removes secrets from everything that the program outputs.
+// Package redact removes secrets from what the program outputs, except for the messages that a
+// recording passes on unchanged.
 //
 // A Secrets contains the secrets that the user declared. It finds them in any spelling:
-// percent-encoded, escaped as in JSON, Go, HTML or XML, in base64 or hexadecimal, and split
-// in two. Everything that the program prints or writes passes through its Writer. A
-// server's output passes through Text first, while it is still in one piece, because
-// reports shorten and wrap it later.
+// percent-encoded, escaped as in JSON, Go, HTML or XML, in base64 or hexadecimal, and split in two.
+// What the program prints or writes passes through its Writer. A server's output passes through
+// Text first, while it is still in one piece, because reports shorten and wrap it later.
 //
 // Shapes, Member and Setting recognize secrets that the user did not declare, by their form
 // and by the names in front of them.
@@ -44,8 +44,8 @@ const (
 	certainPart = 32
 )
 
-// Secrets is the set of known secrets. The zero value and nil are empty sets. It
-// is safe for concurrent use.
+// Secrets is the set of known secrets. The zero value is an empty set, as is nil, to which nothing
+// can be added. It is safe for concurrent use.
 type Secrets struct {
 	mu       sync.Mutex
 	values   map[string]bool
@@ -192,10 +192,10 @@ func replace(text []byte, spans []Span) []byte {
 	return append(out, text[done:]...)
 }
 
-// Writer returns a writer that replaces secrets by Mark, except secrets that are plain
-// words or numbers: only Text replaces those, in a server's output. JSON, HTML and XML stay
-// well-formed. Each Write is forwarded immediately. If a secret is split over two writes,
-// its longer part is replaced.
+// Writer returns a writer that replaces secrets by Mark, except secrets that are plain words or
+// numbers: only Text replaces those, in a server's output. JSON, HTML and XML stay well-formed.
+// Each Write is forwarded immediately. If a secret is split over two writes, its longer part is
+// replaced, unless that is a common word.
 func (s *Secrets) Writer(w io.Writer) io.Writer { return &writer{s, w} }
 
 type writer struct {
@@ -258,8 +258,8 @@ func spellings(secret string) []pattern {
 	return out
 }
 
-// nested returns the base64 of encoded spellings of a text: a file in base64 may contain a secret in
-// base64, hexadecimal, a URL or JSON.
+// nested returns the base64 of encoded spellings of a text: a file in base64 may contain a secret
+// in base64, hexadecimal, a URL or JSON.
 func nested(text string) []string {
 	inner := coded(text)
 	quoted, _ := json.Marshal(text) // with <, > and & escaped
@@ -275,7 +275,7 @@ func nested(text string) []string {
 	return out
 }
 
-// quotes escapes a string in JSON.
+// quotes escapes backslashes and quotes as JSON does.
 var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // leastPartOf returns the length of the shortest part of a spelling that counts as a match.
@@ -287,8 +287,8 @@ func coded(text string) []string {
 	return append([]string{lower, strings.ToUpper(lower)}, inBase64(text)...)
 }
 
-// inBase64 returns, for each alignment, the characters that all base64 containing the text has in
-// common.
+// inBase64 returns, for each alignment of the text to groups of three bytes, the characters that do
+// not depend on the bytes before and after the text, in both alphabets of base64.
 func inBase64(text string) []string {
 	var out []string
 	for shift := range 3 {

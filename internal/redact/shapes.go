@@ -52,8 +52,8 @@ func (s shape) possible(lower []byte) bool {
 	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
 }
 
-// Shapes returns free text in which everything is replaced that looks like a secret by its
-// form, or by the name in front of it.
+// Shapes returns free text in which everything that looks like a secret by its form, or by the name
+// in front of it, is replaced by Mark.
 func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b
@@ -81,7 +81,8 @@ func Shapes(b []byte) []byte {
 	return b
 }
 
-// replaceValue replaces the last group of each match for which secret is true.
+// replaceValue replaces by Mark the last group of each match for which secret returns true. It
+// calls secret with the first and the last group.
 func replaceValue(shape shape, b []byte, secret func(name, value string) bool) []byte {
 	return shape.ReplaceAllFunc(b, func(found []byte) []byte {
 		parts := shape.FindSubmatch(found)
@@ -93,7 +94,8 @@ func replaceValue(shape shape, b []byte, secret func(name, value string) bool) [
 	})
 }
 
-// issuedMark returns Mark for text that is an issued token, and hyphenated words unchanged.
+// issuedMark returns Mark for a text that is an issued token, and any other text, such as
+// hyphenated words, unchanged.
 func issuedMark(found string) string {
 	if issued(found) {
 		return Mark
@@ -104,7 +106,8 @@ func issuedMark(found string) string {
 // issued reports whether a text contains a digit, as issued tokens do.
 func issued(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
-// Arg returns a command line argument without anything that looks like a secret.
+// Arg returns a command line argument in which everything that looks like a secret is replaced by
+// Mark.
 func Arg(arg string) string {
 	// After the name of a secret, the whole value is one secret, whatever it contains.
 	if name, value, ok := strings.Cut(arg, "="); ok && value != "" && !strings.ContainsAny(name, "/?&:; ") && Setting(name) {

@@ -40,8 +40,8 @@ func (r *resolver) fromArgs() (Target, error) {
 	return r.fromSingleArg(args[0])
 }
 
-// noCommand returns the error for an empty target. It distinguishes a missing
-// command from an empty one with arguments.
+// noCommand returns the error for a missing or empty command. It distinguishes --start without a
+// URL, an empty command with arguments, and nothing at all.
 func (r *resolver) noCommand() *UsageError {
 	if r.Start != nil && len(r.Args) == 0 {
 		return newUsageError("", "--start starts a server, but no URL says where it listens", "add the URL:", startExample)
@@ -59,7 +59,7 @@ func (r *resolver) noCommand() *UsageError {
 // hostAndPort matches the beginning of a URL without a scheme.
 var hostAndPort = lazyregexp.New(`^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}(/|$)`)
 
-// fromSingleArg reads one argument without `--`: a path, or a name in PATH.
+// fromSingleArg reads one argument without `--` that is not a URL: a path, or a name in PATH.
 func (r *resolver) fromSingleArg(arg string) (Target, error) {
 	dir := r.dir()
 	info, err := os.Stat(r.absolute(arg, dir))
@@ -87,7 +87,7 @@ func (r *resolver) fromSingleArg(arg string) (Target, error) {
 
 // command reads a complete argv, which it does not change.
 func (r *resolver) command(argv []string) (Target, error) {
-	if err := r.onlyRemote(); err != nil {
+	if err := r.rejectURLFlags(); err != nil {
 		return Target{}, err
 	}
 	if strings.HasPrefix(argv[0], "-") {
@@ -96,7 +96,7 @@ func (r *resolver) command(argv []string) (Target, error) {
 			"  mcp-conform run -- some-server "+quoteAll(r.secrets.Args(argv)))
 	}
 	dir := r.dir()
-	env := r.child()
+	env := r.childEnviron()
 	switch p := r.inspect(argv[0], dir, &env); {
 	case p == nil:
 	case p.instead == nil:
@@ -189,9 +189,10 @@ var runners = map[string][]string{
 	".jar": {"java", "-jar"}, ".dll": {"dotnet"},
 }
 
-// inspect returns why a command can't be started as written: it is a folder, it is in the current
-// folder but not in PATH, or it is a script without execute permission or #! line. It returns nil for
-// other commands, whose errors are reported when they are started.
+// inspect returns why a command can't be started as written: it is a folder, it is in the folder
+// dir but not in PATH, or it is a script that the system does not start (without execute permission
+// or #! line, and any on Windows). It returns nil for other commands, whose errors are reported
+// when they are started.
 func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	path := r.absolute(name, dir)
 	info, err := os.Stat(path)

@@ -22,6 +22,7 @@ type entry struct {
 	editor bool // VS Code's rules apply: the file has "servers", not "mcpServers"
 }
 
+// fromConfig finds the server in the file of --config or, without the flag, in a well-known file.
 func (r *resolver) fromConfig() (Target, error) {
 	if r.ConfigFile == "" {
 		return r.fromWellKnown()
@@ -90,7 +91,8 @@ func (r *resolver) configFlags() []string {
 	return flags
 }
 
-// servers returns the servers that the file configures, in any client's format.
+// servers returns the servers that the file configures, in any client's format. A file without a
+// list of servers is an error, but the list may be empty.
 func (d *document) servers() ([]entry, error) {
 	if !d.root.isObject() {
 		return nil, newUsageError(d.at(d.root.offset), "a configuration file holds an object, and this is "+d.root.kind(),
@@ -144,7 +146,7 @@ func (d *document) noServers() error {
 	return newUsageError(d.at(d.root.offset), "the file configures no servers", advice...)
 }
 
-// has is like get, but n need not be an object.
+// has reports whether n is an object with a member of that name that is not null.
 func (n *node) has(name string) bool { return n.isObject() && n.get(name) != nil }
 
 // selectEntry returns the server with that name, or the only server if name is "". If two servers

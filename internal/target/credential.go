@@ -15,8 +15,9 @@ type Credential struct {
 	Token    bool // a bearer token; else a password, which may have spaces
 }
 
-// Read returns the secret, and adds it to secrets. Its errors are of type *UsageError. They do not
-// show an invalid name of a variable, because the user may have given the secret itself.
+// Read returns the secret without surrounding spaces, and adds it to secrets. Its errors are of
+// type *UsageError. If no such variable is set and Variable does not look like a name, the error
+// does not show it, because the user may have given the secret itself.
 func (c *Credential) Read(lookup func(name string) (string, bool), secrets *redact.Secrets) (string, error) {
 	text, set := lookup(c.Variable)
 	secret := strings.TrimSpace(text)

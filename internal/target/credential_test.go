@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// TestCredential checks what is read of the variables that hold secrets, and that a secret which is given
-// in place of a variable is shown nowhere.
+// TestCredential checks which values of variables are accepted as secrets, and that a secret which
+// is given in place of a variable's name is not shown.
 func TestCredential(t *testing.T) {
 	environ := map[string]string{
 		"GOOD": " abc-123 \n", "myToken": "abc-123", "EMPTY": " ", "WORD": "bearer abc-123", "LINES": "abc\n123", "SPACE": "abc 123", "UMLAUT": "äbc-123",

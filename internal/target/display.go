@@ -8,8 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-// Display returns the target on one line for people, without values of variables,
-// headers, and arguments that look like secrets.
+// Display returns the target on one line for people: the URL, the command, or the URL and the
+// command that serves it. It replaces what looks like a secret, and leaves out variables and
+// headers.
 func (t Target) Display() string {
 	switch {
 	case t.Start != nil:
@@ -20,10 +21,10 @@ func (t Target) Display() string {
 	return quoteAll(t.secrets.Args(t.Argv))
 }
 
-// Args returns the arguments for mcp-conform that name this target again. It
-// omits values of variables (`--env K` takes K from the environment), and replaces
-// likely secrets in arguments, so that the user has to fill those in before the
-// line works.
+// Args returns the arguments for mcp-conform that name this target again. It omits the values of
+// variables (`--env K` takes K from the environment), except those with PortMark, and replaces
+// likely secrets in arguments and headers, so that the user has to fill those in before the line
+// works.
 func (t Target) Args() []string {
 	switch {
 	case t.configured:

@@ -159,7 +159,7 @@ func (n *node) kind() string {
 
 func (n *node) isObject() bool { return n != nil && n.members != nil }
 
-// get returns a member that exists and is not null.
+// get returns a member of an object, or nil if it does not exist or is null.
 func (n *node) get(name string) *node {
 	if m := n.members[name]; m != nil && m.value != nil {
 		return m

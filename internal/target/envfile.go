@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// envFile reads the variables of an env file as VS Code does. Variables of the
-// field "env" override them.
+// envFile reads the variables of an env file as VS Code does. A relative path is resolved against
+// the workspace.
 func (x *expander) envFile(path string) ([]setting, error) {
 	f, err := os.Open(x.absolute(x.untilde(path), x.workspace))
 	if err != nil {

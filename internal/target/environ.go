@@ -127,7 +127,8 @@ func (e *environ) clean() environ {
 	return c
 }
 
-// parseEnvFlags parses all --env flags; the last one for a name is used.
+// parseEnvFlags parses all --env flags; the last one for a name is used. A flag without a value
+// takes it from outer.
 func parseEnvFlags(flags []string, outer environ) ([]setting, error) {
 	given := newEnviron(nil, outer.goos)
 	for _, flag := range flags {

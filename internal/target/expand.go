@@ -48,8 +48,9 @@ func (x *expander) expand(n *node, s string) string {
 	return out.String()
 }
 
-// variable returns the value of ${name}. It returns false if the text must stay unchanged:
-// a variable that no client replaces is for the server or its shell.
+// variable returns the value of ${name}. It returns false if the text must stay unchanged: a
+// variable that no client replaces is for the server or its shell. For a missing value it returns
+// "", and records it.
 func (x *expander) variable(n *node, name string) (string, bool) {
 	prefix, rest, hasPrefix := strings.Cut(name, ":")
 	switch {
@@ -142,7 +143,7 @@ func (x *expander) input(n *node, id string) (string, bool) {
 	return x.recordMissing(n, "input:"+id, label+" is not given: add --input "+shellQuote(id)+"=value, or set "+inputVariable(id))
 }
 
-// recordMissing records a missing value, once.
+// recordMissing records that a value is missing, once, and returns "" and true.
 func (x *expander) recordMissing(n *node, what, sentence string) (string, bool) {
 	if !slices.Contains(x.known, what) {
 		x.known = append(x.known, what)

@@ -48,7 +48,7 @@ func readInputs(list *node) []input {
 	return inputs
 }
 
-// text returns a member that is a string, or "".
+// text returns a member that is a string, or "" for any other or none.
 func (n *node) text(name string) string {
 	if m := n.get(name); m != nil {
 		s, _ := m.value.(string)
@@ -99,8 +99,8 @@ func (r *resolver) parseInputs() (inputFlags, error) {
 	return given, nil
 }
 
-// checkIDs returns an error for an --input that the server does not use: its id is probably
-// misspelt, and the intended input would be missing.
+// checkIDs returns an error for an --input that the server does not refer to and the file does not
+// list: its id is probably misspelt, and the intended input would be missing.
 func (x *expander) checkIDs() error {
 	known := slices.Clone(x.asked)
 	for _, in := range x.entry.inputs {

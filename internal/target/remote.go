@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// overURL completes a target with a URL by the flags that apply to URLs.
+// overURL adds to a target with a URL what the flags for URLs say: headers, the transport, and the
+// command that serves the URL.
 func (r *resolver) overURL(where string, t Target) (Target, error) {
 	headers, err := r.headers()
 	if err != nil {
 		return Target{}, err
 	}
-	if t.Start, err = r.started(where, t.URL); err != nil {
+	if t.Start, err = r.parseStart(where, t.URL); err != nil {
 		return Target{}, err
 	}
 	if t.Start != nil {
@@ -68,7 +69,8 @@ func notInName(c rune) bool {
 	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 
-// urlFlags returns the flags that name the server again, without secrets.
+// urlFlags returns the flags --transport, --header and --bearer-env as they were given, without
+// secrets.
 func (r *resolver) urlFlags() []string {
 	var flags []string
 	if r.Transport != "" {
@@ -83,8 +85,9 @@ func (r *resolver) urlFlags() []string {
 	return flags
 }
 
-// onlyRemote returns an error if the target is a command and a flag for URLs is given.
-func (r *resolver) onlyRemote() error {
+// rejectURLFlags returns an error if a flag for URLs is given. It is called for a target that is a
+// command.
+func (r *resolver) rejectURLFlags() error {
 	for _, f := range []struct {
 		name  string
 		given bool

@@ -29,7 +29,7 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 	}
 	x := &expander{resolver: r, entry: e, workspace: r.workspaceOf(e.doc.path), given: given}
 	t := Target{Name: plainName(e.name), Source: source}
-	remote, err := x.remote(&t)
+	remote, err := x.isRemote(&t)
 	if err != nil {
 		return Target{}, err
 	}
@@ -37,7 +37,7 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 		if err = x.http(&t); err == nil {
 			t, err = r.overURL(x.at("url"), t)
 		}
-	} else if err = r.onlyRemote(); err == nil {
+	} else if err = r.rejectURLFlags(); err == nil {
 		err = x.stdio(&t)
 	}
 	if err != nil {
@@ -69,8 +69,9 @@ func (r *resolver) workspaceOf(path string) string {
 	return dir
 }
 
-// remote reports whether the server is reached by a URL rather than started as a command.
-func (x *expander) remote(t *Target) (bool, error) {
+// isRemote reports whether the server is reached by a URL rather than started as a command, and
+// sets the transport that the entry names. An entry that does not say which of the two is an error.
+func (x *expander) isRemote(t *Target) (bool, error) {
 	n := x.entry.node
 	kind, err := x.str("type")
 	if err != nil {
@@ -99,6 +100,7 @@ func (x *expander) remote(t *Target) (bool, error) {
 	return isHTTP || kind == "" && url, nil
 }
 
+// http sets the URL and the headers of a server that is reached by its URL.
 func (x *expander) http(t *Target) error {
 	raw, err := x.str("url")
 	if err != nil {
@@ -128,6 +130,7 @@ func (x *expander) http(t *Target) error {
 	return nil
 }
 
+// stdio sets the command of a server, its folder and its environment.
 func (x *expander) stdio(t *Target) error {
 	command, err := x.str("command")
 	if err != nil {
@@ -170,7 +173,7 @@ func (x *expander) stdio(t *Target) error {
 		}
 		env = append(more, env...)
 	}
-	whole := x.child(env...)
+	whole := x.childEnviron(env...)
 	t.Env = whole.list()
 	x.secrets.AddArgs(t.Argv...)
 	if err := x.checkCommand(t.Argv, t.Dir, &whole); err != nil {
@@ -234,7 +237,7 @@ func (x *expander) at(field string) string {
 	return x.entry.doc.at(x.entry.node.offset)
 }
 
-// str reads a field that is a string; a missing one is "".
+// str reads a field that is a string, and expands its variables. A missing field is "".
 func (x *expander) str(field string) (string, error) {
 	n := x.entry.node.get(field)
 	if n == nil {
@@ -251,7 +254,8 @@ func (x *expander) str(field string) (string, error) {
 	return x.expand(n, s), nil
 }
 
-// list reads a field that is an array of strings.
+// list reads a field that is an array of strings, and expands their variables. A missing field is
+// nil.
 func (x *expander) list(field string) ([]string, error) {
 	n := x.entry.node.get(field)
 	if n == nil {
@@ -273,8 +277,8 @@ func (x *expander) list(field string) ([]string, error) {
 	return list, nil
 }
 
-// table reads a field that is an object of strings. Numbers and booleans are used as
-// written; null removes a variable.
+// table reads a field that is an object of strings, and expands their variables. Numbers and
+// booleans are used as written; null removes a variable. A missing field is nil.
 func (x *expander) table(field string) ([]setting, error) {
 	n := x.entry.node.get(field)
 	if n == nil {

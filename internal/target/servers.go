@@ -33,7 +33,7 @@ func Servers(path string) ([]Configured, error) {
 	return out, nil
 }
 
-// plain returns the value as encoding/json would decode it.
+// plain returns the value as encoding/json decodes it, with numbers of type json.Number.
 func (n *node) plain() any {
 	switch {
 	case n.members != nil:

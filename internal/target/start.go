@@ -23,7 +23,7 @@ type Start struct {
 	// marked are the variables with the port in their values, as K=V.
 	marked []string
 	text   string   // the command as given
-	words  []string // the words of text, including assignments before the command
+	words  []string // the words of text, including the assignments before the command
 }
 
 // Command returns how to start a server that listens on the port: the command, its
@@ -48,8 +48,9 @@ func withPort(list []string, port string) []string {
 
 const startExample = "  mcp-conform run --start 'npm start' http://localhost:3000/mcp"
 
-// started reads --start and --ready for the server at the URL raw.
-func (r *resolver) started(where, raw string) (*Start, error) {
+// parseStart parses --start and --ready for the server at the URL raw. It returns nil without
+// --start; then --ready and PortMark in the URL are errors.
+func (r *resolver) parseStart(where, raw string) (*Start, error) {
 	ported := strings.Contains(raw, PortMark)
 	switch {
 	case r.Start == nil && ported:
@@ -90,12 +91,12 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 		}
 		s.argv = append(s.argv, text)
 	}
-	s.environment(r, set)
+	s.setEnvironment(r, set)
 	r.secrets.AddArgs(s.argv...)
 	if err := r.checkPort(where, raw, s); err != nil {
 		return nil, err
 	}
-	env := r.child(set...)
+	env := r.childEnviron(set...)
 	if p := r.inspect(s.argv[0], s.dir, &env); p != nil {
 		if p.instead == nil {
 			return nil, newUsageError("", p.what, "name the program in it, or what runs it")
@@ -106,11 +107,11 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	return s, nil
 }
 
-// environment sets the variables of the command. As in a shell, assignments in front of it
-// override --env. Only values that the user gave may contain PortMark; inherited ones are
-// left unchanged.
-func (s *Start) environment(r *resolver, set []setting) {
-	env := r.child()
+// setEnvironment sets the variables of the command. As in a shell, the assignments before the
+// command override --env. PortMark is replaced only in values that the user gave, not in inherited
+// ones.
+func (s *Start) setEnvironment(r *resolver, set []setting) {
+	env := r.childEnviron()
 	for _, v := range set {
 		env.set(v)
 		r.secrets.AddGiven(v.name, v.value)
@@ -130,7 +131,8 @@ func (s *Start) environment(r *resolver, set []setting) {
 	s.env = env.list()
 }
 
-// checkPort returns an error if only one of the server and the URL uses PortMark.
+// checkPort returns an error if only one of the command and the URL uses PortMark, or if PortMark
+// is not the port of the URL.
 func (r *resolver) checkPort(where, raw string, s *Start) error {
 	passed := len(s.marked) > 0 || slices.ContainsFunc(s.argv, func(arg string) bool { return strings.Contains(arg, PortMark) })
 	ported := strings.Contains(raw, PortMark)
@@ -153,7 +155,7 @@ func (r *resolver) checkPort(where, raw string, s *Start) error {
 // dummyPort replaces PortMark when a URL is parsed only to check it.
 const dummyPort = "65535"
 
-// flagsAgain returns the flags that start the server again, without secrets.
+// flagsAgain returns the flags --start and --ready as they were given, without secrets.
 func (s *Start) flagsAgain(r *resolver) []string {
 	text := s.text
 	if shown := r.secrets.Args(s.words); !slices.Equal(shown, s.words) {

@@ -28,7 +28,7 @@ type Target struct {
 	// Start is the command that serves the URL; nil if the server already runs.
 	// For {port} in the URL a free port is picked for each start.
 	Start *Start
-	// Transport is the HTTP transport that a configuration file names. If it is
+	// Transport is the HTTP transport that --transport or a configuration file names. If it is
 	// empty, the transport has to be probed.
 	Transport spec.Transport
 
@@ -58,7 +58,7 @@ var fetchers = map[string][]string{
 	"deno": {"run"}, "go": {"run"}, "docker": {"run"}, "podman": {"run"},
 }
 
-// Fetches reports whether the command may download or build the server before it
+// Fetches reports whether the command of a stdio server may download or build the server before it
 // starts.
 func (t *Target) Fetches() bool {
 	argv := t.Argv
@@ -214,14 +214,14 @@ func (r *resolver) absolute(path, base string) string {
 	return filepath.Join(base, path)
 }
 
-// commonFlags returns the flags that all ways of naming a server share, without
-// values of variables.
+// commonFlags returns the flags that all ways of naming a server share, without the values of
+// variables that the environment has.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {
 		text := s.name
 		if whole := s.name + "=" + s.value; strings.Contains(s.value, PortMark) && r.secrets.Arg(whole) == whole {
-			text = whole // the value contains PortMark, so the environment does not have it
+			text = whole // the environment does not have a value with PortMark
 		}
 		flags = append(flags, "--env", text)
 	}
@@ -234,9 +234,9 @@ func (r *resolver) commonFlags() []string {
 	return flags
 }
 
-// child returns the server's environment: more overrides what it inherits, and
-// --env overrides both.
-func (r *resolver) child(more ...setting) environ {
+// childEnviron returns the server's environment: more overrides what it inherits, and --env
+// overrides both. It records the secrets in it.
+func (r *resolver) childEnviron(more ...setting) environ {
 	base := r.outer.clone()
 	if r.CleanEnv {
 		base = r.outer.clean()

@@ -34,7 +34,7 @@ func look(t Target, here string) seen {
 	}
 }
 
-// outer is the environment of a world that sets none.
+// outer is the environment of a world whose environ is nil.
 var outer = []string{"PATH=HERE/bin", "HOME=HERE/home", "LANG=C"}
 
 func with(env ...string) []string { return slices.Concat(outer, env) }

@@ -16,7 +16,8 @@ type word struct {
 
 var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// assigns reports whether the word sets a variable for the command after it.
+// assigns reports whether the word is an assignment, NAME=value with an unquoted name, which sets a
+// variable if it is before the command.
 func (w word) assigns() bool {
 	end := len(assignment.FindString(w.text))
 	return end > 0 && (w.quoted < 0 || w.quoted >= end)
