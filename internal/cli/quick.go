@@ -38,8 +38,8 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
 }
 
-// commandLine returns the command line of a run with the same scope, without --quick. With again set,
-// the command has the --quick, --baseline, --accept-sdk-findings and --fuzz of this run.
+// commandLine returns the command line of a run with the same scope, without --quick. With again
+// set, the command has the --quick, --baseline, --accept-sdk-findings and --fuzz of this run.
 func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	argv := []string{"mcp-conform", "run"}
 	if again && f.quick {
