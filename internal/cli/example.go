@@ -23,7 +23,7 @@ const (
 
 // printExample prints how the reference server breaks the requirement with one of its faults, and
 // what would be permitted instead, unless none of the faults that are tried produces a finding in
-// time. It also prints the fault, or how many there are; without any, it prints nothing.
+// time. It also prints the fault, or how many there are; without faults, it prints nothing.
 func (a *app) printExample(q *spec.Requirement) {
 	var candidates []faults.Fault
 	for _, f := range faults.All() {

@@ -170,7 +170,7 @@ func sightingOf(f *fuzz.Finding) *engine.Sighting {
 }
 
 // fuzzEvidence returns the messages that show a finding, and those around them. If the process
-// ended, the evidence says how.
+// ended, the evidence says how, if that is known.
 func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, around []verdict.Evidence) {
 	seen := sightingOf(f)
 	if seen == nil {
