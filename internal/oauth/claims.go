@@ -56,10 +56,13 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// IsFor reports whether the resource begins with one of the audiences, not counting a slash at the
-// end of the audience.
+// IsFor reports whether one of the audiences is the resource, or a URL that contains it: one with a
+// path above that of the resource.
 func (c *Claims) IsFor(resource string) bool {
-	return slices.ContainsFunc(c.Audience, func(a string) bool { return a != "" && strings.HasPrefix(resource, strings.TrimSuffix(a, "/")) })
+	return slices.ContainsFunc(c.Audience, func(audience string) bool {
+		audience = strings.TrimSuffix(audience, "/")
+		return audience != "" && (resource == audience || strings.HasPrefix(resource, audience+"/"))
+	})
 }
 
 // SharesAudience reports whether a token has an audience in common with the claims. It returns true

@@ -33,7 +33,7 @@ func TestParseClaims(t *testing.T) {
 
 func TestIsFor(t *testing.T) {
 	for audience, want := range map[string]bool{
-		"https://x.example/mcp": true, "https://x.example": true, "https://x.example/": true, "https://y.example/mcp": false, "": false, "api": false,
+		"https://x.example/mcp": true, "https://x.example": true, "https://x.example/": true, "https://y.example/mcp": false, "https://x.ex": false, "https://x.example/mc": false, "": false, "api": false,
 	} {
 		c := Claims{Audience: []string{audience}}
 		if c.IsFor("https://x.example/mcp") != want {

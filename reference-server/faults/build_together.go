@@ -2,13 +2,14 @@ package faults
 
 import (
 	"net/http"
+	"reflect"
 
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
 // combine merges the seams of several faults. Seams that wrap a handler are nested, with the
 // last outermost; of BeforeHandle and Outgoing all run, the first one first. Of each other
-// seam the last one is used, and Protection is left out.
+// seam, and of Protection as a whole, the last one is used.
 func combine(several ...*refserver.Seams) *refserver.Seams {
 	t := &refserver.Seams{}
 	for _, one := range several {
@@ -35,6 +36,9 @@ func combine(several ...*refserver.Seams) *refserver.Seams {
 			s.HandleNotification = func(n *refserver.Notification, next func(*refserver.Notification)) {
 				then(n, func(n *refserver.Notification) { first(n, next) })
 			}
+		}
+		if !reflect.ValueOf(s.Protection).IsZero() {
+			t.Protection = s.Protection
 		}
 		if outer, inner := s.HTTP, t.HTTP; outer != nil && inner != nil {
 			s.HTTP = func(w http.ResponseWriter, r *http.Request, next http.Handler) {

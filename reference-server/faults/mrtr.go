@@ -61,7 +61,6 @@ func multiRoundFaults() []*Fault {
 		})),
 
 		newFault("mrtr.retry-completes/refused", "every retry gets an error", refuseRetries(always, spec.CodeInvalidParams)),
-		newFault("mrtr.retry-completes/id", "every retry gets -32600", refuseRetries(always, spec.CodeInvalidRequest)),
 
 		newFault("mrtr.missing-input-asked-again/error", "a retry without responses gets an error", refuseRetries(func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/inputResponses") == nil

@@ -22,7 +22,7 @@ func listenFilterFaults() []*Fault {
 	return withChangingTools(
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
 		newFault(acked+"ignored", "subscriptions/listen is ignored", suppressResponse(spec.MethodListen, always)),
-		newFault(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions()),
+		newStatefulFault(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions),
 		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omit("notifications"))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
 		newFault(acked+"refused", "subscriptions to resources get an error", refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
@@ -54,7 +54,7 @@ func listenFilterFaults() []*Fault {
 		newFault(value+"own", "the server makes up a subscriptionId", editSentParams(spec.MethodAcknowledged, inMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))).overTransports(spec.StreamableHTTP),
 		newFault(value+"other", "notifications of updates name another subscription", editSentParams(spec.MethodResourcesUpdated, inMember("_meta", setValue(spec.MetaSubscriptionID, 4711)))),
 
-		newFault(types+"first", "all notifications have the id of the first subscription", sendWithFirstID()).overTransports(spec.Stdio),
+		newStatefulFault(types+"first", "all notifications have the id of the first subscription", sendWithFirstID).overTransports(spec.Stdio),
 		newFault(types+"all", "every subscription gets all types of notifications", editFilter(func(filter map[string]any) {
 			filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
 		})),
