@@ -34,21 +34,27 @@ func (s *Secrets) AddNamed(name, value string) {
 			s.Add(value)
 		}
 	default:
-		scheme, rest, ok := strings.Cut(value, " ")
-		switch rest = strings.TrimSpace(rest); {
-		case ok && strings.EqualFold(scheme, "basic"):
-			s.addBasic(rest)
-		case ok && slices.Contains([]string{"bearer", "token", "apikey", "negotiate", "dpop"}, strings.ToLower(scheme)):
-			s.Add(rest)
-		default:
-			s.Add(value)
-		}
+		s.addCredentials(value)
 		if strings.EqualFold(name, "cookie") {
 			for part := range strings.SplitSeq(value, ";") {
 				_, text, _ := strings.Cut(part, "=")
 				s.Add(text)
 			}
 		}
+	}
+}
+
+// addCredentials adds the value of an Authorization header, without the name of its scheme, or any
+// other secret.
+func (s *Secrets) addCredentials(value string) {
+	scheme, rest, ok := strings.Cut(value, " ")
+	switch rest = strings.TrimSpace(rest); {
+	case ok && strings.EqualFold(scheme, "basic"):
+		s.addBasic(rest)
+	case ok && slices.Contains([]string{"bearer", "token", "apikey", "negotiate", "dpop"}, strings.ToLower(scheme)):
+		s.Add(rest)
+	default:
+		s.Add(value)
 	}
 }
 
@@ -116,7 +122,7 @@ func (s *Secrets) addDifference(arg, shown string) {
 			}
 		}
 		secret := strings.TrimSpace(arg[:end])
-		s.Add(secret)
+		s.addCredentials(secret)
 		if plain, err := url.QueryUnescape(secret); err == nil {
 			s.Add(plain)
 		}

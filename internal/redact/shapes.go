@@ -117,14 +117,14 @@ func Arg(arg string) string {
 		return arg[:len(arg)-len(strings.TrimLeft(value, " "))] + Mark
 	}
 	arg = userShape.ReplaceAllString(arg, "${1}"+Mark+"@")
-	arg = redactPairs(arg)
-	arg = schemeShape.ReplaceAllString(arg, "$1 "+Mark)
+	arg = schemeShape.ReplaceAllString(redactPairs(arg), "$1 "+Mark)
 	arg = jwtShape.ReplaceAllString(arg, Mark)
 	return tokenShape.ReplaceAllStringFunc(arg, issuedMark)
 }
 
 // redactPairs replaces the values after names of secrets inside an argument: in query strings,
-// connection strings, headers and JSON.
+// connection strings, headers and JSON. The value of a header may contain spaces and semicolons, and
+// after an equals sign a value may begin with a scheme, such as Bearer.
 func redactPairs(arg string) string {
 	var out strings.Builder
 	for i := 0; i < len(arg); i++ {
@@ -139,12 +139,18 @@ func redactPairs(arg string) string {
 		if !Setting(name) || value == "" || arg[i] == ':' && len(value) == len(rest) {
 			continue
 		}
-		end := strings.IndexAny(value, "&;#\"' \t\n")
+		begin, ends := 0, "&;#\"' \t\n"
+		if arg[i] == ':' {
+			ends = "\"'\n"
+		} else if credentials := schemeShape.FindString(value); strings.HasPrefix(value, credentials) {
+			begin = len(credentials)
+		}
+		end := strings.IndexAny(value[begin:], ends)
 		if end < 0 {
-			end = len(value)
+			end = len(value) - begin
 		}
 		out.WriteString(rest[:len(rest)-len(value)] + Mark)
-		i = len(arg) - len(value) + end - 1
+		i = len(arg) - len(value) + begin + end - 1
 	}
 	return out.String()
 }

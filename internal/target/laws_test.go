@@ -110,6 +110,8 @@ func TestSecretsStayHidden(t *testing.T) {
 			{"--dbPassword=" + secret}, {"-e", "API_KEY=" + secret}, {"--header", "Authorization: Bearer " + secret}, {"--header=X-Api-Key: " + secret},
 			{"Bearer " + secret}, {"postgres://me:" + secret + "@h/db"}, {"http://h/?a=b&access_token=" + secret + "#x"}, {"Server=h;Password=" + secret + ";User=u"},
 			{`{"a": 1, "apiKey": "` + secret + `"}`}, {issued}, {"--x=" + issued}, {"a," + issued + ",b"}, {"eyJhbGciOiJI." + secret + ".c2ln"},
+			{"--header=Authorization: Bearer " + secret}, {"--header=Authorization=Bearer " + secret}, {"npx a --header 'Authorization: Bearer " + secret + "' --b"},
+			{`{"headers":{"Authorization":"Bearer ` + secret + `"}}`}, {"curl -H 'Cookie: a=b; sid=" + secret + "'"}, {"--header=Cookie: a=b; sid=" + secret},
 		}
 		form := rapid.SampledFrom(forms).Draw(t, "form")
 		argv := slices.Concat([]string{"server", "--verbose"}, form, []string{"--port", "80"})
