@@ -83,8 +83,8 @@ func (c *Call) attach(o *Out) *Out {
 }
 
 // isCancelled reports whether the message belongs to a request that the client has
-// cancelled. Transports call it while they hold the write lock, so that no message of the
-// request is written after the cancellation has taken effect.
+// cancelled. The stdio transport calls it while it holds the write lock, so that no message of
+// the request is written after the cancellation has taken effect. The HTTP transports do not.
 func (o *Out) isCancelled() bool { return o.call != nil && o.call.cancelled.Load() }
 
 // sendError sends an error without an id, for a frame whose id could not be read.

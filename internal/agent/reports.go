@@ -29,12 +29,12 @@ func serverOf(id string) string { return id[:max(0, strings.LastIndex(id, "-"))]
 // newReportID returns a new id that begins with a name, and the path in the folder for reports that
 // consists of the id and the extension. It creates the folder.
 func (t *tools) newReportID(name, ext string) (id, path string, err error) {
-	if err := os.MkdirAll(t.Folder, 0o700); err != nil {
+	if err := os.MkdirAll(t.Reports, 0o700); err != nil {
 		return "", "", errors.New("the folder for reports can't be created")
 	}
 	for n := 1; ; n++ {
 		id = fmt.Sprintf("%s-%d", name, n)
-		path = filepath.Join(t.Folder, id+ext)
+		path = filepath.Join(t.Reports, id+ext)
 		if _, err := os.Stat(path); err != nil {
 			return id, path, nil
 		}
@@ -63,7 +63,7 @@ func (t *tools) offer(id, path string) {
 // offerOldReports offers the reports that an earlier session wrote into the folder, on
 // servers that are still allowed.
 func (t *tools) offerOldReports() {
-	for _, path := range jsonFiles(t.Folder) {
+	for _, path := range jsonFiles(t.Reports) {
 		id := strings.TrimSuffix(filepath.Base(path), ".json")
 		if _, err := t.allowed(serverOf(id)); err == nil {
 			t.offer(id, path)

@@ -63,7 +63,7 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 	}
 	defer a.handleSignals("mcp-conform: interrupted: ending the servers; interrupt again to kill them")()
 	defer ignoreBrokenPipes()()
-	o := agent.Options{Program: self, Version: version(), Environ: a.Environ, Servers: servers, Folder: folder, In: a.In, Out: a.Out}
+	o := agent.Options{Program: self, Version: version(), Environ: a.Environ, Servers: servers, Reports: folder, In: a.In, Out: a.Out}
 	if err := agent.Serve(c.Context(), o); err != nil {
 		return harnessError{fmt.Errorf("the session ended: %w", err)}
 	}

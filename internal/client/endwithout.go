@@ -64,16 +64,17 @@ func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []by
 }
 
 // awaitOtherStreams waits until a response can no longer come although its own
-// exchange has ended: it returns at once if no other stream of the server is
-// open, otherwise after a fence. Before the handshake it sends no fence.
+// exchange has ended: it returns at once if no other exchange may
+// bring messages, otherwise after a fence. Before the handshake it sends no fence.
 func (c *Conversation) awaitOtherStreams(ctx context.Context) {
-	if c.hasOpenStream() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
+	if c.mayReceiveMore() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
 		<-ctx.Done()
 	}
 }
 
-// hasOpenStream reports whether an event stream of the server is open.
-func (c *Conversation) hasOpenStream() bool {
+// mayReceiveMore reports whether an exchange may still bring messages: its event stream is open, or
+// its response has not begun.
+func (c *Conversation) mayReceiveMore() bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), func(x *transcript.Exchange) bool {
 		return x.End == nil && (x.Response == nil || x.Succeeded() && x.IsStream())
 	})

@@ -54,7 +54,7 @@ func (r *reading) positions() []int {
 // Bounds on the search for messages in malformed output.
 const (
 	maxSpread     = 4 << 20 // bytes of a message over several lines
-	maxSearch     = 1 << 20 // bytes of a line that is searched for a message
+	maxSearch     = 1 << 20 // bytes of a text that is searched for messages; a longer one is not
 	maxCandidates = 8       // places in it at which a message may begin
 )
 

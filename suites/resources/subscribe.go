@@ -19,10 +19,10 @@ func subscribeToResources(ctx context.Context, t *suite.T) {
 		uris = append(uris, uri)
 	}
 	for _, uri := range uris {
-		r := sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
+		r := changeSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
 		if r.Succeeded() {
-			sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
-			sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri) // a result or an error, but the server survives it
+			changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
+			changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri) // a result or an error, but the server survives it
 		} else if !r.Answered() {
 			return
 		}
@@ -38,12 +38,13 @@ func subscribeUndeclared(ctx context.Context, t *suite.T) {
 		t.GiveUp("the server lists no resource to subscribe to")
 	}
 	c := sharedConversation(ctx, t)
-	if sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uris[0]).Succeeded() {
-		sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uris[0])
+	if changeSubscription(ctx, c, spec.MethodResourcesSubscribe, uris[0]).Succeeded() {
+		changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uris[0])
 	}
 }
 
-func sendSubscription(ctx context.Context, c *client.Conversation, method, uri string) *client.Reply {
+// changeSubscription sends resources/subscribe or resources/unsubscribe for a URI.
+func changeSubscription(ctx context.Context, c *client.Conversation, method, uri string) *client.Reply {
 	return c.Do(ctx, method, map[string]any{"uri": uri}, client.Within(0))
 }
 
@@ -76,18 +77,18 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	}
 	// The subscription outlives another one, a refusal, and a cancellation.
 	if len(others) > 0 {
-		sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, others[0])
+		changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, others[0])
 	}
 	c.Do(ctx, "com.example.mcp-conform/none", nil)
 	_ = c.Cancel(ctx, c.NewID(), "nothing has this id")
 	if !announces() {
 		return
 	}
-	sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
+	changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
 	_ = c.AwaitQuiet(ctx) // messages in transit have come
 	call()
 	for range 2 {
-		sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
+		changeSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
 		if !announces() {
 			return
 		}

@@ -55,8 +55,8 @@ var noCapabilities = map[string]any{}
 
 // Limits on the work before the server has to exit.
 const (
-	maxCalls = 3
-	workTime = time.Second
+	maxCalls = 3           // tools that doWork calls
+	workTime = time.Second // the longest wait for each response
 )
 
 // doWork makes the server do typical work: anything that a tool or a subscription has started

@@ -127,11 +127,11 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	if !p.refused {
 		c.lastPages[key] = p
 	}
-	// If the cursor was returned again, it may mean another position.
-	again := last != nil && last.listVersion == p.listVersion && p.before.event.Seq < last.request.Event.Seq
+	// A cursor that the server has returned anew since the client last sent it may mean another position.
+	sentAgain := last != nil && last.listVersion == p.listVersion && p.before.event.Seq < last.request.Event.Seq
 	d := verdict.Deviation{Weight: emptyCursorWeight(s, p)}
 	switch {
-	case p.refused && again:
+	case p.refused && sentAgain:
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server refuses a cursor the second time.", "the same page each time"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
 		out.Deviates(d)
@@ -139,14 +139,14 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 		d.Requirement, d.Summary, d.Permitted = cursorAccepted, "The server refuses a cursor that it has just returned.", "the next page"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.positions(), p.positions()...)
 		out.Deviates(d)
-	case again && !haveEqualItems(last, p):
+	case sentAgain && !haveEqualItems(last, p):
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items, as far as the shorter page goes, and a next page where more follow"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
 		d.Weight = max(d.Weight, unannouncedWeight(s, p.method))
 		out.Deviates(d)
 	default:
 		out.Observed(cursorAccepted)
-		if again {
+		if sentAgain {
 			out.Observed(cursorStable)
 		}
 	}

@@ -100,7 +100,8 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 }
 
 // headTime is how long every server may take to send the response head of a GET. A server whose
-// POSTs are slow may take maxSlowdown times as long as for its slowest POST.
+// POSTs are slow may take maxSlowdown times as long as for its slowest POST, but no longer than
+// lingerTime.
 const (
 	headTime    = 2500 * time.Millisecond
 	maxSlowdown = 10
