@@ -246,7 +246,7 @@ func (c *Conversation) SendBytes(ctx context.Context, chunks ...[]byte) error {
 
 // Notify sends a notification; params may be nil.
 func (c *Conversation) Notify(ctx context.Context, method string, params map[string]any) error {
-	return c.sendWithin(ctx, wire.NewNotification(method, anyOrNil(c.withMeta(params))))
+	return c.sendWithin(ctx, c.Notification(method, params))
 }
 
 // Await returns the first event at position from or later for which match is

@@ -26,6 +26,11 @@ func (c *Conversation) Request(id wire.ID, method string, params map[string]any)
 	return wire.NewRequest(id, method, anyOrNil(c.withMeta(params)))
 }
 
+// Notification is like Request for a notification.
+func (c *Conversation) Notification(method string, params map[string]any) []byte {
+	return wire.NewNotification(method, anyOrNil(c.withMeta(params)))
+}
+
 // DoAll sends requests in one write if the transport allows it, and waits for all
 // responses. The timeout of each request starts when those before it have got their
 // responses, because a server may serve them one after another; after a request without

@@ -29,6 +29,7 @@ func unknownNotificationCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			from := c.Record.Len()
+			var frames [][]byte
 			for _, n := range []struct {
 				method string
 				params map[string]any
@@ -38,9 +39,13 @@ func unknownNotificationCase() suite.Case {
 				{unknownName, map[string]any{"_meta": map[string]any{"com.example.harness/probe": map[string]any{"a": []int{1}}}}},
 				{"com.example/unknown", nil}, // it has no id, so it is a notification
 			} {
-				if err := c.Notify(ctx, n.method, n.params); err != nil {
-					break // the fence shows why
-				}
+				frames = append(frames, c.Notification(n.method, n.params))
+			}
+			// A request in the same write is one that the server leaves unanswered if it exits, however
+			// fast it exits.
+			id := c.NewID()
+			if err := c.Send(ctx, append(frames, c.Request(id, c.HarmlessMethod(), nil))...); err == nil {
+				c.AwaitResponse(ctx, from, id)
 			}
 			judgeSilence(ctx, t, c, from)
 		},
