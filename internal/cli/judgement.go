@@ -178,8 +178,8 @@ func (j *judgement) noteServer(e *transcript.Event) {
 // finish returns the report on the files with these names.
 func (j *judgement) finish(names []string) *verdict.Report {
 	slices.Sort(j.revisions)
-	j.report.Head.Notices = append(j.report.Head.Notices, j.discounts.Notices()...)
-	j.report.Head.Notices = append(j.report.Head.Notices, j.discounts.ExitNotices(nil, false, func(output string) string { return output })...)
+	asIs := func(output string) string { return output } // secrets were removed before judging
+	j.report.Head.Notices = slices.Concat(j.report.Head.Notices, j.discounts.Notices(), j.discounts.ExitNotices(nil, false, asIs))
 	p := j.report.Report()
 	p.Target, p.Revisions = strings.Join(names, ", "), spec.NewestFirst(j.revisions)
 	if len(names) > 3 {

@@ -37,33 +37,15 @@ func combine(several ...*refserver.Seams) *refserver.Seams {
 				then(n, func(n *refserver.Notification) { first(n, next) })
 			}
 		}
-		if !reflect.ValueOf(s.Protection).IsZero() {
-			t.Protection = s.Protection
-		}
 		if outer, inner := s.HTTP, t.HTTP; outer != nil && inner != nil {
 			s.HTTP = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				outer(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner(w, r, next) }))
 			}
 		}
-		for _, set := range []struct {
-			have bool
-			put  func()
-		}{
-			{s.Start != nil, func() { t.Start = s.Start }},
-			{s.End != nil, func() { t.End = s.End }},
-			{s.Input != nil, func() { t.Input = s.Input }},
-			{s.Incoming != nil, func() { t.Incoming = s.Incoming }},
-			{s.BeforeHandle != nil, func() { t.BeforeHandle = s.BeforeHandle }},
-			{s.Handle != nil, func() { t.Handle = s.Handle }},
-			{s.HandleNotification != nil, func() { t.HandleNotification = s.HandleNotification }},
-			{s.Outgoing != nil, func() { t.Outgoing = s.Outgoing }},
-			{s.HTTP != nil, func() { t.HTTP = s.HTTP }},
-			{s.Event != nil, func() { t.Event = s.Event }},
-			{s.NextID != nil, func() { t.NextID = s.NextID }},
-			{s.RequestTimeout != nil, func() { t.RequestTimeout = s.RequestTimeout }},
-		} {
-			if set.have {
-				set.put()
+		from, to := reflect.ValueOf(s), reflect.ValueOf(t).Elem()
+		for i := range from.NumField() {
+			if seam := from.Field(i); !seam.IsZero() {
+				to.Field(i).Set(seam)
 			}
 		}
 	}

@@ -14,3 +14,6 @@ func Shapes() []*Fault {
 
 // Tables returns the functions that return the rows of each area.
 func Tables() map[string][]func() []*Fault { return tables }
+
+// Combine is combine.
+var Combine = combine

@@ -74,8 +74,9 @@ func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversatio
 	}
 }
 
-// expectNoList judges a request that shares its id, but for the type or sign, with a request for a
-// list: its result must not be that list. Of the list itself, members may be missing for other reasons.
+// expectNoList checks that the result of a request is not the list that another request asked for, whose
+// id looks like its own. The response to that other request is not checked: a list may lack its items
+// for other reasons.
 func expectNoList(t *suite.T, c *client.Conversation, r *client.Reply, member string) {
 	if !r.Succeeded() {
 		return

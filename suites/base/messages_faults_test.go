@@ -17,6 +17,26 @@ func TestMessages(t *testing.T) {
 			Name: "ids given back", Case: "messages.ids",
 			Kept: []string{"base.response-id-echo", "base.request-answered"},
 		},
+		{
+			Name: "lists without their items", Case: "messages.ids",
+			Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+				if strings.HasSuffix(c.Method, "/list") {
+					return map[string]any{"nextCursor": "more"}, nil
+				}
+				return next(c)
+			}),
+			Kept: []string{"base.response-id-echo", "base.request-answered"}, // the rule on lists reports it
+		},
+		{
+			Name: "a list for the ping with the same digits", Case: "messages.ids",
+			Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+				if c.Method == spec.MethodPing && c.ID.Raw() == "7000011" {
+					return map[string]any{"tools": []any{}, "prompts": []any{}, "resources": []any{}}, nil
+				}
+				return next(c)
+			}),
+			Want: []string{`base.response-id-echo: The server confuses the ids 1 and "1" of two requests. (broken)`},
+		},
 		{Name: "string ids never answered", Case: "messages.ids", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 			if c.ID.IsString() {
 				return nil, refserver.NoResponse
