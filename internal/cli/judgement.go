@@ -93,7 +93,7 @@ type judgement struct {
 	rules     []rules.Rule
 	revisions []spec.Revision
 	report    verdict.Builder
-	discounts *discount.Run // only for its notices: the rules know all other discounts of recordings
+	discounts *discount.Run // for notices only: the rules leave out what does not count in a recording
 }
 
 func newJudgement(all []rules.Rule) *judgement {

@@ -123,8 +123,9 @@ func Arg(arg string) string {
 }
 
 // redactPairs replaces the values after names of secrets inside an argument: in query strings,
-// connection strings, headers and JSON. The value of a header may contain spaces and semicolons, and
-// after an equals sign a value may begin with a scheme, such as Bearer.
+// connection strings, headers and JSON. A value after a colon extends to a quote or the end of its
+// line, because headers contain spaces and semicolons. One after an equals sign may begin with a
+// scheme, such as Bearer.
 func redactPairs(arg string) string {
 	var out strings.Builder
 	for i := 0; i < len(arg); i++ {

@@ -103,11 +103,11 @@ var lines = []line{
 		requirement: nullID, survival: invalidRequest, silence: true,
 	},
 	{
-		what: "a number", frame: `5`,
+		what: "a line that is only a number", frame: `5`,
 		requirement: invalidRequest, survival: invalidRequest, codes: onlyInvalid,
 	},
 	{
-		what: "an array", frame: `[{"jsonrpc":"2.0","id":ID,"method":"METHOD"}]`,
+		what: "an array of requests", frame: `[{"jsonrpc":"2.0","id":ID,"method":"METHOD"}]`,
 		requirement: refusedBatch, survival: refusedBatch, readable: true, silence: true, serves: true,
 		applies: func(r spec.Revision) bool { return !r.HasBatches() },
 	},

@@ -41,8 +41,8 @@ func unknownNotificationCase() suite.Case {
 			} {
 				frames = append(frames, c.Notification(n.method, n.params))
 			}
-			// A request in the same write is one that the server leaves unanswered if it exits, however
-			// fast it exits.
+			// The request is in the same write, so that a server that exits at a notification leaves it
+			// unanswered, however fast it exits.
 			_ = c.Send(ctx, append(frames, c.Request(c.NewID(), c.HarmlessMethod(), nil))...) // after an error the fence shows why
 			judgeSilence(ctx, t, c, from)
 		},
