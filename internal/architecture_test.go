@@ -149,8 +149,10 @@ var layers = []struct {
 	// An MCP server that runs this program again.
 	{"internal/agent", []string{"internal/spec", "internal/verdict", "reporters"}},
 	{"internal/cli", []string{anything}},
-	// A program for the tests of internal/cli.
+	// Programs for the tests of internal/cli.
 	{"internal/cli/exits", nil},
+	{"internal/oddservers", []string{"internal/spec", "internal/wire", "reference-server", "reference-server/faults"}},
+	{"internal/oddservers/odd", []string{"internal/oddservers"}},
 	{"cmd/mcp-conform", []string{"internal/cli"}},
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/oddservers"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -102,7 +103,7 @@ func flooding() []hostileServer {
 // over every transport.
 func misshaping() []hostileServer {
 	var out []hostileServer
-	for name, shape := range misshapen {
+	for name, shape := range oddservers.Shapes {
 		says := []string{`BROKEN|WARNING|FLAKY|--max-time|no requirement broken|did not answer|is incomplete`}
 		out = append(out,
 			hostileServer{name, process(name), brokenOrCut, says, hostileWithin},

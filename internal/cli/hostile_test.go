@@ -49,7 +49,7 @@ func TestHostileServers(t *testing.T) {
 	if suitetest.RaceDetector {
 		t.Skip("is about time and memory")
 	}
-	buildExits(t)
+	buildPrograms(t)
 	// Most of the runs wait, so more of them run at once than t.Parallel
 	// allows.
 	waiting := make(chan struct{}, 8*runtime.GOMAXPROCS(0))

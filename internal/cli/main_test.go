@@ -2,50 +2,58 @@ package cli
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mcp-conform/mcp-conform/internal/oddservers"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/transport/started"
 )
 
-// TestMain lets the test binary act as the programs that the scripts run: the
-// tool itself, and servers that misbehave.
+// TestMain lets the test binary act as the tool itself in scripts.
 func TestMain(m *testing.M) {
 	suitetest.WaitInParallel()
 	testscript.Main(m, map[string]func(){
 		"mcp-conform": func() { os.Exit(Main(os.Args[1:], System())) },
-		"odd":         func() { os.Exit(odd(os.Args[1:])) },
-		"web":         func() { os.Exit(web(os.Args[1:])) },
-		"leaky":       func() { os.Exit(leaky(os.Args[1:])) },
-		"gate":        func() { os.Exit(gate(os.Args[1:])) },
 	})
 }
 
-// buildExits builds the program exits, which checks how a command ends. Its folder is one that
-// testscript has put into PATH, and removes when the tests have run.
-func buildExits(t *testing.T) {
+// buildPrograms builds the other programs that tests run: exits, which checks how a command ends, and
+// servers that misbehave. Their folder is one that testscript has put into PATH, and removes when the
+// tests have run.
+func buildPrograms(t *testing.T) {
 	t.Helper()
-	if err := exitsBuilt(); err != nil {
+	if err := programsBuilt(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-var exitsBuilt = sync.OnceValue(func() error {
+var programsBuilt = sync.OnceValue(func() error {
 	tool, err := exec.LookPath("mcp-conform")
 	if err != nil {
 		return err
 	}
-	program := filepath.Join(filepath.Dir(tool), "exits"+filepath.Ext(tool))
-	if out, err := exec.Command("go", "build", "-o", program, "./exits").CombinedOutput(); err != nil { //nolint:gosec // the path is our own
-		return fmt.Errorf("building exits: %w\n%s", err, out)
+	folder, suffix := filepath.Dir(tool), filepath.Ext(tool)
+	if out, err := exec.Command("go", "build", "-o", folder, "./exits", "../oddservers/odd").CombinedOutput(); err != nil { //nolint:gosec // the path is our own
+		return fmt.Errorf("building programs: %w\n%s", err, out)
+	}
+	for name := range oddservers.Programs {
+		if name != "odd" { // the command's own name
+			if err := os.Link(filepath.Join(folder, "odd"+suffix), filepath.Join(folder, name+suffix)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 })
@@ -64,7 +72,7 @@ func TestScripts(t *testing.T) {
 	if err != nil || len(slow) == 0 {
 		t.Fatal("no slow scripts", err)
 	}
-	buildExits(t)
+	buildPrograms(t)
 	for _, dir := range slices.Concat(groups, slow) {
 		group, err := filepath.Rel(root, dir)
 		if err != nil {
@@ -130,6 +138,34 @@ func again(ts *testscript.TestScript, neg bool, args []string) {
 		_ = ts.Exec("sh", "-c", f[2]) // the exit code depends on the finding
 		if out := ts.ReadFile("stdout"); !strings.Contains(out, f[1]) {
 			ts.Fatalf("%s\ndoes not show %q again, but\n%s%s", f[2], f[1], out, ts.ReadFile("stderr"))
+		}
+	}
+}
+
+// freePorts sets P1 to P4 to ports on which no program listens.
+func freePorts(e *testscript.Env) error {
+	for i := range 4 {
+		port, err := started.FreePort()
+		if err != nil {
+			return err
+		}
+		e.Setenv("P"+strconv.Itoa(i+1), port)
+	}
+	return nil
+}
+
+// awaits waits until a program listens at an address.
+func awaits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: awaits ADDRESS")
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", args[0]); err == nil {
+			_ = conn.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("nothing listens at %s", args[0])
 		}
 	}
 }

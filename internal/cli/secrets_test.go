@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/oddservers"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
@@ -25,6 +26,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 	}
 	suitetest.SkipSlow(t)
 	t.Parallel()
+	buildPrograms(t)
 	bearer, header, word, user, password, query := "b3arer-T0ken/41+x==", `h3ader "value" #7 <&>\n`, "swordfishes", "us3r-name-x", "p4ss!word-y", "qu3ry-key-77"
 	env, argument := `env!val%41ue-9Z`, "4rg-token-zz"
 	web := []string{"--bearer-env", "LEAK_BEARER", "--header", "X-Tenant: " + header, "--header", "X-Api-Key: " + word}
@@ -104,7 +106,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 func look(t *testing.T, secrets []string, where, text string) {
 	t.Helper()
 	for _, secret := range secrets {
-		for _, spelled := range spellings(secret) {
+		for _, spelled := range oddservers.Spellings(secret) {
 			if at := strings.Index(text, spelled); at >= 0 {
 				t.Errorf("%s contains %q, spelled %q: …%q…", where, secret, spelled, text[max(0, at-60):min(len(text), at+len(spelled)+30)])
 				return

@@ -1,4 +1,4 @@
-package cli
+package oddservers
 
 import (
 	"bufio"
@@ -205,15 +205,17 @@ var oddServers = map[string]func(args []string) int{
 	},
 }
 
+// odd runs the server whose name is the first argument.
 func odd(args []string) int {
 	name := strings.Join(args[:min(1, len(args))], "")
-	serve, ok := oddServers[name]
-	if flood := floodingProcesses[name]; flood != nil {
-		serve, ok = flood, true
-	} else if shape := misshapen[name]; shape != nil {
+	if shape := Shapes[name]; shape != nil {
 		return serveOdd(shape())
 	}
-	if !ok {
+	serve := oddServers[name]
+	if serve == nil {
+		serve = floodingProcesses[name]
+	}
+	if serve == nil {
 		fmt.Fprintf(os.Stderr, "there is no odd server %q\n", args)
 		return 120
 	}

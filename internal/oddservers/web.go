@@ -1,4 +1,4 @@
-package cli
+package oddservers
 
 import (
 	"bytes"
@@ -17,9 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/mcp-conform/mcp-conform/internal/transport/started"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -96,32 +93,4 @@ func web(args []string) int {
 	}))
 	fmt.Fprintln(os.Stderr, "web:", err)
 	return 1
-}
-
-// freePorts sets P1 to P4 to ports on which no program listens.
-func freePorts(e *testscript.Env) error {
-	for i := range 4 {
-		port, err := started.FreePort()
-		if err != nil {
-			return err
-		}
-		e.Setenv("P"+strconv.Itoa(i+1), port)
-	}
-	return nil
-}
-
-// awaits waits until a program listens at an address.
-func awaits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: awaits ADDRESS")
-	}
-	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", args[0]); err == nil {
-			_ = conn.Close()
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("nothing listens at %s", args[0])
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package cli
+package oddservers
 
 import (
 	"bytes"
@@ -49,9 +49,9 @@ type leak struct {
 	streams sync.Map // SSE streams by session id
 }
 
-// spellings returns the encodings in which a secret is repeated, and searched
+// Spellings returns the encodings in which a secret is repeated, and searched
 // for.
-func spellings(s string) []string {
+func Spellings(s string) []string {
 	var percent, lower, unicode, mixed strings.Builder
 	for i, c := range []byte(s) {
 		fmt.Fprintf(&percent, "%%%02X", c)
@@ -78,7 +78,7 @@ func spellings(s string) []string {
 func (l *leak) all() string {
 	var out []string
 	for _, s := range l.secrets {
-		out = append(out, spellings(s)...)
+		out = append(out, Spellings(s)...)
 	}
 	return strings.Join(out, " ")
 }
@@ -184,7 +184,7 @@ func (l *leak) stdio() int {
 // ServeHTTP implements http.Handler for both transports.
 func (l *leak) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("X-Echo", strings.Join(spellings(l.secrets[0]), " "))
+	h.Set("X-Echo", strings.Join(Spellings(l.secrets[0]), " "))
 	h.Set("Set-Cookie", "sid="+url.QueryEscape(l.raw()))
 	h.Set("Mcp-Session-Id", url.QueryEscape(l.secrets[0]))
 	body, _ := io.ReadAll(r.Body)

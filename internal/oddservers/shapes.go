@@ -1,4 +1,4 @@
-package cli
+package oddservers
 
 import (
 	"bytes"
@@ -129,9 +129,9 @@ func combining(n int) string {
 // escapes contains terminal control sequences, and markup of other formats.
 const escapes = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u001bP+q544e\u001b\\\r\n::error::owned\n</script><script>alert(1)</script>]]>&lt;|](javascript:x)`
 
-// misshapen are servers that conform except that some of their responses are
+// Shapes are servers that conform except that some of their responses are
 // meant to break the client. They run over any transport.
-var misshapen = map[string]func() refserver.Seams{
+var Shapes = map[string]func() refserver.Seams{
 	"deep results": func() refserver.Seams {
 		return inPlace(spec.MethodToolsList, once(func() string { return `{"tools":` + nested("[", "]", 2_000_000) + `}` }))
 	},
