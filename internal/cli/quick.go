@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -39,7 +40,7 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 }
 
 // commandLine returns the command line of a run with the same scope, without --quick. With again
-// set, the command has the --quick, --baseline, --accept-sdk-findings and --fuzz of this run.
+// set, the command also has the flags of this run that do not limit the scope, such as --baseline.
 func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	argv := []string{"mcp-conform", "run"}
 	if again && f.quick {
@@ -65,6 +66,15 @@ func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	}
 	if again && f.fuzz != "off" {
 		argv = append(argv, "--fuzz", f.fuzz)
+		for _, name := range f.properties {
+			argv = append(argv, "--property", name)
+		}
+	}
+	if again && f.failOn == reporters.FailOnShould {
+		argv = append(argv, "--fail-on", f.failOn)
+	}
+	if again && f.jobsGiven {
+		argv = append(argv, "--jobs", strconv.Itoa(f.jobs))
 	}
 	return slices.Concat(argv, o.RunArgs, o.ServerArgs)
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +95,7 @@ finding could not be retried.`,
 	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "longest wait for the response to a request")
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	fs.DurationVar(&f.max, "max-time", 10*time.Minute, "end the run after this time")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of random choices")
+	fs.Uint64Var(&f.seed, "seed", defaultSeed, "seed of random choices")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.StringVar(&f.fuzz, "fuzz", "off", "also search for bugs: off, quick (some seconds), thorough (a minute)")
 	fs.StringSliceVar(&f.properties, "property", nil, "with --fuzz: "+propertyUsage())
@@ -111,6 +112,9 @@ finding could not be retried.`,
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c
 }
+
+// defaultSeed is the seed of a run without --seed.
+const defaultSeed = 1
 
 // firstStart is the default limit for the first start of a command that may
 // have to download the server.
@@ -352,7 +356,7 @@ func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 		return s, err
 	}
 	o := &s.options
-	o.RunArgs, o.ServerArgs = slices.Concat(f.remote.runArgs(), f.through.runArgs()), f.through.replayArgs(o.ServerArgs)
+	o.RunArgs, o.ServerArgs = slices.Concat(f.seedArgs(), f.remote.runArgs(), f.through.runArgs()), f.through.replayArgs(o.ServerArgs)
 	o.Target = f.through.withMarks(o.Target)
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed
@@ -365,6 +369,14 @@ func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 		s.notices = append(s.notices, s.recorder.staleNotices()...)
 	}
 	return s, nil
+}
+
+// seedArgs returns --seed, unless it has its default.
+func (f *runFlags) seedArgs() []string {
+	if f.seed == defaultSeed {
+		return nil
+	}
+	return []string{"--seed", strconv.FormatUint(f.seed, 10)}
 }
 
 // parseRevisions parses the values of --revision.

@@ -16,7 +16,7 @@ func TestFaults(t *testing.T) {
 	const (
 		refused   = "ping.responds: The server answers a ping with an error. (broken)"
 		earlyMute = "ping.before-initialized: The server does not answer a ping before initialize. (warning)"
-		strong    = "ping.before-initialized: The server answers a ping with an error. (warning)"
+		strong    = "ping.before-initialized: The server answers a ping before the initialized notification with an error. (warning)"
 	)
 	no := &refserver.Error{Code: spec.CodeInternal, Message: "no"}
 	for _, f := range []fault{
