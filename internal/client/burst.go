@@ -12,11 +12,11 @@ import (
 // serves requests one by one.
 const burstTime = 4 * time.Second
 
-// BurstSize returns how many such requests the server is expected to answer in a
-// few seconds if they are sent at once: at least four, and at most most. It uses
-// the fastest response to each request so far, because a busy machine delays
-// responses but never speeds them up. For a request that was not sent yet in this
-// conversation it uses the slowest response of all.
+// BurstSize returns how many requests like the given ones the server is expected to answer
+// within burstTime if they are sent at once: at least four, but never more than most. It
+// uses the fastest response to each request so far, because a busy machine delays
+// responses but never speeds them up, and of these the slowest. For a request that has
+// got no response yet it uses the time that Grace is based on.
 func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	each := time.Millisecond
 	for _, frame := range requests {
@@ -40,7 +40,7 @@ const SlowResponse = 50 * time.Millisecond
 func (c *Conversation) IsSlow() bool { return c.FastestResponse() >= SlowResponse }
 
 // fastestResponse returns the shortest response time of a request with the same
-// method and params.
+// method and params, or c.slowest if there is none.
 func (c *Conversation) fastestResponse(frame []byte) time.Duration {
 	like := &wire.Parse(frame).Messages[0]
 	least := c.fastest(func(m *wire.Message) bool { return m.Method == like.Method && bytes.Equal(m.Params(), like.Params()) })

@@ -157,7 +157,7 @@ func (c *Conversation) SetIdle(idle func() (resume func())) {
 	c.releaseSlot = idle
 }
 
-// BeginIdle releases the slot of the caller, which begins to wait for silence;
+// BeginIdle releases the slot of the caller, which begins to wait;
 // the function it returns acquires it again.
 func (c *Conversation) BeginIdle() (resume func()) {
 	c.mu.Lock()
@@ -250,8 +250,9 @@ func (c *Conversation) Notify(ctx context.Context, method string, params map[str
 }
 
 // Await returns the first event at position from or later for which match is
-// true. The error is ErrEnded if the server's output ends first, ErrUnanswered if
-// the limit of an option passes, and otherwise the cause of the context's end.
+// true. The error is ErrEnded if the server's output ends first, ErrUnanswered or
+// ErrStarting if the limit of an option passes, and otherwise the cause of the
+// context's end.
 func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool, options ...Option) (*transcript.Event, error) {
 	w := waitOf(options)
 	cancel := func() {}
@@ -337,10 +338,9 @@ func (c *Conversation) noteDuration(d time.Duration) {
 }
 
 // Grace returns how long silence must last before it counts: three times the
-// slowest response of this server to a single request so far, within
-// Options.LeastGrace and 2 s. The responses to initialize, and to the
-// server/discover that opens a conversation, do not count, because they include
-// the start of the server.
+// slowest response in this conversation so far, within Options.LeastGrace and 2 s.
+// Only responses to fences and to single requests without options count, and none to
+// a request that was sent before the server had started.
 func (c *Conversation) Grace() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -385,9 +385,9 @@ func anyOrNil(m map[string]any) any {
 // HandshakeError says why a conversation could not be opened.
 type HandshakeError struct {
 	Reason string
-	// Reply is the response to initialize or server/discover; nil if none came.
+	// Reply is the reply to initialize or server/discover; it may have no response.
 	Reply *Reply
-	Err   error // ErrEnded, ErrUnanswered or nil
+	Err   error // why no response came, as in Reply.Err; nil if one came
 }
 
 func (e *HandshakeError) Error() string { return fmt.Sprintf("the handshake failed: %s", e.Reason) }

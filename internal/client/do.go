@@ -17,13 +17,13 @@ type Reply struct {
 	Sent    *transcript.Event // nil when it could not be sent
 	Event   *transcript.Event // nil if no response came
 	Message *wire.Message     // nil if no response came, or one that was too long to be kept
-	// Err is nil if a response came. Otherwise it is ErrUnanswered, ErrStarting, ErrEnded,
-	// ErrTooLong, the reason why the request could not be sent, or the cause for which
-	// the caller's context ended.
+	// Err is nil if Message is set. Otherwise it is or wraps ErrUnanswered, ErrStarting,
+	// ErrEnded, ErrTooLong, the reason why the request could not be sent, or the cause for
+	// which the caller's context ended.
 	Err error
 }
 
-// Answered reports whether a response came, either a result or an error.
+// Answered reports whether a response came and was kept, either a result or an error.
 func (r *Reply) Answered() bool { return r.Message != nil }
 
 // Busy reports whether the response is an error such as a rate limit, which any request
@@ -56,10 +56,12 @@ type wait struct {
 // WithID gives the request an id of the caller's choice.
 func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 
-// Within waits no longer than limit, or than the conversation's timeout if limit is 0. It is
+// Within limits the wait to limit, or to the conversation's timeout if limit is 0. It is
 // for requests that run code of the server's author, such as tools, which may take
 // any time: a request without a response is cancelled, as a client should do, and is
-// not counted as a failure. In Await, which sends no request, the caller's slot is released at once.
+// not counted as a failure. Before that, Do waits on until the server has responded to a
+// fence, and for the grace, because all its responses may be slow. In Await, which sends no
+// request, the caller's slot is released at once.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
@@ -68,9 +70,8 @@ func Within(limit time.Duration) Option {
 // fence, a request of its own, and a grace after its response.
 func MayIgnore(w *wait) { w.mayIgnore = true }
 
-// WithinStart is for a request that opens the session: the client waits as long
-// as a start may take. Without a response the error is ErrUnanswered or
-// ErrStarting.
+// WithinStart makes Await wait for the response to a request that opens the session as
+// long as a start may take. Without a response the error is ErrUnanswered or ErrStarting.
 func WithinStart(w *wait) { w.isOpening = true }
 
 func waitOf(options []Option) wait {
@@ -102,8 +103,8 @@ func (c *Conversation) Do(ctx context.Context, method string, params map[string]
 	return c.completeRounds(ctx, &w, method, params, c.do(ctx, &w, c.Request(w.id, method, params)))
 }
 
-// DoRaw is like Do, but sends the frame unchanged and waits for the response with the
-// given id.
+// DoRaw is like Do, but sends the frame unchanged, waits for the response with the
+// given id, and returns it even if it requires input.
 func (c *Conversation) DoRaw(ctx context.Context, id wire.ID, frame []byte, options ...Option) *Reply {
 	w := waitOf(options)
 	w.id = id
@@ -174,15 +175,16 @@ func (c *Conversation) countWaiting() (done func()) {
 	return func() { c.waiting.Add(-1) }
 }
 
-// awaitResponseTo is like await, for a response that the frame expects. It shortens the wait in three
-// cases:
+// awaitResponseTo is like await, for a response that the frame expects. It also ends at an event
+// that says that the response is longer than the client reads. It shortens the wait in four cases:
 //
 //   - The server answers the POST with an error status, so it has started. The rest of the body gets
 //     the time of a request, not that of a start.
+//   - The frame comes back over stdio. The response gets the time of a request, too.
 //   - No other request is pending, and a response comes with an unknown id or spread over several
 //     lines. It is most likely the response, so the client waits only for the grace.
-//   - The HTTP exchange that carried the frame has ended. The client waits only until elsewhere
-//     returns.
+//   - The HTTP exchange that carried the frame has ended without the response. The client waits
+//     only for the grace and, if the exchange did not break off, only until elsewhere returns.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
@@ -357,7 +359,8 @@ func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 
 // recordGaveUp records that no response came in time, so that rules count it as a
 // failure of the server. It records nothing if the caller ended the wait, or if the
-// fence got no response, because the request then had less than the full time.
+// fence got no response, because the request then had less than the full time; nor if
+// something in front of the server responded.
 func (c *Conversation) recordGaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})

@@ -33,10 +33,10 @@ func (c *Conversation) Notification(method string, params map[string]any) []byte
 
 // DoAll sends requests in one write if the transport allows it, and waits for all
 // responses. The timeout of each request starts when those before it have got their
-// responses, because a server may serve them one after another; after a request without
-// a response, the later ones have only the grace left. The option Within limits the time
-// of all of them together. The replies are in the order of the requests. DoAll panics if
-// a frame is not a request.
+// responses, because a server may serve them one after another. After a request without
+// a response, the next ones have only the grace, and after two in a row no more time. The
+// option Within limits the time of all of them together. The replies are in the order of
+// the requests. Each frame must be one request.
 func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...Option) []*Reply {
 	if w := waitOf(options); w.isLimited {
 		return c.doAllWithin(ctx, &w, requests)

@@ -12,8 +12,9 @@ import (
 // endsWithoutResponse reports whether e ends the HTTP exchange that carried the frame, sent
 // at position from or later, without a response: it was refused, or its body has ended. It
 // returns false if the response may still come in another exchange: a stream with event ids
-// may be resumed, unless resuming it was refused or brought no event; a redirection sends
-// the frame to another URL; and over HTTP+SSE responses come on a separate stream.
+// may be resumed, unless resuming it was refused or brought no event with an id; a redirection
+// sends the frame to another URL of the host; and over HTTP+SSE responses come on a separate
+// stream.
 func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame []byte) bool {
 	if e.Kind != transcript.Over {
 		return false
@@ -64,8 +65,9 @@ func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []by
 }
 
 // awaitOtherStreams waits until a response can no longer come although its own
-// exchange has ended: it returns at once if no other exchange may
-// bring messages, otherwise after a fence. Before the handshake it sends no fence.
+// exchange has ended: it returns at once if no other exchange may bring messages,
+// otherwise after a fence. If the fence fails, or before the handshake, when it sends
+// none, it waits until ctx ends.
 func (c *Conversation) awaitOtherStreams(ctx context.Context) {
 	if c.mayReceiveMore() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
 		<-ctx.Done()

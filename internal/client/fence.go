@@ -13,8 +13,8 @@ import (
 // awaitWithFence waits for an event at position from or later for which match is
 // true; match is called once for each event. It sends a fence, and waits at most
 // until the response to the fence and the grace after it. If the event does not
-// come, the error is ErrUnanswered; if the fence got no response either, it also
-// wraps ErrNoFence.
+// come by then, the error is ErrUnanswered; if the fence failed too, it also wraps
+// ErrNoFence.
 func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	next := from // the first event that match has not seen
 	var found *transcript.Event

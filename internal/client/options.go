@@ -19,7 +19,7 @@ type Options struct {
 	Revision spec.Revision
 	// Version is the text sent as protocolVersion; default: the revision.
 	Version string
-	// Capabilities are the client's; nil means all that the revision knows.
+	// Capabilities are the client's; nil means those of AllCapabilities.
 	Capabilities map[string]any
 	// FirstID is the first id that NewID returns; default 1.
 	FirstID int64
@@ -47,11 +47,12 @@ type Options struct {
 	// Answer replies to a request of the server: the bytes to send, or nil
 	// to leave it unanswered. Default: as the capabilities say.
 	Answer func(request *wire.Message) []byte
-	// Idle is called when the conversation begins to wait for silence, so that
-	// others may work; the function it returns is called when the wait is over.
+	// Idle is called when the conversation begins to wait for silence, or has waited for
+	// the server for a moment (see BeginWait), so that others may work; the function it
+	// returns is called when the wait is over.
 	Idle func() (resume func())
-	// SkipQuiet, when set, is called before each wait for silence; if it returns
-	// true, the conversation does not wait.
+	// SkipQuiet, when set, is called when AwaitQuiet begins to wait for silence; if it
+	// returns true, AwaitQuiet returns ErrQuietSkipped instead.
 	SkipQuiet func() bool
 }
 
@@ -89,7 +90,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// AllCapabilities returns every client capability that revision r knows.
+// AllCapabilities returns the capabilities roots, sampling and, if revision r has it,
+// elicitation, with both of its modes where r knows modes.
 func AllCapabilities(r spec.Revision) map[string]any {
 	empty := map[string]any{}
 	caps := map[string]any{"roots": map[string]any{"listChanged": true}, "sampling": empty}

@@ -25,8 +25,8 @@ type Pace struct {
 // pacedResponses is the number of recent response times whose median Typical returns.
 const pacedResponses = 256
 
-// After a request has timed out, others still get at least minWait, and fences at
-// least the timeout divided by fenceDivisor.
+// After a request has timed out, others still get at least minWait, unless the timeout is
+// shorter. After a fence has, others get at least the timeout divided by fenceDivisor.
 const (
 	minWait      = 2 * time.Second
 	fenceDivisor = 10

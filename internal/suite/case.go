@@ -81,8 +81,9 @@ func (r Rounds) Over(t spec.Transport) int {
 	return r.HTTP
 }
 
-// Area returns the area of the specification that the case belongs to: the first
-// word of its id, or that of the first id that it judges or provokes.
+// Area returns the area of the specification that the case belongs to: the first word
+// of its id or, if that is not an area, of the first requirement that it judges or
+// provokes whose first word is one.
 func (c *Case) Area() string {
 	for _, id := range slices.Concat([]string{c.ID}, c.Requirements, c.Provokes) {
 		if area := spec.AreaOf(id); slices.Contains(spec.Areas(), area) {

@@ -30,8 +30,9 @@ type ConcurrentClients struct {
 
 const clientCount = 3
 
-// OpenClients opens several conversations at the same time. It ends the case if the first one
-// cannot be opened. If another one cannot be opened, that is a deviation.
+// OpenClients opens several conversations with one server. It ends the case if it cannot connect,
+// if the first handshake fails, or if the server limits the rate of requests. If a later handshake
+// fails while the server still serves the first client, that is a deviation.
 func (t *T) OpenClients(ctx context.Context, multipleClients, isolation string) *ConcurrentClients {
 	clients := &ConcurrentClients{MultipleClients: multipleClients, Isolation: isolation, t: t}
 	clients.convs = append(clients.convs, t.Start(ctx, client.Options{Answer: answerAs(0)}))
@@ -52,8 +53,8 @@ func (c *ConcurrentClients) First() *client.Conversation { return c.convs[0] }
 // All returns all conversations.
 func (c *ConcurrentClients) All() []*client.Conversation { return c.convs }
 
-// judgeRefused judges a server that serves the first client and refuses
-// another.
+// judgeRefused judges a failed handshake of a later client. It ends the case if the server limits
+// the rate of requests, or does not serve the first client either.
 func (c *ConcurrentClients) judgeRefused(ctx context.Context, refused *client.Conversation, err error) {
 	if isRateLimited(refused) {
 		c.t.GiveUp("the server accepts no more requests for now")
@@ -123,7 +124,8 @@ func (c *ConcurrentClients) forEach(f func(i int, conv *client.Conversation)) {
 	wg.Wait()
 }
 
-// Work sends requests from all clients at once, and judges the responses.
+// Work sends requests from all clients at once, and judges the responses. Then it ends the session
+// of the first client. It does nothing if only one client could be opened.
 func (c *ConcurrentClients) Work(ctx context.Context) {
 	if len(c.convs) < 2 {
 		return
@@ -140,7 +142,8 @@ func (c *ConcurrentClients) Work(ctx context.Context) {
 	c.checkLeaving(ctx)
 }
 
-// checkEqualIDs sends requests with the same id and different methods.
+// checkEqualIDs sends a request with the same id from each client. If the server has tools, the
+// second client's has another method than the others'.
 func (c *ConcurrentClients) checkEqualIDs(ctx context.Context) {
 	same, replies, others := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs)), make([]*client.Reply, len(c.convs))
 	lists := c.t.Inventory.Declares("tools")

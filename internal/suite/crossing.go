@@ -22,11 +22,11 @@ const crossingID = "mcp-conform/crossing"
 // crossTime is long enough for all clients to wait at the same time.
 const crossTime = 200 * time.Millisecond
 
-// A pair is two calls of one client with the same arguments: one has an id that
-// the calls of all clients have, the other an id of its own.
+// A pair is the replies to two requests of one client: one has an id that
+// requests of all clients have, the other an id of its own.
 type pair struct {
-	same, own *client.Reply
-	from      int // the length of the conversation's record before the calls
+same, own *client.Reply
+from      int // the length of the conversation's record before the requests
 }
 
 // checkCrossedIDs makes calls with the same id from all clients at the same
@@ -71,8 +71,8 @@ func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
 	}
 }
 
-// judgeUnanswered reports a client that got no response to one request, but got
-// one to another.
+// judgeUnanswered records a deviation if client i got no response to the request with the shared
+// id, but a result for the other, and reports whether it did.
 func (c *ConcurrentClients) judgeUnanswered(i int, p pair) bool {
 	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || isIntercepted(c.convs[i]) {
 		return false
@@ -133,9 +133,9 @@ func areDistinguishable(pairs []pair) bool {
 	return true
 }
 
-// judgeCrossed reports whether a client got the result of another client's
-// call. It checks all responses with the id, because the client's own may come
-// first.
+// judgeCrossed records a deviation if a client got the result of another client's
+// call, and reports whether it did. It checks all responses with the id, because
+// the client's own may come first. Results that are not distinguishable show nothing.
 func (c *ConcurrentClients) judgeCrossed(pairs []pair) bool {
 	if !areDistinguishable(pairs) {
 		return false

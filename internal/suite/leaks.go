@@ -102,9 +102,9 @@ func (c *ConcurrentClients) waitIdle(ctx context.Context, d time.Duration) {
 	}
 }
 
-// listen calls act for each provocation, and returns the messages that the listeners received
-// meanwhile, at most one for each provocation and listener. It returns false if silence cannot be
-// proved.
+// listen calls act for each provocation, and returns what the listeners received until all were
+// quiet: for each provocation at most one message, which has its method. It returns false if
+// silence cannot be proved.
 func (c *ConcurrentClients) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheard, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
@@ -143,8 +143,8 @@ func firstWithMethod(events []*transcript.Event, method string) *transcript.Even
 const logLevelRounds = 5
 
 // checkLogLevels changes the log level of the second client repeatedly, and
-// checks whether the first, which keeps its own, receives messages of other
-// levels.
+// checks whether that changes the levels of the messages that the first client
+// receives, which keeps its own level.
 func (c *ConcurrentClients) checkLogLevels(ctx context.Context) {
 	first, second := c.First(), c.convs[1]
 	if c.Isolation == "" || !first.Server().Declares("logging") {

@@ -28,7 +28,8 @@ func (w *Web) ForeignOrigins() []string {
 
 // hostNames returns the names of the server's host: the one that the client
 // uses and, if the server is on this machine, localhost. Servers compare an
-// Origin with either.
+// Origin with either. For an IPv6 address, which no other name can begin with,
+// it returns only localhost.
 func (w *Web) hostNames() []string {
 	name, _, _ := strings.Cut(w.Host(), ":")
 	switch {

@@ -85,9 +85,9 @@ type OtherUser struct {
 	session       string
 }
 
-// OtherUser returns the second user. It ends the case if there is none, if the server does not
-// accept their token, or if it serves requests without a token. c is an open conversation of the
-// first user. The caller has to call Leave.
+// OtherUser returns the second user. c is an open conversation of the first user. The caller has to
+// call Leave. OtherUser ends the case unless the transport is Streamable HTTP, the run has bearer
+// tokens of two different users, and the server accepts both but no request without a token.
 func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
 	if t.Transport != spec.StreamableHTTP {
 		t.Skip("the case applies only to Streamable HTTP")
@@ -159,7 +159,7 @@ func (u *OtherUser) End(ctx context.Context, session, how string) *OutsideRespon
 	return u.Send(ctx, "DELETE of the session "+how, http.MethodDelete, u.URL, u.HeadersIn(session, http.MethodDelete, nil, u.authorization), nil)
 }
 
-// Leave ends the second user's own session.
+// Leave ends the second user's own session, if there is one.
 func (u *OtherUser) Leave(ctx context.Context) {
 	if u.session != "" && ctx.Err() == nil {
 		u.End(ctx, u.session, "by the second user")

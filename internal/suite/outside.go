@@ -58,7 +58,8 @@ type OutsideResponse struct {
 }
 
 // Send sends a request and records it with its response; about says what it is. It ends the case if
-// the server under test does not respond.
+// the request is invalid, the server under test does not respond, the case ran out of time, or the
+// status is one that a rate limit or a proxy may have caused.
 func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideResponse {
 	limited, cancel := o.C.Record.WithTimeout(transcript.WithClock(ctx, &o.C.Record.Clock), outsideTimeout, context.DeadlineExceeded)
 	defer cancel()

@@ -69,8 +69,9 @@ func OddParams(method string, params ...map[string]any) []Request {
 
 // Probe sends the control, unless the conversation already has a response to
 // it, and then the odd requests one after the other, as long as the caller
-// iterates. If the control fails, it sends only the first odd request, which
-// reports that.
+// iterates and the server has not ended. If the control was not served, it sends only
+// the first odd request, whose reply cannot be interpreted; with Probe.ByName it
+// sends all.
 func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq[Odd] {
 	send := func(r Request) *client.Reply {
 		if p.Limit > 0 {
@@ -117,8 +118,8 @@ func Unanswered(c *client.Conversation, requests []Request) (Request, bool) {
 	return requests[i], true
 }
 
-// responseTo returns the last response to an equal request, or nil if there is
-// none.
+// responseTo returns the response to the last equal request that got one, or nil if none did.
+// An error such as a rate limit does not count.
 func responseTo(c *client.Conversation, r Request) (response *wire.Message) {
 	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
 		for q := range sentLike(d, r) {
@@ -176,8 +177,8 @@ func plainParams(params map[string]any) map[string]any {
 	return out
 }
 
-// whyUnclear returns why the reply to an odd request shows nothing, or "" if it
-// was served or its control was.
+// whyUnclear returns why the response to an odd request shows nothing, or "" if it shows
+// something or there is none.
 func (o Odd) whyUnclear() string {
 	if !o.Answered() || control.Served(o.Message) {
 		return ""
@@ -195,15 +196,16 @@ func (t *T) CanInterpret(o Odd, requirement string) bool {
 	return why == ""
 }
 
-// controlTime bounds the wait for a control, which may run code of the
-// server's author.
+// controlTime bounds the wait for a control without Probe.Limit, because it may run
+// code of the server's author.
 const controlTime = 3 * time.Second
 
 // Ordinary returns a request for the method that the server should serve, for
-// use as a control: a call of a tool that may be called, a listed prompt, or a
-// listed resource. If the server offers none, it returns a request for the
-// list. For a method of no feature, it returns a request that every server
-// serves.
+// use as a control. For tools/call, prompts/get and resources/read it names a listed
+// tool that may be called and does not disturb other cases, a listed prompt, or a
+// listed resource; if there is none, the request is for the list. For lists and
+// logging/setLevel the request has the method itself, and for any other method one
+// that every server serves.
 func (t *T) Ordinary(method string) Request {
 	switch method {
 	case spec.MethodToolsCall:

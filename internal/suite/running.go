@@ -9,10 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// AwaitRunning waits for the first progress after position from, or the response
-// to the call with the id, for the timeout of the conversation at most, and
-// reports whether the call is still running. The caller keeps its slot, because it
-// might not acquire one again before the call ends.
+// AwaitRunning waits for the first progress at position from or later, or the response
+// to the call with the id, for the timeout of the conversation at most. It reports
+// whether progress came first, so that the call is still running.
 func AwaitRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
 	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()

@@ -105,14 +105,15 @@ func (t *T) Observations() []Observation {
 	return slices.Clone(t.seen)
 }
 
-// add panics if the case does not list the requirement: the engine would not
-// know of it.
+// add keeps an observation, unless its requirement does not exist in this revision or
+// over this transport. It panics if the case does not list the requirement: the engine
+// would not know of it.
 func (t *T) add(o Observation) {
 	if !slices.Contains(t.Case.Requirements, o.Requirement) {
 		panic(fmt.Sprintf("case %s reports on %s, which is not in its Requirements", t.Case.ID, o.Requirement))
 	}
 	if !spec.Requirements().Lookup(o.Requirement).AppliesTo(t.Revision, t.Transport) {
-		return // the requirement does not exist in this revision
+		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -151,8 +152,8 @@ func (t *T) Skip(reason string) { panic(Stop{Outcome: verdict.NotApplicable, Rea
 func (t *T) GiveUp(reason string) { panic(Stop{Outcome: verdict.NotObserved, Reason: reason}) }
 
 // Conversation returns a conversation after its handshake: the shared one for a
-// case that shares it, otherwise one with a fresh server. If there is none, it
-// ends the case as blocked.
+// case that shares it, otherwise that of Start. If there is none, it ends the case
+// as blocked; if the server no longer answers in the shared one, as not observed.
 func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	if !t.Case.SharesConversation {
 		return t.Start(ctx, client.Options{})
@@ -180,7 +181,8 @@ func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages
 }
 
 // Start returns a conversation after its handshake, with a fresh server or one that
-// other cases have used.
+// other cases have used. It ends the case as blocked if the server does not start, refuses
+// the handshake, or responds to nothing after it.
 func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	if c := t.Opener.Continue(ctx, o); c != nil {
 		return c

@@ -76,9 +76,11 @@ func (n *ToolCall) EndedServer(ctx context.Context, c *client.Conversation) bool
 	return x != nil && x.Ended() == transcript.Broken && errors.Is(c.Fence(ctx), client.ErrEnded)
 }
 
-// JudgeEnd records the requirement of d as kept if the call got a response and the server goes on,
-// and d as a deviation otherwise. A call that may take long may still be running. JudgeEnd reports
-// whether the server still responds.
+// JudgeEnd records the requirement of d as kept if the call got a response and the server did not
+// end. It records d as a deviation if the server ended, or if the call got no response although the
+// server responds to a fence; but a call that may take long may still be running. Otherwise it
+// records nothing. JudgeEnd returns false if the server ended, or if neither the call nor the fence
+// got a response.
 func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d verdict.Deviation, mayTakeLong bool) bool {
 	switch {
 	case n.Answered():
@@ -103,9 +105,9 @@ func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d
 	return true
 }
 
-// Call calls a tool with the fewest arguments that its schema permits, and waits
-// for the response at most limit. It returns nil if no arguments can be made for
-// the tool.
+// Call calls a tool with the fewest arguments that its schema permits, and waits for
+// the response as client.Within(limit) says. It returns nil if no arguments can be made
+// for the tool.
 func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limit time.Duration) *ToolCall {
 	arguments, err := tool.Arguments()
 	if err != nil {
@@ -127,12 +129,12 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 	}
 }
 
-// AskingTools returns tools that seem to send the client requests of this kind, at
-// most as many as given. It ends the case if there is none.
-func AskingTools(t *T, topic inventory.Role, limit int) []inventory.Tool {
-	tools := t.Inventory.Askers(topic)
-	if len(tools) == 0 {
-		t.Needs(topic)
-	}
+// AskingTools returns at most limit tools that seem to send the client the requests of
+// this role. It ends the case if there is none.
+func AskingTools(t *T, role inventory.Role, limit int) []inventory.Tool {
+tools := t.Inventory.Askers(role)
+if len(tools) == 0 {
+t.Needs(role)
+}
 	return tools[:min(len(tools), limit)]
 }

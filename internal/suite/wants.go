@@ -81,7 +81,7 @@ func (t *T) KnowsTool(role inventory.Role) bool {
 	return false
 }
 
-// Needs ends the case if no tool that may be called is known to play one of the
+// Needs ends the case if no tool that may be called is known to play any of the
 // roles.
 func (t *T) Needs(roles ...inventory.Role) {
 	if slices.ContainsFunc(roles, t.Inventory.HasCall) {

@@ -20,8 +20,8 @@ import (
 type Web struct {
 	C *client.Conversation
 	t *T
-	// misses counts the exchanges that timed out, so that a server that leaves requests open does
-	// not cost the whole timeout for each.
+	// misses counts the exchanges without a response, so that a server that leaves requests open
+	// does not cost the whole timeout for each.
 	misses int
 }
 
@@ -82,8 +82,7 @@ func (r *WebRequest) method() string {
 	return r.Method
 }
 
-// The time to wait for an exchange; shortTime applies to a server that let two exchanges exceed
-// exchangeTime.
+// The time to wait for an exchange; shortTime applies once two exchanges got no response.
 const (
 	exchangeTime = 3 * time.Second
 	shortTime    = 500 * time.Millisecond
@@ -117,9 +116,11 @@ func (w *Web) Begin(r WebRequest) *Stream {
 	return s
 }
 
-// RoundTrip sends a request and returns the exchange. It closes the connection when the responses to
-// the requests in the body have come, when the response to a GET has its head, or when the time is
-// over. If no response has come by then, it waits on until the server has responded to a fence.
+// RoundTrip sends a request and returns the exchange, or nil if nothing was sent. It returns when
+// the exchange has ended. It closes an event stream a grace after the responses to all requests in
+// the body have come, or at once if the body has no request, and any response when the time is
+// over. If no response has come by then, it waits on until the server has responded to a fence, and
+// for the grace. It ends the case if ctx ends.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	s := w.Begin(r)
 	var ids []wire.ID
