@@ -16,7 +16,7 @@ type candidate struct {
 	outcome      verdict.Outcome
 	record       *transcript.Transcript // where it was seen, or nil
 	retries      verdict.Retries
-	isDiscounted bool     // retries.EachTime is set if a discount requires it
+	isDiscounted bool     // applyDiscount has set retries.EachTime, if a discount requires that
 	peers        []string // the cases that must run concurrently to reproduce it
 	needsOthers  bool     // it recurred only after other cases had used the same conversation or servers
 }

@@ -18,8 +18,8 @@ const caseTime = 90 * time.Second
 // errCaseTime is the cause when a case exceeds caseTime.
 var errCaseTime = errors.New("the case took too long")
 
-// runCase runs one case and returns its observations. A case that panics, or
-// does not end with its context, is a harness error.
+// runCase runs one case and returns its observations. A case that panics is a harness
+// error. If the time for judging ends before the case does, nothing is observed.
 func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
 	defer r.outlook.begin(c, env.Revision)()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -77,7 +77,8 @@ func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observati
 }
 
 // withMissing adds, for each requirement that the case did not mention, an
-// observation that says why the case stopped.
+// observation that says why the case stopped; after a harness error, for each
+// requirement of the case.
 func withMissing(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
 	for _, id := range c.Requirements {
 		mentioned := false

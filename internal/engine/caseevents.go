@@ -38,7 +38,8 @@ func partAt(events []*transcript.Event, position int) (id string, part []*transc
 	return id, part
 }
 
-// caseAt returns the case that was running at the last of the positions, or nil.
+// caseAt returns the case that was running at the last of the positions, or at the end of the
+// conversation if there are none; nil if no case was.
 func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 	if !u.sharesConversation {
 		return u.cases[0]

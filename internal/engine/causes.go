@@ -101,7 +101,8 @@ func (r *reporting) addSightings(b *verdict.Builder) {
 	}
 }
 
-// shareSightings calls Options.OnSighting for each finding of the report.
+// shareSightings calls Options.OnSighting for each finding of the report that was seen in a
+// conversation.
 func (r *reporting) shareSightings(p *verdict.Report) {
 	if r.o.OnSighting == nil {
 		return

@@ -73,8 +73,8 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	return out
 }
 
-// confirmEarly retries, during the run, the candidates of a unit that can be
-// warnings at most.
+// confirmEarly retries, during the run, the candidates of a unit whose retries need no exclusive
+// run. It retries none if no fresh process can be started.
 func (r *confirmation) confirmEarly(ctx context.Context, result *unitResult, wg *sync.WaitGroup) {
 	var claimed []*attempt
 	seen := attempts(result.candidates(r.s.transport()))
@@ -237,8 +237,8 @@ func isLastChance(candidates []*candidate) bool {
 }
 
 // unit returns what a retry runs: the case alone, after taking the inventory if it shared
-// a conversation, because rules compare later messages with the lists; or, at the last chance
-// of a case that shared a conversation or servers, all cases that shared them.
+// a conversation, because rules compare later messages with the lists; or all cases that shared
+// a conversation or servers, at the last chance of one of them or if no case was running.
 func (a *attempt) unit(last, exclusive bool, why *rerun) *unit {
 	origin := a.candidates[0].from.unit
 	switch {

@@ -47,7 +47,7 @@ var shortPatience = transport.Patience{AfterClose: 50 * time.Millisecond, AfterT
 // end shuts a conversation down, counts it and records it. A
 // second call for the same conversation does nothing more. With again set, as in
 // a retry, it waits for the server as long as in the first run, unless the run's
-// time is over.
+// time is over or the server at the URL is gone.
 func (e *ender) end(c *client.Conversation, occasion string, again bool) {
 	if e.limit.isOver() || e.serverLingers.Load() && !again || c.Web() != nil && e.watch.isServerGone() {
 		c.Shutdown(shortPatience)

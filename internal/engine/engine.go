@@ -34,7 +34,7 @@ type Options struct {
 	Rules  []rules.Rule
 
 	// Revisions selects what is judged; empty means every handshake revision
-	// that the server speaks.
+	// that the server speaks, and the stateless one if the server lists it.
 	Revisions []spec.Revision
 	Selection Selection
 	// Discounts are shared with others that judge the server in the same run, such as the fuzzer; nil
@@ -79,7 +79,7 @@ type Options struct {
 	// RunArgs are other flags that a command repeating the run needs.
 	RunArgs []string
 	// Redactor removes secrets from what reports quote. If it is nil, only
-	// secrets that are recognized by their position are removed.
+	// secrets that are recognized by their place or form are removed.
 	Redactor *transcript.Redactor
 	// Unconfirmed skips the retries: for the self-test, whose server is known
 	// to be wrong.
@@ -87,8 +87,8 @@ type Options struct {
 	// Record, if set, receives every conversation after it has ended, before
 	// Run returns. It is called concurrently.
 	Record func(Recorded)
-	// OnSighting, if set, is called for each finding of the report with the place
-	// where it was seen, before Run returns.
+	// OnSighting, if set, is called for each finding of the report that was seen in a
+	// conversation, with the place where it was seen, before Run returns.
 	OnSighting func(id string, s Sighting)
 	// Tree, if set, is called concurrently with the run once the plan is known,
 	// with every selected case and rule; see Ginkgo.
@@ -148,8 +148,8 @@ func (e *NothingJudgedError) Error() string { return "nothing could be judged: "
 // server speaks only the stateless one.
 var ErrStatelessOnly = &NothingJudgedError{"the server speaks only 2026-07-28 (it answered server/discover and refused initialize); --revision 2026-07-28 judges it"}
 
-// Run judges the server. The error is a SelectionError, an UnreachableError or
-// a NothingJudgedError; then there is no report.
+// Run judges the server. The error is a SelectionError, an UnreachableError, a
+// NothingJudgedError or that of an invalid case; then there is no report.
 func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	o = o.withDefaults()
 	for i := range o.Cases {

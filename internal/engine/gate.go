@@ -53,8 +53,8 @@ type gate struct {
 	maxAlive    int // the maximum of alive
 	longRunning int // 1 while the long-running pass has not left, else 0
 	// budget is the memory budget of the run. While half of it is used, a unit
-	// enters only when no other is in, because the others release memory when
-	// they leave. Nil means no limit.
+	// enters only when no other pass than the long-running one is in, because the
+	// others release memory when they leave. Nil means no limit.
 	budget *transcript.Budget
 }
 

@@ -78,8 +78,8 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	return report
 }
 
-// Conclude ends the running spec: it fails if a requirement is broken, and is skipped if nothing was
-// judged. The spec's report has the outcome in either case.
+// Conclude ends the running spec: it fails if a requirement is broken or a case failed, and is
+// skipped if nothing was judged. The spec's report has the outcome in each case.
 func Conclude(r SpecResult) {
 	ginkgo.AddReportEntry("verdict", r.describe(), types.CodeLocation{CustomMessage: "verdict"})
 	switch r.Outcome {

@@ -9,11 +9,11 @@ import (
 
 // Rules judge the traffic of every case. A selection runs only the cases that
 // provoke the selected requirements, so a rule may see less than in a whole
-// run. If that run finds nothing, a notice says so.
+// run. If a rule found nothing against one of its requirements, a notice says so.
 
 // narrowedNotice returns a notice that a whole run may show more. It returns ""
-// if nothing was left out, if there is a finding, or for a quick run, which has
-// its own notice.
+// if no case was left out, if there is a finding on each requirement that rules judge,
+// for a run that ended early, and for a quick run, which has its own notice.
 func (r *reporting) narrowedNotice(p *verdict.Report) string {
 	if !p.Narrowed && len(r.o.Selection.Profiles) == 0 || r.o.Quick || p.Incomplete != "" {
 		return ""

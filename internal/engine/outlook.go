@@ -138,8 +138,8 @@ const (
 	retryRounds = 8
 )
 
-// slots returns how many units run at once: as many as cases ran at once until the last unit began.
-// That is less than the number of jobs if units wait for each other. It requires o.mu.
+// slots returns how many units run at once, no more than most: as many as cases ran at once until
+// the last unit began. That is less than most if units wait for each other. It requires o.mu.
 func (o *outlook) slots(units []*unit, most int) int {
 	var first, last time.Time
 	for _, u := range units {

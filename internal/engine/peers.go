@@ -102,9 +102,9 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	}
 }
 
-// unsolicitedEvent returns the event of the message that the candidate is about
-// if no request of the session led to it, otherwise nil. A list_changed
-// notification does not count, because it may go to all clients.
+// unsolicitedEvent returns the last event of the candidate's evidence if it brought a
+// request, a notification, or a response to no request of the session; otherwise nil. A
+// list_changed notification does not count, because it may go to all clients.
 func (c *candidate) unsolicitedEvent() *transcript.Event {
 	if c.record == nil || len(c.At) == 0 {
 		return nil

@@ -58,8 +58,9 @@ var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.Met
 
 // exchangesOf lists what the case sent after the handshake, and the outcomes:
 // "tools/call (result, error -32602), DELETE (status 405)". Equal runs return
-// the same text, so whatever depends on time is left out: requests that a case cancelled, streams
-// that the client closed before their response, and the requests of fences.
+// the same text, so whatever depends on time is left out: requests that a case cancelled, except
+// because no response came, streams that the client closed before their response, and the requests
+// of fences.
 func (r *unitResult) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range r.conversations {

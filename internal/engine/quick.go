@@ -9,11 +9,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A quick run judges one revision and runs the cases that share a conversation. A whole run reports
-// all of its findings too. But the traffic of a case that did not run may break a requirement that
-// looks kept. So a quick run reports a requirement as kept only if all cases that judge or provoke
-// it ran. It never reports requirements as kept that rules judge in every message, such as the ids
-// of responses, because any case may break those; it still reports findings about them.
+// A quick run judges one revision, unless the user names others, and runs the cases that share a
+// conversation and those with suite.Case.Quick. A whole run reports all of its findings too. But
+// the traffic of a case that did not run may break a requirement that looks kept. So a quick run
+// reports a requirement as kept only if all cases that judge or provoke it ran. It never reports
+// requirements as kept that rules judge in every message, such as the ids of responses, because any
+// case may break those; it still reports findings about them.
 
 // wantsNewestAlone reports whether only the newest revision that the server
 // speaks is judged.

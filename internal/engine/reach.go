@@ -11,8 +11,7 @@ import (
 // errors as a run if the server cannot be used.
 
 // Reach sends the server the opening request of the newest requested revision.
-// It returns the error with which a run would end, or nil if there was any
-// response.
+// It returns the error with which a run would then end, or nil if a run would go on.
 func Reach(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))

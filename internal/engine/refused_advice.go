@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// peerAdvice returns the advice after a response that is not HTTP.
+// peerAdvice returns the advice after an exchange that ended without a readable head of a response.
 func (r *refusal) peerAdvice(obstacle transcript.Obstacle) string {
 	switch {
 	case obstacle == transcript.SpeaksHTTP2:

@@ -24,7 +24,7 @@ func (o *opener) whenReproduced() func() bool {
 }
 
 // needsEnd reports whether a candidate of the retry may still recur while its conversations are shut
-// down; said is what the retry's cases observed.
+// down; observed is what the retry's cases observed.
 func (o *opener) needsEnd(observed []caseObservation) bool {
 	return len(o.rerun.candidates) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), observed))
 }

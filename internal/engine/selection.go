@@ -15,8 +15,8 @@ import (
 
 // Selection selects what is judged. Call Compile before use.
 type Selection struct {
-	// Labels is an expression of Ginkgo's label language over area,
-	// requirement, judge, level, revision and transport.
+	// Labels is an expression of Ginkgo's label language over the labels that
+	// the function Labels returns.
 	Labels string
 	// Focus holds ids of requirements, cases and rules, or regular expressions
 	// that match them; one must match.

@@ -81,9 +81,9 @@ func (c *candidate) caseID() string {
 	return idOf(c.during)
 }
 
-// confirmElsewhere retries candidates that did not recur, once in each other
-// case in which they were seen. Cases that judge or provoke the requirement
-// come first.
+// confirmElsewhere retries candidates that did not recur in other cases in which they
+// were seen, at most maxSightings-1 of them. Cases that judge or provoke the
+// requirement come first.
 func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResult, found []*candidate) {
 	others := map[verdict.Key][]*candidate{}
 	for _, c := range allSightings(results, r.s.transport()) {

@@ -15,8 +15,8 @@ type timing struct {
 	paces map[spec.Revision]*client.Pace // of each revision; a retry has its own
 
 	mu sync.Mutex
-	// slowestStart is the longest time that a server took to respond to
-	// initialize.
+	// slowestStart is the longest time that a server took to start and respond to
+	// initialize or server/discover.
 	slowestStart time.Duration
 }
 
@@ -28,7 +28,7 @@ func newTiming(over spec.Transport) *timing {
 	return t
 }
 
-// noteStart records how long a server took to respond to initialize.
+// noteStart records how long a server took to start and respond to the first request.
 func (t *timing) noteStart(reply *client.Reply) {
 	if !reply.Answered() {
 		return
@@ -38,7 +38,7 @@ func (t *timing) noteStart(reply *client.Reply) {
 	t.slowestStart = max(t.slowestStart, reply.Event.At)
 }
 
-// slowest returns the longest time that a server took to respond to initialize.
+// slowest returns the longest time that a server took to start and respond to the first request.
 func (t *timing) slowest() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -109,7 +109,7 @@ func (r *unitResult) records() []*transcript.Transcript {
 
 // Keeping the traffic of a run takes much memory, so records that no evidence refers to are dropped.
 
-// dropRecords releases all records of the run of a unit that no evidence refers to.
+// dropRecords releases all records of the unit. No evidence may refer to them.
 func (r *unitResult) dropRecords() {
 	for _, conv := range r.conversations {
 		conv.Record.Release()

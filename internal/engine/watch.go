@@ -133,9 +133,9 @@ func (w *watch) isServerGone() bool {
 	return w.isGone
 }
 
-// unansweredSince reports whether the last request of the conversation got no response, although
-// the state of the session does not explain that. It also returns the position after the last
-// response.
+// unansweredSince reports whether the last request of the conversation got no response. It returns
+// false if earlier requests got one and the HTTP status says that the last request itself is wrong.
+// It also returns the position after the last response.
 func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Kind == wire.Response {

@@ -25,8 +25,8 @@ const crossTime = 200 * time.Millisecond
 // A pair is the replies to two requests of one client: one has an id that
 // requests of all clients have, the other an id of its own.
 type pair struct {
-same, own *client.Reply
-from      int // the length of the conversation's record before the requests
+	same, own *client.Reply
+	from      int // the length of the conversation's record before the requests
 }
 
 // checkCrossedIDs makes calls with the same id from all clients at the same

@@ -132,9 +132,9 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 // AskingTools returns at most limit tools that seem to send the client the requests of
 // this role. It ends the case if there is none.
 func AskingTools(t *T, role inventory.Role, limit int) []inventory.Tool {
-tools := t.Inventory.Askers(role)
-if len(tools) == 0 {
-t.Needs(role)
-}
+	tools := t.Inventory.Askers(role)
+	if len(tools) == 0 {
+		t.Needs(role)
+	}
 	return tools[:min(len(tools), limit)]
 }

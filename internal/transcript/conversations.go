@@ -12,9 +12,10 @@ var clientMethods = []string{
 	"resources/subscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen",
 }
 
-// splitConversations splits the messages of a log into recordings: one for each session that the log
-// names, and another whenever the client sends initialize again after an earlier initialize was
-// answered.
+// splitConversations splits the messages of a log into recordings: one for each session that the
+// log names, and another whenever a line says that a conversation begins, or the client sends
+// initialize again after an earlier initialize was answered. Recordings without a message are left
+// out.
 func splitConversations(log []loggedMessage, values bool) []*Recording {
 	client := onClientSide(log)
 	open := map[string]*conversation{}
@@ -80,8 +81,8 @@ func kindOf(s side, onClientSide bool) Kind {
 }
 
 // onClientSide reports whether the log was recorded on the client's side of the connection,
-// so that outgoing messages went to the server. The first request that only a client sends
-// decides; without one it returns true.
+// so that outgoing messages went to the server. Of the messages that are logged as outgoing or
+// incoming, the first request that only a client sends decides; without one it returns true.
 func onClientSide(log []loggedMessage) bool {
 	for _, l := range log {
 		if l.side != incoming && l.side != outgoing {

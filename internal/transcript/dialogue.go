@@ -10,11 +10,12 @@ import (
 // A Dialogue pairs the messages of a conversation: it holds the requests of both sides, each with
 // its outcome. The zero value is empty; Note adds events in order.
 //
-// A response belongs to a request of the other side with the same id: to the one of the same HTTP
-// exchange, else to the oldest without a response, else to the newest. A response with a null id
-// belongs to a request with a null id that has no response yet. A cancellation belongs to every
-// earlier request of its own side with that id. A progress notification belongs to a request of the
-// other side with that token: to the newest without a response, else to the newest.
+// A response belongs to a request of the other side with the same id: of those without a response,
+// to the one of the same HTTP exchange, else to the oldest; if all have one, to the newest. A
+// response with a null id belongs only to a request that has no response yet. A cancellation
+// belongs to every earlier request of its own side with that id. A progress notification belongs to
+// a request of the other side with that token: to the newest without a response, else to the
+// newest.
 //
 // Messages are identified by their address in Event.Messages.
 type Dialogue struct {
@@ -259,7 +260,7 @@ func (r *Request) RespondedBefore(at int) bool {
 }
 
 // CancelReasons yields the events with which the client cancelled the request, and its reasons: each
-// notifications/cancelled, or the end of the connection if the client closed it to cancel.
+// notifications/cancelled, and the end of the connection if the client closed it to cancel.
 func (r *Request) CancelReasons() iter.Seq2[*Event, string] {
 	return func(yield func(*Event, string) bool) {
 		for _, m := range r.Cancellations {

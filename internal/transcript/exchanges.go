@@ -121,7 +121,8 @@ func (x *Exchange) Succeeded() bool { return x.Status() >= 200 && x.Status() < 3
 func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 
 // Intercepted reports whether the server may never have seen the request, because the status may
-// come from a proxy, gateway or rate limiter, or because the status refuses the token or requires one.
+// come from a proxy, gateway or rate limiter, or because the response requires a token that the
+// request lacks, or one with more scopes.
 func (x *Exchange) Intercepted() bool {
 	_, lacksScope := x.LacksScope()
 	return IsInterceptedStatus(x.Status()) || lacksScope || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")

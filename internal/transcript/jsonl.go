@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonLine is the JSON form of an event in a file. Empty members are left out.
+// jsonLine is the JSON form of an event in a file.
 type jsonLine struct {
 	Seq          int     `json:"seq"`
 	At           int64   `json:"at"` // nanoseconds since the transcript began
@@ -57,7 +57,8 @@ var httpKinds = []Kind{Requested, Responded, Streamed, Over}
 //	              if it is not UTF-8
 //	how           of over: how the exchange ended
 //
-// Empty members are left out. Frame is not written, because ReadRecordings parses the bytes again.
+// Empty members are left out, except a raw that the kind needs. Frame is not written, because
+// ReadRecordings parses the bytes again.
 func Write(w io.Writer, events []*Event) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
@@ -115,7 +116,7 @@ func decode(plain, coded *string) ([]byte, error) {
 }
 
 // needsRaw reports whether a line of this kind must have a raw or rawBase64 member, which
-// may be empty.
+// may be empty, unless it has a stream chunk.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
 // asEncodingJSON are the options with which encoding/json/v2 reads a line as encoding/json does, but faster.

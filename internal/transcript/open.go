@@ -18,8 +18,8 @@ const maxFile = 512 << 20
 const formatsHelp = `expected a transcript of mcp-conform, a log of messages with their directions such as {"direction":"client-to-server","message":{…}}, or a script of lines such as > {…} and < {…}`
 
 // ReadRecordings reads the conversations in a file: a transcript of mcp-conform, a script, or a log
-// of messages that another tool recorded. docs/transcripts.md describes these formats. Errors begin
-// with the file name and, if known, the line number.
+// of messages that another tool recorded. docs/transcripts.md describes these formats. Errors name
+// the file and, if known, the line.
 func ReadRecordings(name string, from io.Reader) ([]*Recording, error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	switch {

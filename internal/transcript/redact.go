@@ -9,7 +9,8 @@ import (
 
 // Redactor removes secrets from events: known secrets everywhere, and values whose place
 // marks them as secret, such as a member named token or an Authorization header. JSON stays
-// JSON with the same members, types of values, and ids.
+// JSON with the same structure and types of values. Ids that link messages change only where they
+// contain a known secret.
 type Redactor struct {
 	known *redact.Secrets
 }

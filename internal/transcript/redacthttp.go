@@ -59,7 +59,7 @@ func (r *Redactor) redactField(name string, value []byte) []byte {
 }
 
 // redactStream removes secrets from a chunk of an event stream. It keeps the lines and their line
-// endings.
+// endings, unless a secret spans several lines.
 func (r *Redactor) redactStream(e *Event) []byte {
 	ev := ParseStream(e.Stream)
 	if ev.ByteOrderMark {

@@ -59,7 +59,8 @@ type jsonRedactor struct {
 	out  []byte
 }
 
-// readToken reads a token and returns its position in raw.
+// readToken reads a token and returns its position in raw. Only for strings and numbers is from the
+// beginning of the token; for others it is to.
 func (w *jsonRedactor) readToken() (tok jsontext.Token, from, to int, ok bool) {
 	tok, err := w.dec.ReadToken()
 	if err != nil {

@@ -38,7 +38,7 @@ const (
 	Stderr       Kind = "stderr"        // a chunk of the server's stderr
 	InputClosed  Kind = "input-closed"  // the client closed the server's stdin
 	Signalled    Kind = "signalled"     // the client sent the process the signal in Detail
-	OutputClosed Kind = "output-closed" // end of file on the server's stdout
+	OutputClosed Kind = "output-closed" // end of file on the server's stdout; over HTTP, the server is gone
 	Exited       Kind = "exited"        // the process ended; Detail has the exit status
 	Flooded      Kind = "flooded"       // the server exceeded the limit in Detail; Raw has the head of the frame
 	Remark       Kind = "remark"        // a note by mcp-conform
@@ -176,8 +176,8 @@ func (t *Transcript) Began() time.Time { return t.start }
 
 // Add records e as the newest event and returns it with Seq and At set. Raw and Stream must not be
 // modified afterwards. A Requested event without a number begins the next exchange. For an event
-// with Stream, Add sets Raw to the data and Kind to Received if the chunk carries a message, else
-// to Streamed.
+// with Stream, Add sets Raw to the data and, unless Size exceeds the data, Kind to Received if the
+// chunk carries a message, else to Streamed.
 func (t *Transcript) Add(e Event) *Event {
 	e.setDerived()
 	weight := eventWeight(&e)
