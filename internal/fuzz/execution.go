@@ -17,7 +17,7 @@ type Execution struct {
 	Offer *generate.Offer
 }
 
-// An executor plays scripts, each on a server of its own if the program starts the server.
+// An executor plays scripts, and counts what it plays.
 type executor struct {
 	dialer         transport.Dialer
 	timeout, start time.Duration         // how long a response, and a start, may take

@@ -169,8 +169,8 @@ func (s *search) shrinkTimeout() time.Duration {
 
 // retry retries the scripts until one of them shows the finding, the shrunk
 // one first and the original last. Each retry runs alone on a fresh server,
-// with the whole timeout. While it waits for a hung server, other scripts may
-// run.
+// with the whole timeout. Once a hang has recurred, other scripts may run during
+// its further retries.
 func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script, repeats int, hangs bool, reproduce reproducer) {
 	ctx, cancel := withLimit(ctx, retryTime, s.deadlines.retry)
 	defer cancel()

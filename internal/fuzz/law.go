@@ -128,7 +128,7 @@ func Judge(laws []Law, x *Execution) []Candidate {
 }
 
 // mergeByExit merges the candidates about requests that one exit of a process left
-// without a response. For each requirement it keeps the candidate whose evidence
+// without a response. For each mistake it keeps the candidate whose evidence
 // begins first, because the server could not answer later requests.
 func mergeByExit(x *Execution, all []Candidate) []Candidate {
 	type exit struct {

@@ -60,7 +60,7 @@ const (
 	// group.
 	maxKinds = 200_000
 	maxSeeds = 200
-	// seedLength is the number of operations of a seed.
+	// seedLength is the maximum number of operations of a seed.
 	seedLength = 4
 )
 
@@ -150,7 +150,8 @@ func (n *novelty) kindOf(x *Execution, t *script.Conversation, m *wire.Message, 
 	return h.Sum64()
 }
 
-// hashShape hashes the structure of a value, without the strings and numbers in it.
+// hashShape hashes the structure of a value down to the depth: kinds, member names, and roughly the
+// lengths of arrays and strings.
 func hashShape(h *maphash.Hash, v jsontext.Value, depth int) {
 	if v == nil {
 		return

@@ -22,7 +22,8 @@ type Options struct {
 	// Discounts are those of the run that the search is part of; nil means that it has its own.
 	Discounts *discount.Run
 	Policy    inventory.Config
-	// Time and Cases limit the search. Zero means no limit.
+	// Time and Cases limit the search. Zero means no limit, but if both are zero, Time is a
+	// minute.
 	Time  time.Duration
 	Cases int
 	Seed  uint64
@@ -43,7 +44,7 @@ type Options struct {
 	// FirstStart is Start for the first session, in which the server may be
 	// downloaded. Zero means Start.
 	FirstStart time.Duration
-	// Shrink limits the time to shrink one finding.
+	// Shrink limits the shrinking of one finding.
 	Shrink Budget
 	// StopAt, if set, ends the search after the first finding for which it
 	// returns true.

@@ -46,9 +46,9 @@ var capabilities = []string{
 	"tools", "resources", "resources.subscribe", "prompts", "completions", "logging", "tasks", "tasks.list", "tasks.cancel",
 }
 
-// Probe takes the inventory in one revision. It returns nil if the
-// server does not speak the revision, and an error if the server cannot be
-// reached. The events are those of the attempt.
+// Probe takes the inventory in one revision. If the server does not speak the
+// revision, it returns nil and the events of the attempt. It returns an error if the
+// server cannot be reached.
 func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy inventory.Config, o client.Options) (*ServerInfo, []*transcript.Event, error) {
 	o.Revision = rev
 	c, err := client.Open(ctx, d, o)

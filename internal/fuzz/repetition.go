@@ -51,7 +51,7 @@ func (r *repetition) lock(sc *script.Script) (end func()) {
 }
 
 // record reports whether a script repeated a request. Such a script is not worth varying. If the
-// memory could not be measured, no more is.
+// memory could not be measured, no further script repeats a request.
 func (r *repetition) record(x *Execution) bool {
 	repeated := false
 	for _, t := range x.Conversations {

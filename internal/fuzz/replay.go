@@ -53,7 +53,8 @@ type ReplayResult struct {
 }
 
 // Replay plays a replay file on a server, each time on a fresh one if possible.
-// Fixed means that the finding did not recur in enough attempts.
+// Fixed means that the finding did not recur in enough attempts, all of which could have
+// shown it.
 func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, error) {
 	o = o.withDefaults()
 	laws := slices.DeleteFunc(slices.Clone(o.Laws), func(l Law) bool { return l.ID != r.Expect.Law })

@@ -157,7 +157,8 @@ func judgeResponseIDs(s *Session, out *Reporter) {
 	observeNotifications(s, out)
 }
 
-// isSpelledAlike reports whether an id that was sent as plain digits came back unchanged.
+// isSpelledAlike reports whether an id came back as it was sent. It returns true for each id that
+// was not an integer in plain digits.
 func isSpelledAlike(sent, got wire.ID) bool {
 	return sent == got || !sent.IsInteger() || sent.Raw() != sent.Key()
 }

@@ -31,9 +31,9 @@ func PingControl() Control {
 const maxCompared = 500
 
 // RequireInterpretable reports whether the response to an odd request may be interpreted: it is a
-// result, or a refusal that the nearest ordinary request did not get. If not, it marks the
-// requirements as unclear, with the reason; they count as not observed unless they are observed
-// elsewhere.
+// result, or the nearest ordinary request was served; with Control.ByName it is enough that that
+// request got another response. If not, it marks the requirements as unclear, with the reason; they
+// count as not observed unless they are observed elsewhere.
 func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirements ...string) bool {
 	if control.Served(obs.Message) {
 		return true
@@ -53,8 +53,8 @@ func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirem
 }
 
 // control returns the response to the nearest ordinary request: the last one before the odd
-// request, or else the first one after it. Only a rule that judges at the end sees requests after
-// it.
+// request, or else the first one after it. Requests that Fallback selects are used only if Matches
+// selects none. Only a rule that judges at the end sees requests after the odd one.
 func (r *Requests) control(obs *Observation, like Control) control.Control {
 	found := r.nearest(obs.Request, -1, like)
 	if found == nil || !like.Matches(found) {

@@ -141,8 +141,8 @@ func (h *RequestHeaders) isOddHead(head *transcript.Head) bool {
 		!strings.Contains(accept, "application/json") || !strings.Contains(accept, transcript.EventStream) || err != nil || media != "application/json"
 }
 
-// paramFlaws compares the Mcp-Param headers of a call with its arguments. It returns nothing for
-// a tool that no list contained.
+// paramFlaws compares the Mcp-Param headers of a call with its arguments. For a tool that no list
+// contained, it returns OtherHeaders if there are such headers.
 func (h *RequestHeaders) paramFlaws(head *transcript.Head, tool string, arguments jsontext.Value) []HeaderFlaw {
 	all, known := h.ParamsOf(tool)
 	var out []HeaderFlaw

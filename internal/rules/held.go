@@ -17,8 +17,8 @@ const (
 	silencesDiffer = 2 // the longest silence is at least this many times the shortest
 )
 
-// reportHeldBack reports a server that sends its responses only when it gets another message. For
-// at least one of them the client must have waited until the timeout. It reports nothing if any
+// reportHeldBack reports a server that sends its responses only when it gets another message. In
+// the longest silence the client must have waited until the timeout. It reports nothing if any
 // response after a silence came before the next message, or not at once after it: such a server is
 // only slow.
 func reportHeldBack(s *Session, out *Reporter) {
@@ -57,7 +57,8 @@ func reportHeldBack(s *Session, out *Reporter) {
 	})
 }
 
-// nextSent returns the client's first well-formed message after the request, or nil.
+// nextSent returns the client's first request or well-formed notification after the request, or
+// nil.
 func nextSent(s *Session, req *Request) *transcript.Event {
 	var next *transcript.Event
 	sent := req.Event.Seq

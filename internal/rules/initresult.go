@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// isRefusedOutright reports whether a flawless initialize was refused for another reason than its
-// version or an unknown method.
+// isRefusedOutright reports whether a flawless initialize was refused with an error that is not
+// about its version, its params or an unknown method.
 func isRefusedOutright(req *Request) bool {
 	m := req.Responses[0].Message
 	if !hasError(m) || m.Has("result") || !req.IsSoundInitialize() {

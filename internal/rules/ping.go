@@ -37,8 +37,8 @@ func pingRules() []Rule {
 	}
 }
 
-// lacksPing reports whether the server does not support ping at all: it answers other requests,
-// but never a ping.
+// lacksPing reports whether the server seems not to support ping at all: it has answered no ping,
+// left no other request without a response, and not ended while a request was pending.
 func lacksPing(s *Session) bool {
 	for _, req := range s.ClientRequests() {
 		switch {

@@ -80,8 +80,8 @@ func (req *Request) CancelledBefore(at int) bool {
 	return req.idCancelled || len(req.Cancellations) > 0 && req.Cancellations[0].Event.Seq < at
 }
 
-// Unanswered reports whether a response to the request was due and none came.
-// base.request-answered judges that.
+// Unanswered reports whether a response to the request was due and none had come when the client
+// stopped waiting or the server ended. base.request-answered judges that.
 func (req *Request) Unanswered() bool { return req.overdue != nil }
 
 // MayBeCancelled reports whether the client cancelled the request and its first response is an

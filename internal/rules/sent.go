@@ -15,8 +15,8 @@ import (
 type SentMessages struct {
 	last          *wire.Frame           // the last frame that the client sent
 	notifications []*transcript.Message // those that are well formed
-	// illegal are the positions of frames that a receiver may refuse without being able to read
-	// their id. After one of them a server may stop responding.
+	// illegal are the positions of frames that a receiver need not accept. It may refuse one with
+	// an error without an id, and a server may stop responding after it.
 	illegal []int
 	// garbled are the frames whose id can't be read with certainty.
 	garbled [][]byte
@@ -31,8 +31,7 @@ type SentMessages struct {
 	unmatchedReplies map[string]*transcript.Event
 }
 
-// HasIllegal reports whether the client sent anything that a receiver may refuse without being able
-// to read its id.
+// HasIllegal reports whether the client sent anything that a receiver need not accept.
 func (s *SentMessages) HasIllegal() bool { return len(s.illegal) > 0 }
 
 // MayBeRefused reports whether a receiver may refuse a sent message: a client must not send it,
@@ -53,8 +52,8 @@ func (s *SentMessages) hasGarbledID(id wire.ID) bool {
 	return slices.ContainsFunc(s.garbled, func(frame []byte) bool { return mentionsID(frame, id) })
 }
 
-// hasIllegalBefore reports whether the client sent, before e, something that a server may refuse
-// without knowing its id.
+// hasIllegalBefore reports whether the client sent, before e, something that a server need not
+// accept.
 func (s *SentMessages) hasIllegalBefore(e *transcript.Event) bool {
 	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
 }

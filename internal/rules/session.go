@@ -188,9 +188,10 @@ func (s *Session) noteStatelessResult(req *Request, m *wire.Message) {
 
 // isRefusal reports whether m is the body of an HTTP response whose status refuses the POST, so
 // that it says nothing about the request itself: the session may be over, or the origin not
-// allowed. In the handshake era no JSON-RPC error requires such a status; in the stateless era
-// statuses that bar the client have no such errors. It also returns true if the posted body has no
-// request at all: the response is then judged together with its status.
+// allowed. In the handshake era no JSON-RPC error requires a 4xx or 5xx status; in the stateless
+// era none requires a status that may refuse the client, such as 403. It also returns true for an
+// error without the id of a posted request, if the status is 4xx or 5xx or no request was posted:
+// the response is then judged together with its status.
 func (s *Session) isRefusal(e *transcript.Event, m *wire.Message) bool {
 	x := s.Exchanges().Of(e)
 	if x == nil || e.Stream != nil || !m.IsError() {

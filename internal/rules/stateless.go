@@ -76,8 +76,8 @@ func (v *Versions) IsOlder(e *transcript.Event) bool {
 	return req == nil || !v.Governs(req)
 }
 
-// notePhase records whether a request of the stateless era expects a response, and an ordinary
-// one.
+// notePhase records whether the server has to respond to a request of the stateless era, and
+// whether the response depends only on the method and its params (see Request.IsRegular).
 func (v *Versions) notePhase(req *Request) {
 	m, complete := req.Message, req.Metadata.IsComplete()
 	req.whileOpen = complete && v.Governs(req) && req.Metadata.HasKnownLevel() && len(req.HeaderFlaws) == 0 && !isRetry(m)
