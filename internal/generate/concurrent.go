@@ -88,8 +88,8 @@ type change struct {
 	uri    string // for a subscription
 }
 
-// changes returns the changes that a client can make: each log level, and each subscription and
-// unsubscription.
+// changes returns the changes that are made: each log level, and the subscriptions and
+// unsubscriptions of the first two resources.
 func (o *Offer) changes() []change {
 	var out []change
 	for _, method := range o.Requests() {

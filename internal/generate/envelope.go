@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Spelled draws one of the ways to write the message on one line: members in
-// any order, extra spaces, and extra members that the client does not define.
+// Spelled draws one of the ways to write the message on one line: with its members
+// in any order, and with extra spaces.
 func Spelled(m script.Message) *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
 		if !drawChance(t, 25) {

@@ -33,8 +33,8 @@ var (
 	levels      = []any{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 )
 
-// methods are the methods of all revisions. subscriptions/listen is missing, since it is answered
-// only when it is cancelled.
+// methods are the methods of all revisions. initialize is missing, because the client sends it
+// anyway, and subscriptions/listen, because it is answered only when it is cancelled.
 var methods = []Method{
 	{name: spec.MethodPing, until: spec.V20260728},
 	{name: spec.MethodDiscover, since: spec.V20260728},

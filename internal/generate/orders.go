@@ -154,7 +154,7 @@ func (m *maker) addStep(conversation int, s step) {
 var taskMethods = []string{spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel}
 
 // drawUnknownParams draws params that are valid for the method but name something that does not
-// exist.
+// exist, if the method has params that name something.
 func (o *Offer) drawUnknownParams(t *rapid.T, method string) members {
 	var m members
 	switch method {

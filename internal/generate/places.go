@@ -79,7 +79,7 @@ func rawValues(texts []string) []jsontext.Value {
 	return out
 }
 
-// deepAndWide returns deeply nested values and values with many members.
+// deepAndWide returns small values, deeply nested values and arrays with many elements.
 func deepAndWide() []jsontext.Value {
 	out := rawValues([]string{"null", "true", "false", "{}", "[]", "[[]]", `{"":{}}`})
 	for _, n := range depths {
@@ -150,7 +150,8 @@ func textOf(v jsontext.Value) string {
 	return s
 }
 
-// toolPositions returns the positions in the arguments of a tool.
+// toolPositions returns the arguments of a tool as positions, except those that permit only a few
+// values, such as booleans.
 func (o *Offer) toolPositions(tool *Tool) []position {
 	s := o.schemas["tool "+tool.Name]
 	root, _ := s.resolve(s.root).(map[string]any)

@@ -112,8 +112,8 @@ func describesAll(root, v map[string]any) bool {
 }
 
 // readLeniently returns a value as a lenient server may read it: converted to the
-// schema's types where possible, without additional members, and with missing
-// required members added.
+// schema's types where possible, without members that are null or not permitted, and
+// with the default values of missing members.
 func (s *Schema) readLeniently(sub, v any, depth int) any {
 	o, ok := s.resolve(sub).(map[string]any)
 	if !ok || depth > maxDepth {

@@ -395,7 +395,8 @@ func (m *maker) addInvalidRequest(conversation int, method string) {
 	})
 }
 
-// addDamaged adds bytes that are not a valid message, or not on one line.
+// addDamaged adds a wrong HTTP request, a message that is not JSON-RPC, or a line that is damaged
+// or written in an unusual way.
 func (m *maker) addDamaged(conversation int) {
 	id := m.conversations[conversation].ids.Next(m.t)
 	if m.offer.Transport != spec.Stdio && drawChance(m.t, 40) {

@@ -37,7 +37,7 @@ func (m *maker) sizeCombination(conversation, number int) {
 	}
 }
 
-// fill returns the message with n additional bytes.
+// fill returns the message with a filling. It is n bytes longer than with n = 0.
 func fill(m script.Message, filling, n int) script.Bytes {
 	switch {
 	case filling == blanks:

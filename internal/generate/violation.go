@@ -14,7 +14,7 @@ import (
 )
 
 // Invalid draws a provably invalid value: it violates one keyword in one
-// position, the validator rejects it there, and it is valid otherwise.
+// position and is valid otherwise, and the validator rejects it.
 func (s *Schema) Invalid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
 		drawUnused(t)

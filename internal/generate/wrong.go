@@ -143,8 +143,9 @@ func valueOfWrongType(sub any) (any, bool) {
 	}
 }
 
-// mistypedElements returns an array in which one element has a type that the
-// schema forbids in its position, if there is such a position.
+// mistypedElements returns an array in which each element has a type that the
+// schema forbids in its position, or is null if the schema names no type there. It
+// returns false if the schema names no type in any position.
 func mistypedElements(o map[string]any) ([]any, bool) {
 	var elements []any
 	found := false

@@ -19,40 +19,40 @@ var askingWords = map[Role]*lazyregexp.Regexp{
 // are megabytes long.
 const maxSearched = 16 << 10
 
-// Askers returns the callable tools that send requests of this kind to the
-// client: first the known ones, then those whose names suggest it, then those
-// whose descriptions do.
-func (v *Inventory) Askers(topic Role) []Tool {
+// Askers returns the callable tools that seem to send the client the requests of the
+// role: first those that are configured or learned, then those whose names suggest
+// it, then those whose descriptions do.
+func (v *Inventory) Askers(role Role) []Tool {
 	var known []Tool
-	for _, f := range v.usableFixtures(topic) {
+	for _, f := range v.usableFixtures(role) {
 		t, _ := v.Tool(f.Tool)
 		if (f.own || f.learned) && !slices.ContainsFunc(known, t.hasSameName) {
 			known = append(known, t)
 		}
 	}
 	isKnown := func(t Tool) bool { return slices.ContainsFunc(known, t.hasSameName) }
-	return slices.Concat(known, slices.DeleteFunc(v.suspects(topic), isKnown))
+	return slices.Concat(known, slices.DeleteFunc(v.suspects(role), isKnown))
 }
 
 // suspects returns the callable tools whose names, and then those whose descriptions, suggest
-// that they send requests of this kind. They are determined once, because the list may be long.
-func (v *Inventory) suspects(topic Role) []Tool {
+// that they play the role. They are determined once, because the list may be long.
+func (v *Inventory) suspects(role Role) []Tool {
 	v.suspectsOf.Lock()
 	defer v.suspectsOf.Unlock()
-	all, found := v.suspectsOf.byTopic[topic]
+	all, found := v.suspectsOf.byRole[role]
 	if !found {
-		all = v.findSuspects(topic)
-		if v.suspectsOf.byTopic == nil {
-			v.suspectsOf.byTopic = map[Role][]Tool{}
+		all = v.findSuspects(role)
+		if v.suspectsOf.byRole == nil {
+			v.suspectsOf.byRole = map[Role][]Tool{}
 		}
-		v.suspectsOf.byTopic[topic] = all
+		v.suspectsOf.byRole[role] = all
 	}
 	return slices.Clone(all)
 }
 
-func (v *Inventory) findSuspects(topic Role) []Tool {
+func (v *Inventory) findSuspects(role Role) []Tool {
 	var named, described []Tool
-	says := func(text string) bool { return askingWords[topic].MatchString(text[:min(len(text), maxSearched)]) }
+	says := func(text string) bool { return askingWords[role].MatchString(text[:min(len(text), maxSearched)]) }
 	for _, t := range v.Callable() {
 		description, _ := wire.Text(wire.At(t.Raw, "/description"))
 		switch {

@@ -66,7 +66,7 @@ type Inventory struct {
 	}
 	suspectsOf struct { // see suspects
 		sync.Mutex
-		byTopic map[Role][]Tool
+		byRole map[Role][]Tool
 	}
 }
 
@@ -191,8 +191,9 @@ func requestPages(ctx context.Context, c *client.Conversation, lists []*list) []
 	return c.DoAll(ctx, requests)
 }
 
-// takePage takes the items of a page, and decides whether to request another one. An empty
-// cursor, which many servers use for the end, and a repeated cursor end the list.
+// takePage takes the items of a page, and decides whether to request another one. A repeated
+// cursor ends the list, and so does an empty one, which many servers use for the end, unless the
+// revision has empty cursors.
 func (v *Inventory) takePage(c *client.Conversation, l *list, r *client.Reply) {
 	l.isOver = true
 	if !r.Succeeded() {

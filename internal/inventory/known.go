@@ -9,8 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A KnownCall is a call that is known to play a role, because of its tool's name or the
-// configuration.
+// A KnownCall is a call that is known to play a role, because of its tool's name, the
+// configuration, or what an earlier call has shown. Those of CallsWithoutArguments need
+// play none.
 type KnownCall struct {
 	Tool      string
 	Arguments map[string]any
@@ -18,8 +19,8 @@ type KnownCall struct {
 	Levels []string
 	// IsDeterministic reports whether the result depends only on the arguments.
 	IsDeterministic bool
-	// IsConfigured reports whether it is configured. Others are known only by name, and
-	// may do something else.
+	// IsConfigured reports whether it is configured. Those that are known only by name may
+	// do something else.
 	IsConfigured bool
 	// Took is how long the call took when its role was learned, otherwise 0.
 	Took time.Duration
@@ -40,8 +41,9 @@ func (k KnownCall) WithToken(token any) map[string]any {
 	return p
 }
 
-// KnownCalls returns the calls that are known to play the role and whose tools the
-// server offers and may be called, configured ones first.
+// KnownCalls returns the calls that are known to play the role and whose tools the server
+// offers and may be called: configured ones, then those known by name; without any, the
+// learned ones.
 func (v *Inventory) KnownCalls(role Role) []KnownCall {
 	return v.known(role, filling{duration: shortDuration, steps: 3, count: 1})
 }

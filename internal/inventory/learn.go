@@ -114,9 +114,9 @@ func (v *Inventory) findUnknown() []Tool {
 	return out
 }
 
-// Learn calls the unknown tools once each, with minimal arguments, in a
-// conversation of their own after its handshake, and returns the roles that
-// they showed before learnTime ended.
+// Learn calls the unknown tools once each, with minimal arguments, and again those that
+// may have changed a resource, in a conversation of their own after its handshake. It
+// returns the roles that they showed before learnTime ended.
 func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned {
 	tools := v.unknownTools()
 	if len(tools) == 0 {
@@ -229,7 +229,7 @@ func hasRoomForNumber(maxLength jsontext.Value) bool {
 
 // A callObservation is what the server sent during a call.
 type callObservation struct {
-	took     time.Duration // 0 if it had no result
+	took     time.Duration // 0 if it had no result, or one that says isError
 	progress int
 	methods  []string // of the server's requests and notifications during the call
 	updated  []string // URIs

@@ -112,7 +112,8 @@ func (l *liveConversation) response(id wire.ID) *transcript.Message {
 	return nil
 }
 
-// openRequests returns the requests that still expect a response.
+// openRequests returns the requests without a response that must get one: requests that
+// isProtocolDefined, that were not cancelled, and whose params are not provably invalid.
 func (l *liveConversation) openRequests() []request {
 	var out []request
 	for _, a := range l.sentRequests {
@@ -123,7 +124,7 @@ func (l *liveConversation) openRequests() []request {
 	return out
 }
 
-// positionOf returns the position of the request with the id in the record.
+// positionOf returns the position of the first request with the id in the record.
 func (l *liveConversation) positionOf(id wire.ID) (int, bool) {
 	all := l.dialogue.WithID(id)
 	if len(all) == 0 {

@@ -112,8 +112,8 @@ func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 
 // confirmHalt waits for the rest of the request's timeout if the server seems stuck, and reports
 // whether neither this request nor any later one got a response. It then records the missing
-// response. The request is not cancelled before that, because a cancelled request expects no
-// response.
+// response, unless the request is known to hang the server. The request is not cancelled before
+// that, because a cancelled request expects no response.
 func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
 	l.read(l.c.Record.From(l.at))
 	seq, ok := l.positionOf(a.id)
@@ -139,7 +139,7 @@ func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
 	return true
 }
 
-// pingTimesOut sends a ping, and reports whether it gets no response.
+// pingTimesOut sends a harmless request, and reports whether it gets no response in time.
 func (r *runner) pingTimesOut(l *liveConversation) bool {
 	r.pace()
 	var reply *client.Reply

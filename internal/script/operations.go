@@ -198,8 +198,9 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 	}
 }
 
-// responder returns the function that responds to a request of the server; nil
-// responds as the client's capabilities say.
+// responder returns a function that responds to a request of the server with the
+// reply. Without a reply, or if it has neither a code nor a result, the request stays
+// unanswered.
 func responder(reply *Reply) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {

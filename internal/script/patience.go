@@ -49,7 +49,7 @@ func (r *runner) isCancelledByScript(l *liveConversation, a request) bool {
 	return false
 }
 
-// waitPending waits for all pending requests if the player is patient.
+// waitPending waits for all pending requests if the player is patient and does not cancel them.
 func (r *runner) waitPending(l *liveConversation) {
 	if !r.Patient || r.CancelsOpen {
 		return

@@ -23,7 +23,8 @@ type Script struct {
 	Operations []Operation `json:"operations"`
 }
 
-// Map returns the script with change applied to every message.
+// Map returns the script with change applied to every message, and to the names, headers and
+// positions next to them.
 func (s Script) Map(change func([]byte) []byte) Script {
 	text := func(t string) string { return string(change([]byte(t))) }
 	s.Tools, s.Operations = slices.Clone(s.Tools), slices.Clone(s.Operations)
@@ -57,7 +58,8 @@ type Action string
 
 // The actions of operations.
 const (
-	// Send sends one message unchanged.
+	// Send sends one message. In the stateless era, the player adds missing required keys of
+	// _meta to a request.
 	Send Action = "send"
 	// Raw sends bytes unchanged, over HTTP as the body of one request.
 	Raw Action = "raw"
@@ -71,8 +73,8 @@ const (
 	Close Action = "close"
 	// HTTP performs an additional HTTP exchange.
 	HTTP Action = "http"
-	// Repeat sends one request many times with new ids, then sends as many
-	// again and cancels each, and measures the server's memory.
+	// Repeat sends one request many times with new ids, and measures the server's memory,
+	// see Growth. Once the memory is steady, it also sends requests that it cancels.
 	Repeat Action = "repeat"
 )
 
