@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// gateway discounts what a case observed in a conversation in which an
-// intermediary responded instead of the server.
+// gateway voids what a case observed in a conversation if one of its requests was intercepted (see
+// transcript.Exchange.Intercepted), except for requirements about the server's capacity.
 type gateway struct {
 	count int
 	line  string // the first status line

@@ -17,7 +17,7 @@ import (
 // A request that runs code of the server's author, such as a tool, may take any time. If it gets no
 // response in time, the client cancels it, and then no response is required. Only the user knows
 // whether the code is slow or hangs, so a notice reports the request, unless an equal request got a
-// response in time in another conversation.
+// response in time, in any conversation.
 
 // nameMembers maps a method that runs code of the server's author to the member
 // of its params that distinguishes such requests.

@@ -163,8 +163,8 @@ func (r *Run) FloodReason() string {
 	return r.flood.text
 }
 
-// Adjust changes a verdict from kept to not observed if a discount hid a
-// violation.
+// Adjust changes a verdict from kept to not observed if a discount may have
+// hidden a violation.
 func (r *Run) Adjust(v *verdict.Verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

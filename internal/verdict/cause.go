@@ -34,7 +34,7 @@ type Occurrence struct {
 // group marks findings that have a common cause according to their evidence (see hasSameCause). The
 // root of a group is its most severe finding, or the first of equally severe ones; Group of each
 // finding in the group is set to the root's id. A finding that shares its cause with no other has
-// no group. group also sets the CWE of a finding that the server ended.
+// no group. group also marks each finding that was only seen where the server ended as a crash.
 func (p *Report) group(occurrences map[Key][]Occurrence) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
@@ -101,9 +101,10 @@ func endsServer(seen []Occurrence) bool {
 	return ends
 }
 
-// hasSameCause reports whether two findings have one cause: they were seen only at the same ends of
-// a process, at the error that every request gets, at the same value of one message, or in the same
-// set of messages. Findings about different values of a message have different causes.
+// hasSameCause reports whether two findings have one cause: they were seen only at ends of the
+// server, one of them the same, only at the error that every request gets, at the same value of one
+// message, or in the same set of messages; if a case reported one and a rule the other, see
+// isWithin. Findings about different values of a message have different causes.
 func (a appearance) hasSameCause(b appearance) bool {
 	if a.common && b.common {
 		return true

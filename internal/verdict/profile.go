@@ -8,7 +8,7 @@ import (
 
 // The results of a profile.
 const (
-	ProfilePassed        = "passed"         // none of its requirements is broken
+	ProfilePassed        = "passed"         // none of its requirements is broken, and enough were observed
 	ProfileFailed        = "failed"         // one of its requirements is broken, even if the finding is known
 	ProfileIncomplete    = "incomplete"     // the run did not judge what it could have judged
 	ProfileNotObserved   = "not observed"   // too few of its requirements were observed

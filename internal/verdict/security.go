@@ -65,9 +65,9 @@ func SecurityOf(p *Report) Security {
 	return out
 }
 
-// MarkCrash sets the CWE of a finding that the server ended to that of a crash, unless
-// it has one. Over SSE it does nothing: there it is only known that the client's own
-// stream has ended.
+// MarkCrash sets the CWE of the finding to that of a crash, unless it has one. The caller
+// has seen that the server ended. Over SSE MarkCrash does nothing: there it is only known
+// that the client's own stream has ended.
 func (f *Finding) MarkCrash() {
 	if f.Transport != spec.SSE {
 		f.CWE = cmp.Or(f.CWE, spec.CrashCWE)

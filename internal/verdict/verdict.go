@@ -180,7 +180,7 @@ type Report struct {
 	Security       *Security       `json:"security,omitempty"`   // SecurityOf the report when it was written; nil before
 	NotJudged      int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
 	Notices        []string        `json:"notices"`              // what the user should know about this run
-	Incomplete     string          `json:"incomplete,omitempty"` // why the run ended early
+	Incomplete     string          `json:"incomplete,omitempty"` // why the run did not judge all that was selected
 	NeedsToken     bool            `json:"-"`                    // Incomplete because the server requires a token, and the run had none
 	Narrowed       bool            `json:"narrowed,omitempty"`   // a focus or labels left requirements out
 	Profiles       []ProfileResult `json:"profiles,omitempty"`   // the result of each profile that the run was limited to

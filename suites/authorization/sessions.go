@@ -55,8 +55,8 @@ type use struct {
 	params map[string]any
 }
 
-// uses returns such requests for what the server declares. They have no effect, because what they
-// ask for does not exist.
+// uses returns a request for a tool, a resource and a prompt, as far as the server declares them.
+// The requests have no effect, because what they ask for does not exist.
 func (p *prober) uses() []use {
 	var out []use
 	for _, u := range []struct {
@@ -74,7 +74,8 @@ func (p *prober) uses() []use {
 	return out
 }
 
-// useRequest returns the first of uses; nil if there is none.
+// useRequest returns a function that makes a new request of the first of uses; nil if there is
+// none.
 func (p *prober) useRequest() func() []byte {
 	all := p.uses()
 	if len(all) == 0 {

@@ -75,8 +75,8 @@ func sendAlone(ctx context.Context, t *suite.T) {
 	}
 }
 
-// aloneRequests returns requests for lists, a resource, a prompt, tools, and for things that do
-// not exist, as far as the server declares them.
+// aloneRequests returns a harmless request, requests for lists, a resource, a prompt and tools, as
+// far as the server declares them, and one with an unknown method.
 func aloneRequests(t *suite.T, c *client.Conversation) []knownRequest {
 	all := []knownRequest{{method: c.HarmlessMethod()}}
 	for _, l := range lists {

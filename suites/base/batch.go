@@ -199,7 +199,8 @@ func judgeMissingResponses(t *suite.T, c *client.Conversation, a *batchResponses
 	t.Deviates(c, d)
 }
 
-// judgeExtraResponses looks for more than one response for a request.
+// judgeExtraResponses looks for more than one response for a request, and for responses that match
+// no request.
 func judgeExtraResponses(t *suite.T, c *client.Conversation, a *batchResponses) {
 	extra := unmatchedResponses(c, a.from)
 	for _, id := range a.ids {
