@@ -43,7 +43,8 @@ func wordsIn(r *client.Reply) []string {
 	return slices.DeleteFunc(echoWords(), func(word string) bool { return !strings.Contains(string(r.Message.Result()), word) })
 }
 
-// findEchoTool returns the first tool that echoes its argument.
+// findEchoTool returns the first callable, read-only tool with a free text argument that echoes it.
+// It tries at most maxTools tools.
 func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echoTool, bool) {
 	tried := 0
 	for _, tool := range t.Inventory.Callable() {

@@ -25,9 +25,10 @@ var lineKinds = map[string]string{
 // hasSeveralLines has the requirements with more than one line.
 var hasSeveralLines = map[string]bool{parseError: true, invalidRequest: true}
 
-// judge judges the responses to all lines and the state of the server. It reports one finding for
-// each requirement on responses, because a server that does not validate its input answers
-// several lines wrongly.
+// judge judges the responses to all lines and the state of the server. For a requirement that has
+// several lines it reports one finding, because a server that does not validate its input answers
+// several lines wrongly. Findings of reduced weight, and those about a server that did not survive
+// a line, are reported for each line.
 func (w *lineRun) judge(t *suite.T) {
 	wrong := map[string]*wrongAnswers{}
 	for _, p := range w.probes {
@@ -151,7 +152,9 @@ func (p *sentLine) hasPermittedCode() bool {
 	return len(p.codes) == 0 || slices.Contains(p.codes, spec.Code(code))
 }
 
-// lacksID reports whether the refusal lacks a valid id.
+// lacksID reports whether the response to an invalid request lacks the id that it must have: the
+// request has a string or integer id, silence is not permitted, and it was not refused by HTTP
+// status.
 func (p *sentLine) lacksID() bool {
 	sound := p.id.IsString() || p.id.IsInteger()
 	return p.reply != nil && p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())

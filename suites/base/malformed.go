@@ -65,7 +65,7 @@ type sentLine struct {
 	byStatus bool // it was refused by HTTP status, where an error needs no id
 }
 
-// lineRun sends lines in one conversation, until the server ends.
+// lineRun sends lines in one conversation, until the server ends or becomes unresponsive.
 type lineRun struct {
 	c      *client.Conversation
 	from   int // the position of the first line in the transcript

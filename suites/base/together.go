@@ -78,7 +78,8 @@ func requestOfResponse(candidates []knownRequest, own *knownRequest, r *client.R
 	return nil
 }
 
-// isDistinguishableFrom reports whether the results of two requests can't be equal.
+// isDistinguishableFrom reports whether the results of two requests can be told apart: the methods
+// differ, or both read a resource, and each result names only the URI of its own request.
 func (a *knownRequest) isDistinguishableFrom(other *knownRequest) bool {
 	if a.method != other.method {
 		return true

@@ -50,13 +50,14 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	repeatCall(ctx, t, c, tool)
 }
 
-// cancelOtherAskingCalls does the same with one tool for each other kind of request,
-// concurrently.
+// cancelOtherAskingCalls calls concurrently one tool for each kind of request, but not the named
+// one. It cancels all of the calls, and then refuses the requests that the server sent in them. It
+// ends the case if the server then no longer answers.
 func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversation, but string) {
 	var ids []wire.ID
 	var params []map[string]any
-	for _, topic := range []inventory.Role{inventory.AsksSampling, inventory.AsksElicitation, inventory.AsksRoots} {
-		for _, tool := range t.Inventory.Askers(topic) {
+	for _, role := range []inventory.Role{inventory.AsksSampling, inventory.AsksElicitation, inventory.AsksRoots} {
+		for _, tool := range t.Inventory.Askers(role) {
 			if arguments, err := tool.Arguments(); err == nil && tool.Name != but {
 				ids, params = append(ids, c.NewID()), append(params, map[string]any{"name": tool.Name, "arguments": arguments})
 				break
@@ -121,8 +122,8 @@ func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool in
 }
 
 // awaitServerRequests makes the calls and returns the first requests of the server, at most one
-// for each call. It stops waiting for calls that have ended, and a server may process calls one
-// by one.
+// for each call. It may return fewer: a call may end without a request, and a server may process
+// calls one by one.
 func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation, calls []wire.ID, params ...map[string]any) []*wire.Message {
 	var frames [][]byte
 	for i, id := range calls {

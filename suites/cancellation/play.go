@@ -97,7 +97,7 @@ func (p *raceRun) await(id wire.ID) bool {
 	return awaitDue(p.ctx, p.c, p.from, id).Answered()
 }
 
-// awaitRunning waits until the requests are seen to run.
+// awaitRunning waits until the first request is seen to run, and reports whether it is.
 func (p *raceRun) awaitRunning() bool {
 	return len(p.asked) > 0 && suite.AwaitRunning(p.ctx, p.c, p.from, p.asked[0].id)
 }
@@ -204,8 +204,9 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	return c
 }
 
-// rerunUncancelled runs the race without its cancellations. It reports whether every request
-// is served there, while e still has no response after twice that time.
+// rerunUncancelled runs the race without its cancellations. It reports whether every request gets
+// a response there that is not an overload error, while e still has no response after twice that
+// time, although its server runs.
 func (r race) rerunUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
 	p := newRaceRun(ctx, c, with.makeFrame)
 	p.cancels, p.runs = false, with.runs

@@ -12,7 +12,8 @@ import (
 )
 
 // race is an order of messages: the steps of the client, the legal outcomes, and the summary for
-// a server with another one. Rules report servers that end, stop responding or respond twice.
+// a server with an outcome that is not legal. Rules report servers that end, stop responding or
+// respond twice.
 type race struct {
 	suite.Race
 	requirement string // on the requests that are not cancelled
@@ -139,8 +140,8 @@ func idAsString(id wire.ID) wire.ID { return wire.StringID(id.Raw()) }
 // most is the maximum number of concurrent requests.
 const most = 50
 
-// halfRace runs n requests and cancels half of them, one of them twice. The half is drawn at
-// random, with a fixed seed.
+// halfRace sends at most n requests and, once the first is seen to run, cancels half of them, one
+// of them twice. The half is drawn at random, with a fixed seed.
 func halfRace(n int) race {
 	return race{
 		Race:        suite.Race{Name: "a half, drawn at random, of several requests that run, one of them twice", Cancelled: suite.Any, Others: suite.Answer},
@@ -165,8 +166,8 @@ func halfRace(n int) race {
 	}
 }
 
-// mixedRace cancels half of up to n requests that are sent in one write, each cancellation
-// somewhere after its request.
+// mixedRace sends up to n requests in one write and cancels about half of them, drawn at random
+// with a fixed seed, each cancellation somewhere after its request.
 func mixedRace(n int) race {
 	r := halfRace(n)
 	r.Name = "a half, drawn at random, of many requests, in the write that makes them"
@@ -204,8 +205,8 @@ func runQuickRaces(ctx context.Context, t *suite.T) {
 	}
 }
 
-// harmlessRequests returns alternating requests that every server answers: pings, and requests
-// for a list if there is a short one.
+// harmlessRequests returns alternating requests that the server answers: harmless ones, and
+// requests for the list of shortList if there is one.
 func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 	methods := []string{c.HarmlessMethod()}
 	if method := shortList(t); method != "" {
@@ -217,6 +218,8 @@ func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 // longList is the size in bytes from which a list is not requested repeatedly.
 const longList = 32 << 10
 
+// shortList returns the method for the list of tools, if it is declared and shorter than longList,
+// else the method for the list of prompts, whatever its size, or "" if neither is declared.
 func shortList(t *suite.T) string {
 	size := 0
 	for _, tool := range t.Inventory.Tools {

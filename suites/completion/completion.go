@@ -67,7 +67,7 @@ func mayComplete(t *suite.T) bool {
 	return !t.Revision.HasCompletionsCapability() || t.Inventory.Declares("completions")
 }
 
-// requireCompletion ends the case if completion is not declared.
+// requireCompletion skips the case if completion is not declared, in revisions in which it can be.
 func requireCompletion(t *suite.T) {
 	if !mayComplete(t) {
 		t.Skip("the server does not declare completions")

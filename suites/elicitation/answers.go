@@ -61,12 +61,13 @@ func responseVariations() []responseVariation {
 const (
 	// leastTime is the minimum time for a call that the server may have forgotten.
 	leastTime = 5 * time.Second
-	// maxMissed is how many such calls are waited for.
+	// maxMissed is how many calls without a response are waited for.
 	maxMissed = 2
 )
 
 // compareResponses compares each way to respond with another one after which the tool is known to
-// finish: declining with accepting, all others with declining.
+// finish. A call that does not finish after the user declines is compared with one after the user
+// accepts, and all other ways are compared with declining.
 func compareResponses(ctx context.Context, t *suite.T) {
 	tools := elicitingTools(t)
 	caps := client.AllCapabilities(t.Revision)

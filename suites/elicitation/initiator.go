@@ -80,7 +80,8 @@ func elicitationIDs(events []*transcript.Event) []string {
 	return out
 }
 
-// completedElicitation returns the id of the elicitation that the event completes, or "".
+// completedElicitation returns which of the ids is that of an elicitation that the event completes,
+// or "".
 func completedElicitation(e *transcript.Event, ids []string) string {
 	if e.Kind != transcript.Received {
 		return ""

@@ -73,8 +73,8 @@ type suspect struct {
 	own     bool                // no operation of the script sent it, so it is ordinary, usually a fence
 }
 
-// findSuspects removes everything that the server survived: requests with a response, and other
-// lines once a later request was answered.
+// findSuspects returns the sent messages and lines without everything that the server survived:
+// requests with a response, and other lines once a later request was answered.
 func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*transcript.Event) suspects {
 	var s suspects
 	dialogue := transcript.DialogueOf(events)
@@ -119,7 +119,8 @@ func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*t
 	return s
 }
 
-// clear removes the suspects that a response to the request clears.
+// clear removes the suspects that a response to the request clears: the request itself, and all
+// earlier suspects that are not requests.
 func (s *suspects) clear(answered *transcript.Request) {
 	i := slices.IndexFunc(s.all, func(one suspect) bool { return one.request == answered })
 	if i < 0 {

@@ -47,7 +47,7 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 }
 
 // judgeAfterSilence judges a server whose own request gets no response. The server must have sent
-// one.
+// such a request.
 func judgeAfterSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	_ = c.AwaitQuiet(ctx)
 	request := firstServerRequest(c)

@@ -51,8 +51,8 @@ func requestLogs(ctx context.Context, t *suite.T) {
 	t.AwaitQuiet(ctx, c)
 }
 
-// requestLogsOnStreams calls the tool while a subscription and a call without a level have their
-// own streams.
+// requestLogsOnStreams calls the tool while a subscription and a slow call without a level, or at
+// least one of these two, have their own streams.
 func requestLogsOnStreams(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Logging)
 	c := t.Conversation(ctx)

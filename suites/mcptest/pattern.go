@@ -6,8 +6,8 @@ import (
 )
 
 // subtestPattern returns the pattern by which -run selects subtests of a test, or nil if it
-// selects all of them. It reads -run as go test does: alternatives, each with a pattern for
-// every level of subtests.
+// selects all of them, or not even the test. It reads -run as go test does: alternatives, each
+// with a pattern for every level of subtests.
 func subtestPattern(run, test string) (*regexp.Regexp, error) {
 	names := strings.Split(test, "/")
 	var wanted []string

@@ -103,7 +103,7 @@ func serving(over spec.Transport, h http.Handler, path string) Server {
 	}}
 }
 
-// handlerEnd is how long handlers may run after their last client is gone.
+// handlerEnd is how long handlers may still run after the judging has ended.
 const handlerEnd = 2 * time.Second
 
 func dialerFor(over spec.Transport, u *url.URL, r exchange.Reach) transport.Dialer {
@@ -130,7 +130,9 @@ func Stream(connect func(context.Context) (io.ReadWriteCloser, error)) Server {
 // direction before it is closed.
 const quietTime = 100 * time.Millisecond
 
-// serve connects the client's streams to a server until either ends.
+// serve connects the client's streams to a server until the server's output ends, a signal comes,
+// or ctx is done. If the stream can't be closed in one direction, it also returns after the
+// client's input has ended and nothing came for the quietTime.
 func serve(ctx context.Context, connect func(context.Context) (io.ReadWriteCloser, error), in io.Reader, out, errOut io.Writer, signals <-chan string) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

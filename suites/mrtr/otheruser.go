@@ -8,9 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// retryAsOtherUser retries a request of the first user, with its state, as the second one. The first
-// user's own retry completes, and the state matters: without it, and with a changed one, the second
-// user's does not. Only a state whose integrity is protected has to name its user.
+// retryAsOtherUser retries a request of the first user, with its state, as the second one. A
+// completed retry is reported only if the state matters: the second user's retry completes neither
+// without it nor with a changed one, because only a state whose integrity is protected has to name
+// its user. The requirement is kept only if the first user's own retry completes.
 func retryAsOtherUser(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, willingClient(t))
 	u := t.OtherUser(ctx, c)

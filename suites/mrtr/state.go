@@ -71,7 +71,8 @@ func forgeries(state string) []forgery {
 	return append(out, editedStates(state)...)
 }
 
-// flipCharacter replaces the character at a position by another one of its kind.
+// flipCharacter replaces the byte at a position by an A, or by a B if it is an A. If the position
+// is past the end, it appends an A.
 func flipCharacter(state string, at int) string {
 	b := []byte(state)
 	if at >= len(b) {
@@ -220,8 +221,8 @@ func tamper(ctx context.Context, t *suite.T, a inputRequest, first string) (acce
 	return accepted
 }
 
-// swapStates retries a request with the state of another request. Each of the two completes with its
-// own state.
+// swapStates retries the request other with the state of a. It first ensures that other completes
+// with its own state; the caller has done so for a.
 func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 	own, ok := other.begin(ctx)
 	if !ok || !completes(other.send(ctx, own)) {
@@ -330,7 +331,8 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 // maxAbandoned is how many requests are left without a retry.
 const maxAbandoned = 12
 
-// abandon leaves requests without a retry. The same request must begin again.
+// abandon leaves requests without a retry. The same request, sent once more, must then still get a
+// result, which may require input again.
 func abandon(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, willingClient(t))
 	a := findAsking(ctx, t, c, 1)[0]

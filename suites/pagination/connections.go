@@ -41,8 +41,8 @@ func connectionsCase() suite.Case {
 // manyPages is how many pages of a list are compared.
 const manyPages = 60
 
-// walkEntries walks a list and returns its entries, sorted, and where they are. It returns
-// false if the list does not come to an end.
+// walkEntries walks a list and returns its entries, sorted, and the positions of the last page. It
+// returns false if the list does not come to an end within manyPages, or can't be read.
 func walkEntries(ctx context.Context, c *client.Conversation, method, member string) (all string, at []int, ok bool) {
 	from := c.Record.Len()
 	inventory.Walk(ctx, c, method, member, manyPages)
@@ -150,7 +150,8 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 	}
 }
 
-// firstDifferent describes an entry that one of two walks has and the other has not.
+// firstDifferent describes an entry that the first walk has and the other has not. If there is
+// none, it states how many entries each has.
 func firstDifferent(these, those string) string {
 	list := strings.Split(those, "\n")
 	for _, item := range strings.Split(these, "\n") {

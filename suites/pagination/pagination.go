@@ -71,9 +71,10 @@ func Cases() []suite.Case {
 	}
 }
 
-// forEachList runs f for each list of a declared capability: over HTTP, or if the server is slow,
-// for all at the same time, so that they cost the rounds of the longest list; else one by one until
-// one gets no response, because each of the others would cost the same wait.
+// forEachList runs f for each list of a declared capability that gave the inventory a result: over
+// HTTP, or if the server is slow, for all at the same time, so that they cost the rounds of the
+// longest list; else one by one until one gets no response, because each of the others would cost
+// the same wait.
 func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
@@ -165,8 +166,8 @@ func followCursors(ctx context.Context, l *listing) {
 	}
 }
 
-// requestPageTwice requests the second page twice, with the third page in between if there is
-// one.
+// requestPageTwice requests the second page twice. If there is a third page, it requests that after
+// each of the two.
 func requestPageTwice(ctx context.Context, l *listing) {
 	second, more := l.page(ctx, nil)
 	if !more {

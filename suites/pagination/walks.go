@@ -28,7 +28,8 @@ func (l *listing) walk(ctx context.Context) bool {
 }
 
 // walkConcurrently walks through a list twice at the same time, with a page of each walk in one
-// write, between two single walks. It skips longer lists, because incomplete walks show nothing.
+// write, between two single walks. It skips lists with one page, and lists with more than maxPages,
+// because incomplete walks show nothing.
 func walkConcurrently(ctx context.Context, l *listing) {
 	if _, more := l.page(ctx, nil); !more || !l.walk(ctx) {
 		return

@@ -18,7 +18,7 @@ import (
 )
 
 // thinkingTime is how long the server has to wait for the client's response while a ping is
-// pending. It is a thousand times what a ping takes.
+// pending. It is far longer than a ping takes.
 const thinkingTime = 3 * time.Second
 
 // farIDs is the first id of a client whose ids must differ from those of the server's requests.
@@ -47,8 +47,8 @@ func pingWhileAsked(ctx context.Context, t *suite.T) {
 // askingTools returns a tool for each kind of request, without duplicates.
 func askingTools(v *inventory.Inventory) []inventory.KnownCall {
 	var out []inventory.KnownCall
-	for _, topic := range []inventory.Role{inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation} {
-		for _, tool := range v.KnownCalls(topic) {
+	for _, role := range []inventory.Role{inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation} {
+		for _, tool := range v.KnownCalls(role) {
 			if !slices.ContainsFunc(out, func(o inventory.KnownCall) bool { return o.Tool == tool.Tool }) {
 				out = append(out, tool)
 				break
@@ -67,9 +67,9 @@ type askingConversation struct {
 	reportedLate bool // a late ping was reported
 }
 
-// pingDuringCall calls a tool and pings while the server's request is open. One of the pings has the same
-// id as the server's request, which the client has not used. It reports whether the call ended,
-// so that another tool can follow.
+// pingDuringCall calls a tool and pings while the server's request is open. A second ping has the
+// id of the server's request, unless the client has used that id itself. It reports whether the
+// pings and the call were answered, so that another tool can follow.
 func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.KnownCall) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
 	a.thinks.begin()
@@ -168,8 +168,8 @@ func (k *openRequests) end() []*wire.Message {
 	return left
 }
 
-// awaitServerRequest waits for a request that the server sends during a call. It returns nil if
-// the call ends without one, or nothing comes.
+// awaitServerRequest waits for a request other than a ping that the server sends during a call. It
+// returns nil if the call ends without one, or nothing comes. It reports whether the call ended.
 func awaitServerRequest(ctx context.Context, c *client.Conversation, from int, call wire.ID) (question *wire.Message, ended bool) {
 	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
