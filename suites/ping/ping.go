@@ -1,5 +1,5 @@
-// Package ping checks that a server answers pings: in every valid form, many at once, during a
-// slow tool call, and during the handshake.
+// Package ping checks that a server answers pings: in every valid form, many at once, during slow
+// tool calls, while a request of the server is open, and during the handshake.
 package ping
 
 import (

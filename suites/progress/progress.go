@@ -32,7 +32,8 @@ const (
 	steps    = 3
 )
 
-// maxTools is how many unknown tools are called. callTime is the time limit for all calls together.
+// maxTools is how many tools are called if no slow one is known. callTime is the time limit for all
+// of the concurrent calls together.
 const (
 	maxTools = 3
 	callTime = 3 * time.Second

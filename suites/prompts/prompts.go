@@ -17,7 +17,7 @@ import (
 const (
 	maxPages    = 20              // of the list, when it is walked again
 	maxPrompts  = 10              // prompts requested with valid params
-	maxProvoked = 3               // prompts requested with invalid arguments
+	maxProvoked = 3               // prompts requested in more ways, such as with invalid arguments
 	getTime     = 3 * time.Second // for each request
 	allGets     = 8 * time.Second // for the requests of a case; the rest is skipped
 )

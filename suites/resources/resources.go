@@ -149,8 +149,8 @@ func listedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	return c
 }
 
-// isListKnown reports whether a list was walked completely, and nothing since the start of that
-// walk may have changed it.
+// isListKnown reports whether the server returned the last page of a list, or an error, and no
+// message from the request for it on may have changed the list.
 func isListKnown(events []*transcript.Event, method string) bool {
 	since := lastPosition(events, spec.MethodToolsCall, spec.MethodRootsChanged, spec.MethodResourcesChanged)
 	return slices.ContainsFunc(transcript.DialogueOf(events).Requests(), func(r *transcript.Request) bool {
@@ -195,9 +195,9 @@ func walkLists(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judgeTemplates judges a list of templates that is empty now, although it was not empty earlier
-// in this conversation or in the inventory, and nothing may have changed it. A tool call may
-// have, unless the server declares that it announces changes.
+// judgeTemplates judges a list of templates that was returned empty at least twice, although it was
+// not empty earlier in this conversation or in the inventory, and nothing may have changed it. A
+// tool call may have, unless the server declares that it announces changes.
 func judgeTemplates(t *suite.T, c *client.Conversation) {
 	changing := []string{spec.MethodRootsChanged, spec.MethodResourcesChanged}
 	if !t.Inventory.Declares("resources.listChanged") {

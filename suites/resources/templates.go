@@ -16,8 +16,8 @@ import (
 const anyValue = "1"
 
 // readExpansions reads expansions of templates with one variable, with the values that the server
-// completes: it has to know that they are valid. Expansions with values that the author promises
-// are read by readPromised.
+// completes, because it has to know that they are valid, or else with anyValue. Before, it reads
+// malformed escapes. Expansions with values that the author promises are read by readPromised.
 func readExpansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.HasCompletionsCapability()
 	c := listedConversation(ctx, t)
@@ -76,7 +76,8 @@ func readMalformedEscapes(ctx context.Context, t *suite.T, c *client.Conversatio
 // beginnings are the prefixes that are completed, until one has values.
 var beginnings = []string{"", "1"}
 
-// completeVariable requests the values of the template's only variable.
+// completeVariable requests the values of the template's only variable, and returns those that
+// need no escaping in a URI. It returns false if the server does not complete it.
 func completeVariable(ctx context.Context, c *client.Conversation, template *uri.Template) (values []string, ok bool) {
 	for _, beginning := range beginnings {
 		r := c.Do(ctx, spec.MethodComplete, map[string]any{

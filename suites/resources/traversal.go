@@ -84,11 +84,13 @@ func (f *systemFile) isIn(r *client.Reply) bool {
 	return false
 }
 
-// upSteps is the number of ".." that leads from any folder to the root of the file system.
+// upSteps is the number of ".." that leads to the root of the file system, from any folder that is
+// at most so deep.
 const upSteps = 12
 
 // traversalURIs returns URIs with a path that leads from a resource, or from a template, to the
-// file: plain, and with dots or slashes escaped. Resources on the web are left out, because
+// file: for a template, plain in its last variable; for a resource, plain, with escaped dots, with
+// escaped slashes, and with escaped backslashes instead. Resources on the web are left out, because
 // reading them may cause a request to the web.
 func traversalURIs(resources, templates []string, file string) []string {
 	plain := strings.Repeat("../", upSteps) + file

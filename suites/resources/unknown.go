@@ -35,8 +35,9 @@ func probeInvalid(ctx context.Context, t *suite.T, c *client.Conversation, param
 	}
 }
 
-// missingURI returns a well-formed URI that names no resource. It resembles those of the server,
-// so that it is not refused for its scheme, and matches no template.
+// missingURI returns a well-formed URI that names no resource and matches no template. If possible
+// it resembles those of the server, so that it is not refused for its scheme. It returns false if
+// each URI that it tried matches a template.
 func missingURI(resources, templates []string) (string, bool) {
 	var candidates []string
 	for _, known := range append(append([]string{}, resources...), templates...) {
@@ -68,8 +69,8 @@ func schemeOf(text string) (string, bool) {
 	return u.Scheme, true
 }
 
-// readBadURIs reads strings that are not URIs, each for another reason. None resembles the URI of a
-// resource.
+// readBadURIs sends reads that are invalid, each for another reason: the uri is no URI, not a
+// string, or missing, or there are no params. No uri resembles the URI of a resource.
 func readBadURIs(ctx context.Context, t *suite.T) {
 	probeInvalid(ctx, t, listedConversation(ctx, t), []map[string]any{
 		{"uri": ""}, {"uri": uri.Nowhere}, {"uri": "no scheme " + uri.Nowhere}, {}, {"uri": 5}, nil,

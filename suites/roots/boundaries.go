@@ -57,7 +57,8 @@ func (g *rootFolders) roots() object {
 	return object{"roots": []any{object{"uri": suite.FileURI(g.root), "name": "mcp-conform"}}}
 }
 
-// pathWithDots returns the path of the outside file relative to the root.
+// pathWithDots returns an absolute path of the outside file that begins with the root and leaves it
+// by a "..".
 func (g *rootFolders) pathWithDots() string {
 	return g.root + "/../beside/" + filepath.Base(g.outside)
 }

@@ -80,28 +80,28 @@ func changeRoots(ctx context.Context, t *suite.T) {
 		script.Set(spec.MethodRootsList, func(m *wire.Message) []byte { return wire.NewResult(m.ID, g.roots()) })
 	}
 	c := t.StartFresh(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
-	keeps := awaitUnpromptedRequest(ctx, t, c)
-	if !announceChange(ctx, t, c, keeps) {
+	unprompted := awaitUnpromptedRequest(ctx, t, c)
+	if !announceChange(ctx, t, c, unprompted) {
 		return
 	}
 	var tools []inventory.Tool
 	if all := t.Inventory.Askers(inventory.AsksRoots); len(all) > 0 {
 		tools = all[:min(len(all), maxAskers)]
 	}
-	took := callTools(ctx, c, tools)
+	limits := callTools(ctx, c, tools)
 	for _, tool := range tools {
-		if took[tool.Name] > 0 && !judgeRememberedRoots(ctx, t, c, tool) {
+		if limits[tool.Name] > 0 && !judgeRememberedRoots(ctx, t, c, tool) {
 			return
 		}
 	}
 	checkBoundaries(ctx, t, c, g)
 	for _, u := range unavailable {
 		script.Set(spec.MethodRootsList, u.answer)
-		if keeps && !removeRoots(ctx, t, c, u.summary) {
+		if unprompted && !removeRoots(ctx, t, c, u.summary) {
 			return
 		}
 		for _, tool := range tools {
-			if limit := took[tool.Name]; limit > 0 && !removeRootsDuringCall(ctx, t, c, tool, limit, u.summary) {
+			if limit := limits[tool.Name]; limit > 0 && !removeRootsDuringCall(ctx, t, c, tool, limit, u.summary) {
 				return
 			}
 		}
@@ -147,9 +147,9 @@ func isRootsList(e *transcript.Event) bool {
 	})
 }
 
-// announceChange announces changed roots, and reports whether the server is still alive
-// afterwards.
-func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool) bool {
+// announceChange announces changed roots, and reports whether the case can continue. unprompted
+// says that the server has requested the roots before, so that it should request them again.
+func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, unprompted bool) bool {
 	from := c.Record.Len()
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil {
 		return false
@@ -180,7 +180,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, kee
 	default:
 		return false
 	}
-	if !keeps {
+	if !unprompted {
 		t.NotObserved(asksAgain, "the server had not requested the roots by itself before")
 		return true
 	}
@@ -209,7 +209,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, kee
 }
 
 // removeRoots announces changed roots, so that the server requests roots that are gone. It
-// reports whether the server survives that.
+// reports whether the case can continue: the server survives that, or requests no roots.
 func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
 	from := c.Record.Len()
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !awaitRootsRequest(ctx, c, from, againTime) {

@@ -36,7 +36,8 @@ func changedReply(change func(result object)) func(m *wire.Message) []byte {
 	}
 }
 
-// hintedModel returns the model that the server prefers.
+// hintedModel returns the model of the server's first hint, or the name of this program if there is
+// none.
 func hintedModel(m *wire.Message) string {
 	if name, ok := wire.Text(wire.At(m.Params(), "/modelPreferences/hints/0/name")); ok && name != "" {
 		return name
@@ -89,7 +90,7 @@ func responseVariations(r spec.Revision) []responseVariation {
 const (
 	// leastTime is the minimum time for a call that the server may have forgotten.
 	leastTime = 5 * time.Second
-	// maxMissed is how many such calls are waited for.
+	// maxMissed is how many calls without a response are waited for.
 	maxMissed = 2
 )
 
@@ -149,7 +150,8 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 // maxRounds is a little more than the number of rounds that a rule accepts as a limit.
 const maxRounds = 53
 
-// runToolLoop uses a model that calls two tools at once, and then one that never stops.
+// runToolLoop uses a model that calls two tools at once in one round, and then one that does so in
+// maxRounds rounds, which is more than a server should permit.
 func runToolLoop(ctx context.Context, t *suite.T) {
 	if !t.Revision.HasSamplingTools() {
 		t.Skip("the revision has no tools in sampling")

@@ -69,8 +69,8 @@ const (
 	allTime       = 15 * time.Second
 )
 
-// callWithoutCapability first calls the tools that seem to sample. Without tools it still shows
-// whether the server sends requests unprompted.
+// callWithoutCapability calls tools from a client without capabilities, first those that seem to
+// send requests. Without tools it still shows whether the server sends requests unprompted.
 func callWithoutCapability(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: map[string]any{}})
 	limit, cancel := c.Record.WithTimeout(ctx, allTime, client.ErrUnanswered)
