@@ -26,8 +26,8 @@ const (
 // ancient is older than any revision.
 const ancient = "1900-01-01"
 
-// contextCase sends the same invalid requests before and after valid ones. No server/discover
-// comes before the first valid one.
+// contextCase sends the same invalid requests before and after valid ones. If the server declares a
+// list, no server/discover comes before the first valid request, which is for that list.
 func contextCase() suite.Case {
 	return suite.Case{
 		ID:           "stateless.no-context",
@@ -162,7 +162,8 @@ func compareDiscovery(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Kept(sameEachTime)
 }
 
-// isSame reports whether two values are equal, ignoring the order of array elements.
+// isSame reports whether two values are equal. If they are arrays, it ignores the order of their
+// elements, and repeated ones.
 func isSame(a, b []byte) bool { return normalize(a) == normalize(b) }
 
 func normalize(v []byte) string {
@@ -177,7 +178,8 @@ func normalize(v []byte) string {
 	return canonical(v)
 }
 
-// interleavedCase sends the requests of several clients concurrently on one connection.
+// interleavedCase sends requests with the metadata of several clients concurrently in one
+// conversation.
 func interleavedCase() suite.Case {
 	return suite.Case{
 		ID:                 "stateless.interleaved",

@@ -87,8 +87,8 @@ func doAs(ctx context.Context, c *client.Conversation, name, method string) *cli
 	return c.DoRaw(ctx, id, suite.RequestWith(id, method, meta))
 }
 
-// offerOf returns what a result offers: versions, capabilities and instructions, or the names of
-// listed items. For an error it returns the code.
+// offerOf returns what a result offers: versions, capabilities and instructions, or the URIs of
+// listed items, or the names of those without a URI. For an error it returns the code.
 func offerOf(r *client.Reply) string {
 	if !r.Succeeded() {
 		if !r.Answered() {

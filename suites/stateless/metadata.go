@@ -42,7 +42,7 @@ func metadataCase() suite.Case {
 func first[E any](all []E) []E { return all[:min(len(all), 1)] }
 
 // malformedParams returns params whose metadata lacks the capabilities or has a member of
-// the wrong type. The first ones name a version.
+// the wrong type. The first three name a version.
 func malformedParams(c *client.Conversation) []any {
 	return []any{
 		map[string]any{"_meta": suite.WithoutMeta(c, spec.MetaClientCapabilities)},

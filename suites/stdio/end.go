@@ -144,7 +144,8 @@ func closeWhileBusy(ctx context.Context, t *suite.T) {
 	})
 }
 
-// judgeExit waits for the exit of a server whose stdin was closed.
+// judgeExit waits for the exit of a server whose stdin was closed, judges it, and reports whether
+// the server exited in time.
 func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
 	if awaitExit(ctx, c) {
 		t.Kept(exitHandshake)

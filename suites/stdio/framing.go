@@ -54,7 +54,7 @@ func framingCase() suite.Case {
 
 type step func(context.Context, *suite.T, *client.Conversation)
 
-// sendBurst sends many messages in one write, and reports whether all were read.
+// sendBurst sends many requests in one write, and reports whether all were answered.
 func sendBurst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	var requests [][]byte
 	for range c.BurstSize(burstSize, c.Request(c.NewID(), c.HarmlessMethod(), nil)) {
@@ -85,7 +85,7 @@ func sendBurst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	return false
 }
 
-// sendInPieces sends one message in chunks.
+// sendInPieces sends half of a message, and then the rest byte by byte.
 func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	request := c.Request(id, c.HarmlessMethod(), nil)
@@ -96,9 +96,9 @@ func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	})
 }
 
-// sendSplitCharacters sends messages that are cut inside characters of two, three and four bytes,
-// at each possible position. The characters are in the id, so that the response shows what the
-// server read.
+// sendSplitCharacters sends messages that are cut between any two bytes of three characters of two,
+// three and four bytes. The characters are in the id, so that the response shows what the server
+// read.
 func sendSplitCharacters(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
 		t.NotObserved(partialUTF8, "the server does not answer a request with a non-ASCII id that arrives in one piece, either")
@@ -152,9 +152,9 @@ func sendCarriageReturn(ctx context.Context, t *suite.T, c *client.Conversation)
 	})
 }
 
-// requestInPieces sends a request in two parts, cut before the byte at cut. The first part
-// follows another request in the same write: once that is answered, the server has read the first
-// part without the second. The rest is sent byte by byte.
+// requestInPieces sends the part of a request before the byte at cut, and then the rest byte by
+// byte. The first part follows another request in the same write: once that is answered, the server
+// has read the first part without the rest.
 func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, request []byte, cut int) *client.Reply {
 	before := c.NewID()
 	first := slices.Concat(c.Request(before, c.HarmlessMethod(), nil), []byte("\n"), request[:cut])

@@ -40,7 +40,7 @@ var accepts = []headerSpelling{
 	{"The server refuses an Accept header in lower case.", headersWith("accept", "application/json, text/event-stream"), ""},
 }
 
-// ranges accept both types without listing them. The outcome is recorded.
+// ranges accept both types without listing them. Refusals are noted.
 var ranges = []headerSpelling{
 	{"The server refuses Accept: */*.", headersWith("Accept", "*/*"), ""},
 	{"The server refuses Accept: */* with a q value.", headersWith("Accept", "*/*;q=0.8"), ""},
@@ -169,7 +169,7 @@ func recordRefusals(ctx context.Context, t *suite.T, w *suite.Web, requirement s
 	}
 }
 
-// noteServerErrors notes, once, a server error for a request that the server may refuse.
+// noteServerErrors notes, once, a status of 500 for a request that the server may refuse.
 func noteServerErrors(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary string, illegal [][]suite.Header) {
 	for _, change := range illegal {
 		x := w.SendHarmless(ctx, change...)

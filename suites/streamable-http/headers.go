@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Since 2026-07-28 headers repeat parts of the body of each POST. The cases change one
-// header at a time. The rules on headers compare each response with the one to the same
-// request with the right headers.
+// Since 2026-07-28 headers repeat parts of the body of each POST. Each request of the cases changes
+// one header, or the case of all header names. The rules on headers compare each response with the
+// one to the same request with the right headers.
 const (
 	methodHeader = "Mcp-Method"
 	nameHeader   = "Mcp-Name"
@@ -130,8 +130,8 @@ func nameCase() suite.Case {
 	}
 }
 
-// swapCase returns a name with the case of its letters changed; if it has none, another
-// name.
+// swapCase returns a name with the case of its letters changed. If it has none, or the result is
+// not printable ASCII, it returns another name.
 func swapCase(name string) string {
 	swapped := strings.Map(func(r rune) rune {
 		if unicode.IsUpper(r) {
