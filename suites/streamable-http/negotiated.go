@@ -96,7 +96,8 @@ type sessionLists struct {
 	at   []int
 }
 
-// getLists returns the first pages of all declared lists; false if one is refused.
+// getLists returns the first pages of all declared lists; false if one is refused, or there is
+// none.
 func getLists(ctx context.Context, t *suite.T, w *suite.Web) (*sessionLists, bool) {
 	l := &sessionLists{}
 	for _, each := range changeable {
@@ -113,8 +114,8 @@ func getLists(ctx context.Context, t *suite.T, w *suite.Web) (*sessionLists, boo
 	return l, l.text != ""
 }
 
-// openSessionIn opens another session in a revision and returns its id, "" if the server chose
-// another revision.
+// openSessionIn opens another session in a revision and returns its id, "" if the server refused,
+// chose another revision or assigned no id.
 func openSessionIn(ctx context.Context, w *suite.Web, r spec.Revision) string {
 	params := w.C.InitializeParams()
 	params["protocolVersion"] = string(r)

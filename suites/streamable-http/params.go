@@ -94,7 +94,8 @@ func headerArguments(schema jsontext.Value, path []string) []headerArgument {
 	return out
 }
 
-// sample returns a value for the argument, or nil if none can be made by its type alone.
+// sample returns a value for the argument: the first one of its enum, if that is a string, or else
+// one that its type and its bounds permit. It returns nil if other keywords may matter.
 func (a headerArgument) sample() any {
 	if values := wire.Elements(wire.At(a.schema, "/enum")); len(values) > 0 {
 		text, ok := wire.Text(values[0])

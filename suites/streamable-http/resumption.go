@@ -79,7 +79,8 @@ func beginCall(w *suite.Web, tool inventory.KnownCall) *cutCall {
 	return k
 }
 
-// cut waits for the first event with an id, or with a message, and closes the connection.
+// cut waits for the first event with an id, or with a message, and closes the connection. If
+// afterMessage is set, it waits for a message.
 func (k *cutCall) cut(ctx context.Context) {
 	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
 		return !k.afterMessage && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || x.ResponseTo(k.id) != nil
@@ -165,7 +166,7 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 	}
 }
 
-// judgeLostProgress judges whether all progress came on one of the two connections.
+// judgeLostProgress judges whether the two connections together brought all progress.
 func (k *cutCall) judgeLostProgress(t *suite.T, w *suite.Web, x *transcript.Exchange) {
 	seen := map[string]bool{}
 	for _, part := range []*transcript.Exchange{k.stream.Exchange(), x} {

@@ -84,7 +84,7 @@ func sessionID(w *suite.Web) string {
 	return ""
 }
 
-// openSession opens another session and returns its id.
+// openSession opens another session and returns its id, "" if there is none.
 func openSession(ctx context.Context, w *suite.Web, h ...suite.Header) string {
 	x := w.RoundTrip(ctx, suite.WebRequest{
 		Body:    w.C.Request(w.C.NewID(), spec.MethodInitialize, w.C.InitializeParams()),
@@ -96,13 +96,14 @@ func openSession(ctx context.Context, w *suite.Web, h ...suite.Header) string {
 	return x.ResponseHead().Get(sessionHeader)
 }
 
-// endSession ends a session.
+// endSession tries to end a session, and reports whether the server accepted that.
 func endSession(ctx context.Context, w *suite.Web, id string, also ...suite.Header) (ended bool) {
 	x := w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE", Headers: append(also, suite.WithHeader(sessionHeader, id))})
 	return x != nil && x.Succeeded()
 }
 
-// useEndedSessions ends sessions, sends a request in the first of them, and opens another.
+// useEndedSessions ends sessions, sends messages of each kind in the first of them, and opens and
+// ends another one.
 func useEndedSessions(ctx context.Context, w *suite.Web, ids []string) {
 	for i, id := range ids {
 		header := suite.WithHeader(sessionHeader, id)

@@ -1,5 +1,5 @@
 // Package streamablehttp checks what is specific to servers over Streamable HTTP. Most of its
-// cases only provoke; the rules on HTTP judge the results. The cases send few requests, one after
+// cases only provoke; the rules on HTTP judge the results. Most cases send few requests, one after
 // the other.
 package streamablehttp
 

@@ -147,8 +147,9 @@ func watchedURIs(t *suite.T) (changing, others []string) {
 }
 
 // subscribeToChanges opens several subscriptions at the same time: one to nothing, one to everything,
-// one whose id is a string, and one to some things. The one to nothing comes first, because servers
-// that know only one subscription send everything with the id of the first.
+// one whose id is a string, one to some things, and one with an empty filter. The one to nothing
+// comes first, because servers that know only one subscription send everything with the id of the
+// first.
 func subscribeToChanges(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	changing, others := watchedURIs(t)

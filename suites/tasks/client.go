@@ -8,15 +8,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// maxAskers is how many tools are called that may send requests.
+// maxAskers is how many tools are called for each kind of request that they may send.
 const maxAskers = 2
 
 // declareClientTasks declares client support for tasks, but for no kind of request: then the
 // server must not request tasks.
 func declareClientTasks(ctx context.Context, t *suite.T) {
 	var tools []inventory.Tool
-	for _, topic := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling} {
-		askers := t.Inventory.Askers(topic)
+	for _, role := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling} {
+		askers := t.Inventory.Askers(role)
 		tools = append(tools, askers[:min(len(askers), maxAskers)]...)
 	}
 	if len(tools) == 0 {

@@ -157,7 +157,8 @@ func (r *runner) awaitResults(ctx context.Context, ids []string) {
 	}
 }
 
-// requestUnusually queries the tasks in less usual ways, and lists them.
+// requestUnusually requests a task with the metadata of another one, cancels the first task, lists
+// all tasks, and then queries each of them.
 func (r *runner) requestUnusually(ctx context.Context, t *suite.T, ids []string) {
 	if len(ids) > 1 {
 		r.mixMetadata(ctx, t, ids[0], ids[1])

@@ -1,6 +1,7 @@
 // Package tasks provokes what the rules on tasks judge: it runs tools as tasks, requests them in
 // valid and invalid ways, and cancels them. Cases judge only what a rule can't know: that an id
-// was invented, and that a response did not come. They call only tools that the policy permits.
+// was invented, that a response did not come or was lost with its connection, and that a task
+// belongs to another user or session. They call only tools that the policy permits.
 package tasks
 
 import (
@@ -152,7 +153,8 @@ func (r *runner) request(ctx context.Context, method, id string) *client.Reply {
 	return r.c.Do(ctx, method, object{"taskId": id}, client.Within(callTime))
 }
 
-// get returns the task's status; "" if there is none. It records the server's poll interval.
+// get returns the task's status; "" if there is none. It raises the interval to the server's poll
+// interval.
 func (r *runner) get(ctx context.Context, id string) string {
 	reply := r.request(ctx, spec.MethodTasksGet, id)
 	if !reply.Succeeded() {
@@ -165,8 +167,8 @@ func (r *runner) get(ctx context.Context, id string) string {
 	return status
 }
 
-// create runs calls as tasks, concurrently, and returns the ids of the created tasks. A ping
-// after them distinguishes a late task from a busy server.
+// create runs calls as tasks, concurrently, and returns the ids of the created tasks. A harmless
+// request after them distinguishes a late task from a busy server.
 func (r *runner) create(ctx context.Context, calls ...object) []string {
 	frames := make([][]byte, 0, len(calls))
 	for _, params := range calls {

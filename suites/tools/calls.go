@@ -25,8 +25,8 @@ type readyTool struct {
 	arguments map[string]any
 }
 
-// readyTools returns the first tools for which arguments can be generated. It ends the case if
-// there are none.
+// readyTools returns the first callable tools that disturb no other case and for which arguments
+// can be generated. It ends the case if there are none.
 func readyTools(t *suite.T) []readyTool {
 	t.NeedsCallable()
 	callable := t.Inventory.Callable()
@@ -48,7 +48,8 @@ func readyTools(t *suite.T) []readyTool {
 	return out
 }
 
-// callTools calls each tool, and the first one that needs no arguments also without any.
+// callTools calls each tool, and the first one that needs no arguments also without any. Then it
+// reads resources to which the results link.
 func callTools(ctx context.Context, t *suite.T) {
 	tools := readyTools(t)
 	k := newCaller(t.Conversation(ctx))
@@ -115,7 +116,7 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 	}
 }
 
-// wasSlow reports whether a call of the tool in this conversation took longer than soon, or was
+// wasSlow reports whether a call of the tool in this conversation took longer than fastTime, or was
 // not answered.
 func wasSlow(c *client.Conversation, tool string) bool {
 	return c.Record.HasRequest(func(q *transcript.Request) bool {
@@ -198,7 +199,7 @@ func callUnknown(ctx context.Context, t *suite.T) {
 	t.ResendAlone(ctx, c, odd[0])
 }
 
-// otherCase returns the name with the case of its first letter changed.
+// otherCase returns the name with the case of its first ASCII letter changed.
 func otherCase(name string) string {
 	i := strings.IndexFunc(name, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) })
 	if i < 0 {

@@ -70,7 +70,8 @@ func knownChanges(ctx context.Context, t *suite.T) {
 	}
 }
 
-// maxAttempts is how often a call may change nothing, for example because something is already enabled.
+// maxAttempts is how often a call is made until it changes something: at first it may change
+// nothing, for example because something is already enabled.
 const maxAttempts = 3
 
 func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {

@@ -24,7 +24,7 @@ const (
 	callTime    = 3 * time.Second // for each call
 	allCalls    = 8 * time.Second // for the calls of a case, in addition to those of leastCalls; the rest is skipped
 	leastCalls  = 40              // responses for which there is time, too, if the server is slow
-	fastTime    = time.Second     // response time of tools that are called again with other arguments
+	fastTime    = time.Second     // longest response time of tools that are called again with other arguments
 )
 
 // unknownName is the name of no tool.
