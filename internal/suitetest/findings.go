@@ -20,7 +20,7 @@ import (
 )
 
 // A Misbehaviour is a way in which a reference server deviates, and exactly the
-// findings that one case must report on it, without the rules.
+// findings that one case must report on it. No rule runs.
 type Misbehaviour struct {
 	Name     string
 	Case     string        // id of the case

@@ -15,7 +15,7 @@ func Main(m *testing.M) {
 	m.Run()
 }
 
-// WaitInParallel lets more tests run in parallel than there are cores, unless
+// WaitInParallel lets parallelTests tests run in parallel, however many cores there are, unless
 // the flag -parallel is given. Call it before testing.M.Run. It must not mark
 // the flag as given, because Ginkgo rejects that.
 func WaitInParallel() {

@@ -19,8 +19,8 @@ import (
 
 // TryRuled runs one case, and all rules on its traffic, against a reference
 // server with the fault. want lists the findings, each as "requirement: summary
-// (outcome)". A fault may also break general requirements, so findings on those
-// count only if want is empty.
+// (outcome)". A fault may also break general requirements, so a finding on one of
+// those counts only if want is nil or has a requirement of the same area.
 func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
 	TryRuledOver(t, spec.Stdio, cases, name, id, rev, seams, want)
 }

@@ -27,7 +27,7 @@ func sideBySideCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			clients := t.OpenClients(ctx, multipleClients, isolation)
 			if !hasSession(t.Web(clients.First())) {
-				clients.Isolation = "" // without an isolated session it is unclear what belongs together
+				clients.Isolation = "" // without session ids it is unclear what belongs together
 				clients.Work(ctx)
 				return
 			}

@@ -92,7 +92,7 @@ type Pending struct {
 	passed   time.Time // when the pacer released the last attempt
 }
 
-// Written is closed when the request was sent or sending failed.
+// Written is closed when the request was sent, sending failed, or the response began before.
 func (p *Pending) Written() <-chan struct{} { return p.written }
 
 // Responded is closed when the head of the response has arrived or none will come.
@@ -168,8 +168,8 @@ func (p *Pending) endCause(ctx context.Context) error {
 	return p.cause
 }
 
-// Number returns the number of the exchange in the transcript; 0 before
-// Written is closed.
+// Number returns the number of the exchange in the transcript; 0 before the exchange was recorded,
+// which happens before Written is closed.
 func (p *Pending) Number() int { p.mu.Lock(); defer p.mu.Unlock(); return p.number }
 
 // Head returns the head of the response, or nil if there is none yet.
@@ -182,10 +182,11 @@ func (p *Pending) Ended() (how transcript.How, detail string) {
 	return p.how, p.detail
 }
 
-// LastEventID returns the last event id in the stream.
+// LastEventID returns the id of the last complete event with an id in the stream, or "".
 func (p *Pending) LastEventID() string { p.mu.Lock(); defer p.mu.Unlock(); return p.lastID }
 
-// Retry returns the reconnection time that the server requested, or 0.
+// Retry returns the reconnection time that the server requested, or 0 if it requested none or its
+// last request is not an integer.
 func (p *Pending) Retry() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -87,7 +87,7 @@ func (i *idle) remove(to string) *connection {
 	return nil
 }
 
-// put adds an idle connection. It returns false if there is no room.
+// put adds an idle connection. It returns false if there is no room, or close was called.
 func (i *idle) put(c *connection) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -86,7 +86,7 @@ type pace struct {
 	rate    float64       // requests a second; 0 while there is no limit
 	ceiling float64       // a rate that was too high; 0 while none is known
 	waited  time.Duration // the last wait, which shows for how long the server counts requests
-	// The fields below are reset at the end of each wait.
+	// The fields below are set anew at the end of each wait.
 	since         time.Time
 	sent, refused int
 	grown         int  // requests sent since the rate last changed
@@ -101,7 +101,8 @@ const (
 	minSent = 10   // requests that must be sent before the rate is estimated or changed
 )
 
-// noteSent notes that a request is sent, and returns the time until the next one may be sent.
+// noteSent notes that a request is sent, and returns the time until the next one may be sent. It
+// raises the rate if no request was refused for a while.
 func (p *pace) noteSent(now time.Time) time.Duration {
 	if p.since.IsZero() {
 		p.since = now

@@ -51,8 +51,9 @@ const defaultConnect = 10 * time.Second
 
 // Access returns how to reach u outside of a link. Unless u is in the private network of this
 // machine, the client does not connect to addresses in that network, because a server outside could
-// name them to make the client attack it. Requests to the host of u wait for the pacer, which stops
-// the clock of their context meanwhile.
+// name them to make the client attack it. This is not checked for connections through a proxy, or
+// if Dial is set. Requests to the host of u wait for the pacer, which stops the clock of their
+// context meanwhile.
 func (r *Reach) Access(u *url.URL) transport.Access {
 	dialer := &net.Dialer{Timeout: defaultConnect}
 	inside := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {

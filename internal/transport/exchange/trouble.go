@@ -16,7 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// stageError is a timeout with the stage that was reached.
+// stageError is the end of a context, such as a timeout, with the stage that was reached.
 type stageError struct {
 	stage    string // as in "while connecting to 127.0.0.1:80"
 	cause    error
