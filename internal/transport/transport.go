@@ -92,7 +92,7 @@ type Weighed interface {
 
 // Patience bounds the steps of a shutdown.
 type Patience struct {
-	AfterClose time.Duration // to wait for the exit after the server's input was closed
+	AfterClose time.Duration // to wait for the exit after the server's input was closed, or for the end of a DELETE
 	AfterTerm  time.Duration // to wait for the exit after SIGTERM was sent
 }
 
@@ -123,8 +123,8 @@ type Access struct {
 // Request is one HTTP request, without its target.
 type Request struct {
 	Method string
-	// Fields are the headers in order. Missing Host, Accept-Encoding and Content-Length headers are
-	// added.
+	// Fields are the headers in order. Missing Host and Accept-Encoding headers are added, those
+	// that the user wants on every request and, for a body or a POST, a missing Content-Length.
 	Fields []transcript.Field
 	// Body is sent unchanged; nil means no body.
 	Body []byte
@@ -142,9 +142,10 @@ type Request struct {
 
 // Exchange is an HTTP exchange that was begun.
 type Exchange interface {
-	// Number is the number in the transcript, 0 until Written is closed.
+	// Number is the number in the transcript; 0 before the exchange was recorded, which happens
+	// before Written is closed.
 	Number() int
-	// Written is closed when the request was sent or sending failed.
+	// Written is closed when the request was sent, sending failed, or the response began before.
 	Written() <-chan struct{}
 	// Responded is closed when the head of the response has arrived or none will come.
 	Responded() <-chan struct{}

@@ -47,8 +47,8 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
-// endTime and refusedTime limit how long Ended waits for a server to exit: endTime while its
-// address accepts connections, refusedTime once it refuses them.
+// endTime and refusedTime limit how long Ended waits for a server to exit: endTime always, and then
+// refusedTime too if its address refuses connections.
 const (
 	endTime     = 500 * time.Millisecond
 	refusedTime = 2 * time.Second
@@ -75,7 +75,8 @@ func (s *Server) endsWithin(d time.Duration) bool {
 	}
 }
 
-// accepts reports whether the server's address accepts connections.
+// accepts reports whether the server's address does not refuse connections. It does so too if the
+// attempt to connect fails in another way.
 func (s *Server) accepts() bool {
 	conn, err := net.DialTimeout("tcp", address(s.url), endTime)
 	if err != nil {

@@ -27,8 +27,8 @@ type peer interface {
 	name() string
 	// awaitExit returns when the server has exited.
 	awaitExit()
-	// signal calls before and then sends "TERM" or "INT". If the signal can't be sent, it
-	// does neither and returns false.
+	// signal calls before and then sends "TERM" or "INT", and reports whether it was sent. If the
+	// server has exited, or the system does not have the signal, it does neither.
 	signal(name string, before func()) bool
 	// kill kills the server and all processes that it started, immediately. It
 	// does nothing if the server has exited.

@@ -134,8 +134,9 @@ func (r *registry) ownerOf(one processInfo) string {
 }
 
 // isDoomed reports whether the process has to be killed, because its server has exited. The process
-// must not be the leader of a living server. If its mark can't be read, it is killed once no server
-// lives or KillAll was called, unless it may have been there before Adopt.
+// must not be the leader of a living server. If it has no readable mark, it is killed once no
+// server lives or KillAll was called, unless it may have been there before Adopt or is in the
+// process group of this program.
 func (r *registry) isDoomed(one processInfo) bool {
 	owner := r.ownerOf(one)
 	switch {

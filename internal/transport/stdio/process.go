@@ -18,8 +18,8 @@ type process struct {
 	known processSet // descendants that end with it, whatever their marks
 }
 
-// startProcess starts the command in its own process group and closes far. It
-// is only called within registry.add, which holds the lock.
+// startProcess starts the command in its own process group and closes far; if it
+// fails, far stays open. It is only called within registry.add, which holds the lock.
 func startProcess(c Command, far farEnds) (peer, error) {
 	path, err := Locate(c)
 	if err != nil {
@@ -61,7 +61,8 @@ func (p *process) kill() {
 }
 
 // track records processes that must end with the server, together with all their
-// descendants, even if they move to another group or session.
+// descendants, even if they move to another group or session. It does nothing unless Adopt was
+// called before the server was started.
 func (p *process) track(pids ...int) {
 	if p.owner == "" {
 		return

@@ -112,9 +112,9 @@ func (s *Service) Output() string {
 	return string(s.tail)
 }
 
-// Stop ends the process with all its descendants: it sends SIGTERM to the
-// group, where the system has it, and SIGKILL when patience ends. It returns
-// when they are gone, or after killWithin, and reports whether it had to kill.
+// Stop ends the process with its group and, after Adopt, with all its descendants: it sends SIGTERM
+// to the group, where the system has it, and SIGKILL when patience ends. It returns when they are
+// gone, or killWithin after that, and reports whether it had to kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
 		s.Keep(s.PID()) // and with it all its descendants, which keep records
@@ -156,6 +156,6 @@ func (s *Service) Usage() (memory int64, processes int, known bool) {
 	return usageOf(s.PID())
 }
 
-// Keep records members that must end with the service, even if they move to another group
-// or session.
+// Keep records members that must end with the service, after Adopt, even if they move to another
+// group or session.
 func (s *Service) Keep(pids ...int) { s.process.track(pids...) }

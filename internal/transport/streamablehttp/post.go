@@ -134,7 +134,8 @@ func (l *Link) CloseResponse(id wire.ID, reason string) bool {
 	return true
 }
 
-// follow waits for the response, and sends the request again for each redirect.
+// follow waits for the response, and sends the request again for each redirect, at most
+// maxRedirects times.
 func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exchange.Pending {
 	for range maxRedirects {
 		<-p.Responded()
