@@ -26,7 +26,7 @@ type httpClient struct {
 	heads    map[int]*transcript.Head // of the requests, by exchange
 	sentIn   map[int][]string         // ids of the client's requests, by exchange
 	revision spec.Revision            // the revision in the result of initialize, "" before it
-	gone     bool                     // the server answered the session id with 404
+	gone     bool                     // the server answered a POST with the session id with 404
 }
 
 // checkRequestHead stores the head of an HTTP request, and adds the mistakes in it.
@@ -81,7 +81,8 @@ func (c *client) checkPost(e *transcript.Event) {
 	}
 }
 
-// checkMirroredHeaders adds a mistake for each header of a stateless request that differs from its message.
+// checkMirroredHeaders adds a mistake for each header of a stateless request that is missing, or
+// differs from its message.
 func (c *client) checkMirroredHeaders(e *transcript.Event, head *transcript.Head, m *wire.Message, version string) {
 	expect := func(name, want, what, section string) {
 		got := head.Get(name)

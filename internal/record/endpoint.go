@@ -25,7 +25,7 @@ type opening struct {
 	over     bool
 }
 
-// newOpening returns the opening of a response, or nil if it is not a stream of HTTP+SSE.
+// newOpening returns the opening of a response, or nil if it can't be a stream of HTTP+SSE.
 func newOpening(x *liveExchange, r *http.Response, head *transcript.Head) *opening {
 	if r.Request.Method != http.MethodGet || x.id != "" || r.StatusCode/100 != 2 || r.ContentLength >= 0 || head.MediaType() != transcript.EventStream {
 		return nil

@@ -33,7 +33,8 @@ type liveExchange struct {
 	isStream     bool     // it is the stream of a session over HTTP+SSE
 }
 
-// add adds an event of the exchange to the transcript, unless the transcript is full.
+// add adds an event of the exchange to the transcript, unless the exchange is not recorded or the
+// recording of its session has stopped.
 func (x *liveExchange) add(e transcript.Event) {
 	if x.session != nil && !x.session.stopped.Load() {
 		e.Exchange = x.number

@@ -94,7 +94,8 @@ func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
 	return p
 }
 
-// Serve accepts connections until the context ends, and returns when the exchanges have ended.
+// Serve accepts connections until the context ends, and returns when the exchanges have ended, at
+// most endTime later.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: p, ReadHeaderTimeout: headTime, ErrorLog: discardLog,

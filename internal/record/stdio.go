@@ -1,6 +1,8 @@
 // Package record is a proxy between a real client and a real server. It passes their bytes on
-// immediately and unchanged, records them in a transcript, and finds the client's violations of
-// the protocol. The rules judge the server, as in any transcript.
+// immediately, records them in a transcript, and finds the client's violations of the protocol. It
+// changes no byte over stdio. Over HTTP it changes what names the proxy or the server, asks for
+// uncompressed responses, and holds the first event of a stream back until it is complete. The
+// rules judge the server, as in any transcript.
 package record
 
 import (
@@ -63,7 +65,7 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	go func() { // it blocks until the client writes, even after the server exited
 		defer close(inputOver)
 		sent := &lineRecorder{to: in, rec: rec, kind: transcript.Sent}
-		_, _ = io.Copy(sent, client.In) // if it fails, the server exits
+		_, _ = io.Copy(sent, client.In) // an error ends the server's input, too
 		sent.finish()
 		_ = in.Close()
 		rec.Add(transcript.Event{Kind: transcript.InputClosed})

@@ -203,7 +203,8 @@ func (l *list) readEntries(root *yaml.Node) ([]Entry, error) {
 	return out, nil
 }
 
-// readItem returns the entry of an item, or nil if it is superseded.
+// readItem returns the entry of an item, or nil if the registry has a newer version of it, or has
+// deleted it.
 func (l *list) readItem(item *yaml.Node) (*Entry, error) {
 	server := member(item, "server")
 	if server == nil && (member(item, "packages") != nil || member(item, "remotes") != nil) {

@@ -30,7 +30,7 @@ const (
 	Incomplete  Outcome = "incomplete"  // the run ended early, or judged nothing
 	Unreachable Outcome = "unreachable" // the server could not be started or reached
 	Stopped     Outcome = "stopped"     // the server exceeded a limit
-	Unusable    Outcome = "unusable"    // the list does not say how to start or reach it
+	Unusable    Outcome = "unusable"    // the list does not say how to start or reach it, or its run refused the arguments
 	OptedOut    Outcome = "opted out"   // its operator does not want it to be judged
 	Pending     Outcome = "pending"     // it was not judged yet
 )

@@ -26,11 +26,12 @@ type Sweep struct {
 	Shard   *Shard          `json:"shard,omitempty"` // nil for all servers
 	Counts  map[Outcome]int `json:"counts"`
 	SDKs    []SDK           `json:"sdks"`
-	Shared  []Shared        `json:"findings"` // most widespread first
+	Shared  []Shared        `json:"findings"` // most severe first, and then most widespread
 	Servers []*Result       `json:"servers"`  // by name
 }
 
-// An SDK is a version of an SDK, and the servers that are built with it.
+// An SDK is a version of an SDK, and how many servers are built with it, of those that are kept or
+// broken.
 type SDK struct {
 	SDK     string `json:"sdk"` // "" if it was not recognised
 	Servers int    `json:"servers"`

@@ -21,7 +21,7 @@ type Options struct {
 	Environ []string // the environment of this process
 
 	Out    string  // the folder for the results
-	Shard  Shard   // the part of the list that the entries are; the zero value for all
+	Shard  Shard   // the part of the list to judge; the zero value for all
 	Whole  []Entry // the whole list
 	OptOut *OptOut // may be nil
 
@@ -51,7 +51,7 @@ type Limits struct {
 // A Progress says how far a sweep is.
 type Progress struct {
 	Done, All int
-	Earlier   bool          // the result is from an earlier start of this sweep
+	Earlier   bool          // the result is from an earlier start of this sweep, or needed no run
 	Left      time.Duration // the time that the rest will roughly take; 0 if unknown
 }
 
@@ -67,7 +67,7 @@ type supervisor struct {
 }
 
 // Run judges the servers of a shard, and returns all results. If the context ends, the
-// result is without the servers that are not finished, and the error is nil.
+// servers that are not finished have the outcome Pending, and the error is nil.
 func Run(ctx context.Context, o Options) (*Sweep, error) {
 	s := &supervisor{Options: o}
 	s.judgeServer = s.judge
@@ -139,8 +139,8 @@ func unwritableError(out string, err error) error {
 	return usagef("name a folder that can be written", "--out %s: %v", out, err)
 }
 
-// removeLeftovers removes the folders and files that servers and a killed sweep left behind. Files that are still being written
-// stay; nothing reads them.
+// removeLeftovers removes the folders and files that servers and a killed sweep left behind. What
+// can't be removed, because a process still writes it, stays; nothing reads it.
 func (s *supervisor) removeLeftovers() {
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is right
 	writing, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), writingPrefix+"*"))
@@ -173,8 +173,8 @@ func removeAll(folder string) error {
 	return os.RemoveAll(folder)
 }
 
-// collectEarlier collects the results of earlier sweeps, and of entries that need no run because they
-// are opted out or unusable. It returns the other entries.
+// collectEarlier collects and reports the results of earlier sweeps, and of entries that need no
+// run because they are opted out or unusable. It returns the other entries.
 func (s *supervisor) collectEarlier() (pending []*Entry, err error) {
 	for i := range s.entries {
 		e := &s.entries[i]
