@@ -168,7 +168,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 		f.Consequence = "The same on " + count(n, "other requirement")
 	}
 	if f.Judge == "" {
-		f.Judge = "the harness"
+		f.Judge = "mcp-conform"
 	}
 	f.RevisionList = strings.Join(f.Revisions, " ")
 	f.First = f.RevisionList
@@ -236,13 +236,13 @@ func newPageEvent(e *verdict.Evidence, context bool) pageEvent {
 	switch {
 	case !e.Offending:
 	case offends != "":
-		v.Verdict = "the marked part offends"
+		v.Verdict = "the marked part breaks the requirement"
 	case e.Direction == "<":
-		before, offends, v.Verdict = "", before, "all of this message offends"
+		before, offends, v.Verdict = "", before, "the message as a whole breaks the requirement"
 	case e.Direction == ">":
 		v.Verdict = "the server did not respond to this as it should"
 	default:
-		v.Verdict = "this shows it"
+		v.Verdict = "this shows the deviation"
 	}
 	shown := len(before) + len(offends) + len(after)
 	v.Before, v.Offends, v.After = clip(before, pageMessage), clip(offends, pageMessage), clip(after, pageMessage)

@@ -181,7 +181,7 @@ func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
 			d.Permitted = "an error without an id, or with the id of the request, or silence"
 		}
 	case rounded:
-		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server changes an integer id beyond 2^53-1.", "the id of the request; half of all servers can't hold so many digits"
+		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server changes an integer id beyond 2^53-1.", "the id of the request; many servers can't hold so many digits"
 		d.Weight = verdict.OnlyNote
 	case withoutID:
 		d.Requirement, d.Summary, d.Permitted = errorResponseID, "The server sends an error without the id of a readable request.", "the id of the request; null or none only for a message whose id can't be read"

@@ -60,7 +60,7 @@ func (r Race) Outcomes() []string {
 		out = append(out, "every other request: "+r.Others.String())
 	}
 	if r.ClientForbidden {
-		out = append(out, "all else is noted, as no client may do this")
+		out = append(out, "anything else is only a note, because no client may do this")
 	}
 	return out
 }

@@ -26,7 +26,7 @@ func TestEndingsString(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	want := []string{"the cancelled request: a result, an error or no answer", "every other request: a result", "all else is noted, as no client may do this"}
+	want := []string{"the cancelled request: a result, an error or no answer", "every other request: a result", "anything else is only a note, because no client may do this"}
 	if diff := cmp.Diff(want, Race{Name: "x", Cancelled: Any, Others: Result, ClientForbidden: true}.Outcomes()); diff != "" {
 		t.Error(diff)
 	}

@@ -28,7 +28,7 @@ var issuedTokens = []issuedToken{
 	{issuer.OtherResource, "with a token for another server", audience, "The server accepts a token that was issued for another server.", verdict.Full},
 	{issuer.NoResource, "with a token that is for no server in particular", audience, "The server accepts a token that was not issued for it.", verdict.AtMostWarning},
 	{issuer.UnknownKey, "with a token signed by a key that the issuer does not publish", garbage, "The server accepts a token with a wrong signature.", verdict.Full},
-	{issuer.OtherKey, "with a token signed by another key in the name of the issuer's", garbage, "The server accepts a token with a wrong signature.", verdict.Full},
+	{issuer.OtherKey, "with a token signed by another key under the id of the issuer's key", garbage, "The server accepts a token with a wrong signature.", verdict.Full},
 	{issuer.Unsigned, "with the claims of a valid token and alg none", garbage, "The server accepts a token without a signature.", verdict.Full},
 	{issuer.PublicSecret, "with a token signed with the public key as a secret", garbage, "The server takes the issuer's public key for a shared secret.", verdict.Full},
 	{issuer.OtherIssuer, "with a token in the name of another issuer", otherIssuer, "The server accepts a token in the name of another issuer.", verdict.Full},

@@ -86,7 +86,7 @@ func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *clien
 			Requirement: raceHandled,
 			Summary:     "The server's tool stops answering after some cancelled calls.",
 			Permitted:   "a response to each call after the cancelled ones",
-			Seen:        fmt.Sprintf("no answer in %v; before it took %v", limit.Round(time.Millisecond), a.duration.Round(time.Millisecond)),
+			Seen:        fmt.Sprintf("no answer in %v; before the cancellations a call took %v", limit.Round(time.Millisecond), a.duration.Round(time.Millisecond)),
 			At:          transcript.Positions(c.RequestSent(from, id)),
 		})
 		_ = c.Cancel(ctx, id, transcript.JudgedReason)

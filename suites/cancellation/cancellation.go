@@ -65,7 +65,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:    "cancellation.pointless",
-			Title: "Cancels finished, unknown and missing requests; reports progress for an unknown token",
+			Title: "Sends cancellations of finished and unknown requests, and malformed ones; reports progress for an unknown token",
 			Provokes: []string{
 				"cancellation.race-handled", "cancellation.unknown-ignored", "cancellation.completed-ignored", "cancellation.malformed-ignored",
 				"progress.unsolicited-from-client-tolerated", "base.notification-no-response",

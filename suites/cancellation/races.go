@@ -100,7 +100,7 @@ func quickRaces() []race {
 // without a concurrent request that has the cancelled id.
 func otherTypeRace() race {
 	return race{
-		Race:        suite.Race{Name: "by an id of another type: a number as a string, and the other way round, with and without a request of that id beside it", Cancelled: suite.Any, Others: suite.Answer},
+		Race:        suite.Race{Name: "by an id of another type: a number as a string, and the other way round, with and without a concurrent request that has that id", Cancelled: suite.Any, Others: suite.Answer},
 		requirement: idType,
 		unanswered:  "The server cancels a request by an id of another type.",
 		steps: func(p *raceRun) {

@@ -17,7 +17,7 @@ const onlyToInitiator = "elicitation.complete.only-to-initiator-2025-11-25"
 func initiatorCase() suite.Case {
 	return suite.Case{
 		ID:           "elicitation.initiator",
-		Title:        "Elicits a URL from one of two clients, and checks that the other gets no notification of its completion",
+		Title:        "Makes the server send one of two clients to a URL, and checks that the other gets no notification of the completion",
 		Requirements: []string{onlyToInitiator},
 		Needs:        []string{"tools"},
 		OnlyOver:     spec.StreamableHTTP,

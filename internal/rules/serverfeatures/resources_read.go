@@ -340,7 +340,7 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 			}
 			if text, isText := wire.Text(wire.At(contentItems(r.read)[0], "/text")); isText && mayBeStoredAs(text, r.claim) {
 				d.Summary, d.Weight = "The server lists the size of the resource's text in another encoding.", verdict.OnlyNote
-				d.Seen += ": as many as with CRLF, with a byte order mark, as UTF-16 or as Latin-1"
+				d.Seen += ": as many as the text has with CRLF, with a byte order mark, in UTF-16 or in Latin-1"
 			}
 			out.Deviates(d)
 		}

@@ -121,12 +121,12 @@ func (a annotation) judge(used map[string]bool, d verdict.Deviation, out *rules.
 		return
 	case hasControl:
 		out.Observed(headerNonEmpty)
-		report(headerControls, "The server's x-mcp-header has control characters.", "characters that names of headers have", verdict.Full)
+		report(headerControls, "The server's x-mcp-header has control characters.", "characters that the name of a header may have", verdict.Full)
 		out.ReportedElsewhere(headerToken)
 	case !headerName.MatchString(name):
 		out.Observed(headerNonEmpty)
 		out.Observed(headerControls)
-		report(headerToken, "The server's x-mcp-header is not the name of a header.", "characters that names of headers have", verdict.Full)
+		report(headerToken, "The server's x-mcp-header is not the name of a header.", "characters that the name of a header may have", verdict.Full)
 	default:
 		out.Observed(headerNonEmpty)
 		out.Observed(headerControls)

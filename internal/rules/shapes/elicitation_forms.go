@@ -197,7 +197,7 @@ func (f *form) judgeKeywords(name, kind string, v jsontext.Value) {
 	for _, keyword := range names {
 		other := kind != "string" && slices.Contains(notAtRoot, keyword)
 		if slices.Contains(advancedKeywords, keyword) || other {
-			f.report(noAdvanced, advancedKeyword, "what forms have for a field of type "+kind, name, wire.Quote(keyword), verdict.Full)
+			f.report(noAdvanced, advancedKeyword, "only the keywords that forms have for a field of type "+kind, name, wire.Quote(keyword), verdict.Full)
 			return
 		}
 	}
@@ -246,7 +246,7 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 		return
 	}
 	if len(schema.For(f.s.Revision()).CheckStructured(v, value)) > 0 {
-		f.report(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field would take", name, v, verdict.Full)
+		f.report(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field's own schema permits", name, v, verdict.Full)
 		return
 	}
 	f.out.Observed(defaultsFit)

@@ -112,7 +112,7 @@ func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporte
 	case len(versions) == 0:
 		d.Summary, d.Permitted = "The server lists no supported version.", "the versions that the server supports"
 	case !slices.Contains(versions, obs.Request.Metadata.Version):
-		d.Summary, d.Permitted = "The server does not list the version by which it serves the request.", "that version, too"
+		d.Summary, d.Permitted = "The server does not list the version by which it serves the request.", "a list that includes this version"
 	case len(slices.Compact(sorted)) < len(versions):
 		d.Summary, d.Permitted = "The server lists a supported version twice.", "each version once"
 	case slices.ContainsFunc(versions, func(v string) bool { return !spec.Revision(v).Published() && !mayExist(v) }):

@@ -198,7 +198,7 @@ func judgeUninitialized(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		out.Observed(noInitialize)
 	case demandsInitialize.MatchString(text):
 		d := deviationOf(noInitialize, obs)
-		d.Summary, d.Permitted = "The server demands initialize of a request with complete metadata.", "a response without any handshake"
+		d.Summary, d.Permitted = "The server demands initialize before a request with complete metadata.", "a response without any handshake"
 		out.Deviates(d)
 	}
 }
