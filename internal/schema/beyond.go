@@ -28,7 +28,7 @@ var (
 	uriTemplate = checkText(NotTemplate, "a URI template of RFC 6570", uri.IsTemplate)
 	isoDate     = checkText(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
 	iconType    = checkText(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", isIconType)
-	notBlank    = checkText(Blank, "a text that tells a person something", isNotBlank)
+	notBlank    = checkText(Blank, "a text that people can read, not only white space", isNotBlank)
 	iconSize    = checkText(IconSize, `a size such as "48x48", or "any"`, iconSizePattern.Match)
 )
 

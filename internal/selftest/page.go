@@ -22,7 +22,7 @@ permitted: every legal variation has to be **silent**, that is, to give nothing
 but notes.
 
 A fault is **waiting** where no check judges its requirement so far; the reason
-is beside it, and ` + "[coverage.md](coverage.md)" + ` lists all such requirements.
+is next to it, and ` + "[coverage.md](coverage.md)" + ` lists all such requirements.
 
 Each fault is tried in one revision over one transport, with the judges of its
 own requirement first and the whole suite where it survives those. Each

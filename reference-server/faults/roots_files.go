@@ -23,7 +23,7 @@ func rootBoundaryFaults() []*Fault {
 func legalFiles() []*Fault {
 	root := string(filepath.Separator) + "root" + string(filepath.Separator)
 	return []*Fault{
-		newVariation("files-in-the-root", "only files in the harness's root folder can be read", serveFiles(func(_ *refserver.Call, path string) bool {
+		newVariation("files-in-the-root", "only files in the client's root folder can be read", serveFiles(func(_ *refserver.Call, path string) bool {
 			return strings.Contains(filepath.Clean(path), root)
 		})),
 		newVariation("prompts-of-files", "prompts declare arguments that are file names, and return the files", combine(replaceByFiles(""), EditResult(spec.MethodPromptsList, func(r map[string]any) {
