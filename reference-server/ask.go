@@ -44,7 +44,8 @@ func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error)
 // SendRequest sends a request to the client on behalf of the call and waits for the
 // result. It returns an error if the client responds with an error, or does not respond
 // in time or before the call ends. It returns an error without sending the request if the
-// client has not sent notifications/initialized, or with Options.JSONOnly.
+// client has not sent notifications/initialized, or with Options.JSONOnly unless the call
+// runs as a task.
 //
 // In a stateless revision it returns the client's response if the call's request
 // carries it. Otherwise it returns an error, and the call ends with an input_required

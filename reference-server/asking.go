@@ -188,8 +188,8 @@ type visit struct {
 	answered chan struct{} // closed when the error has been sent, or dropped after a cancellation
 }
 
-// requireURL fails a call with an error that names a page to visit, and takes the next
-// call in the session as proof of the visit, which the server can't observe. The call
+// requireURL fails a call with an error that names a page to visit, and takes the session's
+// next call of the tool as proof of the visit, which the server can't observe. The call
 // after that fails again, as does the next call if the client cancelled the failed one. In
 // a stateless revision requireURL requests an elicitation instead of failing the call, and
 // takes the user's consent as proof.

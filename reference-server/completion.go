@@ -9,8 +9,8 @@ import (
 // maxCompletions is the specification's limit on values in one result.
 const maxCompletions = 100
 
-// complete handles completion/complete: it returns the values of a prompt argument
-// or of a template variable that begin with what the user has typed.
+// complete handles completion/complete: it returns the first maxCompletions values of a
+// prompt argument or of a template variable that begin with what the user has typed.
 func (c *Call) complete() (any, *Error) {
 	f := c.fields()
 	ref, err := f.optionalObject("ref")
@@ -70,7 +70,8 @@ func (f fields) filledArguments() (map[string]string, *Error) {
 
 // candidates returns all values of an argument of the prompt, or of a variable of the
 // template, that ref names: for a template those compatible with the filled-in values. An
-// unknown argument has no values; an unknown prompt or template is an error.
+// unknown argument has no values, nor has a resource that is not a template. A ref to anything
+// that the server does not have is an error.
 func (c *Call) candidates(ref fields, argument string, filled map[string]string) ([]string, *Error) {
 	kind, _ := wire.Text(ref["type"])
 	switch kind {

@@ -29,7 +29,7 @@ const (
 	streamType = "text/event-stream"
 )
 
-// An HTTPHandler is the MCP endpoint of Streamable HTTP: a POST carries a message.
+// An HTTPHandler is the MCP endpoint of Streamable HTTP: a POST carries a message or a batch.
 // In handshake revisions a GET opens the listening stream or resumes a stream, and a DELETE
 // ends the session.
 type HTTPHandler struct {
@@ -232,8 +232,8 @@ func isZero(quality string) bool {
 	return quality != "" && strings.Trim(quality, "0.") == ""
 }
 
-// sessionFor returns the session of a request; for initialize it opens one. If there
-// is none, it refuses the request and returns nil.
+// sessionFor returns the session of a request; for initialize without Mcp-Session-Id it opens
+// one. If there is none, it refuses the request and returns nil.
 func (h *HTTPHandler) sessionFor(w http.ResponseWriter, r *http.Request, f *wire.Frame) *httpSession {
 	if r.Header.Get(sessionHeader) == "" && isInitialize(f) {
 		return h.openSession(w, r)
@@ -265,8 +265,8 @@ func (h *HTTPHandler) isForeign(user string, r *http.Request) bool {
 }
 
 // findSession returns the session that Mcp-Session-Id names. It refuses the request and
-// returns nil if there is no such session, if the session is another user's, or if
-// MCP-Protocol-Version is present and differs from the negotiated version.
+// returns nil if the header is missing or names no session, if the session is another user's,
+// or if MCP-Protocol-Version is present and differs from the negotiated version.
 func (h *HTTPHandler) findSession(w http.ResponseWriter, r *http.Request) *httpSession {
 	id := r.Header.Get(sessionHeader)
 	if id == "" {

@@ -102,7 +102,8 @@ func (h *HTTPHandler) newPost(r *http.Request, m *wire.Message) *post {
 	return p
 }
 
-// endPost cancels the request, unless it is complete, and waits for its goroutines.
+// endPost cancels the request, unless it is complete, and waits at most closeTimeout for its
+// goroutines.
 func (h *HTTPHandler) endPost(p *post) {
 	h.mu.Lock()
 	delete(h.posts, p)
@@ -141,7 +142,7 @@ func writeError(w http.ResponseWriter, e *Error) {
 }
 
 // emit queues a message. If the queue is full, because the client does not read, emit ends a
-// subscription, but waits with a message of any other request.
+// subscription; for any other request it waits until the queue has room.
 func (p *post) emit(o *Out) {
 	select {
 	case p.out <- o:

@@ -48,7 +48,8 @@ func (s *httpSession) close() {
 
 // post handles the body of a POST. It acknowledges notifications and responses with
 // 202. It responds to requests with JSON if no message precedes the response, which must
-// come within jsonTimeout, otherwise with a stream.
+// come within jsonTimeout, otherwise with a stream. With JSONOnly there is no stream, and 202
+// also acknowledges requests that get no response.
 func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	var requestIDs []wire.ID
 	for i := range f.Messages {
@@ -84,7 +85,8 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 
 // jsonTimeout returns how long post waits for a response that it can send as JSON. It is 0
 // for a call of a tool, which may send notifications first, and an hour for tasks/get,
-// because a client that polls a task needs no stream, and for every request with JSONOnly.
+// because a client that polls a task needs no stream, and for every request with JSONOnly. It
+// is a second for all others.
 func (s *httpSession) jsonTimeout(f *wire.Frame) time.Duration {
 	if s.handler.options.JSONOnly {
 		return time.Hour
@@ -142,8 +144,9 @@ func (s *httpSession) openStream(requestIDs []wire.ID) *eventStream {
 }
 
 // emit adds a message to its stream: responses and messages that belong to a
-// request to that request's stream, all others to the listening stream. With JSONOnly the
-// stream of a request gets only responses.
+// request to that request's stream, an error without an id to the stream of the frame being
+// delivered, all others to the listening stream. With JSONOnly the stream of a request gets
+// only responses.
 func (s *httpSession) emit(o *Out) {
 	stream, answers := s.route(o)
 	stream.add(o.Frames, answers, !o.ID.Present() && o.Kind == OutError)
@@ -197,7 +200,8 @@ func (s *httpSession) endWithoutResponse(id wire.ID) {
 }
 
 // closeConnection closes the connection that carries the stream of a request, and waits for
-// that connection if there is none yet. The client can resume the stream.
+// that connection if there is none yet. The client can resume the stream. With JSONOnly it
+// does nothing.
 func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	s.mu.Lock()
 	stream := s.byID[id.Key()]

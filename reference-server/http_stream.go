@@ -25,8 +25,8 @@ type eventStream struct {
 	frames      [][]byte      // event n is frames[n-dropped]
 	dropped     int           // how many of the oldest events were discarded
 	unsent      int           // the first event that no connection has sent
-	changed     chan struct{} // closed when the stream changes; nil while no goroutine waits
-	connections int           // connections so far; only the newest is served
+	changed     chan struct{} // closed when the stream changes; nil until a goroutine asks for it
+	connections int           // connections and calls of closeConnection so far; only the newest connection is served
 	pending     int           // responses still to come; 0 for the listening stream
 	ended       bool          // no more events follow
 	isRefusal   bool          // the response is an error for the whole body

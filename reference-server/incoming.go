@@ -96,8 +96,9 @@ func (s *Session) handleMessage(m *wire.Message, duplicates bool, a *responder) 
 	}
 }
 
-// checkMessage returns an error if m is not a valid JSON-RPC message. duplicates says that an
-// object of its frame, though perhaps of another message of a batch, has a member twice.
+// checkMessage returns an error if m is not a valid JSON-RPC message. It does not check the
+// id, the result and the error of a response. duplicates says that an object of the frame,
+// though perhaps of another message of a batch, has a member twice.
 func checkMessage(m *wire.Message, duplicates bool) *Error {
 	if m.Members == nil {
 		return invalidRequest("a message is an object")

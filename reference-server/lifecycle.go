@@ -89,7 +89,7 @@ func decorate(o object, r spec.Revision, title string) {
 }
 
 // handleInitialized handles notifications/initialized: from then on the server may send
-// requests to the client.
+// requests to the client. It ignores a notification that precedes initialize.
 func (s *Session) handleInitialized() {
 	s.mu.Lock()
 	first := s.revision != "" && !s.initialized

@@ -55,7 +55,7 @@ type Options struct {
 	// a connection over loopback permits the loopback names, any other all names.
 	Hosts []string
 	// Token makes the HTTP server a protected resource, which serves only requests with
-	// this bearer token.
+	// this bearer token. It has no effect if AuthServer is set.
 	Token string
 	// AuthServer is the issuer URL of an authorization server. With it, the HTTP server is a
 	// protected resource, which serves requests with a token that was issued for it.

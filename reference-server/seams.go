@@ -22,7 +22,7 @@ type Seams struct {
 	End func(p *Process, why EndReason) (code int, exit bool)
 	// Input wraps stdin, or the input of a TCP connection.
 	Input func(r io.Reader) io.Reader
-	// Incoming decides what happens to every frame, before it is parsed.
+	// Incoming decides what happens to every frame, before the session parses it.
 	Incoming func(s *Session, raw []byte) FrameAction
 	// BeforeHandle is called for every well-formed request whose id is not in use, before
 	// Handle and before the server reads the next message. The server may still refuse the

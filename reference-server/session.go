@@ -149,12 +149,12 @@ func (s *Session) spawn(g *sync.WaitGroup, f func()) bool {
 	return !s.closed
 }
 
-// ClientGone reports that no more frames will come. Requests to the client fail;
-// requests in flight continue.
+// ClientGone tells the session that no more frames will come. Requests to the client then
+// fail; requests in flight continue.
 func (s *Session) ClientGone() { s.markClientGone() }
 
-// Wait returns when all requests have been handled or ctx has ended. Deliver must
-// not be called after Wait.
+// Wait returns when all requests have been handled or ctx has ended. No request may be
+// delivered after Wait has been called.
 func (s *Session) Wait(ctx context.Context) { waitGroup(ctx, &s.handlers) }
 
 // addListening adds a subscription to listening. It returns false if subscriptions should

@@ -114,7 +114,8 @@ func readLines(in io.Reader, s *Session) {
 
 // readLine returns the next line without its newline. For a line of more than limit
 // bytes it reads and drops the whole line, and returns bufio.ErrTooLong. At the end of the
-// input it returns io.EOF, together with a last line that lacks its newline.
+// input it returns io.EOF, together with a last line that lacks its newline, unless that line
+// is too long.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for tooLong := false; ; {

@@ -127,7 +127,7 @@ func (t *task) notify(method string, params any) {
 }
 
 // sendRequest sends a request to the client on behalf of the execution. The status is
-// input_required until the client has responded.
+// input_required until sendRequest returns.
 func (t *task) sendRequest(ctx context.Context, method string, params any) (jsontext.Value, error) {
 	t.setNonTerminal(taskInputRequired, "Waiting for the client's answer to "+method+".")
 	defer t.setNonTerminal(taskWorking, "")

@@ -17,7 +17,7 @@ type tool struct {
 	output                   object                    // schema of structuredContent; nil if there is none
 	writes                   bool                      // the negation of readOnlyHint
 	idempotent               bool                      // idempotentHint
-	needsSession             bool                      // it changes the session or sends requests to the client
+	needsSession             bool                      // the server must have sessions: the tool changes one, or sends messages that no JSON response can carry
 	openWorld                bool                      // openWorldHint
 	bare                     bool                      // its entry has neither icons nor a title, except in annotations
 	hasMeta                  bool                      // its entry has _meta

@@ -13,7 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// allTools returns every tool, in the order of the list.
+// allTools returns the tools that do not depend on Options, of all revisions and in the order
+// of the list. extraTool is not among them.
 var allTools = sync.OnceValue(func() []*tool {
 	return slices.Concat(plainTools(), routingTools(), markNeedsSession(effectTools()), markNeedsSession(clientTools()), markNeedsSession(taskTools()))
 })
