@@ -20,7 +20,7 @@ type configured struct {
 	file   *config.File // nil if there is none
 	named  string       // the path that --config gave; "" if the file was found in the folder
 	server bool         // the server is the one in the file
-	unused []string     // keys in the file that do not apply, because the command line names another server
+	unused []string     // keys in the file that do not apply, because the server is not one in the file
 	plain  bool         // no flag on the command line says how to reach the server
 	calls  inventory.Config
 	forced bool // --call-tools or its environment variable is given
@@ -137,8 +137,9 @@ func environmentValue(environ []string, name string) string {
 }
 
 // setFromFile sets the flags that are not set yet, and the server, from the configuration file. It
-// ignores settings about the target if the command line names another server; named reports that
-// the command line names a server. Environment variables and headers of both are used.
+// ignores settings about the target unless the server is the one in the file; named reports that
+// the command line names a server. Environment variables and headers of the command line are added
+// to those of the file.
 func (k *configured) setFromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
 	k.server = k.file.Named() && (!named || f.names(k.file.URL))
 	f.remote.identities, f.remote.origins = k.file.Identities, map[string]string{}
@@ -200,8 +201,8 @@ func (f *serverFlags) names(text string) bool {
 }
 
 // setPolicy sets which tools may be called: as the file says or, without a policy in the file, by
-// the given one. A flag or environment variable overrides tools.call of the file. An unknown policy
-// is a usage error.
+// the given one. A flag or environment variable overrides the policy and tools.call of the file,
+// and with the policy none also its fixtures. An unknown policy is a usage error.
 func (k *configured) setPolicy(given inventory.Policy) error {
 	if k.file != nil {
 		k.calls = k.file.Calls

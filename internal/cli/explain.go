@@ -210,8 +210,8 @@ func knownIDs() []string {
 }
 
 // nearestAdvice returns advice that suggests a known id: the one with a similar spelling or, if
-// there is none, the one that contains most of the words of id. If none contains any, the advice
-// names the command that lists all ids.
+// there is none, the one that contains the words of id with the most letters in total. If none
+// contains any, the advice names the command that lists all ids.
 func nearestAdvice(id string) string {
 	all := knownIDs()
 	if best := spelling.Nearest(id, all); best != "" {

@@ -148,9 +148,9 @@ func (f *feature) unannouncedChanges() rules.Fold {
 	}
 }
 
-// isGetRefused reports whether the server refused every GET of the conversation. It then has no
-// stream for notifications that belong to no request. A server may refuse GET with 405; other
-// refusals have findings of their own.
+// isGetRefused reports whether the conversation has a GET, and the server refused every GET. The
+// server then has no stream for notifications that belong to no request. A server may refuse GET
+// with 405; other refusals have findings of their own.
 func isGetRefused(s *rules.Session) bool {
 	refused := false
 	for _, x := range s.Exchanges().All() {

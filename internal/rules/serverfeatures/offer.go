@@ -30,8 +30,8 @@ var (
 type listPart struct {
 	event *transcript.Event
 	items []item
-	// walk is the walk that the part continues; nil if that is unknown, or if the list may have
-	// changed in between.
+	// walk is the walk that the part continues or begins; nil if that is unknown, or if a change
+	// of the list was announced in between.
 	walk *listWalk
 }
 
@@ -51,7 +51,7 @@ type listState struct {
 	whole      *listWalk            // the last complete walk; nil after an announced change
 	latest     *listWalk            // the last complete walk, even if a change was announced since
 	walks      map[string]*listWalk // by the next cursor
-	settled    bool                 // the last two complete walks were equal, with nothing in between that may change the list
+	settled    bool                 // the last two complete walks had the same names, with nothing in between that may change the list
 	changes    int                  // the position of the last change notification, -1 if there is none
 	touched    int                  // the position of the last result of a call that may have changed the list, -1 if there is none
 	seen       map[string]jsontext.Value
@@ -100,7 +100,8 @@ func (c *catalog) list(method string) *listState {
 	return nil
 }
 
-// noteCall records a tool call: a tool that is not read-only may change what is offered.
+// noteCall records a successful call of a tool that is not known to be read-only, because it may
+// change what is offered.
 func (c *catalog) noteCall(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if name, _ := wire.Text(obs.Request.Message.ParamAt("/name")); !isFailedResult(obs.Message) && !isReadOnly(c.tools.seen[name]) {
 		for _, o := range []*listState{c.tools, c.prompts, c.templates} {
@@ -172,8 +173,8 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 	o.latest = p.walk
 }
 
-// walkOf returns the walk that the result continues or begins; nil if the list may have changed
-// since, or if the cursor is unknown.
+// walkOf returns the walk that the result continues or begins; nil if a change of the list was
+// announced after the request, or if the cursor is unknown.
 func (o *listState) walkOf(obs *rules.Observation) *listWalk {
 	cursor := obs.Request.Message.ParamAt("/cursor")
 	switch text, ok := wire.Text(cursor); {
@@ -206,7 +207,8 @@ func (o *listState) storeItems(into map[string]jsontext.Value, p listPart) {
 }
 
 // isRegular reports whether the message is the first response to a valid request, its metadata
-// included, with the usual capabilities, in a conversation whose beginning was seen.
+// included, with the usual capabilities, in a conversation whose beginning was seen. It returns
+// false if the request was cancelled, if the response is cut, or if it is an error about metadata.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.IsCancelled() && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
 }

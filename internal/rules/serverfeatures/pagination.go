@@ -228,8 +228,8 @@ func equalPage(p *page) *page {
 	return nil
 }
 
-// firstRepeated returns the earlier place of the first item that is repeated from an earlier
-// page.
+// firstRepeated returns the earlier place of the first item that an earlier page of the walk
+// lists with the same content, and false if there is none.
 func firstRepeated(p *page) (place, bool) {
 	for _, r := range p.repeats {
 		if r.first.on != p && bytes.Equal(r.first.raw, r.raw) && p.continues(r.first.on) {

@@ -19,7 +19,7 @@ type invalidCursors struct {
 	served      map[string]bool  // lists whose first page was served
 	paged       map[string]bool  // lists that returned a cursor
 	lastInvalid map[string]*page // the last page with an invalid cursor, if the first page was not requested since
-	passed      []*page          // results for made-up cursors of lists that had not returned any cursor
+	passed      []*page          // results for made-up cursors, judged at the end
 }
 
 func (b *invalidCursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {

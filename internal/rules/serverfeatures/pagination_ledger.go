@@ -46,7 +46,8 @@ type page struct {
 	next      string
 	hasNext   bool // there is a next cursor, and it is a string
 	before    *page
-	// undisturbed is set if nothing since the request for the previous page can have changed the list.
+	// undisturbed is set if nothing since the request for the previous page, or for this page if it
+	// is the first, can have changed the list.
 	undisturbed bool
 	listVersion int // of the list, at the time of the request
 	refused     bool
@@ -205,7 +206,8 @@ func (l *ledger) noteAnyChange() {
 }
 
 // addPage makes a page of the first response to a regular list request with the usual
-// capabilities; nil for any other response, or if the cursor is not a string.
+// capabilities; nil for any other response, for an error about metadata, or if the cursor is not
+// a string.
 func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation) *page {
 	req, list := obs.Request, listings[method]
 	if !req.IsRegular() || req.Responses[0].Message != obs.Message || isAboutMetadata(s, obs) || s.DeclaresOther(req) {
@@ -348,7 +350,7 @@ type keySet struct {
 	has  map[string]bool
 }
 
-// isInLastWalk reports whether the complete walk has an item with the key.
+// isInLastWalk reports whether the last complete walk, which must exist, has an item with the key.
 func (l *ledger) isInLastWalk(method, key string) bool {
 	chain := l.whole[method]
 	if last := chain[len(chain)-1]; l.sets[method].last != last {
@@ -364,7 +366,7 @@ func (l *ledger) isInLastWalk(method, key string) bool {
 }
 
 // isFirstResponse reports whether the message is the first response to a regular request of a
-// session whose beginning was seen.
+// session whose beginning was seen, is not cut, and is not an error about metadata.
 func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && !isAboutMetadata(s, obs) && obs.Request.IsRegular() && !obs.Event.IsCut() && obs.Request.Responses[0].Message == obs.Message
 }

@@ -72,8 +72,8 @@ func isNotFound(obs *rules.Observation) bool {
 	})
 }
 
-// judgeListed judges reads of listed resources. Errors other than "not found" may have good
-// reasons.
+// judgeListed judges reads of listed resources. It does not judge errors other than "resource not
+// found" and "method not found", which may have good reasons.
 func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, ok := uriOf(obs.Request)
 	listed, isListed := l.resource(requestedURI)
@@ -167,8 +167,8 @@ func (l *ledger) anyRead() rules.Control {
 	}
 }
 
-// isUnknownURI reports whether both lists are complete, and neither has the URI or a template for
-// it.
+// isUnknownURI reports whether a complete list of resources does not have the URI, and the list of
+// templates is complete without a template for it, or was refused.
 func (l *ledger) isUnknownURI(s *rules.Session, requestedURI string) bool {
 	if !l.isWhole(spec.MethodResourcesList) || l.isInLastWalk(spec.MethodResourcesList, requestedURI) {
 		return false
@@ -179,8 +179,8 @@ func (l *ledger) isUnknownURI(s *rules.Session, requestedURI string) bool {
 	return l.refused[spec.MethodResourcesTemplates]
 }
 
-// judgeInvalidURI judges reads of strings that are not URIs, unless the server itself lists such
-// a string or has a template for it.
+// judgeInvalidURI judges reads without a string as uri, and reads of strings that can't be URIs,
+// unless the server itself lists such a string or has a template for it.
 func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
 		return
@@ -288,7 +288,8 @@ func contentOf(item []byte) string {
 	return string(wire.At(item, "/text")) + string(wire.At(item, "/blob"))
 }
 
-// rawBytes returns the length of an item in bytes, decoded from base64 if it is a blob.
+// rawBytes returns the length of an item in bytes, decoded from base64 if it is a blob. It returns
+// false if the item does not have exactly one of text and blob, or if the base64 is invalid.
 func rawBytes(item []byte) (int64, bool) {
 	text, isText := wire.Text(wire.At(item, "/text"))
 	blob, isBlob := wire.Text(wire.At(item, "/blob"))
