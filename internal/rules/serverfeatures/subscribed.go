@@ -39,7 +39,7 @@ func (l *subscriptions) handlers() rules.Handlers {
 }
 
 // endPosition returns the position at which the subscription ended, or at which the client cancelled
-// it.
+// it; math.MaxInt if neither happened.
 func (l subscription) endPosition() int {
 	end := math.MaxInt
 	if len(l.request.Responses) > 0 {

@@ -95,7 +95,7 @@ func knownArguments(input, arguments jsontext.Value) jsontext.Value {
 }
 
 // isPlainlyWrong reports whether arguments violate the schema in a way that no conversion
-// repairs, at any depth.
+// repairs, down to plainDepth levels.
 func isPlainlyWrong(input, arguments jsontext.Value) bool {
 	return isPlainlyWrongWithin(input, arguments, 0)
 }
@@ -122,7 +122,8 @@ func isPlainlyWrongWithin(input, object jsontext.Value, depth int) bool {
 	return false
 }
 
-// isPlainlyWrongValue reports whether no conversion turns v into a value that the schema permits.
+// isPlainlyWrongValue reports whether it is certain that no conversion turns v into a value that
+// the schema permits.
 // It skips the elements of arrays with prefixItems, because the dialects disagree on what "items"
 // means there.
 func isPlainlyWrongValue(schema, v jsontext.Value, depth int) bool {
@@ -162,7 +163,8 @@ func hasOtherType(v jsontext.Value, kind string) bool {
 	}
 }
 
-// isOutsideEnum reports whether a string is not in an enum of strings, ignoring case.
+// isOutsideEnum reports whether a string that is not empty is outside an enum of strings, ignoring
+// case and surrounding space.
 func isOutsideEnum(v, enum jsontext.Value) bool {
 	text, ok := wire.Text(v)
 	values := wire.Elements(enum)

@@ -175,8 +175,8 @@ func canonical(v jsontext.Value) string {
 }
 
 // judgeListedVersion judges requests with a version that server/discover lists: a handshake
-// revision in initialize, any other version in _meta. If -32022 refuses a listed version, that is
-// judged as a misuse of the code.
+// revision in initialize, any other version in the _meta of server/discover. If -32022 refuses a
+// listed version in server/discover, that is judged as a misuse of the code.
 func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
 	if !isFirstResponse(s, obs) || !req.WellFormed || len(req.HeaderFlaws) > 0 && req.Message.Method != spec.MethodInitialize {

@@ -79,7 +79,7 @@ func requirementForIncomplete(req *rules.Request) (requirement, what string) {
 }
 
 // mayBeOlder reports whether a server may take the request for one of a handshake revision that
-// it also supports: neither its body nor its headers name a version.
+// it also supports: the body names no version, and the headers do not name the session's revision.
 func mayBeOlder(s *rules.Session, req *rules.Request) bool {
 	return req.Metadata.Version == "" && !s.IsStatelessOnly() &&
 		(req.Exchange == nil || spec.Revision(req.Exchange.RequestHead().Get(headers.Version)) != s.Revision())
@@ -88,8 +88,9 @@ func mayBeOlder(s *rules.Session, req *rules.Request) bool {
 // servedIncomplete has, by requirement, the first result of a request without complete metadata.
 type servedIncomplete map[string]verdict.Deviation
 
-// report reports only one finding for a server that ignores metadata: if it serves requests without
-// any metadata, the other findings follow from that.
+// report reports only one finding for a server that ignores missing metadata: if it serves requests
+// without any metadata, the other findings of the same weight follow from that. A finding about
+// malformed metadata is always reported.
 func (served servedIncomplete) report(_ *rules.Session, out *rules.Reporter) {
 	d, servesAll := served[metaMissing]
 	if servesAll {
@@ -158,7 +159,7 @@ func judgeRefusalStatus(obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// hasOnlyMeta reports whether the params have no member but _meta.
+// hasOnlyMeta reports whether the params have the member _meta and no other.
 func hasOnlyMeta(req *rules.Request) bool {
 	names, _ := wire.Members(req.Message.Params())
 	return len(names) == 1 && names[0] == "_meta"

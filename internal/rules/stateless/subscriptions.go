@@ -385,8 +385,9 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	})
 }
 
-// judgeRelation judges notifications that come while no request is in progress. Change, progress
-// and, after the first request, log notifications have rules of their own.
+// judgeRelation judges notifications that come over stdio while no request is in progress. It skips
+// those that have rules of their own: among them change, progress and, after the first request, log
+// notifications.
 func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() != spec.Stateless || s.Transport != spec.Stdio || s.IsOlder(obs.Event) {
 		return

@@ -43,8 +43,8 @@ func versionRules() []rules.Rule {
 // date matches the form of revision names.
 var date = lazyregexp.New(`^20(2[4-9]|[3-9]\d)-\d\d-\d\d$`)
 
-// mayExist reports whether a server may know an unpublished version: a draft, or a later
-// revision.
+// mayExist reports whether a server may know a version that is not published: the version is
+// called a draft, or has the form of a date since 2024.
 func mayExist(version string) bool {
 	return date.MatchString(version) || strings.Contains(strings.ToLower(version), "draft")
 }

@@ -67,8 +67,8 @@ func (x *exchange) brokeBeforeCancellation(req *rules.Request) bool {
 	return x.Ended() == transcript.Broken && len(req.Cancellations) > 0 && x.End.Seq < req.Cancellations[0].Event.Seq
 }
 
-// isSessionOver reports whether the session of x was over, or about to be ended by
-// the client, when x ended.
+// isSessionOver reports whether the session of x got 404 at any time, or the client had sent a
+// DELETE for it before x ended.
 func (v *view) isSessionOver(x *exchange) bool {
 	ending, ends := v.sessions.ending[x.session]
 	_, gone := v.sessions.gone[x.session]
@@ -137,8 +137,8 @@ func judgeResponses(v *view, out *rules.Reporter) {
 }
 
 // judgeLegalRequests judges valid requests that the server refuses by status without a JSON-RPC
-// response, and any request with a 5xx status. A 4xx status means that the server found a fault,
-// so it is only noted.
+// response, and any request with a 5xx status that is neither ambiguous nor 501. A 4xx status means
+// that the server found a fault, so it is only noted.
 func judgeLegalRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.Response == nil || transcript.IsAmbiguousStatus(x.Status()) || x.hasErrorWithID() {
@@ -222,9 +222,9 @@ func (v *view) isPingCalledMalformed(x *exchange) bool {
 	return before && after
 }
 
-// judgeRefusedPing judges a ping of a conversation in which no ping was served. An error that calls
-// it malformed is wrong in any case. Any other refusal may have another reason, such as a session
-// that belongs to another process.
+// judgeRefusedPing judges a ping that was refused with 400 in a conversation in which no ping was
+// served. An error that calls the ping malformed is wrong in any case. Any other refusal may have
+// another reason, such as a session that belongs to another process.
 func (x *exchange) judgeRefusedPing(out *rules.Reporter) {
 	if x.Status() != 400 {
 		return

@@ -77,9 +77,9 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// countMissing counts the requests of x whose responses did not come on its stream: those without
-// a response, those whose response came on a stream that resumes x, and those whose response came
-// on another stream.
+// countMissing counts the requests of x that the client did not cancel and whose responses did not
+// come on its stream: those without a response, those whose response came on a stream that resumes
+// x, and those whose response came on another stream.
 func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 	for _, req := range x.requests {
 		switch {

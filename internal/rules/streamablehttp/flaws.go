@@ -67,7 +67,7 @@ func (v *view) mediaTypesOf(head *transcript.Head) map[string]bool {
 	return known
 }
 
-// acceptedTypes returns the media types in Accept headers.
+// acceptedTypes returns the media types in Accept headers, without those whose quality is 0.
 func acceptedTypes(values []string) map[string]bool {
 	out := map[string]bool{}
 	for _, value := range values {
@@ -138,7 +138,7 @@ func mayBeVersion(text string) bool {
 	return strings.Contains(strings.ToLower(text), "draft") || len(text) == len(spec.V20241105) && spec.Revision(text) > "2024-10" && text < "2100"
 }
 
-// originFlaws returns foreignOrigin if the Origin is a page on another host.
+// originFlaws returns foreignOrigin if the Origin names another host, or no host.
 func originFlaws(x *exchange) flaw {
 	head := x.RequestHead()
 	if !head.Has("Origin") {

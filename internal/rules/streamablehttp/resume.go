@@ -81,8 +81,8 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 	}
 }
 
-// isPriming reports whether an event without a message came on the stream of a POST. Its id
-// belongs to no message, and may be repeated when the stream is resumed.
+// isPriming reports whether known, which must be an event without a message, came on the stream of
+// a POST. Its id belongs to no message, and may be repeated when the stream is resumed.
 func isPriming(v *view, known streamEvent) bool {
 	x := v.exchangeOf(known.Event)
 	return x.Method() == "POST" && !x.isResumption()
@@ -224,7 +224,8 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 	}
 }
 
-// idsUpTo returns the ids of events with data on the stream of origin, up to the id last.
+// idsUpTo returns the ids of events with data on the stream of origin, up to the id last and
+// without those that came on the exchange before; nil if no such event has the id last.
 func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.eventsInOrder() {

@@ -40,7 +40,7 @@ type sessions struct {
 	assigned map[string]int // where the server assigned the session
 	ending   map[string]int // where the client sent DELETE
 	ended    map[string]int // where the server confirmed the end
-	gone     map[string]int // where a request with the id first got 404
+	gone     map[string]int // where a request with the id first got 404, if no later POST was served
 }
 
 func newSessions(all []*exchange) *sessions {
@@ -217,7 +217,8 @@ func judgeSessionStatus(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeWithoutSession judges a refusal. A server that serves the request requires no session id.
+// judgeWithoutSession judges a refusal, and a stream that a GET opened. A server that serves POSTs
+// without a session id requires none.
 func (v *view) judgeWithoutSession(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() == "GET" && x.isStreamOpened():
