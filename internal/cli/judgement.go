@@ -55,8 +55,9 @@ func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transpo
 }
 
 // namedRevision returns the revision in the result of initialize. Without it, it returns the
-// revision in the client's first message that names one, or "" if no message does. The result
-// counts first because a client may try server/discover, with another revision, before initialize.
+// revision in the client's first message that names one, or "" if no message does. It ignores
+// versions that are not published. The result counts first because a client may try
+// server/discover, with another revision, before initialize.
 func (r *recorded) namedRevision() spec.Revision {
 	for _, q := range transcript.DialogueOf(r.Events).Requests() {
 		if q.Message.Method == spec.MethodInitialize && len(q.Responses) > 0 {

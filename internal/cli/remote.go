@@ -54,7 +54,8 @@ func (f *remoteFlags) registerTLS(fs *pflag.FlagSet) {
 }
 
 // dialURL returns the dialer for a server that runs at its URL, and a sentence that says which
-// transport was chosen and why. The sentence is "" if the user named the transport.
+// transport was chosen and why. The sentence is "" if the user named the transport, or if an error
+// status did not show it.
 func (a *app) dialURL(t target.Target, s *remoteServer, timeout time.Duration) (transport.Dialer, string, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {

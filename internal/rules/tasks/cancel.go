@@ -68,7 +68,8 @@ func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporte
 }
 
 // judgeCancel judges the first successful tasks/cancel and the later observations of the task. It
-// reports whether the task stayed cancelled.
+// returns false if the request should have been refused, or if its result or a later observation
+// shows that the task was not cancelled.
 func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool {
 	if end := t.terminalObservation(); end != nil && end.event.Seq < q.request.Event.Seq {
 		return false // tasks/cancel should have been refused

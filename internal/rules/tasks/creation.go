@@ -150,7 +150,8 @@ func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 	})
 }
 
-// plainTime returns the shortest time that an equal call took without a task.
+// plainTime returns the shortest time that a successful equal call took without a task, 0 if there
+// is no such call.
 func (l *ledger) plainTime(c *call) time.Duration {
 	var least time.Duration
 	for _, o := range l.equalCalls(c) {
@@ -190,7 +191,7 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 	}
 }
 
-// guessableLength is the length of ids that a client could guess by brute force.
+// guessableLength is the maximum length of ids that a client could guess by brute force.
 const guessableLength = 4
 
 // judgeEntropy compares the ids of two tasks created in succession. Guessable ids are permitted

@@ -120,8 +120,8 @@ func (l *ledger) hasPossibleCause(p *transcript.Request) bool {
 }
 
 // mayBelongToTaskOf reports whether the request req was answered with a task while the server's
-// request p was open, so that p may belong to that task. Over HTTP, a task's request may come on one stream before another stream
-// shows its creation.
+// request p was open, so that p may belong to that task. Over HTTP, a task's request may come on
+// one stream before another stream shows its creation.
 func (l *ledger) mayBelongToTaskOf(req *rules.Request, p *transcript.Request) bool {
 	c := l.index.callOf[req]
 	return c != nil && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)

@@ -67,8 +67,8 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	})
 }
 
-// judgeBlocks judges whether tasks/result was answered only after the task ended. It reports
-// whether no later observation shows the task as still running.
+// judgeBlocks judges whether tasks/result was answered only after the task ended. It returns false
+// if the request was cancelled, or if a later observation shows the task as still running.
 func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool {
 	if q.request.IsCancelled() {
 		return false

@@ -48,14 +48,14 @@ func cancellationRules() []rules.Rule {
 }
 
 // cancelledRequest is a request that was cancelled while it was in progress. It tracks what
-// happened after the server had certainly read the cancellation.
+// happened after the cancellation.
 type cancelledRequest struct {
 	request           *rules.Request
 	cancellation      *transcript.Event
 	since             *roundTrips
-	ran               bool // it reported progress before the cancellation
-	progress          []*transcript.Event
-	reports           int // the number of progress notifications after the cancellation, whether or not the server had read it
+	ran               bool                // it reported progress before the cancellation
+	progress          []*transcript.Event // after the server had certainly read the cancellation
+	reports           int                 // the number of progress notifications after the cancellation, whether or not the server had read it
 	response          *transcript.Event
 	result            bool          // the response is a result
 	failed            *wire.Message // the response, if it means that the request failed
@@ -373,8 +373,8 @@ func newestWithID(all []*transcript.Request, id wire.ID) *transcript.Request {
 	return nil
 }
 
-// differsInType reports whether the id equals that of an open server request, apart from its
-// type.
+// differsInType reports whether the id equals that of an open server request, apart from the
+// differences that normalizeToken ignores, such as the type.
 func differsInType(all []*transcript.Request, id wire.ID) bool {
 	for _, p := range all {
 		if p.Response() == nil && normalizeToken(p.Message.ID) == normalizeToken(id) {

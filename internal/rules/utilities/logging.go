@@ -176,7 +176,8 @@ func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out
 	out.Deviates(d)
 }
 
-// isJudged reports whether the response depends only on the level.
+// isJudged reports whether the response is the only one to a regular request of a handshake
+// session, so that it depends only on the level.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && len(obs.Request.Responses) == 1
 }
