@@ -302,7 +302,7 @@ func (r *reader) read(ctx context.Context, u *url.URL, into any) (status int, er
 	return status, err
 }
 
-// exists reports whether the response for u has another status than 404 or 401.
+// exists reports whether there is a response for u, with another status than 404 or 401.
 func (r *reader) exists(ctx context.Context, u *url.URL) (found bool) {
 	_ = r.get(ctx, u, func(response *http.Response) error {
 		found = response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusUnauthorized

@@ -37,7 +37,8 @@ const (
 	// leastMixed is the minimum length of a secret that is neither a word nor a number.
 	leastMixed = 4
 	// leastPart is the minimum length of a part of a secret that counts as a
-	// match; the part must also be at least half of the secret, or certainPart long.
+	// match; the part must also be at least half of the secret, or certainPart long. A word or
+	// number shorter than certainPart must match as a whole.
 	leastPart = 6
 	// certainPart is the length of a part that counts however long the secret is: half of a
 	// JWT is longer than a line of wrapped base64.
@@ -69,7 +70,7 @@ func New(values ...string) *Secrets {
 
 // Add adds secrets. It ignores values that are too short to be recognized, and
 // common settings such as "true" and "debug". It also adds each line of a
-// multi-line value as a secret.
+// multi-line value as a secret, except the PEM marker lines.
 func (s *Secrets) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,9 +194,9 @@ func replace(text []byte, spans []Span) []byte {
 }
 
 // Writer returns a writer that replaces secrets by Mark, except secrets that are plain words or
-// numbers: only Text replaces those, in a server's output. JSON, HTML and XML stay well-formed.
-// Each Write is forwarded immediately. If a secret is split over two writes, its longer part is
-// replaced, unless that is a common word.
+// numbers: Text and Bytes replace those, in a server's output. JSON, HTML and XML stay
+// well-formed. Each Write is forwarded immediately. If a secret is split over two writes, its
+// longer part is replaced if it is long enough to count as a match and is not a common word.
 func (s *Secrets) Writer(w io.Writer) io.Writer { return &writer{s, w} }
 
 type writer struct {

@@ -58,7 +58,7 @@ func (p *Profile) AppliesTo(r Revision, t Transport) bool {
 // Has reports whether the profile lists the requirement.
 func (p *Profile) Has(id string) bool { return p.ids[id] }
 
-// profileOrder returns the profiles in the order of reports.
+// profileOrder returns the names of profiles, without versions, in the order of reports.
 func profileOrder() []string { return slices.Concat([]string{"core"}, areas, []string{"full"}) }
 
 // Profiles returns the built-in profiles with all their versions, in the order of

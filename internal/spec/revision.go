@@ -49,7 +49,8 @@ func InEra(era Era, revisions []Revision) []Revision {
 	return slices.DeleteFunc(slices.Clone(revisions), func(r Revision) bool { return r.Era() != era })
 }
 
-// Era returns the era of r; an unknown revision counts as handshake.
+// Era returns the era of r. An unknown revision counts as stateless if its text is not less than
+// 2026-07-28, otherwise as handshake.
 func (r Revision) Era() Era {
 	if r.AtLeast(V20260728) {
 		return Stateless

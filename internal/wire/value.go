@@ -206,7 +206,7 @@ func Object(names []string, members map[string]jsontext.Value) []byte {
 	return append(out, '}')
 }
 
-// Elements returns the raw elements of array v, or nil if v is not an array.
+// Elements returns the raw elements of array v, or nil if v is empty or not an array.
 func Elements(v jsontext.Value) []jsontext.Value {
 	var out []jsontext.Value
 	for e := range elements(v) {
