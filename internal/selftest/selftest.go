@@ -29,11 +29,11 @@ type Outcome string
 
 // These are the outcomes.
 const (
-	Killed        Outcome = "killed"         // a finding on the requirement that the fault breaks
-	MisAttributed Outcome = "mis-attributed" // findings, but none on that requirement
+	Killed        Outcome = "killed"         // a finding on the requirement that the fault breaks, or a server that the fault makes unreachable
+	MisAttributed Outcome = "mis-attributed" // findings, but none on that requirement, or a server that can't be judged
 	Survived      Outcome = "survived"       // no finding
 	Silent        Outcome = "silent"         // a conforming server, and nothing but notes
-	FalseAlarm    Outcome = "false alarm"    // a conforming server, and a finding
+	FalseAlarm    Outcome = "false alarm"    // a conforming server, and a finding, or it can't be judged
 	NotYet        Outcome = "not yet"        // no judge exists yet, see spec.Requirement.NotJudged
 	Failed        Outcome = "failed"         // the run itself failed
 )
@@ -54,7 +54,8 @@ type Result struct {
 	Place
 	Outcome Outcome `json:"outcome"`
 	// By explains the outcome. If the fault was killed, it holds the judge and the
-	// finding that killed it; otherwise the other findings, or why no check exists.
+	// finding that killed it; otherwise the other findings, why no check exists, or why
+	// the run failed.
 	By []string `json:"by,omitempty"`
 	// Excepted is the reason why an unexpected outcome is allowed; see
 	// Exception.
