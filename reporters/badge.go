@@ -49,7 +49,8 @@ func badgeOf(r *verdict.Report) badge {
 }
 
 // profileBadge returns the badge of a profile: its result, and how many of the
-// requirements that apply were observed.
+// requirements that apply were observed. A failed profile shows how many of those that
+// were observed are broken instead, and one that does not apply shows no numbers.
 func profileBadge(p *verdict.ProfileResult) badge {
 	all := p.All()
 	b := badge{label: "MCP " + clip(p.Name, 80), text: p.Result + fmt.Sprintf(", %d of %d", all.Observed(), all.Applicable()), name: "yellow", color: "#8a6100"}

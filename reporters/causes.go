@@ -61,8 +61,8 @@ func (c *Console) familyLines(f *family) []string {
 	return out
 }
 
-// linesBelow returns the command that checks whether the finding is fixed, and
-// one line for each finding with the same cause.
+// linesBelow returns the command that checks whether the finding is fixed, and the
+// findings with the same cause, at most sameShown of them.
 func (c *Console) linesBelow(f *family) []string {
 	var out []string
 	if text := replayCommand(&f.Finding); text != "" {

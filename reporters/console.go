@@ -171,8 +171,8 @@ func (c *Console) areaLine(a *areaProgress, columns, findings, known int, worst 
 const narrowestArea = 20
 
 // showAreas shows a line for each area that has findings, and one line for all
-// other areas that were completed. A finding belongs to the area of its
-// requirement, whichever case saw it.
+// other areas that were completed; with Verbose these have a line each, too. A
+// finding belongs to the area of its requirement, whichever case saw it.
 func (c *Console) showAreas(r *verdict.Report) {
 	areaOf := map[string]string{}
 	for i := range r.Verdicts {

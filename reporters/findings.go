@@ -252,8 +252,8 @@ func (c *Console) headline(e *entry, where string) []string {
 }
 
 // excerptLines shows the events around the first offending one in at most most
-// lines. If it omits events, the last line says how many. Carets below an event
-// point at the offending part.
+// lines. If it omits events, the last line says how many. Carets below an event,
+// on a line that does not count, point at the offending part.
 func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	shown := events
 	if len(events) > most {

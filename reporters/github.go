@@ -21,8 +21,9 @@ const (
 
 // GitHub writes the report as workflow commands, which GitHub Actions turns
 // into annotations if they are in the log of a step: an error for each finding
-// that fails the run, a warning for each other finding, and a notice with the
-// conclusion and the number of findings without an annotation.
+// that fails the run and each stale baseline entry, a warning for each other finding,
+// and a notice with the conclusion and the number of errors and warnings that exceed
+// shownByGitHub and are left out.
 func GitHub(w io.Writer, r *verdict.Report) error {
 	var b bytes.Buffer
 	counts := map[string]int{}

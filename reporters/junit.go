@@ -73,12 +73,12 @@ const (
 )
 
 // JUnit writes the report as JUnit XML, with a testsuite for each area and
-// revision, and a testcase for each requirement. Only a broken requirement is a
+// revision, and a testcase for each requirement. Of these, only a broken one is a
 // failure, and only a harness error is an error. If warnings fail the run, they
 // are failures, too. A requirement that was not judged is skipped with its
 // reason, and so is a finding in the baseline. A run that ended early has one
-// additional testcase, which is an error. What was compared of a gateway is a
-// testsuite of its own.
+// additional testcase, which is an error, and each stale baseline entry has one,
+// which is a failure. What was compared of a gateway is a testsuite of its own.
 func JUnit(w io.Writer, r *verdict.Report) error {
 	doc := junitSuites{Name: "mcp-conform " + clip(serverName(r), junitMessage), Time: seconds(r)}
 	findings := findingsByID(r)

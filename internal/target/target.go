@@ -80,7 +80,7 @@ func (t *Target) Fetches() bool {
 	return false
 }
 
-// program returns the name of a program without its folder and Windows extension.
+// program returns the name of a program in lower case, without its folder and Windows extension.
 func program(path string) string {
 	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
 	for _, extension := range []string{".exe", ".cmd", ".ps1"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// judgeDeliveries judges streams that the server ended.
+// judgeDeliveries judges whether the streams of POSTs deliver the responses.
 func judgeDeliveries(v *view, out *rules.Reporter) {
 	v.forEachStream(func(x *exchange) {
 		if v.judgeHalfDelivered(x, out) || v.judgeMisplaced(x, out) {

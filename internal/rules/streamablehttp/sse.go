@@ -241,8 +241,9 @@ func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// givesNoReasonToRefuse reports whether no server has a reason to refuse the body: all methods are well known,
-// and there are no params.
+// givesNoReasonToRefuse reports whether no server has a reason to refuse the body: it has only
+// responses, a complete initialize, and requests and notifications that have a well-known method
+// and no params.
 func (x *exchange) givesNoReasonToRefuse() bool {
 	return !slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
 		switch {

@@ -316,7 +316,8 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 	}
 }
 
-// hasMessage reports whether any value in the frame is meant to be a message.
+// hasMessage reports whether any value in the frame is meant to be a message. It returns true for
+// an empty batch.
 func hasMessage(f *wire.Frame) bool {
 	for i := range f.Messages {
 		if m := &f.Messages[i]; m.Kind != wire.Invalid || m.Has("jsonrpc") {
