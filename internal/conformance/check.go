@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Contradictions describes what contradicts itself in the report: a result that does not
-// follow from its counts, or counts that contradict the profile or the findings.
+// Contradictions describes what can't be true in the report: among others, a result that does
+// not follow from its counts, and counts that contradict the profile or the findings.
 func (r *Report) Contradictions() []string {
 	out := r.wrongFindings()
 	if _, err := time.Parse(time.RFC3339, r.Date); err != nil {

@@ -73,7 +73,7 @@ func Served(m *wire.Message) bool {
 }
 
 // ResponseTo returns the outcome of a request with these params: the code and message of
-// an error, or the text of a tool that failed.
+// an error, or the text of a tool that failed. Of any other result it says only that it is one.
 func ResponseTo(params jsontext.Value, m *wire.Message) Response {
 	kind, text := "a result", ""
 	switch {

@@ -35,8 +35,8 @@ func samplingMessages(params jsontext.Value) []samplingMessage {
 	return out
 }
 
-// readContent parses content, which is one block or an array of blocks. It skips blocks whose id
-// is not a string: other rules judge their shape.
+// readContent parses content, which is one block or an array of blocks. A tool_use or tool_result
+// without a string as its id gets the id "": other rules judge its shape.
 func readContent(role string, content jsontext.Value) samplingMessage {
 	blocks := wire.Elements(content)
 	if content.Kind() == '{' {
