@@ -55,7 +55,8 @@ func describeValue(v any) string {
 // prompt or capability for it. The probes of lists and capabilities report that.
 type notOffered struct{}
 
-// differences returns where two decoded JSON values differ.
+// differences returns where two decoded JSON values differ. Lists of different lengths are one
+// difference; a value that is not offered is none.
 func differences(path string, direct, through any) []difference {
 	if _, ok := through.(notOffered); ok {
 		return nil

@@ -24,8 +24,8 @@ const (
 	holdPrefix = "mcp-conform/hold/"
 	// longestHold bounds how long the upstream holds a call.
 	longestHold = 30 * time.Second
-	// mostArrivals and largestArrival bound the number of messages that are kept, and the bytes
-	// of each.
+	// mostArrivals bounds the number of messages and of POSTs that are kept. Frames and bodies
+	// above largestArrival bytes are not kept.
 	mostArrivals   = 2000
 	largestArrival = 64 << 10
 )
@@ -58,7 +58,7 @@ type arrival struct {
 	message wire.Message
 }
 
-// A post is the head and the beginning of the body of a POST.
+// A post is the headers and the body of a POST.
 type post struct {
 	header http.Header
 	body   string
@@ -144,7 +144,7 @@ func (u *Upstream) options() refserver.Options {
 	}}
 }
 
-// keepMessages keeps the messages of a frame.
+// keepMessages counts the messages of a frame, and keeps them unless the frame is too large.
 func (u *Upstream) keepMessages(s *refserver.Session, raw []byte) {
 	messages := wire.Parse(raw).Messages
 	u.mu.Lock()
@@ -166,7 +166,8 @@ func dropOlder[T any](all []T) []T {
 	return append([]T(nil), all[len(all)/2:]...)
 }
 
-// keepPost keeps the headers of a POST, and returns its body.
+// keepPost keeps a POST unless its body is too large, and returns the body, which can still be
+// read from the beginning.
 func (u *Upstream) keepPost(r *http.Request) io.ReadCloser {
 	begin, err := io.ReadAll(io.LimitReader(r.Body, largestArrival))
 	rest := io.MultiReader(strings.NewReader(string(begin)), r.Body)

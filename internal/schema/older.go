@@ -8,7 +8,7 @@ import (
 )
 
 // InDraft07 returns what CheckStructured would return if the schema's dialect were draft-07. It
-// returns false if the schema names its own dialect.
+// returns false if the schema names its own dialect or is not an object.
 func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) {
 	schema = trimSpace(schema)
 	if kindOf(schema) != '{' || valueOf(schema, "$schema") != nil {
@@ -23,8 +23,8 @@ func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) 
 }
 
 // BreaksModern reports whether a value violates a schema without $schema only because of keywords
-// that 2020-12 has and older dialects lack. It ignores keywords that forbid additional members,
-// because such members do no harm.
+// that 2020-12 has and draft-07 lacks. It ignores keywords that forbid additional members,
+// because such members do no harm. It returns false for revisions without a default dialect.
 func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 	if !v.revision.HasDefaultDialect() || valueOf(trimSpace(schema), "$schema") != nil || len(v.CheckStructured(schema, value)) == 0 {
 		return false
@@ -37,7 +37,7 @@ func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 	return err == nil && len(v.CheckStructured(older, value)) == 0
 }
 
-// modernKeywords are the keywords that older dialects lack. The meaning of items depends
+// modernKeywords are the keywords that draft-07 lacks. The meaning of items depends
 // on prefixItems, so removeModern removes both.
 var modernKeywords = []string{"prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"}
 

@@ -149,7 +149,8 @@ func requiresInput(v []byte) bool {
 	return string(unquote(valueOf(v, "resultType"))) == "input_required"
 }
 
-// isExtension reports whether a result has a type that the revision does not define.
+// isExtension reports whether a result has a type other than complete. After requiresInput,
+// that is a type that the revision does not define.
 func isExtension(v []byte) bool {
 	t := valueOf(v, "resultType")
 	return kindOf(t) == '"' && string(unquote(t)) != "complete"

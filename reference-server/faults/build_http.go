@@ -100,7 +100,7 @@ func hasRequestOf(methods ...string) func(v *exchange) bool {
 	}
 }
 
-// callsSlow reports whether the body calls the tool slow.
+// callsSlow reports whether the first message of the body calls the tool slow.
 func callsSlow(v *exchange) bool {
 	return v.has(wire.Request, spec.MethodToolsCall) && string(wire.At(v.frame.Messages[0].Params(), "/name")) == `"slow"`
 }

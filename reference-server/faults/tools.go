@@ -165,7 +165,7 @@ func failedResult(text string) map[string]any {
 	return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// fixedCallResult returns the same result for every call.
+// fixedCallResult returns the same result for every call after initialization.
 func fixedCallResult(result string) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isInitialized(c) {

@@ -143,8 +143,8 @@ func longName(name string) string {
 	return head + strings.Repeat("z", max(0, 128-len(head)-2-len(name))) + "__" + name
 }
 
-// refuseNamed refuses requests with a name in their params with the error that f returns for
-// that name.
+// refuseNamed refuses requests after initialization that have a name in their params, with the
+// error that f returns for that name.
 func refuseNamed(method string, f func(name string) *refserver.Error) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, ok := wire.Text(wire.At(c.Params, "/name"))
