@@ -171,8 +171,10 @@ func (j *judgement) noteServer(e *transcript.Event) {
 		return
 	}
 	for _, m := range e.Messages() {
-		server.Name, _ = wire.Text(wire.At(m.Result(), "/serverInfo/name"))
-		server.Version, _ = wire.Text(wire.At(m.Result(), "/serverInfo/version"))
+		if name, ok := wire.Text(wire.At(m.Result(), "/serverInfo/name")); ok {
+			server.Name = name
+			server.Version, _ = wire.Text(wire.At(m.Result(), "/serverInfo/version"))
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -118,4 +119,33 @@ func TestCloseResponse(t *testing.T) {
 	}
 	await(t, record, func(e *transcript.Event) bool { return e.Kind == transcript.Over && e.Reason == "too late" })
 	<-gone
+}
+
+// TestCloseResponseAfterRedirect checks that closing the response ends the exchange to which the
+// request was redirected.
+func TestCloseResponseAfterRedirect(t *testing.T) {
+	arrived, gone := make(chan struct{}), make(chan struct{})
+	l, record := open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body)
+		if r.URL.Path != "/moved" {
+			http.Redirect(w, r, "/moved", http.StatusTemporaryRedirect)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		close(arrived)
+		<-r.Context().Done()
+		close(gone)
+	}))
+	send(t, l, `{"jsonrpc":"2.0","id":"x","method":"subscriptions/listen"}`)
+	<-arrived
+	for open := true; open; { // the link may learn of the second exchange later than the server
+		l.CloseResponse(wire.StringID("x"), "too late")
+		select {
+		case <-gone:
+			open = false
+		case <-time.After(time.Millisecond):
+		}
+	}
+	await(t, record, func(e *transcript.Event) bool { return e.Kind == transcript.Over && e.Reason == "too late" })
 }

@@ -79,18 +79,18 @@ func (l *Link) post(frame []byte) (*post, error) {
 		if initialize {
 			r.OnHead = l.joined
 		}
-		return l.client.Begin(l.ctx, r)
+		x := l.client.Begin(l.ctx, r)
+		l.noteOpen(p.asks, x)
+		return x
 	}
 	p.first = begin()
-	l.noteOpen(p.asks, p.first)
 	started := l.spawn(func() {
 		last := l.follow(p.first, begin)
 		if initialized {
 			l.listen(last)
 		}
 		close(p.taken)
-		l.finish(last, p.asks, from)
-		l.noteOver(p.asks, p.first)
+		l.noteOver(p.asks, l.finish(last, p.asks, from))
 	})
 	if !started {
 		p.first.Drop()
@@ -99,7 +99,8 @@ func (l *Link) post(frame []byte) (*post, error) {
 	return p, nil
 }
 
-// noteOpen records that the exchange carries the requests.
+// noteOpen records that the exchange carries the requests, or their responses after an earlier
+// exchange.
 func (l *Link) noteOpen(ids []wire.ID, p *exchange.Pending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,23 +154,27 @@ func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exch
 	return p
 }
 
-// finish waits for the end of the exchange, and resumes its stream if that
-// ended before the responses arrived.
-func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) {
+// finish waits for the end of the exchange, resumes its stream if that ended before the responses
+// arrived, and returns the last exchange.
+func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) *exchange.Pending {
 	<-p.Over()
 	if how, detail := p.Ended(); how == transcript.Unreachable {
 		l.lost(detail)
-		return
+		return p
 	}
 	for range maxResumes {
 		if p.LastEventID() == "" || !l.resumable(p) || l.answered(asks, from) {
-			return
+			break
 		}
-		if p = l.resume(p); p == nil {
-			return
+		next := l.resume(p)
+		if next == nil {
+			break
 		}
+		p = next
+		l.noteOpen(asks, p)
 		<-p.Over()
 	}
+	return p
 }
 
 // resumable reports whether the server or the network ended the stream, not the
