@@ -21,6 +21,9 @@ func notificationFaults() []*Fault {
 	unknown := func(n *refserver.Notification) bool {
 		return !slices.Contains([]string{spec.MethodInitialized, spec.MethodCancelled, spec.MethodProgress, spec.MethodRootsChanged, spec.MethodTasksStatus}, n.Method)
 	}
+	isUnknown := func(m *wire.Message) bool {
+		return m.Kind == wire.Notification && unknown(&refserver.Notification{Method: m.Method})
+	}
 	return []*Fault{
 		newFault("base.notification-no-id/integer", "a notification has an id",
 			sendLineOnInitialized(`{"jsonrpc":"2.0","id":4711,"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
@@ -42,11 +45,9 @@ func notificationFaults() []*Fault {
 		}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params"}}`)),
 
 		newFault("base.unknown-notification-harmless/dies", "an unknown notification ends the process",
-			afterNotification(unknown, func(n *refserver.Notification) { n.Session.Exit(1) })),
+			onIncoming(singleMessage(isUnknown), exitWith(1))), // at once, before later messages are answered
 		newStatefulFault("base.unknown-notification-harmless/deaf", "after an unknown notification the server responds to nothing", func() *refserver.Seams {
-			return silentAfter(singleMessage(func(m *wire.Message) bool {
-				return m.Kind == wire.Notification && unknown(&refserver.Notification{Method: m.Method})
-			}))
+			return silentAfter(singleMessage(isUnknown))
 		}),
 	}
 }
