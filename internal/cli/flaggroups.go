@@ -21,7 +21,7 @@ var runGroups = []flagGroup{
 	{"A gateway", []string{"through", "upstream-listen", "expect-change"}},
 	{"What is judged", []string{"profile", "quick", "revision", "label-filter", "focus", "rerun-failed", "baseline", "accept-sdk-findings", "fail-on"}},
 	{"Time and work", []string{"jobs", "timeout", "start-timeout", "max-time", "seed"}},
-	{"Search", []string{"fuzz", "property"}},
+	{"Search", []string{"fuzz", "law"}},
 	{"Output", []string{"verbose", "quiet", "report", "out", "replay-files", "transcript", "help"}},
 	{"Watch", []string{"watch", "watch-build", "watch-path"}},
 }

@@ -30,18 +30,18 @@ import (
 // fuzzFlags are the flags of mcp-conform fuzz.
 type fuzzFlags struct {
 	serverFlags
-	revisions  []string
-	properties []string
-	jobs       int
-	jobsGiven  bool
-	seed       uint64
-	time       time.Duration
-	cases      int
-	rate       float64
-	shard      string // the part of the search, such as 3/8
-	corpus     string
-	folder     string
-	shrink     time.Duration
+	revisions []string
+	laws      []string
+	jobs      int
+	jobsGiven bool
+	seed      uint64
+	time      time.Duration
+	cases     int
+	rate      float64
+	shard     string // the part of the search, such as 3/8
+	corpus    string
+	folder    string
+	shrink    time.Duration
 }
 
 // lawsBy returns the laws with the given ids. Without ids it returns all laws that the
@@ -58,13 +58,13 @@ func lawsBy(names []string) ([]fuzz.Law, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, usagef("known: "+strings.Join(known, ", "), "there is no property %q", name)
+			return nil, usagef("known: "+strings.Join(known, ", "), "there is no law %q", name)
 		}
 	}
 	return out, nil
 }
 
-func propertyUsage() string { return "check only these laws: " + strings.Join(lawNames(), ", ") }
+func lawUsage() string { return "check only these laws: " + strings.Join(lawNames(), ", ") }
 
 func (a *app) fuzzCommand() *cobra.Command {
 	f := &fuzzFlags{}
@@ -90,7 +90,7 @@ incomplete.`,
 			if err := a.configure(c.Flags(), &f.serverFlags); err != nil {
 				return err
 			}
-			if err := checkProperties(c.Flags(), f.properties); err != nil {
+			if err := checkLaws(c.Flags(), f.laws); err != nil {
 				return err
 			}
 			f.jobsGiven = c.Flags().Changed("jobs")
@@ -111,7 +111,7 @@ incomplete.`,
 	fs.DurationVar(&f.time, "time", time.Minute, "how long to start new sequences; the search prints how much longer shrinking and confirming may take")
 	fs.IntVar(&f.cases, "cases", 0, "most sequences to run (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of random choices")
-	fs.StringSliceVar(&f.properties, "property", nil, propertyUsage())
+	fs.StringSliceVar(&f.laws, "law", nil, lawUsage())
 	fs.StringSliceVar(&f.revisions, "revision", nil, "use only these revisions, such as 2025-06-18 (default: all before 2026-07-28 that the server speaks, or 2026-07-28 if it speaks no other)")
 	fs.IntVar(&f.jobs, "jobs", 0, "sequences to run concurrently (default: four for each core)")
 	fs.Float64Var(&f.rate, "rate", 0, "most requests a second (default: no limit)")
@@ -134,10 +134,10 @@ func lawNames() []string {
 	return names
 }
 
-// checkProperties returns a usage error for --property with an empty value.
-func checkProperties(fs *pflag.FlagSet, names []string) error {
-	if fs.Changed("property") && len(names) == 0 {
-		return usagef("known: "+strings.Join(lawNames(), ", "), "--property names no property")
+// checkLaws returns a usage error for --law with an empty value.
+func checkLaws(fs *pflag.FlagSet, names []string) error {
+	if fs.Changed("law") && len(names) == 0 {
+		return usagef("known: "+strings.Join(lawNames(), ", "), "--law names no law")
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err != nil {
 		return err
 	}
-	laws, err := lawsBy(f.properties)
+	laws, err := lawsBy(f.laws)
 	if err != nil {
 		return err
 	}

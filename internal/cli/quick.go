@@ -66,8 +66,8 @@ func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	}
 	if again && f.fuzz != "off" {
 		argv = append(argv, "--fuzz", f.fuzz)
-		for _, name := range f.properties {
-			argv = append(argv, "--property", name)
+		for _, name := range f.laws {
+			argv = append(argv, "--law", name)
 		}
 	}
 	if again && f.failOn == reporters.FailOnShould {

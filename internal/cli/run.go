@@ -43,7 +43,7 @@ type runFlags struct {
 	out            string
 	transcript     string
 	fuzz           string
-	properties     []string // the laws that --fuzz checks; if empty, those that the specification states
+	laws           []string // the laws that --fuzz checks; if empty, those that the specification states
 	replayFiles    bool
 	watch          watchFlags
 	through        throughFlags
@@ -69,7 +69,7 @@ finding could not be retried.`,
 			err := a.configure(c.Flags(), &f.serverFlags)
 			f.jobsGiven = c.Flags().Changed("jobs")
 			if err == nil {
-				err = checkProperties(c.Flags(), f.properties)
+				err = checkLaws(c.Flags(), f.laws)
 			}
 			if err != nil {
 				if files, wrong := a.parseReports(f.reports, f.reportNames(), f.out); wrong == nil {
@@ -98,7 +98,7 @@ finding could not be retried.`,
 	fs.Uint64Var(&f.seed, "seed", defaultSeed, "seed of random choices")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.StringVar(&f.fuzz, "fuzz", "off", "also search for bugs: off, quick (some seconds), thorough (a minute)")
-	fs.StringSliceVar(&f.properties, "property", nil, "with --fuzz: "+propertyUsage())
+	fs.StringSliceVar(&f.laws, "law", nil, "with --fuzz: "+lawUsage())
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(reportNames()))
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())

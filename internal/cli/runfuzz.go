@@ -25,21 +25,21 @@ var fuzzSearches = map[string]fuzz.Options{
 	"thorough": {Time: time.Minute, Shrink: fuzz.Budget{Time: 20 * time.Second, Attempts: 400}},
 }
 
-// checkFuzz returns a usage error if the value of --fuzz or --property is invalid, or if the run
+// checkFuzz returns a usage error if the value of --fuzz or --law is invalid, or if the run
 // may write replay files and the folder --out can't be written.
 func (f *runFlags) checkFuzz() error {
 	if _, ok := fuzzSearches[f.fuzz]; !ok {
 		return usagef("give off, quick or thorough", "--fuzz is %q", f.fuzz)
 	}
-	if len(f.properties) > 0 && f.fuzz == "off" {
-		return usagef("add --fuzz quick", "--property names laws of a search, and --fuzz is off")
+	if len(f.laws) > 0 && f.fuzz == "off" {
+		return usagef("add --fuzz quick", "--law names laws of a search, and --fuzz is off")
 	}
 	if f.fuzz != "off" || f.replayFiles { // the run may write replay files
 		if err := checkFolder(f.out); err != nil {
 			return usagef("name a folder that can be written", "--out %q: %v", f.out, err)
 		}
 	}
-	_, err := lawsBy(f.properties)
+	_, err := lawsBy(f.laws)
 	return err
 }
 
@@ -55,7 +55,7 @@ func (a *app) addFuzzFindings(ctx context.Context, f *runFlags, o *engine.Option
 	if len(revisions) == 0 {
 		revisions = report.Revisions
 	}
-	laws, err := lawsBy(f.properties)
+	laws, err := lawsBy(f.laws)
 	if err != nil {
 		return err
 	}

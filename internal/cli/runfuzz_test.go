@@ -61,7 +61,7 @@ func TestEndOfServerIsReported(t *testing.T) {
 }
 
 // TestASearchShowsThatItSearches checks that the status line changes during a search and is cleared
-// at the end of the run, and that --property accepts a law that the specification does not state.
+// at the end of the run, and that --law accepts a law that the specification does not state.
 func TestASearchShowsThatItSearches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers")
@@ -69,7 +69,7 @@ func TestASearchShowsThatItSearches(t *testing.T) {
 	t.Parallel()
 	tool := linkedTool(t)
 	var out bytes.Buffer
-	code := invoke([]string{"run", "-v", "--jobs", "1", "--fuzz", "quick", "--property", "answers-steady", "--revision", "2025-11-25", "--focus", "ping.responds", "--out", t.TempDir(), "--", tool, "serve"},
+	code := invoke([]string{"run", "-v", "--jobs", "1", "--fuzz", "quick", "--law", "answers-steady", "--revision", "2025-11-25", "--focus", "ping.responds", "--out", t.TempDir(), "--", tool, "serve"},
 		World{Out: &out, Err: &out, Environ: os.Environ(), Live: true, Columns: 100})
 	if !regexp.MustCompile(`\r… searching: [1-9]s, \d+ requests, 0 findings`).Match(out.Bytes()) {
 		t.Errorf("the screen does not show the search:\n%q", out.String())
