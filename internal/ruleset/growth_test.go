@@ -111,7 +111,7 @@ func TestJudgingIsLinear(t *testing.T) {
 			}
 			took(small, 1) // what is compiled once
 			short, long := took(small, factor), took(factor*small, 1)
-			for i := 0; i < 2 && long > 4*short; i++ { // other programs delay a measurement, and never speed it up
+			for i := 0; i < 6 && long > 4*short; i++ { // other programs delay a measurement, and never speed it up
 				short, long = min(short, took(small, factor)), min(long, took(factor*small, 1))
 			}
 			if long > 4*short {

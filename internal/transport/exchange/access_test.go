@@ -37,6 +37,31 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestAccessWithProxies checks that the choice of a proxy for each URL decides whether addresses in the
+// private network are refused, not the choice for the server's own URL.
+func TestAccessWithProxies(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	here, _ := url.Parse(s.URL)
+	elsewhere, _ := url.Parse("http://192.0.2.1/mcp")
+	through := func(host string) *Reach {
+		return &Reach{Proxy: func(u *url.URL) (*url.URL, error) {
+			if u.Hostname() == host {
+				return here, nil
+			}
+			return nil, nil
+		}}
+	}
+	if _, err := through("192.0.2.1").Access(elsewhere).Client.Get(s.URL); err == nil || !strings.Contains(err.Error(), "is an address in the local network") {
+		t.Errorf("a server behind a proxy led to this machine: %v", err)
+	}
+	r, err := through("192.0.2.2").Access(elsewhere).Client.Get("http://192.0.2.2/") // served by the proxy
+	if err != nil {
+		t.Fatalf("the proxy was not used: %v", err)
+	}
+	_ = r.Body.Close()
+}
+
 // TestFurtherScopes checks that a request whose token lacks a scope is sent again with another
 // token, that only remarks are left of the first attempt, and that the refusal stands if that does
 // not help, or if the caller has chosen the token.

@@ -51,33 +51,45 @@ const defaultConnect = 10 * time.Second
 
 // Access returns how to reach u outside of a link. Unless u is in the private network of this
 // machine, the client does not connect to addresses in that network, because a server outside could
-// name them to make the client attack it. This is not checked for connections through a proxy, or
-// if Dial is set. Requests to the host of u wait for the pacer, which stops the clock of their
-// context meanwhile.
+// name them to make the client attack it. This is not checked for requests through a proxy, which
+// resolves names itself, or if Dial is set. Requests to the host of u wait for the pacer, which stops
+// the clock of their context meanwhile.
 func (r *Reach) Access(u *url.URL) transport.Access {
-	dialer := &net.Dialer{Timeout: defaultConnect}
-	inside := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
+	guarded := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(address); err != nil || !isInside(at.Addr()) || leadsInside(ctx, u.Hostname()) {
 			return nil
 		}
 		return fmt.Errorf("%s is an address in the local network, but %s is not in that network", address, u.Hostname())
 	}}
-	return transport.Access{URL: u, Fields: r.configured(), Client: &http.Client{
-		Transport: &paced{r.Pacer, u.Host, &http.Transport{
+	over := func(d *net.Dialer) http.RoundTripper {
+		t := &http.Transport{
 			TLSClientConfig: r.TLS, TLSHandshakeTimeout: defaultConnect, DisableKeepAlives: true, DisableCompression: true,
-			Proxy: func(q *http.Request) (*url.URL, error) { return r.proxyFor(q.URL) },
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				if r.Dial != nil {
-					return r.Dial(ctx, network, address)
-				}
-				if proxy, err := r.proxyFor(u); err == nil && proxy == nil {
-					return inside.DialContext(ctx, network, address)
-				}
-				return dialer.DialContext(ctx, network, address)
-			},
-		}},
+			Proxy:       func(q *http.Request) (*url.URL, error) { return r.proxyFor(q.URL) },
+			DialContext: d.DialContext,
+		}
+		if r.Dial != nil {
+			t.DialContext = r.Dial
+		}
+		return t
+	}
+	return transport.Access{URL: u, Fields: r.configured(), Client: &http.Client{
+		Transport:     &paced{r.Pacer, u.Host, &routes{r, over(guarded), over(&net.Dialer{Timeout: defaultConnect})}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+}
+
+// routes sends each request directly or through a proxy, as the reach says for its URL.
+type routes struct {
+	reach             *Reach
+	direct, toProxies http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *routes) RoundTrip(q *http.Request) (*http.Response, error) {
+	if proxy, err := t.reach.proxyFor(q.URL); err == nil && proxy == nil {
+		return t.direct.RoundTrip(q)
+	}
+	return t.toProxies.RoundTrip(q)
 }
 
 // isInside reports whether an address belongs to this machine or to a private network.
