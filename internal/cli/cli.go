@@ -193,7 +193,7 @@ func (a *app) handleSignals(message string) func() {
 	if a.Signals == nil {
 		return func() {}
 	}
-	stdio.Adopt() // from here on, adopted child processes are servers
+	stdio.Adopt() // from here on, an orphan that this process adopts counts as a server's, and is killed
 	signals, stop := a.Signals()
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -11,8 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// A run that takes long says where its time goes, and which settings would make the next one
-// faster. A setting is named only if this run shows that it helps, and what it leaves out.
+// A notice says where the time of a slow run went, and which settings would make the next one
+// faster. It names a setting only if this run shows that it helps, and says what the setting does or
+// leaves out.
 
 const (
 	// slowRun is the duration from which a run says where its time went.

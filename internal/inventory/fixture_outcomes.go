@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A configured fixture may not do what the configuration says. Cases then
+// It is possible that a configured fixture does not do what the configuration says. Cases then
 // observe nothing, and a notice names the line of the configuration. One
 // success is enough, because a tool may skip its request to a client without
 // the capability.

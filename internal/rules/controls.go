@@ -15,8 +15,8 @@ type Control struct {
 	Matches func(req *Request) bool
 	// Fallback selects the requests to compare with if Matches selects none; it may be nil.
 	Fallback func(req *Request) bool
-	// ByName is set if the odd part is a name. A response to the ordinary request other than the
-	// same refusal then shows that the server found what the request names.
+	// ByName is set if the odd part is a name. The ordinary request then need not be served: if the
+	// server refuses it in another way than the odd request, it knows the name in the ordinary one.
 	ByName bool
 }
 

@@ -55,8 +55,8 @@ const (
 	maxWindow = 3 * time.Second
 )
 
-// growthOf returns how much memory the windows added, and whether each of them
-// added a substantial amount.
+// growthOf returns how much memory the windows after the first added, and whether each of these added
+// a substantial amount. The first window is only what the second is compared with.
 func growthOf(all []Window) (total int64, each bool) {
 	each = len(all) > 1
 	for i := 1; i < len(all); i++ {

@@ -9,8 +9,8 @@ import (
 )
 
 // ExitTime returns how long a server may take to exit: eight times as long as
-// it took to send its first message, but at least least and at most 10 s, rounded
-// to seconds. So a slow server or a busy machine gets more time. It is 10 s if the
+// it took to send its first message, rounded to seconds, but between least and
+// 10 s. So a slow server or a busy machine gets more time. It is 10 s if the
 // server sent no message.
 func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
 	for _, e := range c.Record.From(0) {

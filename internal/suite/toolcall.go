@@ -105,9 +105,8 @@ func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d
 	return true
 }
 
-// Call calls a tool with the fewest arguments that its schema permits, and waits for
-// the response as client.Within(limit) says. It returns nil if no arguments can be made
-// for the tool.
+// Call calls a tool with the arguments that tool.Arguments returns, and waits for the response as
+// client.Within(limit) says. It returns nil if there are none.
 func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limit time.Duration) *ToolCall {
 	arguments, err := tool.Arguments()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // files, or polls them, gathers changes before it announces them.
 const NoticeTime = 3 * time.Second
 
-// Weight can lower the outcome of a deviation below the grade of its requirement;
-// it never raises it.
+// A Weight limits the outcome of a deviation; a greater one limits it more. It never raises the
+// outcome above the grade of the requirement.
 type Weight int
 
 // The weights.

@@ -19,7 +19,7 @@ type Retries struct {
 	Reproduced int // attempts that reproduced it
 	Void       int // retries in which no fresh server started: they are no attempts
 
-	// earlier and earlierVoid count the retries in other circumstances, which did not reproduce it.
+	// earlier and earlierVoid count the retries in other circumstances, which did not confirm it.
 	earlier, earlierVoid int
 	isElsewhere          bool // the circumstances are another case: one attempt there is enough
 }

@@ -238,7 +238,7 @@ func responseFaults() []*Fault {
 		})),
 		newFault("base.request-answered/backwards", "requests that do not begin with the member jsonrpc get no response",
 			dropRequestsByText(func(raw []byte) bool { return !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) })).overTransports(ordered()...),
-		newFault("base.request-answered/blanks", "requests with white space between their members get no response",
+		newFault("base.request-answered/blanks", "requests with white space around their colons get no response",
 			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`" : `)) })).overTransports(ordered()...),
 		newFault("base.request-answered/escapes", "requests whose method is written with escapes get no response",
 			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`"method":"\u`)) })).overTransports(ordered()...),

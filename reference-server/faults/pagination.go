@@ -77,7 +77,7 @@ func paginationFaults() []*Fault {
 		newFault("pagination.cursor.continues/overlap", "each page begins with the last item of the page before", repage(chunks(3, 2), plainCursor)),
 		newFault("pagination.cursor.continues/from-the-start", "the second page contains the whole list", repage(func(all []any) [][]any { return [][]any{all[:2], all} }, plainCursor)),
 
-		newFault("pagination.walk.ends/first-again", "every cursor returns the first page", onCursor(isGenuineCursor, ignoreCursor)),
+		newFault("pagination.walk.ends/first-again", "every cursor of the server returns the first page", onCursor(isGenuineCursor, ignoreCursor)),
 		newStatefulFault("pagination.walk.ends/new-cursors", "every cursor returns the first page and another cursor", func() *refserver.Seams {
 			var n atomic.Int64
 			return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -33,7 +33,7 @@ func legalTasks() []*Fault {
 			}
 		}))),
 		newVariation("tasks-silent", "the server sends no tasks/status", quiet),
-		newVariation("tasks-elsewhere", "times of tasks are in another time zone, without fractions", combine(quiet, shown(func(t map[string]any) {
+		newVariation("tasks-elsewhere", "times of tasks end in +00:00 instead of Z, without fractions", combine(quiet, shown(func(t map[string]any) {
 			for _, name := range []string{"createdAt", "lastUpdatedAt"} {
 				text := t[name].(string)
 				t[name] = text[:len("2006-01-02T15:04:05")] + "+00:00"

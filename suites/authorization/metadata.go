@@ -138,7 +138,7 @@ func urlsOf(all []*suite.OutsideResponse) []string {
 func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) {
 	named, ok := wire.Text(doc.Members()["resource"])
 	u, err := url.Parse(named)
-	v := verdict.Deviation{Requirement: canonical, Summary: "The server's resource identifier is not an absolute URL without fragment.", Permitted: "such as " + p.URL.Redacted()}
+	v := verdict.Deviation{Requirement: canonical, Summary: "The server's resource identifier is not an absolute URL without fragment.", Permitted: "an absolute URL without fragment, such as " + p.URL.Redacted()}
 	if !ok || err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(named, "#") {
 		v.Seen = "resource is " + excerptOf(doc.Members()["resource"])
 		p.deviates(ctx, v, doc)

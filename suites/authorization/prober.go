@@ -177,15 +177,15 @@ func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherw
 			v.Seen = a.About + ": " + a.Describe()
 		}
 	}
-	v.Weight = max(v.Weight, p.maxWeight(ctx, otherwise))
+	v.Weight = max(v.Weight, p.leastWeight(ctx, otherwise))
 	p.t.Deviates(p.C, v)
 }
 
-// maxWeight returns the limit on the weight of a deviation. It has its full weight if the server
+// leastWeight returns the least weight that a deviation must have. That is Full if the server
 // names metadata in its challenge, or has the metadata document of a protected resource. In
 // 2025-03-26 neither exists yet; a document at the root of the host may belong to another server.
 // Without any of them the server shows no sign that it follows the authorization of MCP.
-func (p *prober) maxWeight(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
+func (p *prober) leastWeight(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
 	if c, ok := challengeIn(p.refused); ok && c.Param("resource_metadata") != "" {
 		return verdict.Full
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// useSessionWithoutToken sends what belongs to a session that a token has opened, without the
-// token. The control for each is the same request with the token, which must be served.
+// useSessionWithoutToken sends requests, a notification, and the GET and the DELETE of a session that
+// a token has opened, without the token or with a wrong one. It gives up if the server does not
+// serve a request with the token.
 func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	if t.Transport != spec.StreamableHTTP {
 		t.Skip("the case applies only to Streamable HTTP")

@@ -77,30 +77,30 @@ func sendAlone(ctx context.Context, t *suite.T) {
 
 // aloneRequests returns a harmless request, requests for lists, a resource, a prompt and tools, as
 // far as the server declares them, and one with an unknown method.
-func aloneRequests(t *suite.T, c *client.Conversation) []knownRequest {
-	all := []knownRequest{{method: c.HarmlessMethod()}}
+func aloneRequests(t *suite.T, c *client.Conversation) []plainRequest {
+	all := []plainRequest{{method: c.HarmlessMethod()}}
 	for _, l := range lists {
 		if c.Server().Declares(l.capability) {
-			all = append(all, knownRequest{method: l.method})
+			all = append(all, plainRequest{method: l.method})
 		}
 	}
 	all = append(all, resourceReads(t, 1)...)
 	if bare := t.Inventory.BarePrompts; len(bare) > 0 {
-		all = append(all, knownRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
+		all = append(all, plainRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
 	}
 	bare := t.Inventory.CallsWithoutArguments(maxTools)
 	for _, tool := range bare {
-		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
+		all = append(all, plainRequest{method: spec.MethodToolsCall, params: tool.Params()})
 	}
 	if len(bare) > 0 {
-		all = append(all, knownRequest{method: spec.MethodToolsCall, params: bare[0].WithToken("mcp-conform/alone")})
+		all = append(all, plainRequest{method: spec.MethodToolsCall, params: bare[0].WithToken("mcp-conform/alone")})
 	}
-	return append(all, knownRequest{method: "com.example/does-not-exist"})
+	return append(all, plainRequest{method: "com.example/does-not-exist"})
 }
 
 // sendThenNext sends a request, then nothing for the time of silence, and then another request if no
 // response came. It reports whether the response to the first came right after the second was sent.
-func sendThenNext(ctx context.Context, c *client.Conversation, a knownRequest, silence time.Duration) (r *client.Reply, followed bool) {
+func sendThenNext(ctx context.Context, c *client.Conversation, a plainRequest, silence time.Duration) (r *client.Reply, followed bool) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, a.method, a.params)) != nil {
 		return &client.Reply{Err: client.ErrEnded}, false

@@ -87,24 +87,25 @@ const (
 // machine was busy.
 const slowRepeats = 3
 
-// knownRequest is a request whose response is known because it was also sent alone.
-type knownRequest struct {
+// plainRequest is a request that a case sends. response is what it got when it was sent alone, or nil
+// if it was not sent alone.
+type plainRequest struct {
 	method   string
 	params   map[string]any
 	response *client.Reply
 }
 
-func (a *knownRequest) frame(c *client.Conversation) []byte {
+func (a *plainRequest) frame(c *client.Conversation) []byte {
 	return c.Request(c.NewID(), a.method, a.params)
 }
 
 // responseSize returns the size of the response.
-func (a *knownRequest) responseSize() int { return len(a.response.Message.Raw) }
+func (a *plainRequest) responseSize() int { return len(a.response.Message.Raw) }
 
 // knownRequests returns requests for lists, resources and a prompt that the server answered
 // quickly when they were sent one by one.
-func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []knownRequest {
-	var all []knownRequest
+func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []plainRequest {
+	var all []plainRequest
 	for _, list := range []struct{ capability, method string }{
 		{"tools", spec.MethodToolsList},
 		{"prompts", spec.MethodPromptsList},
@@ -112,29 +113,29 @@ func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []kn
 		{"resources", spec.MethodResourcesTemplates},
 	} {
 		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {
-			all = append(all, knownRequest{method: list.method})
+			all = append(all, plainRequest{method: list.method})
 		}
 	}
 	all = append(all, resourceReads(t, maxReads)...)
 	if bare := t.Inventory.BarePrompts; len(bare) > 0 {
-		all = append(all, knownRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
+		all = append(all, plainRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
 	}
 	return requestsWithResult(ctx, c, all)
 }
 
 // resourceReads returns reads of the first resources.
-func resourceReads(t *suite.T, most int) []knownRequest {
-	var all []knownRequest
+func resourceReads(t *suite.T, most int) []plainRequest {
+	var all []plainRequest
 	for _, uri := range t.Inventory.Resources[:min(most, len(t.Inventory.Resources))] {
-		all = append(all, knownRequest{method: spec.MethodResourcesRead, params: map[string]any{"uri": uri}})
+		all = append(all, plainRequest{method: spec.MethodResourcesRead, params: map[string]any{"uri": uri}})
 	}
 	return all
 }
 
 // requestsWithResult sends each request alone, and returns those with a quick result. It stops
 // after a request without a response.
-func requestsWithResult(ctx context.Context, c *client.Conversation, all []knownRequest) []knownRequest {
-	var good []knownRequest
+func requestsWithResult(ctx context.Context, c *client.Conversation, all []plainRequest) []plainRequest {
+	var good []plainRequest
 	for _, a := range all {
 		a.response = c.Do(ctx, a.method, a.params, client.Within(aloneTime))
 		if !a.response.Answered() {

@@ -38,9 +38,9 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 		callWithLookalikeIDs(ctx, t, c)
 		return
 	}
-	var all []knownRequest
+	var all []plainRequest
 	for _, tool := range t.Inventory.CallsWithoutArguments(maxTools) {
-		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
+		all = append(all, plainRequest{method: spec.MethodToolsCall, params: tool.Params()})
 	}
 	if len(all) == 0 && !echoes {
 		t.Skip("none of the tools that may be called works without arguments or returns its argument")

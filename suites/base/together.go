@@ -21,8 +21,8 @@ func pipelineRequests(ctx context.Context, t *suite.T) {
 		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}
 	var requests [][]byte
-	var origins []*knownRequest
-	add := func(a *knownRequest) {
+	var origins []*plainRequest
+	add := func(a *plainRequest) {
 		requests, origins = append(requests, a.frame(c)), append(origins, a)
 	}
 	for i := range candidates {
@@ -42,7 +42,7 @@ func pipelineRequests(ctx context.Context, t *suite.T) {
 // changed legitimately. It belongs to another request only if it equals that request's result,
 // and the right result comes again when the request is repeated alone. Of two reads, the result
 // must also have the URI of the other, because resources may have equal contents.
-func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candidates []knownRequest, origins []*knownRequest, replies []*client.Reply) {
+func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candidates []plainRequest, origins []*plainRequest, replies []*client.Reply) {
 	seen := false
 	for i, r := range replies {
 		if origins[i] == nil || !r.Succeeded() {
@@ -66,7 +66,7 @@ func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candi
 }
 
 // requestOfResponse returns the other request to which the reply belongs, or nil.
-func requestOfResponse(candidates []knownRequest, own *knownRequest, r *client.Reply) *knownRequest {
+func requestOfResponse(candidates []plainRequest, own *plainRequest, r *client.Reply) *plainRequest {
 	if haveEqualResults(r, own.response) {
 		return nil
 	}
@@ -80,7 +80,7 @@ func requestOfResponse(candidates []knownRequest, own *knownRequest, r *client.R
 
 // isDistinguishableFrom reports whether the results of two requests can be told apart: the methods
 // differ, or both read a resource, and each result names only the URI of its own request.
-func (a *knownRequest) isDistinguishableFrom(other *knownRequest) bool {
+func (a *plainRequest) isDistinguishableFrom(other *plainRequest) bool {
 	if a.method != other.method {
 		return true
 	}
@@ -90,7 +90,7 @@ func (a *knownRequest) isDistinguishableFrom(other *knownRequest) bool {
 }
 
 // contentURIs returns the URIs in the contents of the single read.
-func (a *knownRequest) contentURIs() []string {
+func (a *plainRequest) contentURIs() []string {
 	var all []string
 	for _, contents := range wire.Elements(wire.At(a.response.Message.Result(), "/contents")) {
 		uri, _ := wire.Text(wire.At(contents, "/uri"))

@@ -15,10 +15,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// cancelAskingCall makes two calls during which the server sends a request to the client, and
-// leaves both requests open. It responds to one, so that its call can end. It cancels the other
-// call and, after the server had time to cancel its request, responds to that too. Then the same
-// call has to work again.
+// cancelAskingCall makes two calls during which the server sends requests to the client. It responds
+// to the request of one, so that this call can end, and cancels the other call. After the server
+// had time to cancel its own request, cancelAskingCall responds to that too. It cancels a call of
+// each other kind of asking tool in the same way. Then the first tool has to work again.
 func cancelAskingCall(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.Asking()

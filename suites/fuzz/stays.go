@@ -65,7 +65,7 @@ type suspects struct {
 	all  []suspect
 }
 
-// suspect is a message, or a line that is not a message.
+// suspect is a sent message, or a sent line that is not a message, that may have ended the server.
 type suspect struct {
 	event   *transcript.Event
 	request *transcript.Request // nil for other messages

@@ -313,7 +313,7 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 		judged = true
 		d := verdict.Deviation{
 			Requirement: selfContained,
-			Summary:     "The server completes a retry only on the connection of the request.",
+			Summary:     "The server completes a retry only for the client that sent the first request.",
 			Permitted:   "the result, or input_required once more",
 			Seen:        suite.Describe(r),
 			At:          r.Positions(),

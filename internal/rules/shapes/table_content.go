@@ -23,7 +23,7 @@ func contentRows() []row {
 		badImage  = "The server's image has a malformed MIME type."
 		badAudio  = "The server's audio has a malformed MIME type."
 
-		// RFC 4648 requires decoders to refuse both, but many decoders accept both.
+		// RFC 4648 forbids both (sections 3.1 and 3.2), but many decoders accept them.
 		looseBase64 = "The server's base64 has line breaks or lacks padding."
 	)
 	return []row{

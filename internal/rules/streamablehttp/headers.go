@@ -329,7 +329,7 @@ func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporte
 	}
 	d := verdict.Deviation{
 		Requirement: codeMeaning, Summary: "The server reports a header mismatch, but the headers match.",
-		Permitted: "a response; each header has the value that the body has", Seen: x.describeSeen(), At: x.positions(),
+		Permitted: "a result, or another error than -32020: each header has the value that the body has", Seen: x.describeSeen(), At: x.positions(),
 	}
 	switch len(odd) {
 	case 0:
@@ -355,7 +355,7 @@ func (v *view) judgeMeaningless(x *exchange, req *rules.Request, flaw rules.Head
 		out.Unclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" without the header")
 	default:
 		out.Deviates(verdict.Deviation{
-			Requirement: requirement, Summary: "The server refuses a request for a header that it should ignore.",
+			Requirement: requirement, Summary: "The server refuses a request because of a header that it should ignore.",
 			Permitted: "the response that the request gets without the header", Seen: x.describeSeen(), At: x.positions(),
 		})
 	}

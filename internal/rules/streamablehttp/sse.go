@@ -310,7 +310,7 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 		if e.Stream == nil && x.Succeeded() && req.Responses[0].Kind == wire.Response {
 			out.Deviates(verdict.Deviation{
 				Requirement: messageEvents,
-				Summary:     "The server answers a request in the body of its POST.",
+				Summary:     "The server answers a request in the HTTP response to its POST.",
 				Permitted:   "the response as a message event on the stream",
 				Seen:        x.describeSeen(), At: positionsOf(x.Request, x.Sent, x.Response, e),
 			})

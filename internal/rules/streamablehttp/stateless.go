@@ -140,7 +140,7 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 				continue
 			}
 			out.Deviates(verdict.Deviation{
-				Requirement: notResumable, Summary: "The server gives events ids, but streams can't be resumed.", Permitted: "events without ids",
+				Requirement: notResumable, Summary: "The server's events have ids, which this revision does not define.", Permitted: "events without ids: streams can't be resumed",
 				Seen: rules.Excerpt(p.Stream), At: positionsOf(x.Request, x.Response, p.Event),
 			})
 			return
@@ -151,8 +151,9 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 	})
 }
 
-// judgeStreamOwner judges messages by the request on whose stream they come. Log messages and the
-// notifications of a subscription have rules of their own.
+// judgeStreamOwner judges messages by the request on whose stream they come, also a subscription's
+// notifications on the stream of another request. Log messages, and notifications on the stream of
+// their subscription, have rules of their own.
 func judgeStreamOwner(v *view, out *rules.Reporter) {
 	v.forEachOwnStream(func(x *exchange, req *rules.Request) {
 		for _, p := range x.events {

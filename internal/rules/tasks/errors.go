@@ -37,7 +37,8 @@ func errorRules() []rules.Rule {
 }
 
 // judgeUnknown judges the response to an id that the server never sent in this conversation. A
-// result for exactly this id may be right, because the task may be older.
+// result for exactly this id may be right, because the task may be older. A missing or malformed id
+// counts as unknown, and no result can be right for it.
 func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	if q.named && q.id != "" && l.isTaskKnown(q.id, q) {
 		return

@@ -53,7 +53,7 @@ func judgeTaskCreation(s *rules.Session, p *transcript.Request, out *rules.Repor
 	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(s.Initialize.Event, p.Event), Permitted: "the request without the task member"}
 	switch {
 	case !s.ClientDeclared("tasks") && creates:
-		d.Requirement, d.Summary = noTasksUndeclared, "The server requests a task from a client without tasks."
+		d.Requirement, d.Summary = noTasksUndeclared, "The server requests a task from a client that did not declare tasks."
 		out.Deviates(d)
 	case !s.ClientDeclared("tasks"):
 		if capability != "" {
