@@ -25,6 +25,9 @@ type Starts interface {
 	// BeginWait is called when the conversation begins to wait for a server that may
 	// still be starting; over is called when that wait has ended.
 	BeginWait() (over func())
+	// Slowest returns the longest time that a server of this kind took to start so far, or 0 if none
+	// has started.
+	Slowest() time.Duration
 	// Control starts another server of the same kind, and returns nil once it has
 	// responded to an ordinary initialize.
 	Control(ctx context.Context) error
@@ -154,8 +157,11 @@ func (w *startWait) watchResponse(ctx context.Context) {
 // wait returns why the wait ends, or nil if ctx has ended before.
 func (w *startWait) wait(ctx context.Context) error {
 	first := w.limit
-	if w.c.opts.Starts == nil {
+	switch {
+	case w.c.opts.Starts == nil:
 		first = w.longest
+	case !w.hasStarted: // a control would slow down a start that is only as slow as the others
+		first = min(max(first, w.c.opts.Starts.Slowest()*3/2), w.longest)
 	}
 	switch w.pause(ctx, first) {
 	case waitCancelled:

@@ -15,6 +15,7 @@ import (
 // fakeStarts simulates the controls that are started while a conversation waits for its server.
 type fakeStarts struct {
 	takes    time.Duration // how long a control takes to start
+	slowest  time.Duration // how long the slowest start took before
 	refused  bool          // no control can be started
 	controls int
 	waited   time.Duration // for servers that may still have been starting
@@ -24,6 +25,8 @@ func (o *fakeStarts) BeginWait() (over func()) {
 	began := time.Now()
 	return func() { o.waited += time.Since(began) }
 }
+
+func (o *fakeStarts) Slowest() time.Duration { return o.slowest }
 
 func (o *fakeStarts) Control(ctx context.Context) error {
 	o.controls++
@@ -106,6 +109,43 @@ func TestFirstMessages(t *testing.T) {
 				}
 				if test.others != nil && test.others.waited != test.took {
 					t.Errorf("Starts saw the wait as %v", test.others.waited)
+				}
+			})
+		})
+	}
+}
+
+// TestUsualStartsNeedNoControl checks that a start that is about as slow as earlier ones is not slowed
+// down further by a control, and that a missing response still counts after that.
+func TestUsualStartsNeedNoControl(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		slowest, takes time.Duration
+		controls       int
+		err            error
+		took           time.Duration
+	}{
+		{"as slow as others", 10 * time.Second, 14 * time.Second, 0, nil, 14 * time.Second},
+		{"slower than others", 2 * time.Second, 12 * time.Second, 1, nil, 12 * time.Second},
+		{"silent, others slow", 20 * time.Second, never, 1, ErrUnanswered, 36 * time.Second},
+		{"silent, others very slow", time.Minute, never, 1, ErrUnanswered, 66 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				starts := &fakeStarts{takes: 4 * time.Second, slowest: test.slowest}
+				s := &scripted{on: func(s *scripted, m *wire.Message) {
+					frame := normalResponse(m)
+					s.runAfter(test.takes, func() { s.write(frame) })
+				}}
+				c, err := Open(t.Context(), s, Options{Revision: spec.V20251125, Starts: starts})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				began := time.Now()
+				r := c.Initialize(t.Context())
+				if took := time.Since(began); !errors.Is(r.Err, test.err) || took.Round(time.Millisecond) != test.took || starts.controls != test.controls {
+					t.Errorf("after %v and %d controls the error is %v", took, starts.controls, r.Err)
 				}
 			})
 		})

@@ -29,6 +29,9 @@ var errOneCopy = errors.New("one copy of the server runs at a time")
 // time of the case.
 func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 
+// Slowest implements client.Starts.
+func (s *starts) Slowest() time.Duration { return s.session.timing.slowest() }
+
 // Control implements client.Starts. If the conversations share a process, the
 // control gets a process of its own, if two can run.
 func (s *starts) Control(ctx context.Context) error {
