@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,12 +13,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/oddservers"
 )
 
-func main() {
-	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+func main() { os.Exit(run(os.Args, os.Stderr)) }
+
+// run returns the exit code of the server. The first argument is the path of the program.
+func run(args []string, stderr io.Writer) int {
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	serve := oddservers.Programs[name]
 	if serve == nil {
-		fmt.Fprintf(os.Stderr, "there is no server %q\n", name)
-		os.Exit(120)
+		fmt.Fprintf(stderr, "there is no server %q\n", name)
+		return 120
 	}
-	os.Exit(serve(os.Args[1:]))
+	return serve(args[1:])
 }
