@@ -110,7 +110,7 @@ incomplete.`,
 	f.registerConfig(fs)
 	fs.DurationVar(&f.time, "time", time.Minute, "how long to start new sequences; the search prints how much longer shrinking and confirming may take")
 	fs.IntVar(&f.cases, "cases", 0, "most sequences to run (default: as many as the time allows)")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of random choices")
+	fs.Uint64Var(&f.seed, "seed", defaultSeed, "seed of random choices")
 	fs.StringSliceVar(&f.laws, "law", nil, lawUsage())
 	fs.StringSliceVar(&f.revisions, "revision", nil, "use only these revisions, such as 2025-06-18 (default: all before 2026-07-28 that the server speaks, or 2026-07-28 if it speaks no other)")
 	fs.IntVar(&f.jobs, "jobs", 0, "sequences to run concurrently (default: four for each core)")

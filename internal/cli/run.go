@@ -113,7 +113,7 @@ finding could not be retried.`,
 	return c
 }
 
-// defaultSeed is the seed of a run without --seed.
+// defaultSeed is the seed of a run or a search without --seed.
 const defaultSeed = 1
 
 // firstStart is the default limit for the first start of a command that may

@@ -373,7 +373,7 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 		one := &w.Shared[i]
 		servers := countWithNoun(one.Servers, "server", "servers")
 		if one.OfSDK > 0 {
-			servers += fmt.Sprintf(", %d of them have it from their SDK", one.OfSDK)
+			servers += fmt.Sprintf(", a known finding of the SDK in %d", one.OfSDK)
 		}
 		rows = append(rows, row{id: reporters.Visible(one.Requirement), short: servers, title: fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))})
 	}

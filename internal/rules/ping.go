@@ -63,7 +63,7 @@ func judgePings(s *Session, out *Reporter) {
 		} else if isSilent(s, req) && lacks {
 			out.Deviates(verdict.Deviation{
 				Requirement: pingRequirement(req),
-				Summary:     "The server does not answer " + pingPhase(req) + ".",
+				Summary:     "The server does not answer " + describePing(req) + ".",
 				Permitted:   "a result",
 				Seen:        "no answer to the ping with id " + excerpt(req.Message.ID.Raw()),
 				At:          at(req.Event),
@@ -80,8 +80,8 @@ func pingRequirement(req *Request) string {
 	return pingResponds
 }
 
-// pingPhase returns the words for the ping in a summary.
-func pingPhase(req *Request) string {
+// describePing returns the words for the ping in a summary.
+func describePing(req *Request) string {
 	if req.beforeInitialized {
 		return "a ping before the initialized notification"
 	}
@@ -102,7 +102,7 @@ func judgePingResponse(s *Session, req *Request, out *Reporter) {
 		out.ReportedElsewhere(pingRequirement(req)) // it may be an overload error with an unknown text
 		return
 	case m.IsError():
-		deviates(pingRequirement(req), "The server answers "+pingPhase(req)+" with an error.", "a result")
+		deviates(pingRequirement(req), "The server answers "+describePing(req)+" with an error.", "a result")
 		return
 	}
 	out.Observed(pingRequirement(req))

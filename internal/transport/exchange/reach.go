@@ -61,10 +61,9 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 		}
 		return fmt.Errorf("%s is an address in the local network, but %s is not in that network", address, u.Hostname())
 	}}
-	over := func(d *net.Dialer) http.RoundTripper {
+	over := func(d *net.Dialer) *http.Transport {
 		t := &http.Transport{
 			TLSClientConfig: r.TLS, TLSHandshakeTimeout: defaultConnect, DisableKeepAlives: true, DisableCompression: true,
-			Proxy:       func(q *http.Request) (*url.URL, error) { return r.proxyFor(q.URL) },
 			DialContext: d.DialContext,
 		}
 		if r.Dial != nil {
@@ -72,8 +71,10 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 		}
 		return t
 	}
+	toProxies := over(&net.Dialer{Timeout: defaultConnect})
+	toProxies.Proxy = func(q *http.Request) (*url.URL, error) { return r.proxyFor(q.URL) }
 	return transport.Access{URL: u, Fields: r.configured(), Client: &http.Client{
-		Transport:     &paced{r.Pacer, u.Host, &routes{r, over(guarded), over(&net.Dialer{Timeout: defaultConnect})}},
+		Transport:     &paced{r.Pacer, u.Host, &routes{r, over(guarded), toProxies}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
