@@ -78,8 +78,8 @@ var hinted = []string{
 	spec.MethodResourcesRead,
 }
 
-// editHints edits the results of the methods that have caching hints, by default of all
-// such methods.
+// editHints edits those results of the methods that have the member ttlMs. Without methods,
+// it edits the results of all methods in hinted.
 func editHints(e edit, methods ...string) *refserver.Seams {
 	if len(methods) == 0 {
 		methods = hinted

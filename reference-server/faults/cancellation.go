@@ -125,14 +125,15 @@ func cancelledID(m *wire.Message) wire.ID {
 	return wire.IDAt(m.Params(), "/requestId")
 }
 
-// isCancellationOfCompleted matches cancellations with a small integer id. The harness
-// sends most of those after the response.
+// isCancellationOfCompleted matches cancellations with an integer id of fewer than six
+// characters. The harness sends most of these cancellations after the response.
 func isCancellationOfCompleted(m *wire.Message) bool {
 	id := cancelledID(m)
 	return id.IsInteger() && len(id.Raw()) < 6
 }
 
-// isCancellationOfUnknown matches cancellations with an id that the harness made up.
+// isCancellationOfUnknown matches cancellations with a string or a longer integer as id. The
+// harness makes up such ids.
 func isCancellationOfUnknown(m *wire.Message) bool {
 	id := cancelledID(m)
 	return (id.IsInteger() || id.IsString()) && !isCancellationOfCompleted(m)

@@ -22,8 +22,9 @@ func legalCancellation() []*Fault {
 	}
 }
 
-// refuseCancelled sends an error as the response to a cancelled request. It leaves
-// tools/call to the server, which stops a cancelled call and sends no response.
+// refuseCancelled delays each request by shortDelay, and sends an error as the response if
+// the request is cancelled meanwhile. It leaves initialize and tools/call to the server, which
+// stops a cancelled call and sends no response.
 func refuseCancelled() *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]chan struct{}{}
@@ -64,9 +65,9 @@ func refuseCancelled() *refserver.Seams {
 // maxHoldUp is the longest time that a pending request delays the next message.
 const maxHoldUp = 200 * time.Millisecond
 
-// readOneByOne delays each message until the previous request has its response. It does
-// not wait for calls that send requests to the client, because these need the client's
-// response, which arrives later.
+// readOneByOne delays each message until the previous request has its response, but at most
+// for maxHoldUp. It waits only for requests of which needsNoFurtherMessage is true: the
+// others may need a message of the client that arrives later.
 func readOneByOne() *refserver.Seams {
 	var mu sync.Mutex
 	pending := map[callKey]chan struct{}{}

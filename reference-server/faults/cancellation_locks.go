@@ -9,8 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// neverReleaseLock runs one call of the tool slow at a time. After a cancelled call it
-// never starts another.
+// neverReleaseLock runs one call of the tool slow at a time. Once a running call was
+// cancelled, it never starts another.
 func neverReleaseLock() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool { return c.Context().Err() == nil })
 }
@@ -18,8 +18,8 @@ func neverReleaseLock() *refserver.Seams {
 // clearUp is how long the server stays busy after a cancelled call.
 const clearUp = 100 * time.Millisecond
 
-// delayAfterCancelled runs one call of the tool slow at a time. After a cancelled call
-// it waits before it starts the next.
+// delayAfterCancelled runs one call of the tool slow at a time. When a running call was
+// cancelled, it waits for clearUp before it starts the next.
 func delayAfterCancelled() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool {
 		if c.Context().Err() != nil {

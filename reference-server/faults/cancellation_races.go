@@ -116,8 +116,8 @@ func exitNow(s *refserver.Session) {
 	<-s.Context().Done()
 }
 
-// delayRequests delays requests that otherwise get their responses at once. A
-// cancellation ends the delay.
+// delayRequests delays all requests except initialize and tools/call. A cancellation ends the
+// delay.
 func delayRequests(d time.Duration) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method != spec.MethodInitialize && c.Method != spec.MethodToolsCall {
@@ -127,8 +127,8 @@ func delayRequests(d time.Duration) *refserver.Seams {
 	})
 }
 
-// dropOtherResponse drops the response to one other running request of the session when a
-// request is cancelled.
+// dropOtherResponse delays requests by longDelay. When a request is cancelled, it drops the
+// response to that request, and the one to another running request of the session.
 func dropOtherResponse(t *callTracker) *refserver.Seams {
 	return combine(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {

@@ -204,9 +204,9 @@ func addEverywhere(v any) {
 	}
 }
 
-// addLaterMembers adds members that a later revision defines to list items, contents,
-// results and progress. In the negotiated revision they are additional members, so any
-// value is permitted.
+// addLaterMembers adds members that a later revision defines to list items, contents, content
+// blocks, results of tools/call, serverInfo and progress. In the negotiated revision they are
+// additional members, so any value is permitted.
 func addLaterMembers(names ...string) *refserver.Seams {
 	ahead := func(m map[string]any) {
 		for _, name := range names {
@@ -262,8 +262,8 @@ func mapURIs(uris ...string) *refserver.Seams {
 		editSentParams(spec.MethodResourcesUpdated, outward))
 }
 
-// addTemplate adds a template to the list, returns no completions for its variables,
-// and serves resources/read of URIs that match it.
+// addTemplate adds a template to the list, returns no completions for its variables, and
+// serves resources/read of URIs that begin with the part of it before the first variable.
 func addTemplate(text string) *refserver.Seams {
 	prefix, _, _ := strings.Cut(text, "{")
 	return combine(EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {

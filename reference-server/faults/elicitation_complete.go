@@ -22,7 +22,8 @@ func completeRecipientFaults() []*Fault {
 	}
 }
 
-// sendToAllSessions sends the matching messages to all sessions, not only to their own.
+// sendToAllSessions sends the matching messages also to all other open sessions to which the
+// server has sent a message before.
 func sendToAllSessions(when MessageFilter) *refserver.Seams {
 	var mu sync.Mutex
 	sessions := map[*refserver.Session]bool{}

@@ -12,9 +12,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// refuseEarlyLists refuses list requests before notifications/initialized, and calls refuses
-// for each of them. After that notification it refuses, without calling refuses, those list
-// requests for which refusesLater returns true.
+// refuseEarlyLists refuses list requests between initialize and notifications/initialized, and
+// calls refuses for each of them. After that notification it refuses, without calling refuses,
+// those list requests for which refusesLater returns true.
 func refuseEarlyLists(refuses func(c *refserver.Call), refusesLater func(c *refserver.Call) bool) *refserver.Seams {
 	var begun sync.Map
 	return &refserver.Seams{

@@ -134,8 +134,8 @@ func (t *levelTracker) isResponse(o *refserver.Out) bool {
 	return wants && Results()(o)
 }
 
-// logOnOtherCall sends a log message for each matching call in progress whenever the tool
-// log is called with a level.
+// logOnOtherCall sends a log message for each earlier call that matches whenever the tool log
+// is called with a level.
 func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var others []*refserver.Call

@@ -30,8 +30,8 @@ func legalSecrets() []*Fault {
 	}
 }
 
-// logHeaders adds a log message to the response's stream. data returns the data of the
-// message, given the request's headers.
+// logHeaders adds a log message to each response that is a stream. data returns the data of
+// the message, given the request's headers.
 func logHeaders(data func(h http.Header) any) func(v *exchange) {
 	return func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}

@@ -47,7 +47,7 @@ func refuseWith(code spec.Code, message string) CallHandler {
 	}
 }
 
-// ignoreCursor handles the request as if it had no cursor.
+// ignoreCursor handles the request as if it had no params, and so no cursor.
 func ignoreCursor(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	c.Params = nil
 	return next(c)

@@ -30,7 +30,8 @@ func connectionFaults() []*Fault {
 	}
 }
 
-// alternate makes every second server leave out the first entry of each page of a list.
+// alternate makes every second server leave out the first entry of each page of a list that
+// has several entries.
 func alternate(method string) func() *refserver.Seams {
 	var servers atomic.Int64
 	return func() *refserver.Seams {
@@ -41,8 +42,8 @@ func alternate(method string) func() *refserver.Seams {
 	}
 }
 
-// forgetAfter leaves out the first entry of each page of a list after a request of another
-// method.
+// forgetAfter leaves out the first entry of each page of a list that has several entries, as
+// soon as the client has sent a request of the method.
 func forgetAfter(method, list string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var asked atomic.Bool

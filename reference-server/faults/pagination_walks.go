@@ -116,8 +116,8 @@ func varyPageSizes() *refserver.Seams {
 	})
 }
 
-// sharePosition keeps the position of a walk in the session and ignores the content of
-// cursors.
+// sharePosition keeps one position for each list of a session. A request with any cursor of
+// the list's form gets the page at this position.
 func sharePosition() *refserver.Seams {
 	const size = 2
 	type key struct {

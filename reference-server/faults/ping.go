@@ -175,7 +175,7 @@ func trackInitialized() (*atomic.Bool, *refserver.Seams) {
 	return &ready, onInitialized(func(*refserver.Session) { ready.Store(true) })
 }
 
-// pingEvery pings the client periodically after notifications/initialized.
+// pingEvery pings the client periodically after notifications/initialized, until a ping fails.
 func pingEvery(every time.Duration) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		s.Go(func(ctx context.Context) {
@@ -192,10 +192,10 @@ func pingEvery(every time.Duration) *refserver.Seams {
 type pendingRequest struct {
 	id     wire.ID
 	method string
-	over   chan struct{} // closed at the end of the call
+	over   chan struct{} // closed when a tools/call of the session ends
 }
 
-// waitForEnd waits until the call that sent the request has ended, or c is cancelled.
+// waitForEnd waits until q is over, or c is cancelled.
 func (q *pendingRequest) waitForEnd(c *refserver.Call) {
 	select {
 	case <-q.over:
@@ -214,8 +214,9 @@ func silentDuring(method string) func(c *refserver.Call, next Handler, q *pendin
 	}
 }
 
-// whilePending replaces the handler of ping from the moment a call sends a request to
-// the client until the call ends.
+// whilePending replaces the handler of ping from the moment a call sends a request other than
+// ping to the client, until a tools/call of the session ends. The server waits for the
+// client's responses without a timeout.
 func whilePending(ping func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error)) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var mu sync.Mutex

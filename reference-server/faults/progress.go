@@ -184,7 +184,8 @@ func withToken(o *refserver.Out, token any) {
 	o.Frames[0] = wire.JSON(m)
 }
 
-// useNewestToken sends all progress with the token of the newest call.
+// useNewestToken sends all progress with the token of the session's newest tools/call that has
+// one.
 func useNewestToken() *refserver.Seams {
 	var mu sync.Mutex
 	newest := map[*refserver.Session]any{}

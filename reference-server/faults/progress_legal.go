@@ -85,8 +85,8 @@ func legalUtilities() []*Fault {
 	}
 }
 
-// prependProgress sends progress before the response to each request with a token,
-// except tools/call.
+// prependProgress sends progress before the response to each request with a token, except
+// tools/call and the requests before the handshake is complete.
 func prependProgress() *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if token := tokenOf(c); token != nil && c.Method != spec.MethodToolsCall && c.Revision != "" {
@@ -96,7 +96,7 @@ func prependProgress() *refserver.Seams {
 	})
 }
 
-// refuseCancelledAtOnce sends an error for cancelled requests at once, as if it had
+// refuseCancelledAtOnce sends an error for each cancelled request at once, as if the error had
 // already been in flight.
 func refuseCancelledAtOnce() *refserver.Seams {
 	t := newCallTracker()

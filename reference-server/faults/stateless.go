@@ -136,8 +136,8 @@ func earlierRequestFaults() []*Fault {
 	}
 }
 
-// useLastMeta gives matching requests the member of _meta that the last successful other
-// request had.
+// useLastMeta gives matching requests the member key of _meta that the last successful request
+// with this member had, of those that do not match.
 func useLastMeta(key string, when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var last jsontext.Value
@@ -181,7 +181,8 @@ func refuseBeforeDiscover(message string) *refserver.Seams {
 	})
 }
 
-// resultFaults returns the faults in the members that every result must have.
+// resultFaults returns the faults in the members that every result must have, and those of a
+// server that sends requests or does not know subscriptions/listen.
 func resultFaults() []*Fault {
 	const kind, known, info, asked = "stateless.result-type/", "stateless.result-type-known/", "stateless.server-info/", "stateless.no-server-requests/"
 	unnamed := inMember("_meta", omit(spec.MetaServerInfo))

@@ -43,7 +43,7 @@ func refuseSlowBodies(status int) *refserver.Seams {
 	}}
 }
 
-// readFirstChunkOnly treats the first chunk of a body as the whole body.
+// readFirstChunkOnly treats what the first read of a POST's body returns as the whole body.
 func readFirstChunkOnly() *refserver.Seams {
 	return &refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodPost {
@@ -76,7 +76,7 @@ type keepAliveReader struct {
 	r       io.Reader
 	matches func(p []byte) bool
 	alter   func(p []byte) (int, error)
-	begun   bool // it had a matching request
+	begun   bool // the connection had a matching request
 }
 
 // Read implements io.Reader.
@@ -92,8 +92,8 @@ func (k *keepAliveReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// prependBodyRest overwrites the beginning of a request with the unread rest of the
-// previous body.
+// prependBodyRest overwrites the first two bytes of a request with }}, as if they were the
+// unread rest of the previous body.
 func prependBodyRest(p []byte) (int, error) {
 	copy(p, "}}")
 	return len(p), nil

@@ -13,15 +13,16 @@ func isChangeEvent(event []byte) bool {
 	return eventCarries(event, wire.Notification, spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged)
 }
 
-// isAcceptedListening reports whether a GET opens a new listening stream and the
-// server has no reason to refuse it.
+// isAcceptedListening reports whether a GET opens a new listening stream, and has neither an
+// Origin nor an unknown protocol version, for which the server would refuse it.
 func isAcceptedListening(v *exchange) bool {
 	version := spec.Revision(v.r.Header.Get(versionHeader))
 	return opensListeningStream(v) && v.r.Header.Get("Origin") == "" && (version == "" || version.Published())
 }
 
-// A changeNotifier sends an event about a change on the listening streams of a session
-// that has several. It returns the bytes to send on the stream of the call instead.
+// A changeNotifier sends an event about a change on the listening streams of a session that
+// has several, and returns nil. If the session has fewer than two, it returns the bytes to
+// send on the stream of the call.
 type changeNotifier func(e *listeningStreams, session string, event []byte) []byte
 
 // notifyNewest sends the event on the newest listening stream.
@@ -58,7 +59,8 @@ func notifyInTurn() changeNotifier {
 }
 
 // broadcast keeps several listening streams of a session open; tell distributes the change
-// events among them.
+// events among them. It also gives the tool update-resource readOnlyHint, so that the harness
+// calls it.
 func broadcast(tell changeNotifier) *refserver.Seams {
 	e := newListeningStreams()
 	diverts := func(session string) func([]byte) []byte {

@@ -166,8 +166,8 @@ func nameHeaderFaults() []*Fault {
 // routeHeaders maps the Mcp-Param- headers of the tool route to their arguments.
 var routeHeaders = map[string]string{"Region": "region", "Priority": "priority", "Dry-Run": "dryRun"}
 
-// routeHeaderValue returns an argument of the tool route in the form of a header value, and
-// false if the call lacks it.
+// routeHeaderValue returns an argument of the tool route in the form of a header value. It
+// returns false if the call lacks the argument, or is one of another tool.
 func routeHeaderValue(c *refserver.Call, argument string) (string, bool) {
 	v := wire.At(c.Params, "/arguments/"+argument)
 	if v == nil || nameOf(c) != "route" {

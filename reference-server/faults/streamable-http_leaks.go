@@ -50,9 +50,10 @@ func leakFaults() []*Fault {
 	}
 }
 
-// sendToOtherSession sends the messages of a call on another session's listening stream.
-// If copied is true, the call's own client also gets them. Otherwise the server delivers
-// the other client's responses to the session of the call.
+// sendToOtherSession sends those messages of a call that are of the kind, and of the methods
+// if any are given, on another session's listening stream. If copied is true, the call's own
+// client also gets them. Otherwise the server delivers the other client's responses to the
+// session of the call.
 func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserver.Seams {
 	e := newListeningStreams()
 	var mu sync.Mutex
@@ -90,8 +91,9 @@ func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserv
 
 func firstStream(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
-// copyToListeningStreams also sends messages on the listening streams that pick selects. pick
-// receives all listening streams, oldest first.
+// copyToListeningStreams also sends messages of the kind, and of the methods if any are given,
+// on the listening streams that pick selects. pick receives all listening streams that were
+// ever opened, oldest first.
 func copyToListeningStreams(pick func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) *refserver.Seams {
 	var mu sync.Mutex
 	var streams []*responseEditor

@@ -12,7 +12,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// namesTask reports whether the params have _meta. In the server's messages it contains
+// namesTask reports whether the params have _meta. In the server's messages, _meta contains
 // the id of the task.
 func namesTask(o *refserver.Out) bool { return wire.At(o.Frames[0], "/params/_meta") != nil }
 
@@ -189,8 +189,8 @@ func (m *textStore) get(name string) string {
 	return m.texts[name]
 }
 
-// editRepeatedGet edits the results of tasks/get for an ended task, except the first one
-// that shows its end.
+// editRepeatedGet edits the results of tasks/get for a completed or failed task, except the
+// first one with this status.
 func editRepeatedGet(edit func(r map[string]any)) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		n := newTextStore()
@@ -230,8 +230,8 @@ func removeAfterResult() *refserver.Seams {
 	}), refuseCalls(spec.MethodTasksGet, func(c *refserver.Call) bool { return n.get(taskID(c)) != "" }, spec.CodeInvalidParams, "Invalid params: there is no such task"))
 }
 
-// completeLate delays the response that creates a task for twice the duration of the
-// work, and then always shows the task as completed.
+// completeLate delays the response that creates a task of the tool slow for twice the duration
+// of the work. tasks/get shows working tasks as completed.
 func completeLate() *refserver.Seams {
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if toolName(c) == "slow" && isTaskCall(c) {
@@ -293,7 +293,8 @@ func cancelTaskByNotification() *refserver.Seams {
 	)
 }
 
-// progressAfterEnd sends progress for an ended task on each tasks/get.
+// progressAfterEnd sends progress on each tasks/get for a completed or failed task whose call
+// had a progress token.
 func progressAfterEnd() *refserver.Seams {
 	n := newTextStore()
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

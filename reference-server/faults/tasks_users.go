@@ -25,7 +25,7 @@ func foreignTaskFaults() []*Fault {
 }
 
 // shareTasks makes a method find the tasks of all sessions, as they were when they were
-// created.
+// created. tasks/result returns a fixed result for those of other sessions.
 func shareTasks(method string) *refserver.Seams {
 	var mu sync.Mutex
 	known := map[string]map[string]any{} // tasks by id
