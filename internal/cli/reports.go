@@ -69,8 +69,8 @@ func reportNames() []string {
 	return slices.Sorted(slices.Values(append(reporters.Names(), ginkgoReport)))
 }
 
-// recordingReports returns the names of the reports about recordings: a conformance report is only
-// about a run, and Ginkgo does not judge recordings.
+// recordingReports returns the names of the reports about recordings: all except a conformance
+// report, which is only about a run, and Ginkgo's report, because Ginkgo does not judge recordings.
 func recordingReports() []string {
 	return slices.DeleteFunc(reporters.Names(), func(name string) bool { return name == reporters.ConformanceName })
 }

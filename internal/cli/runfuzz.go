@@ -45,7 +45,8 @@ func (f *runFlags) checkFuzz() error {
 
 // addFuzzFindings searches for bugs as --fuzz says, and adds the findings above a note to the
 // report, unless the report has a finding in the same place. It writes a replay file for each one,
-// and calls doing with the progress. It does nothing with --fuzz off, or if the run is incomplete.
+// and calls doing with the progress. It does nothing with --fuzz off, if the run is incomplete, or
+// if ctx has ended.
 func (a *app) addFuzzFindings(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report, doing func(string)) error {
 	search := fuzzSearches[f.fuzz]
 	if search.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {

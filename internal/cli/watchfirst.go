@@ -32,8 +32,9 @@ func suspectVerdicts(r *verdict.Report) []verdict.Verdict {
 	return out
 }
 
-// labelsOf returns a label filter that selects the verdicts, and the cases in which their findings
-// were seen. The user's filter narrow, if not "", also applies.
+// labelsOf returns a label filter that selects the requirements of the verdicts, and the cases in
+// which their findings were seen, each in its revision. The user's filter narrow, if not "", also
+// applies.
 func labelsOf(r *verdict.Report, verdicts []verdict.Verdict, narrow string) string {
 	var terms []string
 	add := func(judged string, rev spec.Revision) {

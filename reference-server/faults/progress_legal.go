@@ -86,7 +86,7 @@ func legalUtilities() []*Fault {
 }
 
 // prependProgress sends progress before the response to each request with a token, except
-// tools/call and the requests before the handshake is complete.
+// initialize, the requests before it, and tools/call.
 func prependProgress() *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if token := tokenOf(c); token != nil && c.Method != spec.MethodToolsCall && c.Revision != "" {

@@ -150,8 +150,8 @@ var advancedKeywords = []string{
 	"prefixItems", "additionalItems", "contains", "uniqueItems",
 }
 
-// notAtRoot are keywords that are not permitted at the root of a form's schema. In fields, the
-// rules on enumerations judge them.
+// notAtRoot are keywords that are not permitted at the root of a form's schema, nor in fields other
+// than strings. In strings, judgeOptions judges them.
 var notAtRoot = []string{"anyOf", "oneOf", "enum"}
 
 const advancedKeyword = "The server's form schema uses a keyword that forms do not have."

@@ -38,8 +38,9 @@ func requiredIn(m *wire.Message) requiredArguments {
 	return q
 }
 
-// isCausedByClient reports whether an invalid URI results from the client's request: it is the URI
-// or an argument of the request, an argument is not a string, or a required argument is missing.
+// isCausedByClient reports whether an invalid URI results from the client's request: the URI is
+// that of a resources/read or an argument of any request, or the request is a prompts/get with an
+// argument that is not a string, or without a required one.
 func (q requiredArguments) isCausedByClient(v schema.Violation, obs *rules.Observation) bool {
 	if v.Kind != schema.NotURI || obs.Request == nil {
 		return false

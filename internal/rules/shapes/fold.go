@@ -148,7 +148,8 @@ func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	}
 }
 
-// topicOf returns the table's name for the message.
+// topicOf returns the name of the message's topic in the table. It returns "" for an error with
+// another code than the one that requires an elicitation.
 func topicOf(obs *rules.Observation) string {
 	switch {
 	case obs.Request == nil:
@@ -205,8 +206,8 @@ func requestMethod(obs *rules.Observation) string {
 	return obs.Request.Message.Method
 }
 
-// isFromLaterRevision reports whether a message has a form that a later revision introduced,
-// which another rule reports.
+// isFromLaterRevision reports whether a message has a form that a later revision introduced, and
+// that another rule reports: an elicitation by URL, a task, or a result that requires input.
 func isFromLaterRevision(s *rules.Session, obs *rules.Observation) bool {
 	tasks := s.Revision().AtLeast(spec.V20251125)
 	if obs.Request == nil {
@@ -233,7 +234,8 @@ func deduplicate(all []schema.Violation) []schema.Violation {
 	return out
 }
 
-// report reports each violation under its requirement.
+// report reports the violations under their requirements, except those that another rule reports
+// or the client caused. Of the missing members of a wrong object it reports only the first.
 func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *rules.Observation, counts []int, out *rules.Reporter) {
 	missing := missingMembers(violations)
 	for i, v := range violations {
@@ -396,7 +398,8 @@ func (r *compiledRow) isObservedIn(occurring *schema.PlaceSet) bool {
 	return false
 }
 
-// find returns the row that matches a violation, or nil.
+// find returns the first row that matches a violation. If there is none, it returns the general row
+// for a violation of the schema, and nil for others.
 func (t *topic) find(v schema.Violation) *compiledRow {
 	for _, r := range t.rows {
 		if r.matches(v) {

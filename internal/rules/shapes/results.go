@@ -59,7 +59,8 @@ func completionCounts() rules.Rule {
 	}
 }
 
-// judgeCounts skips values of the wrong type, which the message shape rule reports.
+// judgeCounts skips completions without a total, and those with members of the wrong type, which
+// the message shape rule reports.
 func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	completion := obs.Message.ResultAt("/completion")
 	values := wire.At(completion, "/values")

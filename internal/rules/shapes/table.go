@@ -11,12 +11,12 @@ import (
 
 // row assigns violations to a requirement. The first matching row counts.
 type row struct {
-	// in are the messages, by the method of the request for results, or by their own; empty means
-	// all messages in the table.
+	// in are the topics of the messages, separated by spaces: the method of the request for
+	// results, the message's own method, errorTopic or inputTopic. Empty means allTopics.
 	in string
-	// place is a type of the schema with a member, and covers everything below; spaces separate
-	// several. For members of an unnamed object the path continues, with * for any index or free
-	// name. Empty matches every schema violation that no other row matches.
+	// place is a type of the schema, or a type with a member, and covers everything below; spaces
+	// separate several. For members of an unnamed object the path continues, with * for any index
+	// or free name. Empty matches every schema violation that no other row matches.
 	place string
 	kinds []schema.Kind // empty means those of the schema
 	// ids is the requirement, or one for each of several revisions, separated by spaces.
@@ -39,7 +39,8 @@ const (
 	inputTopic = "input_required"
 )
 
-// The list methods, and the topics of all messages that have rows in the table.
+// The list methods, and the topics of rows without topics of their own. Messages of tasks and of
+// notifications/elicitation/complete are not among them.
 var (
 	listMethods = []string{spec.MethodToolsList, spec.MethodResourcesList, spec.MethodResourcesTemplates, spec.MethodPromptsList}
 	allTopics   = slices.Concat(listMethods, []string{

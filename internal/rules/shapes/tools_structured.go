@@ -122,7 +122,7 @@ func judgeConformance(s *rules.Session, outputSchema, structured jsontext.Value,
 	out.Deviates(d)
 }
 
-// judgeCopy looks for a text block with the same JSON.
+// judgeCopy looks for a text block with the same JSON, unless the result exceeds maxCompared.
 func judgeCopy(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	if len(result) > maxCompared {
 		return

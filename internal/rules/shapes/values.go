@@ -14,8 +14,8 @@ import (
 )
 
 // isGoverned reports whether the session's revision applies to a message of the server: the
-// handshake was seen, or in the stateless era the request names it. The stateless era has no server
-// requests as messages of their own.
+// handshake was seen, or in the stateless era the request names the revision. There, a request of
+// the server counts only as an entry of inputRequests, because the era has no others.
 func isGoverned(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Handshake {
 		return s.Began()
@@ -45,7 +45,8 @@ func parseNumber(v jsontext.Value) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-// maxCompared is the maximum size of values that are compared, in bytes.
+// maxCompared is the maximum size, in bytes, of a result whose structured content is compared with
+// its text.
 const maxCompared = 1 << 20
 
 // areEqual reports whether two values are equal as JSON. Numbers are equal if their float64
