@@ -22,10 +22,11 @@ type httpSession struct {
 	deliverMu sync.Mutex // frames are delivered one at a time
 	draining  bool       // requests are refused
 
-	mu      sync.Mutex
-	streams []*eventStream
-	byID    map[string]*eventStream // the stream for the response, by request id
-	current *eventStream            // the stream of the frame being delivered
+	mu        sync.Mutex
+	streams   []*eventStream
+	listening *eventStream            // the stream of the last GET that opened one
+	byID      map[string]*eventStream // the stream for the response, by request id
+	current   *eventStream            // the stream of the frame being delivered
 }
 
 func newHTTPSession(h *HTTPHandler, id string) *httpSession {
@@ -34,7 +35,8 @@ func newHTTPSession(h *HTTPHandler, id string) *httpSession {
 	s.session.onUnanswered = s.endWithoutResponse
 	s.session.closeConnection = s.closeConnection
 	s.session.onExit = h.onExit
-	s.streams = []*eventStream{newEventStream(s, 0)}
+	s.listening = newEventStream(s, 0)
+	s.streams = []*eventStream{s.listening}
 	return s
 }
 
@@ -148,20 +150,20 @@ func (s *httpSession) openStream(requestIDs []wire.ID) *eventStream {
 // delivered, all others to the listening stream. With JSONOnly the stream of a request gets
 // only responses.
 func (s *httpSession) emit(o *Out) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	stream, answers := s.route(o)
 	stream.add(o.Frames, answers, !o.ID.Present() && o.Kind == OutError)
 }
 
 // route returns the stream for a message, and how many requests the message
-// completes.
+// completes. The caller holds mu.
 func (s *httpSession) route(o *Out) (*eventStream, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	streamOf := func(id wire.ID) *eventStream {
 		if stream := s.byID[id.Key()]; stream != nil && id.Present() {
 			return stream
 		}
-		return s.streams[0]
+		return s.listening
 	}
 	switch o.Kind {
 	case OutResult, OutError:
@@ -179,10 +181,10 @@ func (s *httpSession) route(o *Out) (*eventStream, int) {
 		if s.current != nil { // every element was refused without an id
 			return s.current, len(elements)
 		}
-		return s.streams[0], 0
+		return s.listening, 0
 	default:
 		if s.handler.options.JSONOnly {
-			return s.streams[0], 0
+			return s.listening, 0
 		}
 		return streamOf(o.Related), 0
 	}
@@ -211,12 +213,26 @@ func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	}
 }
 
+// openListening returns the stream for a GET. It is a new one unless this is the first GET,
+// because a stream that is resumed must not repeat what another one has sent. The earlier streams
+// stay open, but get no more messages.
+func (s *httpSession) openListening() *eventStream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if unsent, used := s.listening.takeUnsent(); used {
+		s.listening = newEventStream(s, len(s.streams))
+		s.listening.frames = unsent
+		s.streams = append(s.streams, s.listening)
+	}
+	return s.listening
+}
+
 // listen handles a GET: it serves the listening stream or, with Last-Event-ID, the
 // rest of the stream that the event belongs to.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	last := r.Header.Get(eventHeader)
 	if last == "" {
-		s.streams[0].serve(w, r, s.streams[0].firstUnsent(), true)
+		s.openListening().serve(w, r, 0, true)
 		return
 	}
 	number, seq, ok := parseEventID(last)

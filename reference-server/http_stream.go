@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +28,8 @@ type eventStream struct {
 	unsent      int           // the first event that no connection has sent
 	changed     chan struct{} // closed when the stream changes; nil until a goroutine asks for it
 	connections int           // connections and calls of closeConnection so far; only the newest connection is served
-	pending     int           // responses still to come; 0 for the listening stream
+	pending     int           // responses still to come; 0 for a listening stream
+	listened    bool          // a GET has opened it
 	ended       bool          // no more events follow
 	isRefusal   bool          // the response is an error for the whole body
 }
@@ -48,7 +50,7 @@ func (e *eventStream) add(frames [][]byte, answers int, isRefusal bool) {
 			e.frames, e.dropped = e.frames[1:], e.dropped+1
 		}
 	}
-	if answers > 0 && e.number > 0 {
+	if answers > 0 && e.pending > 0 {
 		e.pending -= answers
 		e.isRefusal = e.isRefusal || isRefusal
 		e.ended = e.ended || e.pending <= 0
@@ -72,8 +74,19 @@ func (e *eventStream) changes() <-chan struct{} {
 	return e.changed
 }
 
-// firstUnsent returns the number of the first event that no connection has sent.
-func (e *eventStream) firstUnsent() int { e.mu.Lock(); defer e.mu.Unlock(); return e.unsent }
+// takeUnsent removes the messages that no connection has sent from a listening stream, and returns
+// them. If no GET has opened the stream yet, it notes that one does, and returns false.
+func (e *eventStream) takeUnsent() (frames [][]byte, used bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.listened {
+		e.listened = true
+		return nil, false
+	}
+	n := max(e.unsent-e.dropped, 0)
+	frames, e.frames = slices.Clone(e.frames[n:]), e.frames[:n]
+	return frames, true
+}
 
 // takeLastFrame returns the last frame of a stream that has ended, to be sent as JSON, and
 // marks the first event as sent. It returns nil if the stream has no frame.
@@ -245,7 +258,7 @@ func (e *eventStream) event(seq int, frame []byte) []byte {
 
 // An Event is one event of a stream.
 type Event struct {
-	Stream int    // number of the stream in its session; 0 is the listening stream
+	Stream int    // number of the stream in its session; 0 is that of the first GET
 	ID     string // unique in the session; empty in a stateless revision
 	Data   []byte // the message
 

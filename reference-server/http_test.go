@@ -159,6 +159,45 @@ func TestHTTPStream(t *testing.T) {
 	}
 }
 
+// TestHTTPListeningStreams checks that a message is sent on the newest of two listening streams only,
+// and that the other one does not repeat it when it is resumed.
+func TestHTTPListeningStreams(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"once"}}`
+	s := newHTTPClient(t, refserver.Options{Seams: refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
+		if n.Method == "com.example/send" {
+			n.Session.SendRaw([]byte(message))
+		}
+		next(n)
+	}}})
+	open := func(more ...string) (*bufio.Reader, string) {
+		r := bufio.NewReader(s.do("GET", "", more...).Body)
+		if len(more) > 0 {
+			return r, ""
+		}
+		line, err := r.ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, "id: ") {
+			t.Fatalf("the stream begins with %q, %v", line, err)
+		}
+		return r, strings.TrimSpace(strings.TrimPrefix(line, "id: "))
+	}
+	first, id := open()
+	second, _ := open()
+	s.do("POST", `{"jsonrpc":"2.0","method":"com.example/send"}`)
+	for line := ""; !strings.Contains(line, message); {
+		var err error
+		if line, err = second.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resumed, _ := open("Last-Event-ID: " + id)
+	s.do("DELETE", "")
+	for name, r := range map[string]*bufio.Reader{"first": first, "resumed": resumed, "second": second} {
+		if text, err := io.ReadAll(r); err != nil || strings.Contains(string(text), message) {
+			t.Errorf("the %s stream went on with %q, %v", name, text, err)
+		}
+	}
+}
+
 // TestHTTPSingleResponseIsJSON checks that a response without other messages is sent
 // as JSON, even under load.
 func TestHTTPSingleResponseIsJSON(t *testing.T) {
