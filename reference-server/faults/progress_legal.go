@@ -63,8 +63,8 @@ func legalUtilities() []*Fault {
 		newVariation("own-tokens", "the server's requests have progress tokens", addTokens(func(n int64) any { return n })),
 
 		// Cancellation.
-		newVariation("cancelled-in-the-end", "a cancelled request fails for another reason", refuseCancelledAtOnce()).overTransports(ordered()...),
-		newVariation("progress-crosses-cancellation", "progress and the response follow a cancellation", finishCancelledAtOnce()).overTransports(ordered()...),
+		newVariation("cancelled-in-the-end", "a cancelled request fails for another reason", failCancelled()).overTransports(ordered()...),
+		newVariation("progress-crosses-cancellation", "progress and the response follow a cancellation", finishCancelled()).overTransports(ordered()...),
 		newStatefulVariation("ends-cancelled", "calls run one at a time, and a cancelled one delays the next", delayAfterCancelled),
 		newVariation("cancels-late", "the server cancels each of its requests when the response arrives", onIncoming(
 			singleMessage(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
@@ -96,40 +96,44 @@ func prependProgress() *refserver.Seams {
 	})
 }
 
-// refuseCancelledAtOnce sends an error for each cancelled request at once, as if the error had
-// already been in flight.
-func refuseCancelledAtOnce() *refserver.Seams {
-	t := newCallTracker()
-	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
-		runs := t.cancel(n)
-		next(n)
-		if runs {
-			n.Session.SendRaw(wire.NewError(cancelledIn(n), int64(spec.CodeInternal), "It did not work out", nil))
-		}
-	}), dropMessages(t.isOvertaken))
+// failCancelled sends an error for each cancelled request, as if the error had already
+// been in flight.
+func failCancelled() *refserver.Seams {
+	return respondToCancelled("", func(c *refserver.Call) {
+		c.Session.SendRaw(wire.NewError(c.ID, int64(spec.CodeInternal), "It did not work out", nil))
+	})
 }
 
-// finishCancelledAtOnce sends final progress and the result of a cancelled call at
-// once.
-func finishCancelledAtOnce() *refserver.Seams {
+// finishCancelled sends final progress and the result of each cancelled call.
+func finishCancelled() *refserver.Seams {
+	return respondToCancelled(spec.MethodToolsCall, func(c *refserver.Call) {
+		if token := tokenOf(c); token != nil {
+			c.Session.SendRaw(wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000}))
+		}
+		c.Session.SendRaw(wire.NewResult(c.ID, map[string]any{"content": []any{}}))
+	})
+}
+
+// respondToCancelled calls respond for each cancelled request of the method, or of every
+// method if it is empty. It does so once the handler has returned, because the handler's
+// own progress must not follow the response.
+func respondToCancelled(method string, respond func(c *refserver.Call)) *refserver.Seams {
 	t := newCallTracker()
-	t.method = spec.MethodToolsCall
+	t.method = method
 	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
-		runs := t.cancel(n)
+		t.cancel(n)
 		next(n)
-		if !runs {
-			return
+	}), WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if t.cancelled(c.Session, c.ID) {
+			respond(c)
 		}
-		id := cancelledIn(n)
-		if token := t.token(n.Session, id); token != nil {
-			n.Session.SendRaw(wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000}))
-		}
-		n.Session.SendRaw(wire.NewResult(id, map[string]any{"content": []any{}}))
+		return result, err
 	}), dropMessages(t.isOvertaken))
 }
 
 // isOvertaken matches the server's own responses to cancelled calls, to which the
-// variation has already sent a response. It also marks the call as ended, because a call
+// variation sends its own. It also marks the call as ended, because a call
 // can't be cancelled after its response.
 func (t *callTracker) isOvertaken(o *refserver.Out) bool {
 	if !Responses()(o) {
