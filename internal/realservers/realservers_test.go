@@ -21,6 +21,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
+	"github.com/mcp-conform/mcp-conform/internal/sdk"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -136,6 +137,9 @@ func digest(p *verdict.Report) string {
 	var entries []*entry
 	for _, f := range p.Findings {
 		text := fmt.Sprintf("%s %s (%s)\n  %s\n", f.Outcome, f.Requirement, f.Judge, f.Summary)
+		if f.SDK != nil {
+			text += "  sdk: " + f.SDK.Note + "\n"
+		}
 		i := slices.IndexFunc(entries, func(e *entry) bool { return e.text == text })
 		if i < 0 {
 			i = len(entries)
@@ -166,6 +170,7 @@ func oldestFirst(p *verdict.Report) {
 // golden.
 func hold(t *testing.T, name string, p *verdict.Report) {
 	t.Helper()
+	sdkOf(name).Mark(p)
 	got := digest(p)
 	golden := filepath.Join("testdata", name+".golden")
 	if *update {
@@ -182,6 +187,17 @@ func hold(t *testing.T, name string, p *verdict.Report) {
 		t.Errorf("the findings on %s changed (-want +got); check each change by hand, then run with -update:\n%s", name, diff)
 	}
 	t.Logf("%d servers started, %d messages", p.Stats.Servers, p.Stats.Messages)
+}
+
+// sdkOf returns the SDK of the server whose golden has this name, or nil if it is not one of those that
+// show what is known of an SDK.
+func sdkOf(name string) *sdk.Used {
+	for i, s := range sdk.All() {
+		if version, ok := s.Goldens[name]; ok {
+			return &sdk.Used{SDK: &sdk.All()[i], Version: version}
+		}
+	}
+	return nil
 }
 
 func TestVerdictsOnRealServers(t *testing.T) {

@@ -38,8 +38,8 @@ const (
 )
 
 const (
-	sdk          = "./sdk.mjs" // a small server that uses the SDK in the folder that follows
-	sdk2         = "./sdk-2.mjs"
+	tsSDK        = "./sdk.mjs" // a small server that uses the SDK in the folder that follows
+	tsSDK2       = "./sdk-2.mjs"
 	everything   = "./node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 	supergateway = "./node_modules/supergateway/dist/index.js"
 	goSDK        = "./go-sdk/go-sdk-server"
@@ -58,9 +58,9 @@ func servers() []server {
 		{name: "server-filesystem", argv: []string{"node", example("server-filesystem"), folder}},
 		{name: "server-memory", argv: []string{"node", example("server-memory")}, env: []string{"MEMORY_FILE_PATH=" + folder + "/memory.json"}},
 		{name: "server-sequential-thinking", argv: []string{"node", example("server-sequential-thinking")}, revisions: in(last)},
-		{name: "typescript-sdk-1.10", argv: []string{"node", sdk, "sdk-1.10"}},
-		{name: "typescript-sdk-1.32", argv: []string{"node", sdk, "."}, revisions: in(last)},
-		{name: "typescript-sdk-2.4", argv: []string{"node", sdk2}, revisions: in(first, last, current)},
+		{name: "typescript-sdk-1.10", argv: []string{"node", tsSDK, "sdk-1.10"}},
+		{name: "typescript-sdk-1.32", argv: []string{"node", tsSDK, "."}, revisions: in(last)},
+		{name: "typescript-sdk-2.4", argv: []string{"node", tsSDK2}, revisions: in(first, last, current)},
 		{name: "typescript-sdk-2.4-stateless", argv: []string{"node", "./stateless.mjs"}},
 		{name: "go-sdk", argv: []string{goSDK}},
 		{name: "go-sdk-1.1", argv: []string{oldGoSDK}, revisions: in(first, spec.V20250618)},
@@ -112,11 +112,11 @@ func httpServers() []httpServer {
 	return []httpServer{
 		at("server-everything-http", node(everything, "streamableHttp"), spec.StreamableHTTP, "/mcp", last),
 		at("server-everything-sse", node(everything, "sse"), spec.SSE, "/sse", legacy),
-		at("typescript-sdk-1.25-http", node(sdk, "sdk-1.25", "http"), spec.StreamableHTTP, "/mcp", last),
-		at("typescript-sdk-1.25-stateless", node(sdk, "sdk-1.25", "stateless"), spec.StreamableHTTP, "/mcp", first),
-		at("typescript-sdk-1.32-http", node(sdk, ".", "http"), spec.StreamableHTTP, "/mcp", first, last),
-		at("typescript-sdk-1.32-stateless", node(sdk, ".", "stateless"), spec.StreamableHTTP, "/mcp", last),
-		at("typescript-sdk-2.4-http", node(sdk2, "http"), spec.StreamableHTTP, "/mcp", first, last, current),
+		at("typescript-sdk-1.25-http", node(tsSDK, "sdk-1.25", "http"), spec.StreamableHTTP, "/mcp", last),
+		at("typescript-sdk-1.25-stateless", node(tsSDK, "sdk-1.25", "stateless"), spec.StreamableHTTP, "/mcp", first),
+		at("typescript-sdk-1.32-http", node(tsSDK, ".", "http"), spec.StreamableHTTP, "/mcp", first, last),
+		at("typescript-sdk-1.32-stateless", node(tsSDK, ".", "stateless"), spec.StreamableHTTP, "/mcp", last),
+		at("typescript-sdk-2.4-http", node(tsSDK2, "http"), spec.StreamableHTTP, "/mcp", first, last, current),
 		at("go-sdk-http", listening(goSDK), spec.StreamableHTTP, "/mcp", last),
 		at("go-sdk-http-resumable", listening(goSDK), spec.StreamableHTTP, "/resumable", last),
 		at("go-sdk-http-stateless", listening(goSDK), spec.StreamableHTTP, "/stateless", first, last, current),
