@@ -105,13 +105,14 @@ func ofScript(script string) []Used {
 	var found []Used
 	for folder := filepath.Dir(script); ; folder = filepath.Dir(folder) {
 		var manifest struct {
-			Name         string
-			Dependencies map[string]string
+			Name                           string
+			Dependencies, PeerDependencies map[string]string
 		}
 		if readJSON(filepath.Join(folder, "package.json"), &manifest) && (manifest.Name != "" || manifest.Dependencies != nil) {
 			for i := range All() {
 				s := &All()[i]
-				if _, depends := manifest.Dependencies[s.Package]; !depends {
+				_, depends := manifest.Dependencies[s.Package]
+				if _, peer := manifest.PeerDependencies[s.Package]; !depends && !peer {
 					continue
 				}
 				if v := installed(folder, s.Package); v != "" {

@@ -57,6 +57,9 @@ func TestRecogniseScripts(t *testing.T) {
 			"package.json": depends(one, two), "a.js": "import './b.js' // " + two + "-everything",
 			"node_modules/" + one + "/package.json": sdk1("1.32.2"), "node_modules/" + two + "/package.json": `{"name":"` + two + `","version":"2.4.0"}`,
 		}, "node {}/a.js", ""},
+		"a peer dependency": {map[string]string{
+			"package.json": `{"name":"s","peerDependencies":{"` + one + `":"^1.0.0"}}`, "a.js": "", "node_modules/" + one + "/package.json": sdk1("1.32.2"),
+		}, "node {}/a.js", "typescript-sdk 1.32.2"},
 		"no release":             {map[string]string{"package.json": depends(one), "a.js": "", "node_modules/" + one + "/package.json": sdk1("1.32.2-beta.1")}, "node {}/a.js", ""},
 		"installed, not used":    {map[string]string{"package.json": depends("zod"), "a.js": "", "node_modules/" + one + "/package.json": sdk1("1.32.2")}, "node {}/a.js", ""},
 		"used, not installed":    {map[string]string{"package.json": depends(one), "a.js": ""}, "node {}/a.js", ""},
