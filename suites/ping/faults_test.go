@@ -42,6 +42,12 @@ func TestFaults(t *testing.T) {
 			}
 			return map[string]any{}, nil
 		})), []string{earlyMute}},
+		{"a request without metadata before initialize, to a server of both eras", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+			if c.Revision == "" {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "_meta is required"}
+			}
+			return map[string]any{}, nil
+		})), nil},
 		{"the end before initialize hides nothing", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				c.Session.Exit(1)

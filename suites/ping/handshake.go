@@ -65,8 +65,17 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	return init
 }
 
+// asksForMetadata reports whether a response may refuse a request of 2026-07-28 without metadata. A
+// server of both eras cannot know before initialize that the ping belongs to the other one.
+func asksForMetadata(m *wire.Message) bool {
+	code, ok := m.ErrorCode()
+	return ok && spec.Code(code) == spec.CodeInvalidParams
+}
+
 func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) {
 	switch {
+	case r.Answered() && asksForMetadata(r.Message):
+		t.NotObserved(beforeInitialized, "the server may speak 2026-07-28 too, in which a request without metadata gets -32602")
 	case r.Answered():
 		t.Expect(c, r).Keeps(beforeInitialized, "The server answers a ping before initialize with an error.", suite.BeResult(), verdict.AtMostWarning)
 	case ctx.Err() == nil && r.Sent != nil && !errors.Is(r.Err, client.ErrNoFence):

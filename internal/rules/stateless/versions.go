@@ -76,11 +76,12 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 			out.Observed(unsupportedVersion)
 		}
 		judgeSupportedList(s, obs, out)
-	case refused && code == spec.CodeMethodNotFound && req.Message.Method != spec.MethodDiscover: // the order of the checks is not specified
+	case refused && code == spec.CodeMethodNotFound && (req.Message.Method != spec.MethodDiscover || !s.IsStatelessOnly()):
+		// The order of the checks is not specified, and the handshake revisions have no server/discover.
 	case version.Published() && refused:
 		d.Requirement, d.Summary = knownLegacy, "The server refuses a handshake revision in _meta, but not with -32022."
 		if !s.IsStatelessOnly() {
-			d.Weight = verdict.AtMostWarning // it does support the revision, but after initialize
+			d.Weight = verdict.OnlyNote // it may support the revision, after initialize; -32022 is for those that it does not
 		}
 		out.Deviates(d)
 	case version.Published():
