@@ -136,8 +136,10 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 	case older, code == spec.CodeMethodNotFound && req.Message.Method != spec.MethodDiscover:
 	case code == spec.CodeHeaderMismatch && req.Metadata.Version == "" && req.Exchange != nil:
 		out.Observed(requirement) // the header has no counterpart in the body
+	case code == spec.CodeHeaderMismatch && req.Message.Method == spec.MethodToolsCall && req.Exchange != nil: // the tool may need a header that was not sent
 	case requirement == metaMalformed && code == spec.CodeInvalidRequest: // a wrong type may count as an invalid message
 	case requirement == metaMalformed && code == spec.CodeUnsupported && slices.Contains(req.Metadata.Malformed, spec.MetaVersion):
+	case code == spec.CodeUnsupported && req.Metadata.Version != "" && spec.Revision(req.Metadata.Version) != s.Revision(): // the version is wrong, too
 	default:
 		d.Summary = "The server refuses a request " + what + ", but not with -32602."
 		out.Deviates(d)

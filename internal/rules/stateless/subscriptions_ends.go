@@ -94,6 +94,9 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 		sub.judgeFilter(s, out)
 		return
 	}
+	if sub.endedEarly() {
+		return
+	}
 	if sub.response != nil && sub.response.Message.IsError() {
 		d := sub.deviation(acknowledged, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
 		d.Permitted = "notifications/subscriptions/acknowledged, which leaves out what the server does not support"
@@ -118,6 +121,12 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 		d.Seen = rules.Excerpt(sub.response.Message.Raw)
 	}
 	out.Deviates(d)
+}
+
+// endedEarly reports whether the client cancelled the subscription, or began to end the server, so
+// soon that the server may not have started it.
+func (sub *subscription) endedEarly() bool {
+	return sub.response != nil && (sub.atShutdown || sub.cancelled != nil) && sub.sinceSent.n < settlingTrips
 }
 
 // ackDeadline returns the event by which an acknowledgement should have come; nil if it may still
@@ -169,6 +178,9 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 		case requested && s.Began() && s.ServerDeclared(change.capability):
 			d.Requirement, d.Summary = ackSupported, "The server does not agree to a type of notification that it declares."
 			d.Permitted = member + ", because the capability " + change.capability + " is declared"
+			if wire.At(sub.filter, "/"+member).Kind() == '[' {
+				d.Weight = verdict.OnlyNote // it may not know the resources
+			}
 			out.Deviates(d)
 		default:
 			out.Observed(ackSubset)
