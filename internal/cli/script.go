@@ -75,8 +75,14 @@ func operationLine(o *script.Operation, redact func(string) string) string {
 		text += " " + message
 	case o.Exchange != nil:
 		text += " " + o.Exchange.Method + ": " + o.Exchange.Why
-	default:
+	case o.Method != "":
 		text += " " + o.Method
+	}
+	switch {
+	case o.Target != nil && o.Do == script.Send:
+		text += "   (the next round of " + shortenMessage(string(o.Target), maxID) + ")"
+	case o.Target != nil:
+		text += " " + shortenMessage(string(o.Target), maxID)
 	}
 	if o.On > 0 {
 		text = fmt.Sprintf("(conversation %d) ", o.On+1) + text

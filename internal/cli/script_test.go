@@ -48,9 +48,14 @@ func TestShownOperations(t *testing.T) {
 			script.Operation{Do: script.Send, Method: "ping", Message: script.Bytes(`{"params":{"a":[` + strings.Repeat("1,", 200) + `1]},"method":"ping","b":[` + strings.Repeat("1,", 200) + `1]}`)},
 			`send ping: {"params":{"a":[` + strings.Repeat("1,", 58) + `1…1` + strings.Repeat(",1", 30) + `]}`,
 		},
-		"a walk":  {script.Operation{Do: script.Walk, Method: "tools/list"}, "walk tools/list"},
-		"a fence": {script.Operation{Do: script.Fence}, "fence"},
-		"no JSON": {script.Operation{Do: script.Raw, Message: script.Bytes(strings.Repeat("a", 300))}, "raw " + strings.Repeat("a", 53) + "…" + strings.Repeat("a", 23)},
+		"a next round": {
+			script.Operation{Do: script.Send, Message: script.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`), Target: script.Bytes("1")},
+			`send {"jsonrpc":"2.0","id":2,"method":"tools/call"}   (the next round of 1)`,
+		},
+		"a cancellation": {script.Operation{Do: script.Cancel, Target: script.Bytes("7")}, "cancel 7"},
+		"a walk":         {script.Operation{Do: script.Walk, Method: "tools/list"}, "walk tools/list"},
+		"a fence":        {script.Operation{Do: script.Fence}, "fence"},
+		"no JSON":        {script.Operation{Do: script.Raw, Message: script.Bytes(strings.Repeat("a", 300))}, "raw " + strings.Repeat("a", 53) + "…" + strings.Repeat("a", 23)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,6 +25,8 @@ func TestDiscountsOfClaims(t *testing.T) {
 	const first = `> {"jsonrpc":"2.0","id":9,"method":"tools/list"}` + "\n"
 	const held = `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}` + "\n" +
 		`> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}` + "\n" + `> {"jsonrpc":"2.0","id":2,"method":"ping"}` + "\n"
+	const walked = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1>> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n"
+	const listening = "2> POST / HTTP/1.1\n2>> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"subscriptions/listen\"}\n"
 	flooded := asked + "! flooded x\n! detail more than 20000 messages\n"
 	for _, x := range []struct {
 		name   string
@@ -47,6 +49,11 @@ func TestDiscountsOfClaims(t *testing.T) {
 		{"something before the call was answered", first + held + `< {"jsonrpc":"2.0","id":9,"result":{}}` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"ping"}` + "\n", Claim{At: []int{6}, Search: true}, Void},
 		{"the call was answered", held + `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"ping"}` + "\n", Claim{At: []int{5}, Search: true}, Counts},
 		{"a list instead of a call", first + asked, Claim{At: []int{2}, Search: true}, Counts},
+		{"walks that differ, with no subscription", walked, Claim{Requirement: "pagination.walk.complete", Search: true}, Void},
+		{"the same in a run", walked, Claim{Requirement: "pagination.walk.complete"}, Counts},
+		{"another requirement", walked, Claim{Requirement: "tools.list.result-schema", Search: true}, Counts},
+		{"walks on a process of their own", first, Claim{Requirement: "pagination.walk.complete", Search: true}, Counts},
+		{"walks with a subscription", walked + listening, Claim{Requirement: "pagination.walk.complete", Search: true}, Counts},
 		{"a flood", flooded, Claim{ByCase: true}, Void},
 		{"a flood, of which rules know", flooded, Claim{}, Counts},
 		{"a limit in front of the server", limit, Claim{Requirement: "ping.responds", ByCase: true}, Void},
@@ -141,7 +148,7 @@ func TestNotices(t *testing.T) {
 // TestRunDiscountsAreTested checks that each row of the tables of a run has a test, and a text.
 func TestRunDiscountsAreTested(t *testing.T) {
 	tests := map[string]func(*testing.T){
-		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
+		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "changed-list": TestDiscountsOfClaims, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
 		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims,
 		"mixed-responses": TestMixedResponses, "outage": TestOutage, "disturbed-case": TestDisturbedCases, "explained-exit": TestExits,
 		"cut-off-method": TestCutoffs, "same-error": TestSameError, "refused-calls": TestRefusedCalls, "overdue": TestOverdue, "crash": TestCrashNotice,

@@ -101,7 +101,7 @@ func (k *shrinker) try(operations []script.Operation) bool {
 		return false
 	}
 	k.attempts--
-	s := script.Script{Revision: k.smallest.Revision, Operations: operations}
+	s := script.Script{Revision: k.smallest.Revision, NoDiscover: k.smallest.NoDiscover, Operations: k.withoutOrphans(operations)}
 	if shown := k.reproduce(s); k.ctx.Err() != nil {
 		return false // the result of an interrupted attempt is unknown
 	} else if !shown {
@@ -110,6 +110,53 @@ func (k *shrinker) try(operations []script.Operation) bool {
 	}
 	k.smallest = s
 	return true
+}
+
+// withoutOrphans returns the operations without the cancellations whose request the smallest script
+// sends and these operations do not: a client may cancel only what it has sent.
+func (k *shrinker) withoutOrphans(operations []script.Operation) []script.Operation {
+	type request struct {
+		on int
+		id string
+	}
+	sent := func(operations []script.Operation) map[request]bool {
+		out := map[request]bool{}
+		for i := range operations {
+			for _, m := range wire.Parse(operations[i].Message).Messages {
+				if m.Kind == wire.Request {
+					out[request{operations[i].On, m.ID.Key()}] = true
+				}
+			}
+		}
+		return out
+	}
+	var before, now map[request]bool
+	return slices.DeleteFunc(slices.Clone(operations), func(o script.Operation) bool {
+		id, cancels := cancelledBy(&o)
+		if !cancels {
+			return false
+		}
+		if before == nil {
+			before, now = sent(k.smallest.Operations), sent(operations)
+		}
+		r := request{o.On, id.Key()}
+		return before[r] && !now[r]
+	})
+}
+
+// cancelledBy returns the id of the request that an operation cancels.
+func cancelledBy(o *script.Operation) (id wire.ID, ok bool) {
+	if o.Do == script.Cancel {
+		return wire.RawID(string(o.Target)), true
+	}
+	if o.Do != script.Send || o.Method != spec.MethodCancelled {
+		return wire.ID{}, false
+	}
+	read := wire.Parse(o.Message)
+	if len(read.Messages) != 1 {
+		return wire.ID{}, false
+	}
+	return read.Messages[0].ParamIDAt("/requestId"), true
 }
 
 // tryEvidence tries only the operations that the evidence shows, then adds those that
@@ -290,6 +337,8 @@ func (k *shrinker) shrinkMessages() {
 		switch {
 		case o.Violates != "" && o.Method != "":
 			// The violation was proven for these params only.
+		case o.Do == script.Send && o.Method == spec.MethodCancelled:
+			// Without its id it would cancel nothing.
 		case o.Do == script.Repeat:
 			// Each attempt would take long, and one request is small enough.
 		case o.Do == script.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':

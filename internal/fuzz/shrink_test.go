@@ -2,8 +2,11 @@ package fuzz
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -68,5 +71,39 @@ func TestShrunkMethod(t *testing.T) {
 	got := smaller.Operations[0]
 	if method := wire.Parse(got.Message).Messages[0].Method; got.Method != method || len(method) >= len(long) {
 		t.Errorf("the operation names %q, and its message %q", got.Method, method)
+	}
+}
+
+// TestShrinkKeepsCancelledRequests checks that a cancellation is removed with its request, and that one
+// whose request the script never sent stays.
+func TestShrinkKeepsCancelledRequests(t *testing.T) {
+	cancel := func(id int64) script.Operation {
+		return script.Operation{Do: script.Send, Method: spec.MethodCancelled, Message: wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": id})}
+	}
+	ping := func(id int64) script.Operation {
+		return script.Operation{Do: script.Send, Method: spec.MethodPing, Message: wire.NewRequest(wire.IntID(id), spec.MethodPing, nil)}
+	}
+	for name, c := range map[string]struct {
+		operations []script.Operation
+		needed     string // the method that shows the finding
+		want       []string
+	}{
+		"a cancellation shows it": {[]script.Operation{ping(1), ping(2), cancel(1)}, spec.MethodCancelled, []string{spec.MethodPing, spec.MethodCancelled}},
+		"a request shows it":      {[]script.Operation{ping(1), cancel(1), ping(2), cancel(2)}, spec.MethodPing, []string{spec.MethodPing}},
+		"of nothing":              {[]script.Operation{ping(1), cancel(7)}, spec.MethodCancelled, []string{spec.MethodCancelled}},
+		"by the transport":        {[]script.Operation{ping(1), {Do: script.Cancel, Method: spec.MethodCancelled, Target: script.Bytes("1")}}, spec.MethodCancelled, []string{spec.MethodPing, spec.MethodCancelled}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			smaller, _, _ := Shrink(t.Context(), script.Script{Revision: spec.V20251125, NoDiscover: true, Operations: c.operations}, nil, Budget{Time: time.Hour, Attempts: 1000}, func(s script.Script) bool {
+				return slices.ContainsFunc(s.Operations, func(o script.Operation) bool { return o.Method == c.needed })
+			})
+			var got []string
+			for _, o := range smaller.Operations {
+				got = append(got, o.Method)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || !smaller.NoDiscover {
+				t.Errorf("NoDiscover %v; left (-want +got):\n%s", smaller.NoDiscover, diff)
+			}
+		})
 	}
 }

@@ -2,21 +2,38 @@ package generate
 
 import (
 	"bytes"
+	"slices"
 
 	"pgregory.net/rapid"
 
 	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// wrongExchangeOf generates HTTP requests that have a valid message and are wrong in one way.
-func wrongExchangeOf(message []byte) *rapid.Generator[*script.Exchange] {
+// wrongExchange generates HTTP requests that are wrong in one way. Most have a valid message with
+// this id.
+func (o *Offer) wrongExchange(id wire.ID) *rapid.Generator[*script.Exchange] {
+	all := wrongExchanges
+	if o.isStateless() {
+		all = slices.Concat(wrongExchanges, wrongStatelessExchanges)
+	}
 	return rapid.Custom(func(t *rapid.T) *script.Exchange {
-		x := rapid.SampledFrom(wrongExchanges).Draw(t, "exchange")
+		x := rapid.SampledFrom(all).Draw(t, "exchange")
 		if x.Body != nil {
-			x.Body = bytes.ReplaceAll(x.Body, []byte("MESSAGE"), message)
+			x.Body = bytes.ReplaceAll(x.Body, []byte("MESSAGE"), o.harmlessRequest(id))
 		}
 		return &x
 	})
+}
+
+// wrongStatelessExchanges are requests of the stateless era whose headers lack or contradict what
+// the body says (2026-07-28, basic/transports/streamable-http#server-validation).
+var wrongStatelessExchanges = []script.Exchange{
+	{Why: "no Mcp-Method", Method: "POST", Headers: [][2]string{{"Mcp-Method", ""}}, Body: script.Bytes("MESSAGE")},
+	{Why: "the method of another request", Method: "POST", Headers: [][2]string{{"Mcp-Method", "tools/list"}}, Body: script.Bytes("MESSAGE")},
+	{Why: "the method in capitals", Method: "POST", Headers: [][2]string{{"Mcp-Method", "SERVER/DISCOVER"}}, Body: script.Bytes("MESSAGE")},
+	{Why: "no version", Method: "POST", Headers: [][2]string{{"MCP-Protocol-Version", ""}}, Body: script.Bytes("MESSAGE")},
+	{Why: "the version of another request", Method: "POST", Headers: [][2]string{{"MCP-Protocol-Version", "2025-11-25"}}, Body: script.Bytes("MESSAGE")},
 }
 
 // wrongExchanges are HTTP requests that a server is not required to serve.

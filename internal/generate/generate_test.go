@@ -245,8 +245,8 @@ func fullOffer(rev spec.Revision, over spec.Transport) *generate.Offer {
 }
 
 func drawScript(t *rapid.T, validity generate.Validity) script.Script {
-	rev := rapid.SampledFrom(spec.HandshakeRevisions()).Draw(t, "revision")
-	over := rapid.SampledFrom(spec.Transports()).Draw(t, "transport")
+	rev := rapid.SampledFrom(append(spec.HandshakeRevisions(), spec.V20260728)).Draw(t, "revision")
+	over := rapid.SampledFrom([]spec.Transport{spec.Stdio, spec.StreamableHTTP}).Draw(t, "transport")
 	s := generate.Scripts{Offer: fullOffer(rev, over), Validity: validity, Operations: 12, Conversations: rapid.IntRange(1, 3).Draw(t, "conversations")}
 	if rapid.Bool().Draw(t, "enumeration") {
 		enumeration := generate.Enumeration{Index: rapid.Uint64Range(0, 2000).Draw(t, "index"), Seed: rapid.Uint64().Draw(t, "seed")}
@@ -261,8 +261,8 @@ func drawScript(t *rapid.T, validity generate.Validity) script.Script {
 }
 
 // TestValidScripts checks that a client may send each message, that ids are
-// unique in a conversation, and that a cancellation refers to an earlier
-// request.
+// unique in a conversation, and that cancellations and further rounds refer to earlier
+// requests.
 func TestValidScripts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScript(t, generate.ValidOnly)
@@ -274,6 +274,9 @@ func TestValidScripts(t *testing.T) {
 			}
 			if o.Violates != "" || o.Do == script.Raw || o.Do == script.HTTP {
 				t.Fatalf("%+v is not valid", o)
+			}
+			if o.Target != nil && !asked[o.On][wire.RawID(string(o.Target)).Key()] {
+				t.Fatalf("%+v refers to a request that was not sent", o)
 			}
 			if o.Do != script.Send {
 				continue

@@ -34,7 +34,8 @@ var (
 )
 
 // methods are the methods of all revisions. initialize is missing, because the client sends it
-// anyway, and subscriptions/listen, because it is answered only when it is cancelled.
+// anyway, and subscriptions/listen, because its response comes only when the subscription ends; see
+// addListen.
 var methods = []Method{
 	{name: spec.MethodPing, until: spec.V20260728},
 	{name: spec.MethodDiscover, since: spec.V20260728},

@@ -22,16 +22,15 @@ type step struct {
 	wrong   bool   // the params are not valid for the method
 }
 
-// steps returns the letters: all requests, an unknown method, and
-// notifications.
+// steps returns the letters: all requests, an unknown method, notifications, and cancellations.
 func (o *Offer) steps() []step {
 	out := []step{{method: ""}}
-	if !o.isStateless() {
+	if o.isStateless() {
+		out = append(out, step{method: spec.MethodListen})
+	} else {
 		out = append(out, step{method: spec.MethodRootsChanged})
 	}
-	if o.sendsNotifications() {
-		out = append(out, step{method: spec.MethodCancelled})
-	}
+	out = append(out, step{method: spec.MethodCancelled})
 	for _, method := range o.Requests() {
 		out = append(out, step{method: method})
 	}
@@ -101,7 +100,7 @@ func (m *maker) addOrderPart(conversation int, r *order, number int) {
 		m.addStep(conversation, s)
 		if before < len(m.out) {
 			last := &m.out[len(m.out)-1]
-			last.Together, last.Await = false, last.Do == script.Send && wire.Parse(last.Message).Messages[0].Kind == wire.Request
+			last.Together, last.Await = false, last.Do == script.Send && s.method != spec.MethodListen && wire.Parse(last.Message).Messages[0].Kind == wire.Request
 		}
 	}
 }
@@ -137,6 +136,8 @@ func (m *maker) addStep(conversation int, s step) {
 		m.addRequestOf(conversation, "mcp-conform/"+someNames.Draw(m.t, "method"), nil)
 	case s.method == spec.MethodRootsChanged:
 		m.addRootsChanged(conversation)
+	case s.method == spec.MethodListen:
+		m.addListen(conversation)
 	case s.method == spec.MethodCancelled:
 		m.addCancellation(conversation)
 	case len(h.tasks) > 0 && slices.Contains(taskMethods, s.method):

@@ -199,9 +199,9 @@ func (o *Offer) drawCompletion(t *rapid.T, m *members) {
 	}
 }
 
-// drawMeta draws the _meta of a request: keys without a defined meaning, and a
-// progress token that no other request has.
-func drawMeta(t *rapid.T, n int64) jsontext.Value {
+// drawMeta draws the _meta of a request: keys without a defined meaning, a progress token that no
+// other request has, and in the stateless era what a client may declare anew in each request.
+func (o *Offer) drawMeta(t *rapid.T, n int64) jsontext.Value {
 	var m members
 	if drawChance(t, 60) {
 		token := jsontext.Value(strconv.FormatInt(n, 10))
@@ -212,6 +212,9 @@ func drawMeta(t *rapid.T, n int64) jsontext.Value {
 	}
 	if drawChance(t, 40) {
 		m.add("example.com/"+someNames.Draw(t, "key")+"0", Values{Depth: 2}.Value().Draw(t, "value"))
+	}
+	if o.isStateless() {
+		drawDeclarations(t, &m)
 	}
 	if len(m) == 0 {
 		return jsontext.Value("{}")

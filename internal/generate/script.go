@@ -46,13 +46,18 @@ func (s Scripts) Script() *rapid.Generator[script.Script] {
 		m := s.maker(t)
 		if s.Enumeration != nil {
 			m.enumerate(s.Enumeration)
-			return script.Script{Revision: s.Offer.Revision, Operations: m.out}
+			return s.with(m.out, t)
 		}
 		for len(m.out) < s.Operations {
 			m.addNext()
 		}
-		return script.Script{Revision: s.Offer.Revision, Operations: m.out}
+		return s.with(m.out, t)
 	})
+}
+
+// with returns the script with these operations.
+func (s Scripts) with(operations []script.Operation, t *rapid.T) script.Script {
+	return script.Script{Revision: s.Offer.Revision, NoDiscover: s.Offer.isStateless() && drawChance(t, 50), Operations: operations}
 }
 
 func (s Scripts) maker(t *rapid.T) *maker {
@@ -81,6 +86,7 @@ type maker struct {
 type conversation struct {
 	ids        IDs
 	sent       []wire.ID            // requests that may be cancelled
+	listening  int                  // the number of subscriptions
 	lists      map[string][]wire.ID // requests for a list, by method
 	first      map[string][]wire.ID // those of them that requested the first of several pages
 	tasks      []wire.ID            // calls that create a task
@@ -147,7 +153,7 @@ func (m *maker) addRequestAs(conversation int, id wire.ID, method string, params
 	h := m.conversations[conversation]
 	if !params.has("_meta") && drawChance(m.t, 20) {
 		m.tokens++
-		params.add("_meta", drawMeta(m.t, m.tokens))
+		params.add("_meta", m.offer.drawMeta(m.t, m.tokens))
 	}
 	o := script.Operation{
 		Do: script.Send, On: conversation, Method: method, Message: Spelled(script.Message{ID: id, Method: method, Params: params.bytes()}).Draw(m.t, "message"),
@@ -169,6 +175,10 @@ func (m *maker) addRequestAs(conversation int, id wire.ID, method string, params
 }
 
 func (m *maker) addRequest(conversation int) {
+	if m.offer.isStateless() && drawChance(m.t, 15) {
+		m.addRounds(conversation)
+		return
+	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	m.addRequestOf(conversation, method, m.offer.drawParams(m.t, method))
 }
@@ -226,7 +236,11 @@ func (m *maker) copyIntoLast(id wire.ID, from, into string) {
 
 // addSubscription adds a subscription to a resource or an unsubscription.
 func (m *maker) addSubscription(conversation int) {
-	if !m.offer.Has("resources.subscribe") || len(m.offer.Resources) == 0 || m.offer.isStateless() {
+	if m.offer.isStateless() {
+		m.addListen(conversation)
+		return
+	}
+	if !m.offer.Has("resources.subscribe") || len(m.offer.Resources) == 0 {
 		m.addRequest(conversation)
 		return
 	}
@@ -245,13 +259,17 @@ func (m *maker) addSubscription(conversation int) {
 
 func (m *maker) addCancellation(conversation int) {
 	h := m.conversations[conversation]
-	if len(h.sent) == 0 || !m.offer.sendsNotifications() {
+	if len(h.sent) == 0 {
 		m.addRequest(conversation)
 		return
 	}
 	at := len(h.sent) - 1
 	if drawChance(m.t, 30) {
 		at = rapid.IntRange(0, at).Draw(m.t, "which")
+	}
+	if !m.offer.sendsNotifications() {
+		m.add(script.Operation{Do: script.Cancel, On: conversation, Target: script.Bytes(h.sent[at].Raw())})
+		return
 	}
 	p := members{{"requestId", jsontext.Value(h.sent[at].Raw())}}
 	if drawChance(m.t, 50) {
@@ -339,13 +357,11 @@ func (m *maker) addBurst(conversation int) {
 
 // addAnswer changes how the client responds to the server's requests.
 func (m *maker) addAnswer(conversation int) {
+	methods := []string{spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit}
 	if m.offer.isStateless() {
-		m.addRequest(conversation)
-		return
+		methods = methods[1:]
 	}
-	o := script.Operation{Do: script.Answer, On: conversation, Method: rapid.SampledFrom([]string{
-		spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit,
-	}).Draw(m.t, "method")}
+	o := script.Operation{Do: script.Answer, On: conversation, Method: rapid.SampledFrom(methods).Draw(m.t, "method")}
 	o.Reply = replyTo(m.t, o.Method)
 	m.add(o)
 }
@@ -380,6 +396,10 @@ func (m *maker) addClose(conversation int) {
 
 // addInvalid adds a request whose params are provably invalid for the method.
 func (m *maker) addInvalid(conversation int) {
+	if m.offer.isStateless() && drawChance(m.t, 30) {
+		m.addWrongMetadata(conversation)
+		return
+	}
 	m.addInvalidRequest(conversation, rapid.SampledFrom(m.requests).Draw(m.t, "method"))
 }
 
@@ -400,7 +420,7 @@ func (m *maker) addInvalidRequest(conversation int, method string) {
 func (m *maker) addDamaged(conversation int) {
 	id := m.conversations[conversation].ids.Next(m.t)
 	if m.offer.Transport != spec.Stdio && drawChance(m.t, 40) {
-		m.add(script.Operation{Do: script.HTTP, On: conversation, Exchange: wrongExchangeOf(m.offer.harmlessRequest(id)).Draw(m.t, "exchange")})
+		m.add(script.Operation{Do: script.HTTP, On: conversation, Exchange: m.offer.wrongExchange(id).Draw(m.t, "exchange")})
 		return
 	}
 	if drawChance(m.t, 40) {

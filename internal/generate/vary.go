@@ -124,7 +124,7 @@ func (m *maker) adopt(conversation int, seed []script.Operation) {
 			if !m.renameWrong(h, &o) {
 				continue
 			}
-		case o.Do == script.Send && !m.rename(h, &o, renamed):
+		case (o.Do == script.Send || o.Do == script.Cancel) && !m.rename(h, &o, renamed):
 			continue
 		}
 		m.add(o)
@@ -134,6 +134,11 @@ func (m *maker) adopt(conversation int, seed []script.Operation) {
 // rename gives a request a new id, and updates references to other requests. It
 // returns false if the operation refers to a request that was not renamed.
 func (m *maker) rename(h *conversation, o *script.Operation, renamed map[string]wire.ID) bool {
+	if o.Do == script.Cancel {
+		to, ok := renamed[string(o.Target)]
+		o.Target = script.Bytes(to.Raw())
+		return ok
+	}
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 {
 		return false
@@ -149,7 +154,7 @@ func (m *maker) rename(h *conversation, o *script.Operation, renamed map[string]
 	}
 	if wire.At(params, "/_meta/progressToken") != nil {
 		m.tokens++
-		params = withMember(params, "_meta", drawMeta(m.t, m.tokens))
+		params = withMember(params, "_meta", m.offer.drawMeta(m.t, m.tokens))
 	}
 	takes := slices.Clone(o.Take)
 	for i := range takes {
@@ -160,6 +165,13 @@ func (m *maker) rename(h *conversation, o *script.Operation, renamed map[string]
 		takes[i].ID = script.Bytes(to.Raw())
 	}
 	o.Take = takes
+	if o.Target != nil {
+		to, ok := renamed[string(o.Target)]
+		if !ok {
+			return false
+		}
+		o.Target = script.Bytes(to.Raw())
+	}
 	id := one.ID
 	if id.Present() {
 		id = h.ids.Next(m.t)

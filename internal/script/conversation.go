@@ -38,7 +38,7 @@ type request struct {
 	cancelled      bool
 	cancelledAtEnd bool // it was cancelled at the end, not by an operation
 	asTask         bool
-	odd            bool // it expects no response of its own: it is part of a batch, its id is not new, or its id is not valid
+	odd            bool // it expects no response of its own: it is part of a batch, subscribes, or its id is not new or not valid
 	at             time.Duration
 }
 
@@ -113,11 +113,12 @@ func (l *liveConversation) response(id wire.ID) *transcript.Message {
 }
 
 // openRequests returns the requests without a response that must get one: requests that
-// isProtocolDefined, that were not cancelled, and whose params are not provably invalid.
+// isProtocolDefined, other than subscriptions, that were not cancelled, and whose params are not
+// provably invalid.
 func (l *liveConversation) openRequests() []request {
 	var out []request
 	for _, a := range l.sentRequests {
-		if l.response(a.id) == nil && isProtocolDefined(a.method) && !a.cancelled && !a.invalidParams {
+		if l.response(a.id) == nil && isProtocolDefined(a.method) && a.method != spec.MethodListen && !a.cancelled && !a.invalidParams {
 			out = append(out, a)
 		}
 	}

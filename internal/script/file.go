@@ -122,6 +122,8 @@ func (f *File) check() error {
 			return fmt.Errorf("operation %d: unknown action %q; known: %q", i+1, o.Do, actions)
 		case o.On < 0 || o.On >= maxConversations:
 			return fmt.Errorf("operation %d is on conversation %d; there are at most %d", i+1, o.On, maxConversations)
+		case o.Do == Cancel && o.Target == nil:
+			return fmt.Errorf("operation %d cancels nothing: it has no target", i+1)
 		case o.Do == HTTP && o.Exchange == nil:
 			return fmt.Errorf("operation %d has no exchange", i+1)
 		case o.Do == Send && bytes.ContainsAny(o.Message, "\n"):

@@ -51,6 +51,7 @@ func TestReplayFilesAreChecked(t *testing.T) {
 		"too many":               func(r *File) { r.Script.Operations[0].On = 1 << 30 },
 		"less than none":         func(r *File) { r.Script.Operations[0].On = -1 },
 		"no exchange":            func(r *File) { r.Script.Operations[5].Exchange = nil },
+		"nothing to cancel":      func(r *File) { r.Script.Operations[0].Do = Cancel },
 		"a message of two lines": func(r *File) { r.Script.Operations[0].Message = Bytes("{}\n{}") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 			again := l.sentIDs[m.ID.Key()]
 			l.noteSent(request{
 				operation: i, text: m.Raw, id: m.ID, method: m.Method, invalidParams: o.Violates != "", asTask: m.ParamAt("/task") != nil,
-				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: l.c.Record.Elapsed(),
+				odd: again || parsed.Batch || m.Method == spec.MethodListen || !m.ID.IsString() && !m.ID.IsInteger(), at: l.c.Record.Elapsed(),
 			})
 		case m.Method == spec.MethodCancelled:
 			l.markCancelled(m.ParamIDAt("/requestId"))
@@ -73,7 +73,45 @@ func (r *runner) fillMessage(l *liveConversation, o *Operation) ([]byte, bool) {
 		}
 		frame = putParam(frame, take.Into, value)
 	}
+	if o.Target != nil {
+		return r.addInput(l, o, frame)
+	}
 	return frame, true
+}
+
+// addInput adds to a request what the response to the target requires: the state, and the
+// client's responses to the requests for input. It returns false if that response requires no
+// input, or input that the client does not give.
+func (r *runner) addInput(l *liveConversation, o *Operation, frame []byte) ([]byte, bool) {
+	r.flush(l)
+	id := wire.RawID(string(o.Target))
+	for _, a := range l.sentRequests {
+		if a.id.Same(id) {
+			r.awaitResponse(l, a)
+		}
+	}
+	reply := &client.Reply{}
+	if m := l.response(id); m != nil {
+		reply.Message = m.Message
+	}
+	if !reply.IsInputRequired() {
+		return nil, false
+	}
+	input, ok := l.c.NextRound(nil, reply)
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		frame = putParam(frame, name, wire.JSON(input[name]))
+	}
+	return frame, ok
+}
+
+// cancel cancels the target.
+func (r *runner) cancel(l *liveConversation, o *Operation) {
+	id := wire.RawID(string(o.Target))
+	if err := l.c.Cancel(r.ctx, id, "no longer needed"); err != nil && l.c.Web() == nil {
+		l.over = true
+		l.torn = l.torn || l.c.Alive()
+	}
+	l.markCancelled(id)
 }
 
 // withMetadata adds the required keys of _meta to a request of the stateless era, unless they are

@@ -9,8 +9,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// awaitResponse waits for one response before the script continues.
+// awaitResponse waits for one response before the script continues. The response to
+// subscriptions/listen comes only when the subscription ends.
 func (r *runner) awaitResponse(l *liveConversation, a request) {
+	if a.method == spec.MethodListen {
+		return
+	}
 	limit := r.waitLimit(l, a)
 	if l.waitUntil(r.ctx, limit, func() bool { return l.response(a.id) != nil || r.Patient && l.isSettled(a) }) {
 		return
@@ -40,6 +44,9 @@ func (r *runner) isCancelledByScript(l *liveConversation, a request) bool {
 		if o.On != l.On {
 			continue
 		}
+		if o.Do == Cancel && a.id.Same(wire.RawID(string(o.Target))) {
+			return true
+		}
 		for _, m := range wire.Parse(o.Message).Messages {
 			if m.Method == spec.MethodCancelled && a.id.Same(m.ParamIDAt("/requestId")) {
 				return true
@@ -65,7 +72,7 @@ func (r *runner) waitPending(l *liveConversation) {
 // the request was cancelled, it expects no response, or the HTTP response shows
 // that there will be none.
 func (l *liveConversation) isSettled(a request) bool {
-	if l.response(a.id) != nil || a.cancelled || !a.id.IsString() && !a.id.IsInteger() {
+	if l.response(a.id) != nil || a.cancelled || a.method == spec.MethodListen || !a.id.IsString() && !a.id.IsInteger() {
 		return true
 	}
 	if l.c.Web() == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
@@ -100,6 +101,8 @@ func (r *runner) doOperation(i int, o *Operation) {
 	case Send:
 		r.send(l, i, o)
 		return
+	case Cancel:
+		r.cancel(l, o)
 	case Raw:
 		r.sendRaw(l, i, o)
 	case Answer:
@@ -137,6 +140,9 @@ func (r *runner) openConversation(on int) *liveConversation {
 		Conversation: &Conversation{On: on}, c: c, answers: answers, pendingFrom: -1,
 	}
 	r.live[on] = l
+	if r.out.Script.NoDiscover && o.Revision.Era() == spec.Stateless {
+		return l
+	}
 	r.pace()
 	if err := c.Handshake(r.ctx); err != nil {
 		l.over = true

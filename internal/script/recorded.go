@@ -92,6 +92,9 @@ func operationsBetween(events []*transcript.Event, from, to int, with func(at in
 		if i < from || greets || m.Kind == wire.Response || !with(i) {
 			continue
 		}
+		if r := d.Of(m); m.Method == spec.MethodCancelled && r != nil && (r.Event.Seq < from || !with(r.Event.Seq)) {
+			continue // a client may cancel only what it has sent
+		}
 		out = append(out, Operation{
 			Do: Send, Method: m.Method, Message: withForeignID(m), Await: m.Kind == wire.Request && answeredNext(events, d.Of(m)),
 		})

@@ -19,7 +19,10 @@ import (
 type Script struct {
 	Revision spec.Revision `json:"revision"`
 	// Tools are the server's tools that are called, if known.
-	Tools      []string    `json:"tools,omitempty"`
+	Tools []string `json:"tools,omitempty"`
+	// NoDiscover is set if conversations of the stateless era begin without server/discover, because
+	// any request may come first.
+	NoDiscover bool        `json:"noDiscover,omitempty"`
 	Operations []Operation `json:"operations"`
 }
 
@@ -33,7 +36,7 @@ func (s Script) Map(change func([]byte) []byte) Script {
 	}
 	for i := range s.Operations {
 		o := &s.Operations[i]
-		o.Method, o.Message, o.At = text(o.Method), change(o.Message), text(o.At)
+		o.Method, o.Message, o.At, o.Target = text(o.Method), change(o.Message), text(o.At), change(o.Target)
 		o.Take = slices.Clone(o.Take)
 		for n := range o.Take {
 			o.Take[n].ID = change(o.Take[n].ID)
@@ -59,11 +62,17 @@ type Action string
 // The actions of operations.
 const (
 	// Send sends one message. In the stateless era, the player adds missing required keys of
-	// _meta to a request.
+	// _meta to a request. If the operation has a target, the message is the next round of that
+	// request: the player adds the state and the responses to its requests for input. If the
+	// target's response requires no input, nothing is sent.
 	Send Action = "send"
+	// Cancel cancels the target in the way of the transport: with a notification, or in the
+	// stateless era over HTTP by closing its response.
+	Cancel Action = "cancel"
 	// Raw sends bytes unchanged, over HTTP as the body of one request.
 	Raw Action = "raw"
-	// Answer sets the response to later requests of the server with the method.
+	// Answer sets the response to later requests of the server with the method, or to later
+	// requests for input.
 	Answer Action = "answer"
 	// Walk requests all pages of a list.
 	Walk Action = "walk"
@@ -78,7 +87,7 @@ const (
 	Repeat Action = "repeat"
 )
 
-var actions = []Action{Send, Raw, Answer, Walk, Fence, Close, HTTP, Repeat}
+var actions = []Action{Send, Cancel, Raw, Answer, Walk, Fence, Close, HTTP, Repeat}
 
 // An Operation is one action of a client. It is self-contained, so that others
 // can be removed from the script.
@@ -90,6 +99,8 @@ type Operation struct {
 	Method string `json:"method,omitempty"`
 	// Message is what is sent.
 	Message Bytes `json:"message,omitempty"`
+	// Target is the id of an earlier request, see Send and Cancel.
+	Target Bytes `json:"target,omitempty"`
 	// Splits are the positions at which one write ends and the next one begins.
 	Splits []int `json:"splits,omitempty"`
 	// Take copies values of earlier responses into the message.

@@ -9,6 +9,7 @@ const (
 	AreaLifecycle     = "lifecycle"
 	AreaVersioning    = "versioning"
 	AreaCancellation  = "cancellation"
+	AreaPagination    = "pagination"
 	AreaAuthorization = "authorization"
 	AreaSecurity      = "security"
 )
@@ -16,7 +17,7 @@ const (
 // areas are the areas of the catalogue, in the order of reports.
 var areas = []string{
 	"base", AreaLifecycle, AreaVersioning, "stateless", "discover",
-	"ping", "progress", AreaCancellation, "pagination",
+	"ping", "progress", AreaCancellation, AreaPagination,
 	"tools", "resources", "prompts", "completion", "logging", "content",
 	"sampling", "elicitation", "roots", "tasks", "mrtr", "subscriptions", "caching",
 	"stdio", "streamable-http", "sse", AreaAuthorization, AreaSecurity, "deprecated",

@@ -18,7 +18,7 @@ import (
 // finds. All does not include them.
 func Buried() []Fault {
 	var out []Fault
-	for _, f := range slices.Concat(buriedValues(), buriedIDs(), buriedSequences(), buriedRaces(), buriedTasks()) {
+	for _, f := range slices.Concat(buriedValues(), buriedIDs(), buriedSequences(), buriedRaces(), buriedTasks(), buriedStateless()) {
 		out = append(out, *f)
 	}
 	return out

@@ -20,6 +20,7 @@ const (
 	invalidRequest  = "base.invalid-request"
 	validatesInputs = "tools.call.validates-inputs"
 	freeResources   = "cancellation.free-resources"
+	selfContained   = "stateless.no-prior-request-context"
 )
 
 // Laws returns all laws except the passive rules.
@@ -36,6 +37,13 @@ func Laws() []fuzz.Law {
 			Title:        "After any input the server still responds, unless its client ended it",
 			Requirements: []string{requestAnswered, parseError, invalidRequest},
 			Judge:        staysAlive,
+		},
+		{
+			ID:           "requests-self-contained",
+			Title:        "From 2026-07-28 on, a request that was served once is not refused later for what it lacks",
+			Requirements: []string{selfContained},
+			Judge:        dependsOnOthers,
+			Observed:     hasEqualRequests,
 		},
 		{
 			ID:           "answers-steady",

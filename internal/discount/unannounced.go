@@ -1,0 +1,29 @@
+package discount
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// unannounced voids, in a search, differences between walks through a list over HTTP if nothing
+// tells the client when the list changes: the search calls tools in other conversations with the
+// same server. In the stateless era only a subscription tells the client.
+type unannounced struct{}
+
+func (unannounced) discount(c *Claim) (Effect, string) {
+	if !c.Search || spec.AreaOf(c.Requirement) != spec.AreaPagination || len(c.Events) == 0 {
+		return Counts, ""
+	}
+	overHTTP := slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Exchange != 0 })
+	for _, m := range transcript.Messages(c.Events, transcript.Sent) {
+		if m.Method == spec.MethodInitialize || m.Method == spec.MethodListen {
+			return Counts, ""
+		}
+	}
+	if overHTTP {
+		return Void, "another conversation of the search may have changed the list"
+	}
+	return Counts, ""
+}
