@@ -96,6 +96,23 @@ type Argument struct {
 // ValueIn returns the value of the argument in the arguments of a call. It returns nil if the value
 // is missing, null, or of a type that no header mirrors.
 func (a Argument) ValueIn(arguments jsontext.Value) jsontext.Value {
+	switch v := a.find(arguments); v.Kind() {
+	case '"', '0', 't', 'f':
+		return v
+	default:
+		return nil
+	}
+}
+
+// IsMissingIn reports whether the arguments of a call lack this one, or have null in its place. Then no
+// header mirrors it, nor does one if the value is an object or an array, but only here is it missing.
+func (a Argument) IsMissingIn(arguments jsontext.Value) bool {
+	v := a.find(arguments)
+	return v == nil || v.Kind() == 'n'
+}
+
+// find returns the value of the argument, or nil.
+func (a Argument) find(arguments jsontext.Value) jsontext.Value {
 	v := arguments
 	for _, name := range a.Path {
 		if v.Kind() != '{' {
@@ -104,12 +121,7 @@ func (a Argument) ValueIn(arguments jsontext.Value) jsontext.Value {
 		_, members := wire.Members(v)
 		v = members[name]
 	}
-	switch v.Kind() {
-	case '"', '0', 't', 'f':
-		return v
-	default:
-		return nil
-	}
+	return v
 }
 
 // HeaderText returns the value of the argument as the text of a header, before encoding. It returns

@@ -76,6 +76,17 @@ func metadataFaults() []*Fault {
 	}
 }
 
+// askIfUndeclared requires input of a client, in calls whose params have the member, if the client does not
+// declare the capability for it.
+func askIfUndeclared(capability, member string, input map[string]any) *refserver.Seams {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if wire.At(c.Params, member) == nil || c.Declared(capability) {
+			return next(c)
+		}
+		return map[string]any{"resultType": "input_required", "inputRequests": map[string]any{"a": input}}, nil
+	})
+}
+
 // earlierRequestFaults returns the faults in which earlier requests affect later ones.
 func earlierRequestFaults() []*Fault {
 	const prior, undeclared = "stateless.no-prior-request-context/", "stateless.no-undeclared-capability/"
@@ -110,6 +121,12 @@ func earlierRequestFaults() []*Fault {
 		newStatefulFault("stateless.no-initialize-needed/demanded", "requests before server/discover get an error that demands initialize", func() *refserver.Seams {
 			return refuseBeforeDiscover("Server not initialized")
 		}),
+		newFault(undeclared+"second-round", "a second round requires sampling from a client that does not declare it", askIfUndeclared("sampling", "/inputResponses", map[string]any{
+			"method": spec.MethodSampling, "params": map[string]any{"messages": []any{map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": "Which?"}}}, "maxTokens": 10},
+		})),
+		newFault(undeclared+"retry", "a retry requires elicitation from a client that no longer declares it", askIfUndeclared("elicitation", "/requestState", map[string]any{
+			"method": spec.MethodElicit, "params": map[string]any{"mode": "form", "message": "Which?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}}},
+		})),
 		newStatefulFault(undeclared+"remembered", "capabilities of an earlier request count for later ones", func() *refserver.Seams {
 			return useLastMeta(spec.MetaClientCapabilities, func(c *refserver.Call) bool { return string(metaOf(c)[spec.MetaClientCapabilities]) == "{}" })
 		}),

@@ -38,7 +38,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "mrtr.capabilities",
-			Title:    "Sends requests that require input from a client that declares nothing, and from one that declares one capability",
+			Title:    "Sends requests that require input, and their second rounds, with no capability or one declared",
 			Provokes: []string{"mrtr.only-declared-capabilities", "stateless.no-undeclared-capability", "stateless.missing-capability-error", "stateless.missing-capability-data"},
 			Run:      declareLess,
 		},
@@ -235,18 +235,33 @@ func without(m map[string]any, name string) map[string]any {
 }
 
 // declareLess sends the requests that may require input, first without capabilities, and then with
-// one at a time; rules judge whether the server requires only input that the client can give. The
-// server is fresh, so that it knows no capability from an earlier request.
+// one at a time, and a second round that declares the same; rules judge whether the server requires only
+// input that the client can give. At last come second rounds that declare nothing. The server is fresh,
+// so that it knows no capability from an earlier request.
 func declareLess(ctx context.Context, t *suite.T) {
-	c := t.StartFresh(ctx, client.Options{Capabilities: map[string]any{}})
+	o := willingClient(t)
+	everything := o.Capabilities
+	o.Capabilities = map[string]any{}
+	c := t.StartFresh(ctx, o)
 	all := candidates(t)
+	declare := func(params, capabilities map[string]any) map[string]any {
+		return with(params, "_meta", map[string]any{spec.MetaClientCapabilities: capabilities})
+	}
+	send := func(r suite.Request, params map[string]any) (next map[string]any, ok bool) {
+		reply := c.Do(ctx, r.Method, params, client.OneRound, client.Within(callTime))
+		if !reply.IsInputRequired() || ctx.Err() != nil || !c.Alive() {
+			return nil, false
+		}
+		return c.NextRound(params, reply)
+	}
 	each := func(capabilities map[string]any) {
 		for _, r := range all {
 			if ctx.Err() != nil || !c.Alive() {
 				return
 			}
-			params := with(r.Params, "_meta", map[string]any{spec.MetaClientCapabilities: capabilities})
-			c.Do(ctx, r.Method, params, client.OneRound, client.Within(callTime))
+			if next, ok := send(r, declare(r.Params, capabilities)); ok {
+				send(r, next)
+			}
 		}
 	}
 	each(map[string]any{})
@@ -255,4 +270,9 @@ func declareLess(ctx context.Context, t *suite.T) {
 		each(map[string]any{name: none})
 	}
 	each(map[string]any{"elicitation": map[string]any{"url": none}})
+	for _, r := range all {
+		if next, ok := send(r, declare(r.Params, everything)); ok {
+			send(r, declare(without(next, "inputResponses"), none))
+		}
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"github.com/yosida95/uritemplate/v3"
+
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -107,13 +109,16 @@ func traversalURIs(resources, templates []string, file string) []string {
 		if _, ok := schemeOf(literal); !ok || len(parsed.Variables) == 0 {
 			continue
 		}
-		values := map[string]string{}
+		values := uritemplate.Values{}
 		for _, name := range parsed.Variables {
-			values[name] = anyValue
+			values.Set(name, uritemplate.String(anyValue))
 		}
-		values[parsed.Variables[len(parsed.Variables)-1]] = plain
-		if expanded, ok := parsed.Expand(values); ok {
-			out = append(out, expanded)
+		values.Set(parsed.Variables[len(parsed.Variables)-1], uritemplate.String(plain))
+		// Every operator counts, above all {+path}, which keeps slashes.
+		if t, err := uritemplate.New(template); err == nil {
+			if expanded, err := t.Expand(values); err == nil {
+				out = append(out, expanded)
+			}
 		}
 	}
 	folders := map[string]bool{}

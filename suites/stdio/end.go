@@ -30,12 +30,15 @@ func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, l
 func closedStdinCase() suite.Case {
 	return suite.Case{
 		ID:           "stdio.closed-stdin",
-		Title:        "Closes stdin of an idle and of a busy server, and waits for the exit",
+		Title:        "Closes stdin of an idle server, from 2026-07-28 on with a subscription, and of a busy one, and waits for the exit",
 		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
 		Waits:        true,
 		SpoilsServer: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			idle := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
+			if t.Revision.Era() == spec.Stateless {
+				subscribe(ctx, t, idle)
+			}
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails if the server is gone, as it should be
 			if judgeExit(ctx, t, idle, "The server does not exit when stdin closes.") {
@@ -59,7 +62,7 @@ const (
 	workTime = time.Second // the longest wait for each response
 )
 
-// doWork makes the server do typical work: anything that a tool or a subscription has started
+// doWork makes the server do typical work: anything that a tool has started
 // must not outlive the input. It reports whether all requests were answered, so that no work is
 // left.
 func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
@@ -84,9 +87,6 @@ func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 			t.Revision.Era() == spec.Handshake && t.Inventory.Declares("resources.subscribe") && !c.Do(ctx, spec.MethodResourcesSubscribe, params, client.Within(workTime)).Answered() {
 			return false
 		}
-	}
-	if t.Revision.Era() == spec.Stateless {
-		subscribe(ctx, t, c)
 	}
 	return true
 }

@@ -131,10 +131,14 @@ func (ch change) make(ctx context.Context, t *suite.T, c *client.Conversation, n
 	return ctx.Err() == nil && c.Alive()
 }
 
-// watchedURIs returns the resource that a call changes, if one is known, and others that
-// are listed.
+// watchedURIs returns the resource that a call changes, or the first one if no such call is known, and
+// others that are listed. So one subscription leaves a resource out that may change.
 func watchedURIs(t *suite.T) (changing, others []string) {
 	_, uri, ok := t.Inventory.ResourceChange()
+	if !ok && len(t.Inventory.Resources) > 0 {
+		uri = t.Inventory.Resources[0]
+		ok = true
+	}
 	if ok {
 		changing = []string{uri}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -268,12 +270,25 @@ func (v *view) oddForms(x *exchange, req *rules.Request) []string {
 
 // lacksArgument reports whether a call lacks an argument that a header would mirror.
 func (v *view) lacksArgument(req *rules.Request) bool {
+	return v.hasArgument(req, headers.Argument.IsMissingIn)
+}
+
+// hasUnmirrored reports whether a call has an argument with a value that a header should mirror and
+// cannot, such as an object. The server may find that the header is missing.
+func (v *view) hasUnmirrored(req *rules.Request) bool {
+	return v.hasArgument(req, func(a headers.Argument, arguments jsontext.Value) bool {
+		return a.ValueIn(arguments) == nil && !a.IsMissingIn(arguments)
+	})
+}
+
+// hasArgument reports whether is is true for one of the arguments of a call that headers mirror.
+func (v *view) hasArgument(req *rules.Request, is func(a headers.Argument, arguments jsontext.Value) bool) bool {
 	if req.Message.Method != spec.MethodToolsCall {
 		return false
 	}
 	name, _ := wire.Text(req.Message.ParamAt("/name"))
 	params, _ := v.s.Headers.ParamsOf(name)
-	return slices.ContainsFunc(params, func(p headers.Argument) bool { return p.ValueIn(req.Message.ParamAt("/arguments")) == nil })
+	return slices.ContainsFunc(params, func(a headers.Argument) bool { return is(a, req.Message.ParamAt("/arguments")) })
 }
 
 func (v *view) oddParams(x *exchange, req *rules.Request) []string {
@@ -312,8 +327,8 @@ var oddFormRefused = map[string]string{
 // judgeMatching judges a request whose headers match. If several of their forms are unusual, a
 // refusal shows nothing about any of them.
 func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporter) {
-	if req.UnlistedTool {
-		return // it may have headers that the client could not know
+	if req.UnlistedTool || v.hasUnmirrored(req) {
+		return // there may be headers that the client could not know or send
 	}
 	odd := v.oddForms(x, req)
 	e := x.errorIn()
