@@ -132,7 +132,7 @@ func toolsKey() Key {
 	return Key{Name: "tools", Kind: Mapping, About: "Which tools are called, and how.", Keys: []Key{
 		{
 			Name: "call", Kind: Texts, Values: policies, Flag: "call-tools", Variable: "MCP_CONFORM_CALL_TOOLS", Example: "[safe, create-note]",
-			About: "What may be called: safe (readOnlyHint is true; the default), all, none, or the names of tools. In a list, names are added to safe or none; names alone mean these tools only.",
+			About: "What may be called: safe (readOnlyHint is true; the default), all, none, or the names of tools. In a list, names are added to safe or none; names alone mean these tools only. The flag and the variable take only safe, all and none.",
 		},
 		{Name: "never", Kind: Texts, Example: "[delete-everything]", About: "Tools that are never called, even if another key allows it."},
 		{
@@ -148,9 +148,9 @@ var roles = map[inventory.Role]string{
 		"in its arguments are replaced by how long it should take, and in how many steps.",
 	inventory.Progress:         "A call that reports progress.",
 	inventory.Logging:          "A call that sends log messages; levels are those of the messages that each call sends.",
-	inventory.AsksSampling:     "A call that asks the client's model (" + spec.MethodSampling + ").",
-	inventory.AsksElicitation:  "A call that asks the client's user (" + spec.MethodElicit + ").",
-	inventory.AsksRoots:        "A call that asks for the client's roots (" + spec.MethodRootsList + ").",
+	inventory.AsksSampling:     "A call that asks the client's model (" + spec.MethodSampling + "), in 2026-07-28 by a result that requires input.",
+	inventory.AsksElicitation:  "A call that asks the client's user (" + spec.MethodElicit + "), in 2026-07-28 by a result that requires input.",
+	inventory.AsksRoots:        "A call that asks for the client's roots (" + spec.MethodRootsList + "), in 2026-07-28 by a result that requires input.",
 	inventory.ChangesResource:  "A call that changes a resource, and the URI of that resource. {count} in its arguments is replaced by a number that differs in each call.",
 	inventory.ChangesTools:     "A call that changes the list of tools.",
 	inventory.ChangesResources: "A call that changes the list of resources.",
