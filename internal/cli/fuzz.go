@@ -112,7 +112,7 @@ incomplete.`,
 	fs.IntVar(&f.cases, "cases", 0, "most sequences to run (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", defaultSeed, "seed of random choices")
 	fs.StringSliceVar(&f.laws, "law", nil, lawUsage())
-	fs.StringSliceVar(&f.revisions, "revision", nil, "use only these revisions, such as 2025-06-18 (default: all before 2026-07-28 that the server speaks, or 2026-07-28 if it speaks no other)")
+	fs.StringSliceVar(&f.revisions, "revision", nil, "use only these revisions, such as 2025-06-18 (default: all that the server speaks)")
 	fs.IntVar(&f.jobs, "jobs", 0, "sequences to run concurrently (default: four for each core)")
 	fs.Float64Var(&f.rate, "rate", 0, "most requests a second (default: no limit)")
 	fs.StringVar(&f.shard, "shard", "", "search only a part of the sequences, such as 3/8, while other processes search the others")

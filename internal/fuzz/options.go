@@ -16,8 +16,7 @@ import (
 type Options struct {
 	Dialer transport.Dialer
 	Laws   []Law
-	// Revisions are the revisions to search. Empty means all of the handshake
-	// era, or 2026-07-28 if the server speaks none of these.
+	// Revisions are the revisions to search. Empty means all.
 	Revisions []spec.Revision
 	// Discounts are those of the run that the search is part of; nil means that it has its own.
 	Discounts *discount.Run

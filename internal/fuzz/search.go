@@ -122,28 +122,37 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// probe takes the inventory in each revision. Unless the user names revisions, 2026-07-28 is
-// searched in a server that speaks no other.
+// discoverTime is the longest wait for server/discover if the server speaks an older revision: such a
+// server may ignore the request.
+const discoverTime = 2 * time.Second
+
+// probe takes the inventory in each revision that the user names, or in all.
 func (s *search) probe(ctx context.Context) error {
-	revisions := s.Revisions
-	if len(revisions) == 0 {
-		revisions = spec.HandshakeRevisions()
+	first := max(s.Start, s.FirstStart)
+	if len(s.Revisions) > 0 {
+		return s.probeRevisions(ctx, s.Revisions, s.Timeout, first)
 	}
-	err := s.probeRevisions(ctx, revisions)
-	if errors.Is(err, ErrNotSpoken) && len(s.Revisions) == 0 {
-		err = s.probeRevisions(ctx, spec.StatelessRevisions())
+	switch err := s.probeRevisions(ctx, spec.HandshakeRevisions(), s.Timeout, first); {
+	case errors.Is(err, ErrNotSpoken):
+		return s.probeRevisions(ctx, spec.StatelessRevisions(), s.Timeout, first)
+	case err != nil:
+		return err
+	default:
+		short := min(s.Timeout, discoverTime)
+		return s.probeRevisions(ctx, spec.StatelessRevisions(), short, min(s.executor.start, short+3*s.overhead))
 	}
-	return err
 }
 
-func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) error {
-	start := max(s.Start, s.FirstStart)
+// probeRevisions takes the inventory in each of the revisions. timeout limits the wait for a response,
+// and start that for the first one of the first process. It returns ErrNotSpoken if the server speaks
+// neither one of the revisions nor one that was probed before.
+func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, timeout, start time.Duration) error {
 	for _, rev := range revisions {
 		if !s.Dialer.Transport().DefinedIn(rev) {
 			continue
 		}
 		began := time.Now()
-		server, events, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: s.Timeout, StartTimeout: start})
+		server, events, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: timeout, StartTimeout: start})
 		start = s.executor.start
 		if err != nil {
 			return err

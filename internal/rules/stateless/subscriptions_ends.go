@@ -94,7 +94,7 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 		sub.judgeFilter(s, out)
 		return
 	}
-	if sub.endedEarly() {
+	if sub.isEndedByClient() && !s.Waits.GaveUpOn(sub.request.Event) {
 		return
 	}
 	if sub.response != nil && sub.response.Message.IsError() {
@@ -123,10 +123,10 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 	out.Deviates(d)
 }
 
-// endedEarly reports whether the client cancelled the subscription, or began to end the server, so
-// soon that the server may not have started it.
-func (sub *subscription) endedEarly() bool {
-	return sub.response != nil && (sub.atShutdown || sub.cancelled != nil) && sub.sinceSent.n < settlingTrips
+// isEndedByClient reports whether the response came because the client had cancelled the subscription or
+// begun to end the server. The server may not have started the subscription by then.
+func (sub *subscription) isEndedByClient() bool {
+	return sub.response != nil && (sub.atShutdown || sub.cancelled != nil)
 }
 
 // ackDeadline returns the event by which an acknowledgement should have come; nil if it may still
