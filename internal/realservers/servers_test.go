@@ -117,6 +117,8 @@ func httpServers() []httpServer {
 		at("typescript-sdk-1.32-http", node(tsSDK, ".", "http"), spec.StreamableHTTP, "/mcp", first, last),
 		at("typescript-sdk-1.32-stateless", node(tsSDK, ".", "stateless"), spec.StreamableHTTP, "/mcp", last),
 		at("typescript-sdk-2.4-http", node(tsSDK2, "http"), spec.StreamableHTTP, "/mcp", first, last, current),
+		at("typescript-sdk-2.4-express", node(tsSDK2, "express"), spec.StreamableHTTP, "/mcp", current),
+		at("typescript-sdk-2.4-hono", node(tsSDK2, "hono"), spec.StreamableHTTP, "/mcp", current),
 		at("go-sdk-http", listening(goSDK), spec.StreamableHTTP, "/mcp", last),
 		at("go-sdk-http-resumable", listening(goSDK), spec.StreamableHTTP, "/resumable", last),
 		at("go-sdk-http-stateless", listening(goSDK), spec.StreamableHTTP, "/stateless", first, last, current),
