@@ -169,10 +169,29 @@ func (x *Execution) exitIn(b Breach) (at int, ok bool) {
 	return at, events[at].IsServerEnd()
 }
 
+// isShownByBytes reports whether the evidence shows only raw bytes, and fences after them.
+func (x *Execution) isShownByBytes(b Breach) bool {
+	var raw, other bool
+	for _, i := range x.evidenceOperations(b) {
+		switch x.Script.Operations[i].Do {
+		case script.Raw:
+			raw = true
+		case script.Fence:
+		default:
+			other = true
+		}
+	}
+	return raw && !other
+}
+
 // methodOf returns the method of the first request or notification that the
-// evidence shows, or to which a response in the evidence belongs.
+// evidence shows, or to which a response in the evidence belongs. It returns "" if only raw bytes
+// show the breach: what is wrong with them does not depend on the method.
 func (x *Execution) methodOf(b Breach) string {
 	if b.Conversation >= len(x.Conversations) {
+		return ""
+	}
+	if x.isShownByBytes(b) {
 		return ""
 	}
 	t := x.Conversations[b.Conversation]

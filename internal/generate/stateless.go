@@ -101,9 +101,12 @@ var declaredCapabilities = []jsontext.Value{
 	jsontext.Value(`{"extensions":{"com.example/unknown":{}}}`),
 }
 
+// wrongValue is a value that a server must refuse, and the reason.
+type wrongValue struct{ why, value string }
+
 // wrongMetadata are values of _meta that a server must refuse, and the reasons. VERSION is the
 // revision.
-var wrongMetadata = []struct{ why, value string }{
+var wrongMetadata = []wrongValue{
 	{"no _meta", ``},
 	{"a _meta that is null", `null`},
 	{"a _meta that is an array", `[]`},
@@ -117,11 +120,16 @@ var wrongMetadata = []struct{ why, value string }{
 	{"client capabilities that are a string", `{"io.modelcontextprotocol/protocolVersion":"VERSION","io.modelcontextprotocol/clientCapabilities":"roots"}`},
 }
 
-// addWrongMetadata adds a request whose metadata is missing or malformed.
+// addWrongMetadata adds a request whose metadata is missing or malformed. Over stdio it names a
+// version, because a request without one may select a handshake revision for the process.
 func (m *maker) addWrongMetadata(conversation int) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	params := slices.DeleteFunc(m.offer.drawParams(m.t, method), func(one member) bool { return one.name == "_meta" })
-	wrong := rapid.SampledFrom(wrongMetadata).Draw(m.t, "metadata")
+	all := wrongMetadata
+	if m.offer.Transport == spec.Stdio {
+		all = slices.DeleteFunc(slices.Clone(all), func(w wrongValue) bool { return !strings.Contains(w.value, `"`+spec.MetaVersion+`":"`) })
+	}
+	wrong := rapid.SampledFrom(all).Draw(m.t, "metadata")
 	if wrong.value != "" {
 		params.add("_meta", jsontext.Value(strings.ReplaceAll(wrong.value, "VERSION", string(m.offer.Revision))))
 	}

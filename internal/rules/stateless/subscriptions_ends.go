@@ -41,7 +41,7 @@ func (sub *subscription) deviation(requirement string, e *transcript.Event, seen
 func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 	requirement, what := sub.refusalRequirement()
 	switch {
-	case sub.ack != nil && !(sub.request.Metadata.IsComplete() && slices.Contains(s.SupportedVersions(), sub.request.Metadata.Version)):
+	case sub.ack != nil && !(sub.request.Metadata.IsComplete() && sub.isSupported(s)):
 		d := sub.deviation(requirement, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
 		d.Summary, d.Permitted = "The server acknowledges a subscription "+what+".", "an error, and no acknowledgement"
 		if requirement == unsupportedVersion {
@@ -52,6 +52,12 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 		out.Observed(requirement)
 		out.Observed(refusedByError)
 	}
+}
+
+// isSupported reports whether the server supports the version that the request names.
+func (sub *subscription) isSupported(s *rules.Session) bool {
+	version := sub.request.Metadata.Version
+	return spec.Revision(version) == s.Revision() || slices.Contains(s.SupportedVersions(), version)
 }
 
 // refusalRequirement returns the requirement to refuse the request, and a description of what is

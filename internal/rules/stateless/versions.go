@@ -51,7 +51,7 @@ func mayExist(version string) bool {
 
 func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
-	if !isFirstResponse(s, obs) || !req.HasLegalID() || !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
+	if !isFirstResponse(s, obs) || !req.WellFormed || !req.HasLegalID() || !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
 		return
 	}
 	if s.Governs(req) {
