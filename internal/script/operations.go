@@ -56,14 +56,7 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 func (r *runner) fillMessage(l *liveConversation, o *Operation) ([]byte, bool) {
 	frame := l.withMetadata(o.Message)
 	for _, take := range o.Take {
-		r.flush(l)
-		id := wire.RawID(string(take.ID))
-		for _, a := range l.sentRequests {
-			if a.id.Same(id) {
-				r.awaitResponse(l, a)
-			}
-		}
-		m := l.response(id)
+		m := r.awaitResponseTo(l, take.ID)
 		if m == nil {
 			return nil, false
 		}
@@ -79,19 +72,25 @@ func (r *runner) fillMessage(l *liveConversation, o *Operation) ([]byte, bool) {
 	return frame, true
 }
 
-// addInput adds to a request what the response to the target requires: the state, and the
-// client's responses to the requests for input. It returns false if that response requires no
-// input, or input that the client does not give.
-func (r *runner) addInput(l *liveConversation, o *Operation, frame []byte) ([]byte, bool) {
+// awaitResponseTo sends what is pending, waits for the response to the request with this id, and returns
+// it, or nil.
+func (r *runner) awaitResponseTo(l *liveConversation, rawID Bytes) *transcript.Message {
 	r.flush(l)
-	id := wire.RawID(string(o.Target))
+	id := wire.RawID(string(rawID))
 	for _, a := range l.sentRequests {
 		if a.id.Same(id) {
 			r.awaitResponse(l, a)
 		}
 	}
+	return l.response(id)
+}
+
+// addInput adds to a request what the response to the target requires: the state, and the
+// client's responses to the requests for input. It returns false if that response requires no
+// input, or input that the client does not give.
+func (r *runner) addInput(l *liveConversation, o *Operation, frame []byte) ([]byte, bool) {
 	reply := &client.Reply{}
-	if m := l.response(id); m != nil {
+	if m := r.awaitResponseTo(l, o.Target); m != nil {
 		reply.Message = m.Message
 	}
 	if !reply.IsInputRequired() {

@@ -11,7 +11,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// declared returns what a request says in _meta under a key, or nil.
+// declared returns what a request says in _meta under a key, as JSON; "" if nothing.
 func declared(c *refserver.Call, key string) string {
 	return string(wire.At(c.Params, spec.MetaPointer(key)))
 }
@@ -24,6 +24,10 @@ type follower struct {
 	mu     sync.Mutex
 	was    bool
 	marked map[callKey]bool
+}
+
+func newFollower(before func(c *refserver.Call) bool, method string) *follower {
+	return &follower{method: method, before: before, marked: map[callKey]bool{}}
 }
 
 // seams returns the seams that mark requests in the order in which they are read, and edit the
@@ -52,8 +56,7 @@ func (f *follower) seams(edit func(o *refserver.Out)) *refserver.Seams {
 // before is true.
 func editAfter(before func(c *refserver.Call) bool, method string, edit func(o *refserver.Out)) func() *refserver.Seams {
 	return func() *refserver.Seams {
-		f := &follower{method: method, before: before, marked: map[callKey]bool{}}
-		return f.seams(edit)
+		return newFollower(before, method).seams(edit)
 	}
 }
 
@@ -77,7 +80,7 @@ func buriedStateless() []*Fault {
 	requests := func(method string) func(c *refserver.Call) bool {
 		return func(c *refserver.Call) bool { return c.Method == method }
 	}
-	all := []*Fault{
+	return rowsIn(spec.StatelessRevisions(),
 		newStatefulFault("stateless.no-prior-request-context/after-url-mode", "prompts/list right after a request that declares only elicitation by URL gets -32602",
 			editAfter(func(c *refserver.Call) bool {
 				return declared(c, spec.MetaClientCapabilities) == `{"elicitation":{"url":{}}}`
@@ -88,9 +91,8 @@ func buriedStateless() []*Fault {
 			editAfter(requests(spec.MethodListen), spec.MethodResourcesList, onResult(omit("resultType")))),
 		newStatefulFault("discover.independent-of-connection/after-subscription", "server/discover after subscriptions/listen and prompts/get names other capabilities", func() *refserver.Seams {
 			h := &methodHistory{}
-			f := &follower{method: spec.MethodDiscover, marked: map[callKey]bool{}}
-			f.before = func(c *refserver.Call) bool { return h.endsWith(c.Method, spec.MethodListen, spec.MethodPromptsGet) }
-			return f.seams(onResult(setValue("capabilities", map[string]any{"tools": map[string]any{}})))
+			after := func(c *refserver.Call) bool { return h.endsWith(c.Method, spec.MethodListen, spec.MethodPromptsGet) }
+			return newFollower(after, spec.MethodDiscover).seams(onResult(setValue("capabilities", map[string]any{"tools": map[string]any{}})))
 		}),
 		newStatefulFault("caching.ttl.non-negative/after-emergency", "tools/list right after a request with the log level emergency has a ttlMs of -1",
 			editAfter(func(c *refserver.Call) bool { return declared(c, spec.MetaLogLevel) == `"emergency"` }, spec.MethodToolsList, onResult(setValue("ttlMs", -1)))),
@@ -107,8 +109,7 @@ func buriedStateless() []*Fault {
 				}
 			}))),
 		newStatefulFault("base.response-once/after-cancellation", "prompts/list right after a cancellation gets two responses", func() *refserver.Seams {
-			f := &follower{method: spec.MethodPromptsList, marked: map[callKey]bool{}}
-			f.before = func(*refserver.Call) bool { return false }
+			f := newFollower(func(*refserver.Call) bool { return false }, spec.MethodPromptsList)
 			return combine(f.seams(func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }),
 				onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 					f.mu.Lock()
@@ -157,9 +158,5 @@ func buriedStateless() []*Fault {
 				}
 				return false
 			}, func(r map[string]any) { r["content"] = "roots" })),
-	}
-	for _, f := range all {
-		f.Revisions = []spec.Revision{spec.V20260728}
-	}
-	return all
+	)
 }

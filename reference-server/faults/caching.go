@@ -57,7 +57,7 @@ func cachingFaults() []*Fault {
 
 // legalCaching returns the legal variations in caching hints.
 func legalCaching() []*Fault {
-	return variationsIn(spec.StatelessRevisions(),
+	return rowsIn(spec.StatelessRevisions(),
 		newVariation("stale-at-once", "no result may be cached", editHints(setValue("ttlMs", 0))),
 		newVariation("fresh-for-years", "ttlMs is larger than 32 bits", editHints(setValue("ttlMs", rawJSON("315360000000")))),
 		newVariation("whole-fractions", "ttlMs has a fraction of zero", editHints(setValue("ttlMs", rawJSON("60000.0")))),
@@ -113,8 +113,8 @@ func ifInputRequired(e edit) edit {
 	}
 }
 
-// variationsIn limits several variations to some revisions.
-func variationsIn(revisions []spec.Revision, rows ...*Fault) []*Fault {
+// rowsIn limits several faults or variations to some revisions.
+func rowsIn(revisions []spec.Revision, rows ...*Fault) []*Fault {
 	for i := range rows {
 		rows[i].Revisions = revisions
 	}

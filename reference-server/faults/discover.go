@@ -57,7 +57,7 @@ func discoverFaults() []*Fault {
 // legalDiscovery returns the legal variations of server/discover.
 func legalDiscovery() []*Fault {
 	discovered := func(e edit) *refserver.Seams { return EditResult(spec.MethodDiscover, e) }
-	return variationsIn(spec.StatelessRevisions(),
+	return rowsIn(spec.StatelessRevisions(),
 		newVariation("discovery-without-instructions", "server/discover has no instructions", discovered(omit("instructions"))),
 		newVariation("versions-in-another-order", "server/discover lists the oldest version first", discovered(func(r map[string]any) {
 			all, _ := r["supportedVersions"].([]any)

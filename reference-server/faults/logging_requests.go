@@ -71,7 +71,7 @@ func requestLoggingFaults() []*Fault {
 
 // legalRequestLogging returns the legal variations in log levels of requests.
 func legalRequestLogging() []*Fault {
-	return variationsIn(spec.StatelessRevisions(),
+	return rowsIn(spec.StatelessRevisions(),
 		newVariation("logs-withheld", "no request gets log messages", dropMessages(isLog)),
 		newVariation("logs-some-above", "calls get only log messages of the level emergency", replaceRequestLevel(ifKnownLevel(func(string) string { return "emergency" }))),
 		newStatefulVariation("logs-for-everything", "every request with a log level gets a log message in the same write as its response", func() *refserver.Seams {

@@ -106,7 +106,7 @@ func multiRoundFaults() []*Fault {
 
 // legalMultiRound returns the legal variations in multi-round trips.
 func legalMultiRound() []*Fault {
-	return variationsIn(spec.StatelessRevisions(),
+	return rowsIn(spec.StatelessRevisions(),
 		newVariation("odd-keys", "keys of inputRequests are odd strings", renameInputs(func(key string) string { return "~1/" + key + " \u00e9" })),
 		newStatefulVariation("states-respelled", "requestState has characters outside of ASCII", func() *refserver.Seams {
 			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })

@@ -286,7 +286,7 @@ func refuseForeignCursors() *refserver.Seams {
 // legalStateless returns the legal variations in checking metadata and in the members of
 // every result.
 func legalStateless() []*Fault {
-	return variationsIn(spec.StatelessRevisions(),
+	return rowsIn(spec.StatelessRevisions(),
 		newVariation("more-in-results", "results have members and metadata that the revision does not know", editStatelessResult(always, func(r map[string]any) {
 			r["com.example/more"] = map[string]any{"a": 1}
 			inMember("_meta", setValue("com.example/more", true))(r)

@@ -117,7 +117,7 @@ func withChangingTools(rows ...*Fault) []*Fault {
 
 // legalSubscriptions returns the legal variations in subscriptions.
 func legalSubscriptions() []*Fault {
-	return variationsIn(spec.StatelessRevisions(), withChangingTools(
+	return rowsIn(spec.StatelessRevisions(), withChangingTools(
 		newVariation("acknowledges-late", "subscriptions are acknowledged after 50 ms", WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			sleep(c.Context(), 50*time.Millisecond)
 			return next(c)

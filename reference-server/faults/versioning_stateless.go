@@ -138,7 +138,7 @@ func inErrorData(e edit) func(err *refserver.Error) {
 
 // legalVersions returns the legal variations in handling versions.
 func legalVersions() []*Fault {
-	return variationsIn(spec.StatelessRevisions(),
+	return rowsIn(spec.StatelessRevisions(),
 		newVariation("version-error-in-other-words", "error -32022 has another message, and more data", editStatelessErrors(spec.CodeUnsupported, always, func(e *refserver.Error) {
 			inErrorData(setValue("hint", "update"))(e)
 			e.Message = "Version?"
