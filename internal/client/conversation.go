@@ -69,12 +69,10 @@ type Conversation struct {
 
 	replies *locks.RWMutex // locked while a response to the server is written
 
-	mu      sync.Mutex
-	lastID  *atomic.Int64 // shared by conversations that continue each other
-	slowest time.Duration // the longest response time so far, see Grace
-	// sentIDs are the keys of the ids sent before position sentUpTo; see HasSent.
-	sentIDs     map[string]bool
-	sentUpTo    int
+	mu          sync.Mutex
+	lastID      *atomic.Int64 // shared by conversations that continue each other
+	slowest     time.Duration // the longest response time so far, see Grace
+	counts      counts        // see counted
 	server      Server
 	releaseSlot func() (resume func()) // Options.Idle, or the function that SetIdle set
 }

@@ -181,8 +181,9 @@ func (c *Conversation) countWaiting() (done func()) {
 //   - The server answers the POST with an error status, so it has started. The rest of the body gets
 //     the time of a request, not that of a start.
 //   - The frame comes back over stdio. The response gets the time of a request, too.
-//   - No other request is pending, and a response comes with an unknown id or spread over several
-//     lines. It is most likely the response, so the client waits only for the grace.
+//   - No other request is pending, and a response comes that no other message explains (isUnclaimed),
+//     or one spread over several lines. It is most likely the response, so the client waits only for
+//     the grace.
 //   - The HTTP exchange that carried the frame has ended without the response. The client waits
 //     only for the grace and, if the exchange did not break off, only until elsewhere returns.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
@@ -212,7 +213,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 			within(c.opts.Timeout, awaitEnd)
 			return false
 		}
-		over, unclaimed := c.endsWithoutResponse(e, from, frame), spread.complete(e) || c.hasUnknownID(e)
+		over, unclaimed := c.endsWithoutResponse(e, from, frame), spread.complete(e) || c.isUnclaimed(e)
 		if over {
 			c.unansweredExchanges.Add(1)
 		}
@@ -236,47 +237,6 @@ func isEcho(e *transcript.Event, frame []byte) bool {
 
 // awaitEnd waits for the end of the grace.
 func awaitEnd(ctx context.Context) { <-ctx.Done() }
-
-// hasUnknownID reports whether the event holds a response with an id that the
-// client did not send, or a result without an id.
-func (c *Conversation) hasUnknownID(e *transcript.Event) bool {
-	if e.Kind != transcript.Received {
-		return false
-	}
-	for i := range e.Messages() {
-		m := &e.Frame.Messages[i]
-		if m.Kind != wire.Response {
-			continue
-		}
-		if m.ID.Present() && !m.ID.IsNull() {
-			if !c.HasSent(m.ID) {
-				return true
-			}
-		} else if m.Has("result") { // an error without an id may be about something else
-			return true
-		}
-	}
-	return false
-}
-
-// HasSent reports whether a message with the id was sent.
-func (c *Conversation) HasSent(id wire.ID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sentIDs == nil {
-		c.sentIDs = map[string]bool{}
-	}
-	for _, e := range c.Record.From(c.sentUpTo) {
-		c.sentUpTo = e.Seq + 1
-		if e.Kind != transcript.Sent {
-			continue
-		}
-		for i := range e.Frame.Messages {
-			c.sentIDs[e.Frame.Messages[i].ID.Key()] = true
-		}
-	}
-	return c.sentIDs[id.Key()]
-}
 
 // probe sends a frame that a server may ignore.
 func (c *Conversation) probe(ctx context.Context, id wire.ID, frame []byte) *Reply {

@@ -136,12 +136,17 @@ func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 		}
 		return
 	}
-	switch n := u.sent.lastNotification(r.event); {
-	case r.class == excused:
-	case n != nil:
+	if r.class == excused {
+		return
+	}
+	if i := slices.IndexFunc(u.requests.client, func(req *Request) bool {
+		return req.Event.Seq < r.event.Seq && len(req.Responses) == 0 && req.misidentified == nil
+	}); i >= 0 { // no response to it is due, but one is allowed
+		r.request, r.class = u.requests.client[i], excused
+		return
+	}
+	if n := u.sent.lastNotification(r.event); n != nil {
 		r.notification, r.class = n, toNotification
-	case u.isTooEarly(r.event):
-		r.class = excused
 	}
 }
 

@@ -1,0 +1,113 @@
+package client
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// counts is what a conversation has sent and received before position upTo, for responses that
+// their ids do not pair with a request.
+type counts struct {
+	upTo   int
+	sentAt map[string]int // the position of the last message sent, by the key of its id
+	// errorsWithoutID is how many errors without an id came. Such an error may be about a message
+	// that has no id or whose id the server could not read: notOwed is how many of these were sent,
+	// the last at position lastNotOwed. Once a later request has its response, the server is done
+	// with them, and both numbers begin again.
+	errorsWithoutID, notOwed, lastNotOwed int
+	// isUnlimited is set after a frame that is not a single message: an error about it may come at
+	// any time, and there may be any number of them.
+	isUnlimited bool
+}
+
+// add counts the event.
+func (n *counts) add(e *transcript.Event) {
+	n.upTo = e.Seq + 1
+	switch e.Kind {
+	case transcript.Sent:
+		n.addSent(e)
+	case transcript.Received:
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			if at, ok := n.sentAt[m.ID.Key()]; ok && m.Kind == wire.Response && at > n.lastNotOwed {
+				n.errorsWithoutID, n.notOwed = 0, 0
+			} else if isErrorWithoutID(m) {
+				n.errorsWithoutID++
+			}
+		}
+	}
+}
+
+func (n *counts) addSent(e *transcript.Event) {
+	n.isUnlimited = n.isUnlimited || e.Frame.Batch || len(e.Frame.Problems) > 0 || len(e.Frame.Messages) != 1
+	for i := range e.Frame.Messages {
+		m := &e.Frame.Messages[i]
+		n.sentAt[m.ID.Key()] = e.Seq
+		if !isPlainRequest(m) {
+			n.notOwed++
+			n.lastNotOwed = e.Seq
+		}
+	}
+}
+
+// isPlainRequest reports whether the message is a request whose id every server can read.
+func isPlainRequest(m *wire.Message) bool {
+	version, _ := wire.Text(m.Member("jsonrpc"))
+	return m.Kind == wire.Request && version == "2.0" && m.Method != "" && (m.ID.IsString() || m.ID.IsInteger())
+}
+
+func isErrorWithoutID(m *wire.Message) bool {
+	return m.Kind == wire.Response && m.IsError() && (!m.ID.Present() || m.ID.IsNull())
+}
+
+// isUnclaimed reports whether the event holds a message that nothing explains but the request whose
+// response is awaited: a response with an id that the client did not send, a result without an id, an
+// error without an id when more of them came than other messages explain, or a message with an id that
+// is neither a request nor a response.
+func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
+	if e.Kind != transcript.Received {
+		return false
+	}
+	for i := range e.Messages() {
+		m := &e.Frame.Messages[i]
+		switch {
+		case m.Kind == wire.Invalid && m.ID.Present():
+			return true
+		case m.Kind != wire.Response:
+		case m.ID.Present() && !m.ID.IsNull():
+			if !c.HasSent(m.ID) {
+				return true
+			}
+		case m.Has("result"):
+			return true
+		default:
+			c.mu.Lock()
+			n := c.counted()
+			owed := !n.isUnlimited && n.errorsWithoutID > n.notOwed
+			c.mu.Unlock()
+			if owed {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// HasSent reports whether a message with the id was sent.
+func (c *Conversation) HasSent(id wire.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.counted().sentAt[id.Key()]
+	return ok
+}
+
+// counted returns the counts of the whole record. The caller holds the mutex.
+func (c *Conversation) counted() *counts {
+	if c.counts.sentAt == nil {
+		c.counts.sentAt = map[string]int{}
+	}
+	for _, e := range c.Record.From(c.counts.upTo) {
+		c.counts.add(e)
+	}
+	return &c.counts
+}

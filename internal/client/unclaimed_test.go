@@ -1,0 +1,88 @@
+package client
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// TestErrorsWithoutID checks that the wait for a response ends soon after an error without an id if
+// nothing else that was sent explains the error, and otherwise lasts as long as that for any response:
+// the error may be about a notification, or about a message that the server can't read.
+func TestErrorsWithoutID(t *testing.T) {
+	const timeout = 2 * time.Second
+	valid := wire.NewRequest(wire.StringID("before"), spec.MethodPing, nil)
+	notification := wire.NewNotification(spec.MethodInitialized, nil)
+	for _, test := range []struct {
+		name    string
+		before  [][]byte // sent before the request
+		errors  int      // come in answer to the request
+		isShort bool
+	}{
+		{"the only explanation is the request", nil, 1, true},
+		{"an answered request explains none", [][]byte{valid}, 1, true},
+		{"a notification explains one", [][]byte{notification}, 1, false},
+		{"a notification does not explain two", [][]byte{notification}, 2, true},
+		{"a notification before an answered request explains none", [][]byte{notification, valid}, 1, true},
+		{"a response explains one", [][]byte{wire.NewResult(wire.StringID("s"), nil)}, 1, false},
+		{"a request with the id null explains one", [][]byte{[]byte(`{"jsonrpc":"2.0","id":null,"method":"ping"}`)}, 1, false},
+		{"a request with an array as id explains one", [][]byte{[]byte(`{"jsonrpc":"2.0","id":[],"method":"ping"}`)}, 1, false},
+		{"a request of another version explains one", [][]byte{[]byte(`{"jsonrpc":"1.0","id":7,"method":"ping"}`)}, 1, false},
+		{"a batch explains any number", [][]byte{[]byte(`[` + string(valid) + `]`)}, 3, false},
+		{"an unreadable frame explains any number", [][]byte{[]byte(`{`)}, 3, false},
+		{"an unreadable frame explains them later, too", [][]byte{[]byte(`{`), valid}, 3, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &scripted{on: func(s *scripted, m *wire.Message) {
+					switch {
+					case m.Method == spec.MethodToolsList:
+						for range test.errors {
+							s.write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"unknown method"}}`))
+						}
+					case m.Kind == wire.Request && m.ID.Present() && !m.ID.IsNull():
+						s.write(normalResponse(m))
+					}
+				}}
+				c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: timeout})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				c.started.Store(true)
+				if err := c.Send(t.Context(), test.before...); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				r := c.Do(t.Context(), spec.MethodToolsList, nil)
+				if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || (took < timeout) != test.isShort {
+					t.Errorf("after %v: %v", took, r.Err)
+				}
+			})
+		})
+	}
+}
+
+// TestInvalidResponse checks that the wait for a response ends soon after a message with an id that is
+// neither a request nor a response.
+func TestInvalidResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &scripted{on: func(s *scripted, m *wire.Message) {
+			s.write([]byte(`{"jsonrpc":"2.0","id":` + m.ID.Raw() + `}`))
+		}}
+		c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: 2 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.started.Store(true)
+		began := time.Now()
+		if r := c.Do(t.Context(), spec.MethodToolsList, nil); !errors.Is(r.Err, ErrUnanswered) || time.Since(began) > time.Second {
+			t.Errorf("after %v: %v", time.Since(began), r.Err)
+		}
+	})
+}
