@@ -142,7 +142,7 @@ func isVariation(name string) bool {
 
 // workers is the number of rows of the kill matrix that run concurrently per core. It is
 // high because a row mostly waits.
-const workers = 20
+const workers = 28
 
 func (a *app) selftest(f *selftestFlags) error {
 	chosen, err := chooseFaults(f.ids, f.area)
