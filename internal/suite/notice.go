@@ -16,12 +16,16 @@ import (
 // for verdict.NoticeTime at most; then it sends a fence, because silence only
 // counts if the conversation continued. It reports whether the notification
 // came. In the stateless era changes are announced only to subscriptions, so without
-// one it does not wait.
+// one it does not wait. If the server refuses the stream of a GET, it waits only for the grace.
 func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
 	if t.Revision.Era() == spec.Stateless && !isSubscribed(c) {
 		return false
 	}
-	wait, cancel := c.Record.WithTimeout(ctx, verdict.NoticeTime, context.DeadlineExceeded)
+	limit := verdict.NoticeTime
+	if transcript.ExchangesOf(c.Record.From(0)).RefuseGet() {
+		limit = min(limit, c.Grace())
+	}
+	wait, cancel := c.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
 	defer cancel()
 	_, err := c.Await(wait, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Notification && m.Method == method })

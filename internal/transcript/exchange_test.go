@@ -247,3 +247,29 @@ func TestStatuses(t *testing.T) {
 		t.Errorf("ambiguous (-want +got):\n%s", diff)
 	}
 }
+
+func TestRefuseGet(t *testing.T) {
+	const (
+		get     = "1> GET /mcp HTTP/1.1\n"
+		refused = "1< HTTP/1.1 405 Method Not Allowed\n"
+		stream  = "2> GET /mcp HTTP/1.1\n2< HTTP/1.1 200 OK\n   content-type: text/event-stream\n"
+		post    = "3> POST /mcp HTTP/1.1\n3< HTTP/1.1 404 Not Found\n"
+	)
+	for name, test := range map[string]struct {
+		script string
+		want   bool
+	}{
+		"no GET":              {post, false},
+		"refused":             {post + get + refused, true},
+		"not answered yet":    {get, false},
+		"refused, and served": {get + refused + stream, false},
+	} {
+		r, err := ParseScript("revision: 2025-11-25\ntransport: streamable-http\n\n" + test.script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ExchangesOf(r.Events).RefuseGet(); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -40,6 +40,23 @@ func ExchangesOf(events []*Event) *Exchanges {
 // All returns the exchanges in the order in which they began.
 func (x *Exchanges) All() []*Exchange { return x.order }
 
+// RefuseGet reports whether there is a GET, and the server refused every GET. The server then has no
+// stream for messages that belong to no request. A server may refuse GET with 405; other refusals have
+// findings of their own.
+func (x *Exchanges) RefuseGet() bool {
+	refused := false
+	for _, each := range x.order {
+		if each.Method() != http.MethodGet {
+			continue
+		}
+		if !each.Refused() {
+			return false
+		}
+		refused = true
+	}
+	return refused
+}
+
 // Of returns the exchange of an event, or nil.
 func (x *Exchanges) Of(e *Event) *Exchange {
 	if e == nil {

@@ -2,7 +2,6 @@ package serverfeatures
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -123,7 +122,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
 			}
-			requirement, unreachable := f.announced, isGetRefused(s)
+			requirement, unreachable := f.announced, s.Exchanges().RefuseGet()
 			for _, c := range seen {
 				if s.Era() == spec.Stateless { // only subscribers are notified
 					_, subscribed := l.openDuring(f.filter, "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
@@ -146,23 +145,6 @@ func (f *feature) unannouncedChanges() rules.Fold {
 			}
 		},
 	}
-}
-
-// isGetRefused reports whether the conversation has a GET, and the server refused every GET. The
-// server then has no stream for notifications that belong to no request. A server may refuse GET
-// with 405; other refusals have findings of their own.
-func isGetRefused(s *rules.Session) bool {
-	refused := false
-	for _, x := range s.Exchanges().All() {
-		if x.Method() != http.MethodGet {
-			continue
-		}
-		if !x.Refused() {
-			return false
-		}
-		refused = true
-	}
-	return refused
 }
 
 func haveEqualNames(a, b *listWalk) bool {

@@ -121,7 +121,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 		case slices.ContainsFunc(c.announced, func(at int) bool { return at > x.from.startPosition() }):
 			out.Observed(resourcesChangeSent)
 			out.Observed(resourcesListenAnnounced)
-		case s.Era() == spec.Handshake && isGetRefused(s), s.Era() == spec.Stateless && !c.isSubscribed(x):
+		case s.Era() == spec.Handshake && s.Exchanges().RefuseGet(), s.Era() == spec.Stateless && !c.isSubscribed(x):
 		case isAnsweredLater(s, x.to.lastEvent()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			requirement := resourcesChangeSent

@@ -329,14 +329,17 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 	case differsInType(s.ServerRequests(), id):
 		d.Summary = "The server cancels its request by an id of another type."
 	case len(s.RequestsWithID(id)) > 0:
-		d.Summary = "The server cancels a request of the client."
+		d.Summary = neverSent
+		d.Seen += "; only the client has sent a request with this id"
 	case s.OutputEnded: // not after the end of the output
 		return
 	default:
-		d.Summary = "The server cancels a request that it never sent."
+		d.Summary = neverSent
 	}
 	out.Deviates(d)
 }
+
+const neverSent = "The server cancels a request that it never sent."
 
 // judgeStatelessCancellation judges which requests the server cancels in the stateless era: only
 // subscriptions of the client may be.
