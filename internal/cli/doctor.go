@@ -198,7 +198,7 @@ func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o clie
 	d.slowest = max(d.slowest, took)
 	chosen := c.Server().ProtocolVersion
 	if chosen != string(o.Revision) && o.Revision.Era() == spec.Stateless {
-		d.say(doubtMark, "%s: not spoken; server/discover lists only other versions", o.Revision)
+		d.say(doubtMark, "%s: not spoken; %s", o.Revision, d.app.visible(c.Server().DescribeListed()))
 		return false
 	}
 	if chosen != string(o.Revision) {

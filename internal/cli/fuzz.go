@@ -423,4 +423,7 @@ func (s *fuzzScreen) end(r *fuzz.Report) {
 	if r.Incomplete != "" {
 		s.printf("incomplete: %s\n", s.a.visible(r.Incomplete))
 	}
+	if len(r.Findings) > 0 && s.folder == "" {
+		s.printf("to replay the findings, repeat the search with --out FOLDER, which keeps a file for each\n")
+	}
 }

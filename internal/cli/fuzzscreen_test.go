@@ -40,3 +40,25 @@ func TestASearchNamesTheSDK(t *testing.T) {
 		})
 	}
 }
+
+// TestASearchSaysHowToReplay checks that a search which kept no replay files says how to keep them.
+func TestASearchSaysHowToReplay(t *testing.T) {
+	for _, c := range []struct {
+		name, folder string
+		findings     []*fuzz.Finding
+		want         bool
+	}{
+		{"findings without a folder", "", []*fuzz.Finding{{}}, true},
+		{"findings with a folder", "found", []*fuzz.Finding{{}}, false},
+		{"no findings", "", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out bytes.Buffer
+			s := &fuzzScreen{a: &app{World: World{Out: &out}, secrets: redact.New()}, folder: c.folder}
+			s.end(&fuzz.Report{Findings: c.findings})
+			if got := strings.Contains(out.String(), "--out FOLDER"); got != c.want {
+				t.Errorf("the search names --out: %t in\n%s", got, out.String())
+			}
+		})
+	}
+}

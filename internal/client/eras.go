@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -137,6 +138,19 @@ func (c *Conversation) setDiscovered(result jsontext.Value) {
 // Lists reports whether the result of server/discover lists the revision. A server of an
 // older revision that answers any method with some result lists none.
 func (s Server) Lists(r spec.Revision) bool { return slices.Contains(listedVersions(s.Result), r) }
+
+// DescribeListed returns a short phrase that says which versions server/discover lists.
+func (s Server) DescribeListed() string {
+	versions := listedVersions(s.Result)
+	if len(versions) == 0 {
+		return "server/discover lists no version"
+	}
+	texts := make([]string, len(versions))
+	for i, v := range versions {
+		texts[i] = string(v)
+	}
+	return "server/discover lists only " + wire.Excerpt(strings.Join(texts, ", "), 80)
+}
 
 // listedVersions returns the versions that the result of server/discover lists; an element
 // that is not a string counts as "".

@@ -298,7 +298,7 @@ func TestErrors(t *testing.T) {
 		{"other stateless revision", &toy{answer: func(_ int64, m *wire.Message) []byte {
 			return wire.NewResult(m.ID, map[string]any{"supportedVersions": []string{"2027-01-01"}})
 		}}, engine.Options{Rules: answered, Revisions: []spec.Revision{spec.V20260728}},
-			isA[*engine.NothingJudgedError], "the server does not speak 2026-07-28: server/discover lists only other versions"},
+			isA[*engine.NothingJudgedError], "the server does not speak 2026-07-28: server/discover lists only 2027-01-01"},
 		{"bad labels", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Labels: "a &&"}}, isA[*engine.SelectionError], "invalid --label-filter"},
 		{"bad focus", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"("}}}, isA[*engine.SelectionError], "not a regular expression"},
 		{"empty selection", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"nonsense"}}}, isA[*engine.SelectionError], "matches the filters"},

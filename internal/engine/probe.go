@@ -274,7 +274,7 @@ func (p *probed) reason() string {
 	case !p.reply.Answered():
 		return opening + " got no response"
 	case p.reply.Succeeded() && p.revision.Era() == spec.Stateless:
-		return "server/discover lists only other versions"
+		return p.conv.Server().DescribeListed()
 	case p.reply.Succeeded() && p.chosen == "":
 		return "the result of initialize has no protocolVersion"
 	case p.reply.Succeeded():
