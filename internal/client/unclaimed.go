@@ -57,13 +57,13 @@ func isPlainRequest(m *wire.Message) bool {
 }
 
 func isErrorWithoutID(m *wire.Message) bool {
-	return m.Kind == wire.Response && m.IsError() && (!m.ID.Present() || m.ID.IsNull())
+	return m.Kind == wire.Response && m.IsError() && m.Has("jsonrpc") && (!m.ID.Present() || m.ID.IsNull())
 }
 
 // isUnclaimed reports whether the event holds a message that nothing explains but the request whose
 // response is awaited: a response with an id that the client did not send, a result without an id, an
-// error without an id when more of them came than other messages explain, or a message with an id that
-// is neither a request nor a response.
+// error without an id when more of them came than other messages explain, or a message of JSON-RPC with
+// an id of the client that is neither a request nor a response.
 func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 	if e.Kind != transcript.Received {
 		return false
@@ -71,13 +71,14 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 	for i := range e.Messages() {
 		m := &e.Frame.Messages[i]
 		switch {
-		case m.Kind == wire.Invalid && m.ID.Present():
+		case m.Kind == wire.Invalid && m.Has("jsonrpc") && m.ID.Present() && c.HasSent(m.ID): // a log line may have an id, too
 			return true
 		case m.Kind != wire.Response:
 		case m.ID.Present() && !m.ID.IsNull():
 			if !c.HasSent(m.ID) {
 				return true
 			}
+		case !m.Has("jsonrpc"): // it may be a line of a log
 		case m.Has("result"):
 			return true
 		default:

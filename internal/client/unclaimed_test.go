@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,21 +69,35 @@ func TestErrorsWithoutID(t *testing.T) {
 }
 
 // TestInvalidResponse checks that the wait for a response ends soon after a message with an id that is
-// neither a request nor a response.
+// neither a request nor a response, but not after other JSON, such as a line of a log.
 func TestInvalidResponse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := &scripted{on: func(s *scripted, m *wire.Message) {
-			s.write([]byte(`{"jsonrpc":"2.0","id":` + m.ID.Raw() + `}`))
-		}}
-		c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: 2 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		c.started.Store(true)
-		began := time.Now()
-		if r := c.Do(t.Context(), spec.MethodToolsList, nil); !errors.Is(r.Err, ErrUnanswered) || time.Since(began) > time.Second {
-			t.Errorf("after %v: %v", time.Since(began), r.Err)
-		}
-	})
+	const timeout = 2 * time.Second
+	for _, test := range []struct {
+		name, format string
+		isShort      bool
+	}{
+		{"neither a result nor an error", `{"jsonrpc":"2.0","id":%s}`, true},
+		{"a line of a log", `{"level":"info","id":%s,"text":"working"}`, false},
+		{"a line of a log about an error", `{"level":"error","request":%s,"error":"not found"}`, false},
+		{"a line of a log about a result", `{"level":"info","request":%s,"result":"found"}`, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &scripted{on: func(s *scripted, m *wire.Message) {
+					s.write(fmt.Appendf(nil, test.format, m.ID.Raw()))
+				}}
+				c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: timeout})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				c.started.Store(true)
+				began := time.Now()
+				r := c.Do(t.Context(), spec.MethodToolsList, nil)
+				if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || (took < timeout) != test.isShort {
+					t.Errorf("after %v: %v", took, r.Err)
+				}
+			})
+		})
+	}
 }
