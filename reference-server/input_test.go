@@ -39,6 +39,21 @@ func TestRequestStateExpires(t *testing.T) {
 	})
 }
 
+// TestNumbersBeyondFloat64 checks that the server reads what a client declares, and recognizes a second
+// round, whatever numbers the metadata of the first holds.
+func TestNumbersBeyondFloat64(t *testing.T) {
+	r := startStdio(t, refserver.Options{})
+	meta := metaMember(stateless, `{"roots":{"com.example/n":1e309}}`)
+	r.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask-roots",` + strings.Replace(meta, "{", `{"com.example/n":1e309,`, 1) + `}}`)
+	var m struct{ Result struct{ RequestState string } }
+	if err := json.Unmarshal([]byte(r.nextLine()), &m); err != nil || m.Result.RequestState == "" {
+		t.Fatalf("no state: %v", err)
+	}
+	if got, _ := askRoots(r, fmt.Sprintf(`"requestState":%q,`, m.Result.RequestState)+rootsAnswer); !strings.Contains(got, "The client has 0 roots.") {
+		t.Errorf("the second round gets %s", got)
+	}
+}
+
 // TestRequestStateIsSigned checks that the server refuses a changed state.
 func TestRequestStateIsSigned(t *testing.T) {
 	r := startStdio(t, refserver.Options{})

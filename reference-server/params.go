@@ -1,6 +1,7 @@
 package refserver
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,7 +46,9 @@ func (f fields) optionalObject(name string) (fields, *Error) {
 // decode decodes a JSON object. It returns nil if v is not an object.
 func decode(v jsontext.Value) object {
 	var o object
-	if json.Unmarshal(v, &o) != nil {
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.UseNumber() // a number may exceed the range of a float64
+	if d.Decode(&o) != nil {
 		return nil
 	}
 	return o
