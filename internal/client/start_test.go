@@ -171,9 +171,6 @@ func TestFirstResponseEndsTheStart(t *testing.T) {
 		if c.HasStarted() {
 			t.Error("a banner is taken for a response")
 		}
-		if err := c.Notify(t.Context(), spec.MethodCancelled, nil); err != nil { // the error may be about it
-			t.Fatal(err)
-		}
 		began := time.Now()
 		r := c.Do(t.Context(), spec.MethodToolsList, nil)
 		if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || took != 30*time.Second {

@@ -8,13 +8,13 @@ import (
 // counts is what a conversation has sent and received before position upTo, for responses that
 // their ids do not pair with a request.
 type counts struct {
-	upTo   int
-	sentAt map[string]int // the position of the last message sent, by the key of its id
-	// errorsWithoutID is how many errors without an id came. Such an error may be about a message
-	// that has no id or whose id the server could not read: notOwed is how many of these were sent,
-	// the last at position lastNotOwed. Once a later request has its response, the server is done
-	// with them, and both numbers begin again.
-	errorsWithoutID, notOwed, lastNotOwed int
+	upTo    int
+	sentIDs map[string]bool // the keys of the ids of all messages sent
+	// errorsWithoutID is how many errors without an id came over stdio since the first response with
+	// the id of a request; before that the server may still start. Such an error may be about a message
+	// that has no id or whose id the server could not read: notOwed is how many of these were sent.
+	errorsWithoutID, notOwed int
+	hasResponded             bool
 	// isUnlimited is set after a frame that is not a single message: an error about it may come at
 	// any time, and there may be any number of them.
 	isUnlimited bool
@@ -25,35 +25,31 @@ func (n *counts) add(e *transcript.Event) {
 	n.upTo = e.Seq + 1
 	switch e.Kind {
 	case transcript.Sent:
-		n.addSent(e)
+		n.isUnlimited = n.isUnlimited || e.Frame.Batch || len(e.Frame.Problems) > 0 || len(e.Frame.Messages) != 1
+		for i := range e.Frame.Messages {
+			m := &e.Frame.Messages[i]
+			n.sentIDs[m.ID.Key()] = true
+			if !isPlainRequest(m) {
+				n.notOwed++
+			}
+		}
 	case transcript.Received:
 		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			if at, ok := n.sentAt[m.ID.Key()]; ok && m.Kind == wire.Response && at > n.lastNotOwed {
-				n.errorsWithoutID, n.notOwed = 0, 0
-			} else if isErrorWithoutID(m) {
+			switch m := &e.Frame.Messages[i]; {
+			case m.Kind == wire.Response && n.sentIDs[m.ID.Key()]:
+				n.hasResponded = true
+			case isErrorWithoutID(m) && e.Exchange == 0 && n.hasResponded: // over HTTP the exchange shows what an error is about
 				n.errorsWithoutID++
 			}
 		}
 	}
 }
 
-func (n *counts) addSent(e *transcript.Event) {
-	n.isUnlimited = n.isUnlimited || e.Frame.Batch || len(e.Frame.Problems) > 0 || len(e.Frame.Messages) != 1
-	for i := range e.Frame.Messages {
-		m := &e.Frame.Messages[i]
-		n.sentAt[m.ID.Key()] = e.Seq
-		if !isPlainRequest(m) {
-			n.notOwed++
-			n.lastNotOwed = e.Seq
-		}
-	}
-}
-
-// isPlainRequest reports whether the message is a request whose id every server can read.
+// isPlainRequest reports whether the message is a request that a server has to answer with its id.
 func isPlainRequest(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
-	return m.Kind == wire.Request && version == "2.0" && m.Method != "" && (m.ID.IsString() || m.ID.IsInteger())
+	return m.Kind == wire.Request && version == "2.0" && m.Method != "" && (m.ID.IsString() || m.ID.IsInteger()) &&
+		(!m.Has("params") || m.Params().Kind() == '{') && !m.Has("result") && !m.Has("error")
 }
 
 func isErrorWithoutID(m *wire.Message) bool {
@@ -84,7 +80,7 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 		default:
 			c.mu.Lock()
 			n := c.counted()
-			owed := !n.isUnlimited && n.errorsWithoutID > n.notOwed
+			owed := e.Exchange == 0 && !n.isUnlimited && n.errorsWithoutID > n.notOwed
 			c.mu.Unlock()
 			if owed {
 				return true
@@ -98,14 +94,13 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 func (c *Conversation) HasSent(id wire.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, ok := c.counted().sentAt[id.Key()]
-	return ok
+	return c.counted().sentIDs[id.Key()]
 }
 
 // counted returns the counts of the whole record. The caller holds the mutex.
 func (c *Conversation) counted() *counts {
-	if c.counts.sentAt == nil {
-		c.counts.sentAt = map[string]int{}
+	if c.counts.sentIDs == nil {
+		c.counts.sentIDs = map[string]bool{}
 	}
 	for _, e := range c.Record.From(c.counts.upTo) {
 		c.counts.add(e)

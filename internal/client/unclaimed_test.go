@@ -24,18 +24,19 @@ func TestErrorsWithoutID(t *testing.T) {
 		errors  int      // come in answer to the request
 		isShort bool
 	}{
-		{"the only explanation is the request", nil, 1, true},
-		{"an answered request explains none", [][]byte{valid}, 1, true},
-		{"a notification explains one", [][]byte{notification}, 1, false},
-		{"a notification does not explain two", [][]byte{notification}, 2, true},
-		{"a notification before an answered request explains none", [][]byte{notification, valid}, 1, true},
-		{"a response explains one", [][]byte{wire.NewResult(wire.StringID("s"), nil)}, 1, false},
-		{"a request with the id null explains one", [][]byte{[]byte(`{"jsonrpc":"2.0","id":null,"method":"ping"}`)}, 1, false},
-		{"a request with an array as id explains one", [][]byte{[]byte(`{"jsonrpc":"2.0","id":[],"method":"ping"}`)}, 1, false},
-		{"a request of another version explains one", [][]byte{[]byte(`{"jsonrpc":"1.0","id":7,"method":"ping"}`)}, 1, false},
-		{"a batch explains any number", [][]byte{[]byte(`[` + string(valid) + `]`)}, 3, false},
-		{"an unreadable frame explains any number", [][]byte{[]byte(`{`)}, 3, false},
-		{"an unreadable frame explains them later, too", [][]byte{[]byte(`{`), valid}, 3, false},
+		{"no response came before, so the server may still start", nil, 1, false},
+		{"the only explanation is the request", [][]byte{valid}, 1, true},
+		{"a notification explains one", [][]byte{valid, notification}, 1, false},
+		{"a notification explains one, even later", [][]byte{valid, notification, valid}, 1, false},
+		{"a notification does not explain two", [][]byte{valid, notification}, 2, true},
+		{"a response explains one", [][]byte{valid, wire.NewResult(wire.StringID("s"), nil)}, 1, false},
+		{"a request with the id null explains one", [][]byte{valid, []byte(`{"jsonrpc":"2.0","id":null,"method":"ping"}`)}, 1, false},
+		{"a request with an array as id explains one", [][]byte{valid, []byte(`{"jsonrpc":"2.0","id":[],"method":"ping"}`)}, 1, false},
+		{"a request of another version explains one", [][]byte{valid, []byte(`{"jsonrpc":"1.0","id":7,"method":"ping"}`)}, 1, false},
+		{"a request with a text as params explains one", [][]byte{valid, []byte(`{"jsonrpc":"2.0","id":7,"method":"ping","params":"a"}`)}, 1, false},
+		{"a request with a result explains one", [][]byte{valid, []byte(`{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}`)}, 1, false},
+		{"a batch explains any number", [][]byte{valid, []byte(`[` + string(valid) + `]`)}, 3, false},
+		{"an unreadable frame explains any number", [][]byte{valid, []byte(`{`)}, 3, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,6 @@ import (
 const (
 	maxWaitingChains = 4
 	maxOtherChains   = 2
-	// maxStatelessChains is the number of chains of waiting cases in the stateless era.
-	maxStatelessChains = 1
 	// minChainCases is the minimum number of cases in a chain if there are several chains.
 	minChainCases = 3
 )
@@ -38,21 +36,13 @@ func (h *chained) add(c *suite.Case) {
 }
 
 // units returns the chains. In the stateless era there is no session that a case could spoil, so
-// the cases that do not wait join the shared conversation instead. So do those that end their
-// servers: they reuse those of the others.
+// the cases that do not wait join the shared conversation instead.
 func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case) {
-	if rev.Era() == spec.Handshake {
-		return slices.Concat(makeChains(rev, h.waiting, maxWaitingChains), makeChains(rev, h.other, maxOtherChains)), nil
+	waiting := makeChains(rev, h.waiting, maxWaitingChains)
+	if rev.Era() == spec.Stateless {
+		return waiting, inChainOrder(h.other)
 	}
-	var waiting []*suite.Case
-	for _, c := range h.waiting {
-		if c.SpoilsServer {
-			h.other = append(h.other, c)
-		} else {
-			waiting = append(waiting, c)
-		}
-	}
-	return makeChains(rev, waiting, maxStatelessChains), inChainOrder(h.other)
+	return slices.Concat(waiting, makeChains(rev, h.other, maxOtherChains)), nil
 }
 
 // makeChains distributes the cases among at most the given number of units. Cases that spoil servers

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -78,6 +80,11 @@ func (req *Request) IsCancelled() bool { return req.idCancelled || len(req.Cance
 // CancelledBefore is like IsCancelled, but counts only cancellations before the position.
 func (req *Request) CancelledBefore(at int) bool {
 	return req.idCancelled || len(req.Cancellations) > 0 && req.Cancellations[0].Event.Seq < at
+}
+
+// isCancelledBy reports whether the notification cancels the request.
+func (req *Request) isCancelledBy(n *transcript.Message) bool {
+	return slices.ContainsFunc(req.Cancellations, func(m transcript.Message) bool { return m.Event == n.Event })
 }
 
 // Unanswered reports whether a response to the request was due and none had come when the client

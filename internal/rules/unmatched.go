@@ -41,6 +41,7 @@ const maxUnmatched = 1000
 type unmatchedResponses struct {
 	all          []*unmatchedResponse
 	isAttributed bool
+	excusing     map[*Request]bool // requests to which no response was due, each of which excuses one error without an id
 
 	requests    *Requests
 	sent        *SentMessages
@@ -139,15 +140,28 @@ func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 	if r.class == excused {
 		return
 	}
-	if i := slices.IndexFunc(u.requests.client, func(req *Request) bool {
-		return req.Event.Seq < r.event.Seq && len(req.Responses) == 0 && req.misidentified == nil
-	}); i >= 0 { // no response to it is due, but one is allowed
-		r.request, r.class = u.requests.client[i], excused
-		return
-	}
-	if n := u.sent.lastNotification(r.event); n != nil {
+	n := u.sent.lastNotification(r.event)
+	switch req := u.undueBefore(r.event); {
+	case req != nil && (n == nil || req.Event.Seq > n.Event.Seq || req.isCancelledBy(n)):
+		if u.excusing == nil {
+			u.excusing = map[*Request]bool{}
+		}
+		u.excusing[req] = true
+		r.class = excused
+	case n != nil:
 		r.notification, r.class = n, toNotification
 	}
+}
+
+// undueBefore returns the last request sent before e that has no response and excuses no other error:
+// none may be due, but one is allowed. It returns nil if there is none.
+func (u *unmatchedResponses) undueBefore(e *transcript.Event) *Request {
+	for _, req := range slices.Backward(u.requests.client) {
+		if req.Event.Seq < e.Seq && len(req.Responses) == 0 && req.misidentified == nil && !u.excusing[req] {
+			return req
+		}
+	}
+	return nil
 }
 
 // isTooEarly reports whether a request without a response was sent before e while initialize had
