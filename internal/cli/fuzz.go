@@ -424,6 +424,6 @@ func (s *fuzzScreen) end(r *fuzz.Report) {
 		s.printf("incomplete: %s\n", s.a.visible(r.Incomplete))
 	}
 	if len(r.Findings) > 0 && s.folder == "" {
-		s.printf("to replay the findings, repeat the search with --out FOLDER, which keeps a file for each\n")
+		s.printf("this search kept no replay files: --out FOLDER keeps one for each finding\n")
 	}
 }

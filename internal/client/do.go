@@ -181,9 +181,8 @@ func (c *Conversation) countWaiting() (done func()) {
 //   - The server answers the POST with an error status, so it has started. The rest of the body gets
 //     the time of a request, not that of a start.
 //   - The frame comes back over stdio. The response gets the time of a request, too.
-//   - No other request is pending, and a response comes that no other message explains (isUnclaimed),
-//     or one spread over several lines. It is most likely the response, so the client waits only for
-//     the grace.
+//   - No other request is pending, and a message comes that is most likely meant as the response,
+//     see isUnclaimed, or one spread over several lines. The client waits only for the grace.
 //   - The HTTP exchange that carried the frame has ended without the response. The client waits
 //     only for the grace and, if the exchange did not break off, only until elsewhere returns.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {

@@ -141,13 +141,14 @@ func (s Server) Lists(r spec.Revision) bool { return slices.Contains(listedVersi
 
 // DescribeListed returns a short phrase that says which versions server/discover lists.
 func (s Server) DescribeListed() string {
-	versions := listedVersions(s.Result)
-	if len(versions) == 0 {
-		return "server/discover lists no version"
+	var texts []string
+	for _, v := range listedVersions(s.Result) {
+		if v != "" {
+			texts = append(texts, string(v))
+		}
 	}
-	texts := make([]string, len(versions))
-	for i, v := range versions {
-		texts[i] = string(v)
+	if len(texts) == 0 {
+		return "server/discover lists no version"
 	}
 	return "server/discover lists only " + wire.Excerpt(strings.Join(texts, ", "), 80)
 }

@@ -12,9 +12,10 @@ type counts struct {
 	sentIDs map[string]bool // the keys of the ids of all messages sent
 	// errorsWithoutID is how many errors without an id came over stdio since the first response with
 	// the id of a request; before that the server may still start. Such an error may be about a message
-	// that has no id or whose id the server could not read: notOwed is how many of these were sent.
-	errorsWithoutID, notOwed int
-	hasResponded             bool
+	// that has no id or whose id the server could not read: explained is how many of these were sent,
+	// and so how many such errors may be about something else than a plain request.
+	errorsWithoutID, explained int
+	hasResponded               bool
 	// isUnlimited is set after a frame that is not a single message: an error about it may come at
 	// any time, and there may be any number of them.
 	isUnlimited bool
@@ -30,7 +31,7 @@ func (n *counts) add(e *transcript.Event) {
 			m := &e.Frame.Messages[i]
 			n.sentIDs[m.ID.Key()] = true
 			if !isPlainRequest(m) {
-				n.notOwed++
+				n.explained++
 			}
 		}
 	case transcript.Received:
@@ -56,8 +57,8 @@ func isErrorWithoutID(m *wire.Message) bool {
 	return m.Kind == wire.Response && m.IsError() && m.Has("jsonrpc") && (!m.ID.Present() || m.ID.IsNull())
 }
 
-// isUnclaimed reports whether the event holds a message that nothing explains but the request whose
-// response is awaited: a response with an id that the client did not send, a result without an id, an
+// isUnclaimed reports whether the event holds a message that is most likely meant as the response to the
+// only pending request, although it does not have its form: a response with an id that the client did not send, a result without an id, an
 // error without an id when more of them came than other messages explain, or a message of JSON-RPC with
 // an id of the client that is neither a request nor a response.
 func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
@@ -80,7 +81,7 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 		default:
 			c.mu.Lock()
 			n := c.counted()
-			owed := e.Exchange == 0 && !n.isUnlimited && n.errorsWithoutID > n.notOwed
+			owed := e.Exchange == 0 && !n.isUnlimited && n.errorsWithoutID > n.explained
 			c.mu.Unlock()
 			if owed {
 				return true

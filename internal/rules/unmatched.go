@@ -153,8 +153,8 @@ func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 	}
 }
 
-// undueBefore returns the last request sent before e that has no response and excuses no other error:
-// none may be due, but one is allowed. It returns nil if there is none.
+// undueBefore returns the last request sent before e to which no response has come, and which excuses
+// no other error; nil if there is none. No response to it is due: unansweredBefore has returned nothing.
 func (u *unmatchedResponses) undueBefore(e *transcript.Event) *Request {
 	for _, req := range slices.Backward(u.requests.client) {
 		if req.Event.Seq < e.Seq && len(req.Responses) == 0 && req.misidentified == nil && !u.excusing[req] {

@@ -16,13 +16,14 @@ import (
 // for verdict.NoticeTime at most; then it sends a fence, because silence only
 // counts if the conversation continued. It reports whether the notification
 // came. In the stateless era changes are announced only to subscriptions, so without
-// one it does not wait. If the server refuses the stream of a GET, it waits only for the grace.
+// one it does not wait. If the server refuses the stream of a GET, it waits for a changed list only
+// for the grace; an update of a resource may also come in the response to a POST.
 func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
 	if t.Revision.Era() == spec.Stateless && !isSubscribed(c) {
 		return false
 	}
 	limit := verdict.NoticeTime
-	if transcript.ExchangesOf(c.Record.From(0)).RefuseGet() {
+	if method != spec.MethodResourcesUpdated && transcript.ExchangesOf(c.Record.From(0)).RefuseGet() {
 		limit = min(limit, c.Grace())
 	}
 	wait, cancel := c.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
