@@ -37,10 +37,12 @@ func (n *counts) add(e *transcript.Event) {
 	case transcript.Received:
 		for i := range e.Messages() {
 			switch m := &e.Frame.Messages[i]; {
-			case m.Kind == wire.Response && n.sentIDs[m.ID.Key()]:
+			case isErrorWithoutID(m):
+				if e.Exchange == 0 && n.hasResponded { // over HTTP the exchange shows what an error is about
+					n.errorsWithoutID++
+				}
+			case m.Kind == wire.Response && m.ID.Present() && n.sentIDs[m.ID.Key()]:
 				n.hasResponded = true
-			case isErrorWithoutID(m) && e.Exchange == 0 && n.hasResponded: // over HTTP the exchange shows what an error is about
-				n.errorsWithoutID++
 			}
 		}
 	}
@@ -58,9 +60,9 @@ func isErrorWithoutID(m *wire.Message) bool {
 }
 
 // isUnclaimed reports whether the event holds a message that is most likely meant as the response to the
-// only pending request, although it does not have its form: a response with an id that the client did not send, a result without an id, an
-// error without an id when more of them came than other messages explain, or a message of JSON-RPC with
-// an id of the client that is neither a request nor a response.
+// only pending request, although it does not have its form: a response with an id that the client did
+// not send, a result without an id, an error without an id when more of them came than other messages
+// explain, or a message of JSON-RPC with an id of the client that is neither a request nor a response.
 func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 	if e.Kind != transcript.Received {
 		return false

@@ -38,34 +38,36 @@ func TestErrorsWithoutID(t *testing.T) {
 		{"a batch explains any number", [][]byte{valid, []byte(`[` + string(valid) + `]`)}, 3, false},
 		{"an unreadable frame explains any number", [][]byte{valid, []byte(`{`)}, 3, false},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := &scripted{on: func(s *scripted, m *wire.Message) {
-					switch {
-					case m.Method == spec.MethodToolsList:
-						for range test.errors {
-							s.write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"unknown method"}}`))
+		for _, id := range []string{"", `"id":null,`} {
+			t.Run(test.name+" "+id, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					server := &scripted{on: func(s *scripted, m *wire.Message) {
+						switch {
+						case m.Method == spec.MethodToolsList:
+							for range test.errors {
+								s.write([]byte(`{"jsonrpc":"2.0",` + id + `"error":{"code":-32601,"message":"unknown method"}}`))
+							}
+						case m.Kind == wire.Request && m.ID.Present() && !m.ID.IsNull():
+							s.write(normalResponse(m))
 						}
-					case m.Kind == wire.Request && m.ID.Present() && !m.ID.IsNull():
-						s.write(normalResponse(m))
+					}}
+					c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: timeout})
+					if err != nil {
+						t.Fatal(err)
 					}
-				}}
-				c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: timeout})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
-				c.started.Store(true)
-				if err := c.Send(t.Context(), test.before...); err != nil {
-					t.Fatal(err)
-				}
-				began := time.Now()
-				r := c.Do(t.Context(), spec.MethodToolsList, nil)
-				if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || (took < timeout) != test.isShort {
-					t.Errorf("after %v: %v", took, r.Err)
-				}
+					defer c.Close()
+					c.started.Store(true)
+					if err := c.Send(t.Context(), test.before...); err != nil {
+						t.Fatal(err)
+					}
+					began := time.Now()
+					r := c.Do(t.Context(), spec.MethodToolsList, nil)
+					if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || (took < timeout) != test.isShort {
+						t.Errorf("after %v: %v", took, r.Err)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
