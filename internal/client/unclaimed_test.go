@@ -15,7 +15,6 @@ import (
 // nothing else that was sent explains the error, and otherwise lasts as long as that for any response:
 // the error may be about a notification, or about a message that the server can't read.
 func TestErrorsWithoutID(t *testing.T) {
-	const timeout = 2 * time.Second
 	valid := wire.NewRequest(wire.StringID("before"), spec.MethodPing, nil)
 	notification := wire.NewNotification(spec.MethodInitialized, nil)
 	for _, test := range []struct {
@@ -51,20 +50,7 @@ func TestErrorsWithoutID(t *testing.T) {
 							s.write(normalResponse(m))
 						}
 					}}
-					c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: timeout})
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer c.Close()
-					c.started.Store(true)
-					if err := c.Send(t.Context(), test.before...); err != nil {
-						t.Fatal(err)
-					}
-					began := time.Now()
-					r := c.Do(t.Context(), spec.MethodToolsList, nil)
-					if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || (took < timeout) != test.isShort {
-						t.Errorf("after %v: %v", took, r.Err)
-					}
+					checkWait(t, server, test.before, test.isShort)
 				})
 			})
 		}
@@ -74,7 +60,6 @@ func TestErrorsWithoutID(t *testing.T) {
 // TestInvalidResponse checks that the wait for a response ends soon after a message with an id that is
 // neither a request nor a response, but not after other JSON, such as a line of a log.
 func TestInvalidResponse(t *testing.T) {
-	const timeout = 2 * time.Second
 	for _, test := range []struct {
 		name, format string
 		isShort      bool
@@ -89,18 +74,28 @@ func TestInvalidResponse(t *testing.T) {
 				server := &scripted{on: func(s *scripted, m *wire.Message) {
 					s.write(fmt.Appendf(nil, test.format, m.ID.Raw()))
 				}}
-				c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: timeout})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
-				c.started.Store(true)
-				began := time.Now()
-				r := c.Do(t.Context(), spec.MethodToolsList, nil)
-				if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || (took < timeout) != test.isShort {
-					t.Errorf("after %v: %v", took, r.Err)
-				}
+				checkWait(t, server, nil, test.isShort)
 			})
 		})
+	}
+}
+
+// checkWait sends the frames, and then a request that the server does not answer. It checks whether the
+// client gives up before the timeout.
+func checkWait(t *testing.T, server *scripted, before [][]byte, isShort bool) {
+	const timeout = 2 * time.Second
+	c, err := Open(t.Context(), server, Options{Revision: spec.V20251125, Timeout: timeout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.started.Store(true)
+	if err := c.Send(t.Context(), before...); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	r := c.Do(t.Context(), spec.MethodToolsList, nil)
+	if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || (took < timeout) != isShort {
+		t.Errorf("after %v: %v", took, r.Err)
 	}
 }
