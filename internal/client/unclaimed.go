@@ -13,7 +13,7 @@ type counts struct {
 	// errorsWithoutID is how many errors without an id came over stdio since the first response with
 	// the id of a request; before that the server may still start. Such an error may be about a message
 	// that has no id or whose id the server could not read: explained is how many of these were sent,
-	// and so how many such errors may be about something else than a plain request.
+	// and so how many such errors may be about something else than a well-formed request.
 	errorsWithoutID, explained int
 	hasResponded               bool
 	// isUnlimited is set after a frame that is not a single message: an error about it may come at
@@ -30,7 +30,7 @@ func (n *counts) add(e *transcript.Event) {
 		for i := range e.Frame.Messages {
 			m := &e.Frame.Messages[i]
 			n.sentIDs[m.ID.Key()] = true
-			if !isPlainRequest(m) {
+			if !m.IsWellFormedRequest() {
 				n.explained++
 			}
 		}
@@ -46,13 +46,6 @@ func (n *counts) add(e *transcript.Event) {
 			}
 		}
 	}
-}
-
-// isPlainRequest reports whether the message is a request that a server has to answer with its id.
-func isPlainRequest(m *wire.Message) bool {
-	version, _ := wire.Text(m.Member("jsonrpc"))
-	return m.Kind == wire.Request && version == "2.0" && m.Method != "" && (m.ID.IsString() || m.ID.IsInteger()) &&
-		(!m.Has("params") || m.Params().Kind() == '{') && !m.Has("result") && !m.Has("error")
 }
 
 func isErrorWithoutID(m *wire.Message) bool {

@@ -73,7 +73,7 @@ func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 		d.Summary, d.Permitted = "The server's batch has a member that is not a message.", "an array of requests, notifications and responses"
 	case !m.Has("jsonrpc"):
 		d.Summary, d.Permitted = "The server's message has no jsonrpc member.", `"jsonrpc":"2.0" in every message`
-	case !hasVersion(m):
+	case !m.HasVersion():
 		d.Summary, d.Permitted = `The server's message has a jsonrpc member other than "2.0".`, `"jsonrpc":"2.0" in every message`
 	case m.Kind == wire.Invalid && !m.ID.Present():
 		d.Summary, d.Permitted = "The server's message is not a request, notification or response.", "a method, or an id with a result or an error"

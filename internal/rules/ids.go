@@ -61,7 +61,7 @@ func judgeRequestID(s *Session, used map[string]*transcript.Event, e *transcript
 		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server sends a request without an id.", "a string or an integer as id"
 		out.Deviates(d)
 		return
-	case !isLegalID(m.ID):
+	case !m.ID.IsLegal():
 		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server's request has an id that is not a string or an integer.", "a string or an integer as id"
 		out.Deviates(d)
 		return

@@ -123,57 +123,7 @@ func hasValidMeta(m *wire.Message) bool {
 }
 
 // HasLegalID reports whether the id is of a type that a request may have.
-func (req *Request) HasLegalID() bool { return isLegalID(req.Message.ID) }
+func (req *Request) HasLegalID() bool { return req.Message.ID.IsLegal() }
 
 // HasSafeID reports whether every server can hold the id: it is not an integer beyond 2^53-1.
 func (req *Request) HasSafeID() bool { return !isBeyondSafe(req.Message.ID) }
-
-func isLegalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }
-
-// isWellFormed reports whether m is a valid request in JSON-RPC 2.0 and MCP.
-func isWellFormed(m *wire.Message) bool {
-	return hasVersion(m) && m.Method != "" && isLegalID(m.ID) && hasStructuredParams(m) && !hasOtherMembers(m) && hasLegalMeta(m) && hasNumbersInRange(m)
-}
-
-// hasOtherMembers reports whether m has members that no request has. The specification does not
-// say that a server ignores them, so it may refuse them.
-func hasOtherMembers(m *wire.Message) bool {
-	for name := range m.Members {
-		switch name {
-		case "jsonrpc", "id", "method", "params":
-		default:
-			return true
-		}
-	}
-	return false
-}
-
-// hasNumbersInRange reports whether m has no number that a JSON reader may refuse for its size.
-// Other rules judge ids.
-func hasNumbersInRange(m *wire.Message) bool {
-	for name, value := range m.Members {
-		if name != "id" && wire.OutOfRange(value) {
-			return false
-		}
-	}
-	return true
-}
-
-// hasLegalMeta reports whether the params have no _meta that a receiver may refuse.
-func hasLegalMeta(m *wire.Message) bool {
-	meta := m.ParamAt("/_meta")
-	if meta == nil {
-		return true
-	}
-	token := wire.At(meta, "/progressToken")
-	return meta.Kind() == '{' && (token == nil || isLegalID(wire.RawID(string(token))))
-}
-
-func hasVersion(m *wire.Message) bool {
-	version, _ := wire.Text(m.Member("jsonrpc"))
-	return version == "2.0"
-}
-
-func hasStructuredParams(m *wire.Message) bool {
-	return !m.Has("params") || m.Params().Kind() == '{'
-}

@@ -107,7 +107,7 @@ func (s *SentMessages) noteLegality(e *transcript.Event, legal bool) {
 
 // noteNotification records a notification, and reports whether a receiver has to accept it.
 func (s *SentMessages) noteNotification(e *transcript.Event, m *wire.Message, sound bool) bool {
-	if !sound || !hasVersion(m) || m.Method == "" || !hasStructuredParams(m) {
+	if !sound || !m.HasVersion() || m.Method == "" || !m.HasStructuredParams() {
 		return false
 	}
 	s.notifications = append(s.notifications, &transcript.Message{Message: m, Event: e})

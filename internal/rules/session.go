@@ -102,7 +102,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 	switch m.Kind {
 	case wire.Request:
 		req := s.Requests.noteRequest(e, m, s.Era())
-		req.isStrictJSON, req.WellFormed = sound, framed && isWellFormed(m)
+		req.isStrictJSON, req.WellFormed = sound, framed && m.IsWellFormedRequest()
 		req.batched, req.idCancelled = s.Sent.last.Batch, s.Requests.cancelled[m.ID.Key()]
 		s.notePhase(req)
 		return req.WellFormed

@@ -52,6 +52,9 @@ func (id ID) IsString() bool { return strings.HasPrefix(id.text, `"`) }
 // it does not evaluate.
 func (id ID) IsInteger() bool { _, ok := canonicalInteger(id.text); return ok }
 
+// IsLegal reports whether the id is of a type that a request may have: a string or an integer.
+func (id ID) IsLegal() bool { return id.IsString() || id.IsInteger() }
+
 // Same reports whether both ids have the same JSON type and value: it compares strings unescaped,
 // integers by value and everything else by text.
 func (id ID) Same(other ID) bool { return id.text == other.text || id.Key() == other.Key() }
