@@ -46,6 +46,21 @@ func methodsIn(t *testing.T, dir string) map[string]bool {
 	return out
 }
 
+// TestSeedsAreSmall checks that a sequence with a large message does not become a seed.
+func TestSeedsAreSmall(t *testing.T) {
+	for _, c := range []struct {
+		size, want int
+	}{{100, 1}, {maxSeedSize, 0}} {
+		n, small := newNovelty(), requestsOf("tools/list")
+		large := requestsOf(strings.Repeat("m", c.size))
+		x := &Execution{Playback: &script.Playback{Script: script.Script{Operations: append(large, small...)}}}
+		n.addSeed(x, 1, 0, generate.ValidOnly)
+		if got := len(n.seeds(generate.ValidOnly)); got != c.want {
+			t.Errorf("%d bytes: %d groups of seeds, want %d", c.size, got, c.want)
+		}
+	}
+}
+
 // TestSharedCorpusKeepsAll checks that searches that use a corpus at the same time keep the
 // sequences of all.
 func TestSharedCorpusKeepsAll(t *testing.T) {

@@ -62,6 +62,9 @@ const (
 	maxSeeds = 200
 	// seedLength is the maximum number of operations of a seed.
 	seedLength = 4
+	// maxSeedSize is the maximum size of a seed, in bytes of JSON. Scripts of larger ones would take
+	// most of the time of a long search; the enumeration has a share of large messages.
+	maxSeedSize = 8 << 10
 )
 
 func newNovelty() *novelty {
@@ -98,7 +101,7 @@ func (n *novelty) addKind(kind uint64) bool {
 	return true
 }
 
-// addSeed adds a seed: an operation with those before it in the same
+// addSeed adds a seed, unless it is large: an operation with those before it in the same
 // conversation.
 func (n *novelty) addSeed(x *Execution, last, on int, validity generate.Validity) {
 	var ops []script.Operation
@@ -108,6 +111,9 @@ func (n *novelty) addSeed(x *Execution, last, on int, validity generate.Validity
 		}
 	}
 	slices.Reverse(ops)
+	if len(wire.JSON(ops)) > maxSeedSize {
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.poolOf(validity).add(ops, uint64(len(n.seen)))
