@@ -38,13 +38,13 @@ func TestEffort(t *testing.T) {
 		delay     time.Duration   // of each line of a server over stdio
 		most      most
 	}{
-		{"stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, 0, most{32, 31, 1550}},
-		{"stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, 0, most{20, 6, 1950}},
-		{"stdio, all revisions", spec.Stdio, nil, 0, most{117, 99, 7150}},
-		{"a slow server over stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, slow, most{48, 47, 1620}},
-		{"a slow server over stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, slow, most{28, 6, 2080}},
-		{"Streamable HTTP, 2025-11-25", spec.StreamableHTTP, []spec.Revision{spec.V20251125}, 0, most{70, 72, 1500}},
-		{"Streamable HTTP, all revisions", spec.StreamableHTTP, nil, 0, most{212, 174, 5900}},
+		{"stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, 0, most{30, 29, 1550}},
+		{"stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, 0, most{14, 6, 1950}},
+		{"stdio, all revisions", spec.Stdio, nil, 0, most{104, 92, 7150}},
+		{"a slow server over stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, slow, most{47, 46, 1620}},
+		{"a slow server over stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, slow, most{22, 6, 2080}},
+		{"Streamable HTTP, 2025-11-25", spec.StreamableHTTP, []spec.Revision{spec.V20251125}, 0, most{68, 70, 1500}},
+		{"Streamable HTTP, all revisions", spec.StreamableHTTP, nil, 0, most{206, 170, 5900}},
 	} {
 		suitetest.RunWhole(t, c.name, c.over, func(t *testing.T) {
 			d, stop := suitetest.ReferenceOver(c.over, refserver.Options{})

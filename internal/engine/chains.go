@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -27,8 +28,10 @@ func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
 	return r.over == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
 
+// add adds a case. Those that wait reuse the most servers, so fresh ones are started where they run. What
+// can do with any server ends those that the others leave.
 func (h *chained) add(c *suite.Case) {
-	if c.Waits {
+	if (c.Waits || c.Reuses == suite.ReuseNone) && c.Reuses != suite.ReuseAny {
 		h.waiting = append(h.waiting, c)
 	} else {
 		h.other = append(h.other, c)
@@ -40,29 +43,78 @@ func (h *chained) add(c *suite.Case) {
 func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case) {
 	waiting := makeChains(rev, h.waiting, maxWaitingChains)
 	if rev.Era() == spec.Stateless {
-		return waiting, inChainOrder(h.other)
+		return waiting, inChainOrder(rev, h.other)
 	}
 	return slices.Concat(waiting, makeChains(rev, h.other, maxOtherChains)), nil
 }
 
-// makeChains distributes the cases among at most the given number of units. Cases that spoil servers
-// go into as many different units as possible, because only the first one in a chain can reuse a
-// server.
+// makeChains distributes the cases among at most the given number of units.
 func makeChains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
-	cases = inChainOrder(cases)
-	out := make([]*unit, min(most, (len(cases)+minChainCases-1)/minChainCases))
-	for i := range out {
-		var chain []*suite.Case
-		for j := i; j < len(cases); j += len(out) {
-			chain = append(chain, cases[j])
-		}
-		isChain := len(chain) > 1 // a single case needs no other server than its own
-		out[i] = &unit{revision: rev, cases: inChainOrder(chain), isChain: isChain, sharesConversation: isChain}
+	chains := make([]chain, min(most, (len(cases)+minChainCases-1)/minChainCases))
+	for i, c := range inChainOrder(rev, cases) {
+		chainFor(chains, i, c.Spoils(rev.Era())).add(c, c.Spoils(rev.Era()))
+	}
+	out := make([]*unit, len(chains))
+	for i, made := range chains {
+		isChain := len(made.cases) > 1 // a single case needs no other server than its own
+		out[i] = &unit{revision: rev, cases: made.cases, isChain: isChain, sharesConversation: isChain}
 	}
 	return out
 }
 
-// inChainOrder returns the cases in the order of a chain: those that spoil their servers come last.
-func inChainOrder(cases []*suite.Case) []*suite.Case {
-	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int { return compareBool(a.SpoilsServer, b.SpoilsServer) })
+// A chain is a unit in the making.
+type chain struct {
+	cases []*suite.Case
+	fresh int // servers that its cases start for themselves, and leave
+	spent int // servers that its cases spoil
+}
+
+func (h *chain) add(c *suite.Case, spoils bool) {
+	h.cases = append(h.cases, c)
+	switch servers := max(1, c.Servers); {
+	case !spoils && c.Reuses == suite.ReuseNone:
+		h.fresh += servers
+	case spoils && c.Reuses != suite.ReuseNone:
+		h.spent += servers
+	}
+}
+
+// left returns how many servers are left for cases that spoil them. A chain begins with one at least.
+func (h *chain) left() int { return max(1, h.fresh) - h.spent }
+
+// chainFor returns the chain that gets the next case, the one with this index. The cases take turns, but
+// those that spoil servers go where most servers are left.
+func chainFor(chains []chain, index int, spoils bool) *chain {
+	if !spoils {
+		return &chains[index%len(chains)]
+	}
+	best := &chains[0]
+	for i := range chains {
+		if h := &chains[i]; cmp.Or(cmp.Compare(h.left(), best.left()), cmp.Compare(len(best.cases), len(h.cases))) > 0 {
+			best = h
+		}
+	}
+	return best
+}
+
+// inChainOrder returns the cases in the order of a chain, see chainOrder.
+func inChainOrder(rev spec.Revision, cases []*suite.Case) []*suite.Case {
+	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int { return cmp.Compare(chainOrder(rev, a), chainOrder(rev, b)) })
+}
+
+// chainOrder returns where in a chain a case comes: first those that start servers for themselves and leave
+// them; then those that spoil none; and of those that spoil servers, the choosiest first.
+func chainOrder(rev spec.Revision, c *suite.Case) int {
+	switch spoils := c.Spoils(rev.Era()); {
+	case !spoils && c.Reuses == suite.ReuseNone:
+		return 0
+	case !spoils:
+		return 1
+	case c.Reuses == suite.ReuseUncalled:
+		return 2
+	case c.Reuses == suite.ReuseUnspoiled:
+		return 3
+	default:
+		return 4
+	}
 }

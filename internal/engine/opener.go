@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,7 +41,7 @@ type opener struct {
 func newOpener(s *session, u *unit, p *pass, d transport.Dialer, pace *client.Pace) *opener {
 	o := &opener{s: s, unit: u, rerun: cmp.Or(u.rerun, &rerun{}), pass: p, dialer: d, pace: pace}
 	if u.reusesServers() {
-		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
+		o.reusable = &reusable{spoiled: map[*client.Conversation]bool{}, ended: map[*client.Conversation]bool{}}
 	}
 	return o
 }
@@ -172,7 +173,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 // belongs to.
 func (o *opener) beginCase(c *suite.Case) {
 	if o.reusable != nil {
-		o.reusable.collect(o.during)
+		o.reusable.collect(o.unit.revision, o.during, o.unit.cases[slices.Index(o.unit.cases, c):])
 		o.endUnused()
 	}
 	o.during = c
@@ -182,6 +183,23 @@ func (o *opener) beginCase(c *suite.Case) {
 func (o *opener) markCase() {
 	if o.during != nil && o.shared != nil && o.shared.conv != nil {
 		o.shared.conv.Record.BeginCase(o.during.ID)
+	}
+}
+
+// awaitQuiet waits for messages that must not come, which rules judge: in the conversation that cases
+// share or, in a chain without one, in those that the last case continues. If that fails, silence is not
+// proved.
+func (o *opener) awaitQuiet(ctx context.Context) {
+	var last []*client.Conversation
+	switch {
+	case o.shared != nil && o.shared.conv != nil:
+		last = append(last, o.shared.conv)
+	case o.reusable != nil && !o.unit.beginsShared():
+		last = slices.DeleteFunc(slices.Clone(o.reusable.taken), func(c *client.Conversation) bool { return !c.Alive() })
+	}
+	for _, conv := range last {
+		conv.Record.BeginCase("")
+		_ = conv.AwaitQuiet(ctx)
 	}
 }
 

@@ -1,26 +1,32 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // Continue implements suite.Opener. Only cases that do not share the conversation of the
-// unit reuse servers, and the unit collects those that earlier cases left.
+// unit reuse servers, and the unit collects those that earlier cases left. It takes the server that was
+// used most, so that others remain for cases that need them.
 func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conversation {
 	if o.reusable == nil || o.during == nil || o.during.SharesConversation {
 		return nil
 	}
 	co = o.options(co)
-	for i := len(o.reusable.left) - 1; i >= 0; i-- {
-		left := o.reusable.left[i]
-		if !left.CanContinue(co) {
+	usedMost := slices.SortedStableFunc(slices.Values(o.reusable.left), func(a, b *client.Conversation) int {
+		return cmp.Compare(b.Record.Len(), a.Record.Len())
+	})
+	for _, left := range usedMost {
+		if !left.CanContinue(co) || !o.reusable.suits(left, o.during) {
 			continue
 		}
-		o.reusable.left = slices.Delete(o.reusable.left, i, i+1)
+		o.reusable.left = slices.DeleteFunc(o.reusable.left, func(c *client.Conversation) bool { return c == left })
 		conv := left.Continue(co)
 		if conv.Fence(ctx) == nil {
 			o.Leave(conv)
@@ -33,27 +39,42 @@ func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conver
 
 // reusable holds the conversations of a unit whose servers later cases can reuse.
 type reusable struct {
-	left  []*client.Conversation        // left by cases that have ended
-	taken []*client.Conversation        // in use by the running case, or by the unit itself
-	ended map[*client.Conversation]bool // that no later case can reuse
+	left    []*client.Conversation        // left by cases that have ended
+	taken   []*client.Conversation        // in use by the running case, or by the unit itself
+	spoiled map[*client.Conversation]bool // of those that are left
+	ended   map[*client.Conversation]bool // that no later case can reuse
 }
 
-// collect makes the conversations that the last case leaves available to the next one. The last
+// suits reports whether a case can reuse the server of a conversation.
+func (r *reusable) suits(left *client.Conversation, c *suite.Case) bool {
+	switch c.Reuses {
+	case suite.ReuseAny:
+		return true
+	case suite.ReuseNone:
+		return false
+	case suite.ReuseUncalled:
+		return !r.spoiled[left] && !slices.ContainsFunc(left.Record.Dialogue().Requests(), func(q *transcript.Request) bool {
+			return q.Message.Method == spec.MethodToolsCall && (q.Response() == nil || !q.Response().IsError())
+		})
+	default:
+		return !r.spoiled[left]
+	}
+}
+
+// collect makes the conversations that the last case leaves available to those that follow. The last
 // case is nil before the first.
-func (r *reusable) collect(last *suite.Case) {
+func (r *reusable) collect(rev spec.Revision, last *suite.Case, following []*suite.Case) {
+	isSpoiled := last != nil && last.Spoils(rev.Era())
 	for _, conv := range r.taken {
-		if conv.Alive() && !isSpoiled(conv, last) {
+		if !conv.Alive() || conv.Server().ProtocolVersion == "" {
+			continue
+		}
+		if r.spoiled[conv] = isSpoiled; slices.ContainsFunc(following, func(c *suite.Case) bool { return r.suits(conv, c) }) {
 			conv.Record.Remark("left to later cases")
 			r.left = append(r.left, conv)
 		}
 	}
 	r.taken = nil
-}
-
-// isSpoiled reports whether no other case can continue the conversation, because the last case has
-// left it in an unusual state, or its handshake failed.
-func isSpoiled(conv *client.Conversation, by *suite.Case) bool {
-	return by != nil && by.SpoilsServer || conv.Server().ProtocolVersion == ""
 }
 
 // Leave implements suite.Opener.

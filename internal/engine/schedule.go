@@ -32,7 +32,7 @@ const (
 // cost estimates how long the case takes in the unit. In a chain, the cases that spoil servers come
 // one after another, so each of them starts a server.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
-	if c.SharesConversation || u.sharesConversation && !c.SpoilsServer {
+	if c.SharesConversation || u.sharesConversation && !c.Spoils(u.revision.Era()) {
 		return r.work(c)
 	}
 	return r.start + r.work(c)
@@ -91,7 +91,7 @@ func (p *planner) arrange(ctx context.Context, out *plan) {
 	if out.isShortOfTime(ctx, p.slots, rates) {
 		value = out.judgedPerSecond(p.o.Cases, rates)
 		for i, u := range out.units {
-			out.units[i] = u.withCases(arrangeCases(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) }))
+			out.units[i] = u.withCases(arrangeCases(u.revision, u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) }))
 		}
 	}
 	slices.SortStableFunc(out.units, func(a, b *unit) int {
@@ -115,10 +115,10 @@ func compareBool(a, b bool) int {
 }
 
 // arrangeCases returns the cases of a unit, ordered by their value. Those that share a conversation stay
-// first, and those that spoil servers last.
-func arrangeCases(cases []*suite.Case, value func(*suite.Case) float64) []*suite.Case {
+// first, and the others are in the order of a chain.
+func arrangeCases(rev spec.Revision, cases []*suite.Case, value func(*suite.Case) float64) []*suite.Case {
 	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int {
-		return cmp.Or(compareBool(b.SharesConversation, a.SharesConversation), compareBool(a.SpoilsServer, b.SpoilsServer), cmp.Compare(value(b), value(a)))
+		return cmp.Or(compareBool(b.SharesConversation, a.SharesConversation), cmp.Compare(chainOrder(rev, a), chainOrder(rev, b)), cmp.Compare(value(b), value(a)))
 	})
 }
 

@@ -50,6 +50,12 @@ func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
 // isPlanned reports whether the unit runs as planned, and not on a process of its own.
 func (u *unit) isPlanned() bool { return u.rerun == nil && !u.ownProcess }
 
+// beginsShared reports whether the unit begins with a conversation that no case has opened. A chain does not
+// need one if its first case starts a server for itself.
+func (u *unit) beginsShared() bool {
+	return u.sharesConversation && !(u.isChain && len(u.cases) > 0 && u.cases[0].Reuses == suite.ReuseNone)
+}
+
 // takesInventory reports whether the unit takes the inventory first, as the probe did in the
 // conversations that other lanes continue.
 func (u *unit) takesInventory() bool { return u.isLane() && (u.conversation != nil || u.rerun != nil) }
@@ -61,9 +67,13 @@ func (u *unit) reusesServers() bool {
 }
 
 // isBusy reports whether the run is not idle until the unit is done. Cases that
-// wait do not count, nor do exclusive ones, which start after the idle time.
+// wait do not count, nor those that start servers for the waiting ones of their chain, nor exclusive
+// ones, which start after the idle time.
 func (u *unit) isBusy() bool {
-	return !u.exclusive && (len(u.cases) == 0 || slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.Waits || c.SharesConversation }))
+	counts := func(c *suite.Case) bool {
+		return c.SharesConversation || !c.Waits && !(u.isChain && c.Reuses == suite.ReuseNone)
+	}
+	return !u.exclusive && (len(u.cases) == 0 || slices.ContainsFunc(u.cases, counts))
 }
 
 // occasion returns the occasion of a conversation of the unit.

@@ -32,17 +32,14 @@ func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 	if u.isPlanned() {
 		r.s.discounts.BeginShared(u, o.records)
 	}
-	if u.sharesConversation {
+	if u.beginsShared() {
 		conv, err := o.Shared(ctx) // rules and cases see an error here
 		if err == nil && u.takesInventory() {
 			inventory.Take(ctx, conv, r.s.o.Policy)
 		}
 	}
 	observations := r.runCases(ctx, o)
-	if u.sharesConversation && o.shared != nil && o.shared.conv != nil {
-		o.shared.conv.Record.BeginCase("")
-		_ = o.shared.conv.AwaitQuiet(ctx) // for rules about messages that must not come; on failure silence is not proved
-	}
+	o.awaitQuiet(ctx)
 	o.pass.finishWork()
 	go func() { // the servers end while other units run
 		result := r.end(o, stop, observations)
@@ -99,6 +96,9 @@ func (r *unitRun) runCases(ctx context.Context, o *opener) []caseObservation {
 	}
 	var out []caseObservation
 	for _, c := range u.cases {
+		if c.Reuses == suite.ReuseAny { // it may end a server whose silence is not proved yet
+			o.awaitQuiet(ctx)
+		}
 		if u.sharesConversation {
 			o.beginCase(c)
 		}

@@ -56,9 +56,16 @@ type Case struct {
 	// Rounds is how many responses the case waits for, one after the other. The time that the
 	// case takes depends on it.
 	Rounds Rounds
-	// SpoilsServer reports whether the case ends its servers or changes the state of its sessions,
-	// so that it runs after the cases that reuse each other's servers.
+	// SpoilsServer reports whether the case ends its servers or leaves them in an unusual state, so that it
+	// runs after the cases that reuse each other's servers.
 	SpoilsServer bool
+	// SpoilsSession is like SpoilsServer, but for a case that changes only the state of its sessions. The
+	// stateless era has none.
+	SpoilsSession bool
+	// Reuses says which servers of earlier cases suit the case.
+	Reuses Reuse
+	// Servers is how many servers the case uses if the server does not deviate; 0 means one.
+	Servers int
 	// Unauthenticated reports whether the case needs no conversation, so that it also runs if the
 	// server requires a token that the run does not have.
 	Unauthenticated bool
@@ -68,6 +75,21 @@ type Case struct {
 	// Run provokes and judges. The context ends when the case's time is over.
 	Run func(ctx context.Context, t *T)
 }
+
+// Reuse says which servers that earlier cases have used suit a case.
+type Reuse int
+
+const (
+	// ReuseUnspoiled is for servers that no case has spoiled.
+	ReuseUnspoiled Reuse = iota
+	// ReuseUncalled is for those of them that have refused all calls of tools, so that they have no work.
+	ReuseUncalled
+	// ReuseAny is for all that still respond.
+	ReuseAny
+	// ReuseNone is for a case that starts servers for itself. Unless it spoils them, it runs before the
+	// cases that reuse each other's servers, and leaves its own to these.
+	ReuseNone
+)
 
 // Rounds is the number of rounds over each transport, with a server that offers everything; 0 if
 // it is unknown.
@@ -91,6 +113,11 @@ func (c *Case) Area() string {
 		}
 	}
 	return spec.AreaOf(c.ID)
+}
+
+// Spoils reports whether no other case should reuse the servers of the case in an era.
+func (c *Case) Spoils(e spec.Era) bool {
+	return c.SpoilsServer || c.SpoilsSession && e == spec.Handshake
 }
 
 // AppliesTo reports whether the case has something to judge, or to provoke, in

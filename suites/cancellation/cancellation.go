@@ -51,6 +51,7 @@ func Cases() []suite.Case {
 			},
 			Waits:        true,
 			SpoilsServer: true,
+			Reuses:       suite.ReuseNone,
 			Races:        append(describeRaces(quickRaces()), closing),
 			Run:          byNotification(runQuickRaces),
 		},

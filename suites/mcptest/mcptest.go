@@ -264,7 +264,7 @@ func explain(err error, secrets *redact.Secrets) string {
 }
 
 // processCases are the cases about how a process ends.
-var processCases = []string{"stdio.closed-stdin", "stdio.signals", "subscriptions.shutdown"}
+var processCases = []string{"stdio.closed-stdin", "stdio.signals", "stdio.interrupt", "subscriptions.shutdown"}
 
 // cases returns the cases that fit the server.
 func (s Server) cases() []suite.Case {

@@ -40,6 +40,7 @@ func Cases() []suite.Case {
 			ID:       "mrtr.capabilities",
 			Title:    "Sends requests that require input, and their second rounds, with no capability or one declared",
 			Provokes: []string{"mrtr.only-declared-capabilities", "stateless.no-undeclared-capability", "stateless.missing-capability-error", "stateless.missing-capability-data"},
+			Reuses:   suite.ReuseNone,
 			Run:      declareLess,
 		},
 		{

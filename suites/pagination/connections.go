@@ -34,6 +34,8 @@ func connectionsCase() suite.Case {
 		ID:           "pagination.connections",
 		Title:        "Walks every list on several connections, before and after other requests",
 		Requirements: append(judged, otherConnection),
+		Reuses:       suite.ReuseNone,
+		Servers:      2,
 		Run:          compareConnections,
 	}
 }

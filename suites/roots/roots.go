@@ -26,13 +26,13 @@ const (
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
-			ID:           "roots.change",
-			Title:        "Changes the roots, requests files outside of them, and returns no roots",
-			Requirements: []string{changeHandled, asksAgain, unavailableHandled, withinRoots, pathsValidated},
-			Provokes:     []string{"roots."},
-			Waits:        true,
-			SpoilsServer: true,
-			Run:          changeRoots,
+			ID:            "roots.change",
+			Title:         "Changes the roots, requests files outside of them, and returns no roots",
+			Requirements:  []string{changeHandled, asksAgain, unavailableHandled, withinRoots, pathsValidated},
+			Provokes:      []string{"roots."},
+			Waits:         true,
+			SpoilsSession: true,
+			Run:           changeRoots,
 		},
 	}
 }

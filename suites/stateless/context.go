@@ -34,6 +34,7 @@ func contextCase() suite.Case {
 		Title:        "Sends requests that lack metadata, or name an unknown version, before and after complete ones",
 		Requirements: []string{noPriorContext, perRequest, sameEachTime},
 		Provokes:     []string{"stateless.no-initialize-needed"},
+		Reuses:       suite.ReuseNone,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Open(ctx, client.Options{})
 			method := spec.MethodDiscover

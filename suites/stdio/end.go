@@ -34,8 +34,10 @@ func closedStdinCase() suite.Case {
 		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
 		Waits:        true,
 		SpoilsServer: true,
+		Reuses:       suite.ReuseUncalled,
+		Servers:      2,
 		Run: func(ctx context.Context, t *suite.T) {
-			idle := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
+			idle := t.Start(ctx, client.Options{Capabilities: noCapabilities})
 			if t.Revision.Era() == spec.Stateless {
 				subscribe(ctx, t, idle)
 			}
@@ -103,10 +105,10 @@ func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// closeWhileBusy closes stdin right after requests, at the end of a conversation with some work. The
-// server is a fresh one, because the work of other cases may keep a process alive.
+// closeWhileBusy closes stdin right after requests, at the end of a conversation with some work. No other
+// case has called tools of the server, because the work of these may keep a process alive.
 func closeWhileBusy(ctx context.Context, t *suite.T) {
-	c := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
+	c := t.Start(ctx, client.Options{Capabilities: noCapabilities})
 	if !doWork(ctx, t, c) {
 		t.NotObserved(inFlight, "the server did not answer a call at once, and may still be working on it")
 		return
@@ -196,10 +198,11 @@ func judgeTerm(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 func signalCase() suite.Case {
 	return suite.Case{
 		ID:           "stdio.signals",
-		Title:        "Sends SIGTERM to one idle server and SIGINT to another, and waits for the exit",
+		Title:        "Sends SIGTERM to an idle server, and waits for the exit",
 		Requirements: []string{exitOnTerm},
 		Waits:        true,
 		SpoilsServer: true,
+		Reuses:       suite.ReuseAny,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			t.Fence(ctx, c)
@@ -208,16 +211,28 @@ func signalCase() suite.Case {
 			}
 			judgeTerm(ctx, t, c, "The server does not exit on SIGTERM.")
 			judgeExitCode(t, c, exitOnTerm, "The server exits with a code other than 0 on SIGTERM.", afterTerm)
-			sendInterrupt(ctx, t)
 		},
 	}
 }
 
-// sendInterrupt sends the signal of ^C in a terminal. The specification does not mention it.
+// interruptCase sends the signal of Ctrl-C in a terminal. The specification does not mention it.
+func interruptCase() suite.Case {
+	return suite.Case{
+		ID:           "stdio.interrupt",
+		Title:        "Sends SIGINT to an idle server, and waits for the exit",
+		Requirements: []string{exitOnTerm},
+		Waits:        true,
+		SpoilsServer: true,
+		Reuses:       suite.ReuseAny,
+		Run:          sendInterrupt,
+	}
+}
+
 func sendInterrupt(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, client.Options{})
-	if c.Fence(ctx) != nil || !c.Signal("INT") {
-		return
+	c := t.Conversation(ctx)
+	t.Fence(ctx, c)
+	if !c.Signal("INT") {
+		t.Skip("this system has no SIGINT")
 	}
 	if awaitExit(ctx, c) || ctx.Err() != nil {
 		return

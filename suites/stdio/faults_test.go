@@ -47,9 +47,14 @@ func TestMisbehaviour(t *testing.T) {
 			Want: []string{term + ": The server exits with a code other than 0 on SIGTERM. (note)"},
 		},
 		{
-			Name: "tells that a signal ended it", Case: "stdio.signals", Seams: exitsWith(map[refserver.EndReason]int{refserver.Terminated: 143, refserver.Interrupted: 130}),
+			Name: "tells that a signal ended it", Case: "stdio.signals", Seams: exitsWith(map[refserver.EndReason]int{refserver.Terminated: 143}),
 			Kept: []string{term},
 		},
+		{
+			Name: "stays on SIGINT", Case: "stdio.interrupt", Seams: staysAfter(refserver.Interrupted),
+			Want: []string{term + ": The server does not exit on SIGINT. (note)"},
+		},
+		{Name: "tells that an interrupt ended it", Case: "stdio.interrupt", Seams: exitsWith(map[refserver.EndReason]int{refserver.Interrupted: 130})},
 		{Name: "exit on signals", Case: "stdio.signals", Kept: []string{term}},
 	} {
 		m.Try(t, stdio.Cases())

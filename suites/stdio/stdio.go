@@ -11,5 +11,6 @@ func Cases() []suite.Case {
 		closedStdinCase(),
 		closedMidworkCase(),
 		signalCase(),
+		interruptCase(),
 	}
 }
