@@ -248,6 +248,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
+// TestRefuseGet checks which exchanges show that the server has no stream for unprompted messages.
 func TestRefuseGet(t *testing.T) {
 	const (
 		get     = "1> GET /mcp HTTP/1.1\n"
@@ -263,6 +264,9 @@ func TestRefuseGet(t *testing.T) {
 		"refused":             {post + get + refused, true},
 		"not answered yet":    {get, false},
 		"refused, and served": {get + refused + stream, false},
+		"too many requests":   {get + "1< HTTP/1.1 429 Too Many Requests\n", false},
+		"a proxy at start":    {get + "1< HTTP/1.1 503 Service Unavailable\n", false},
+		"without a token":     {get + "1< HTTP/1.1 401 Unauthorized\n", false},
 	} {
 		r, err := ParseScript("revision: 2025-11-25\ntransport: streamable-http\n\n" + test.script)
 		if err != nil {

@@ -42,14 +42,14 @@ func (x *Exchanges) All() []*Exchange { return x.order }
 
 // RefuseGet reports whether there is a GET, and the server refused every GET. The server then has no
 // stream for messages that belong to no request. A server may refuse GET with 405; other refusals have
-// findings of their own.
+// findings of their own. A proxy's refusal, or a rate limiter's, shows nothing about the server.
 func (x *Exchanges) RefuseGet() bool {
 	refused := false
 	for _, each := range x.order {
 		if each.Method() != http.MethodGet {
 			continue
 		}
-		if !each.Refused() {
+		if !each.Refused() || each.Intercepted() {
 			return false
 		}
 		refused = true
