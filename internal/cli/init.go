@@ -119,6 +119,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	limit := o.FirstStart + initTime
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not list what it offers within %s", formatDuration(limit)))
 	defer cancel()
+	refused := &engine.UnreachableError{Reason: "the server speaks no known revision", Advice: "mcp-conform doctor shows which step fails"}
 	for _, rev := range probeOrder(o.Dialer.Transport()) {
 		c, err := client.Open(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: o.FirstStart})
 		if err != nil {
@@ -129,6 +130,9 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		stop()
 		if err != nil || c.Server().ProtocolVersion != string(rev) {
 			c.Close()
+			if err != nil && refused.Err == nil {
+				refused.Reason, refused.Stderr, refused.Err = err.Error(), c.Stderr(stderrRead), err
+			}
 			continue
 		}
 		v := inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe})
@@ -141,7 +145,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
 		return a.clear(d.Write()), nil
 	}
-	return "", &engine.UnreachableError{Reason: "the server speaks no known revision", Advice: "mcp-conform doctor shows which step fails"}
+	return "", refused
 }
 
 func countOf(n int, what string) string {
