@@ -22,6 +22,21 @@ var lists = []struct{ capability, method string }{
 	{"resources", spec.MethodResourcesTemplates},
 }
 
+// filters has the member of a subscription's filter that asks for changes of a list. Templates have none.
+var filters = map[string]string{
+	spec.MethodToolsList: "toolsListChanged", spec.MethodPromptsList: "promptsListChanged", spec.MethodResourcesList: "resourcesListChanged",
+}
+
+// capabilityOf returns the capability of a list.
+func capabilityOf(method string) string {
+	for _, l := range lists {
+		if l.method == method {
+			return l.capability
+		}
+	}
+	return ""
+}
+
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
 	return []suite.Case{
@@ -104,6 +119,21 @@ type listing struct {
 	unanswered bool
 }
 
+// subscribe subscribes to changes of the list in the stateless era, if the server announces them: without
+// that, another page for the same cursor may come from a list that has changed. The function ends it.
+func (l *listing) subscribe(ctx context.Context) (end func()) {
+	filter := filters[l.method]
+	if l.c.Revision().Era() != spec.Stateless || filter == "" || !l.c.Server().Declares(capabilityOf(l.method)+".listChanged") {
+		return func() {}
+	}
+	s, err := l.c.Subscribe(ctx, map[string]any{filter: true})
+	if err != nil {
+		return func() {}
+	}
+	_, _ = s.AwaitAcknowledgement(ctx)
+	return func() { _ = s.Cancel(ctx) }
+}
+
 // page requests a page, the first one if there is no cursor, and returns the cursor of the next.
 func (l *listing) page(ctx context.Context, cursor any) (next string, more bool) {
 	if l.unanswered {
@@ -173,6 +203,7 @@ func requestPageTwice(ctx context.Context, l *listing) {
 	if !more {
 		return
 	}
+	defer l.subscribe(ctx)()
 	third, more := l.page(ctx, second)
 	if more {
 		l.page(ctx, third)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -35,7 +36,7 @@ func pageRules() []rules.Rule {
 			Requirements: []string{cursorAccepted, cursorStable},
 			Start: func() rules.Fold {
 				c := &cursors{lastPages: map[string]*page{}}
-				return rules.Fold{Shared: readsLedger, OnMessage: onPages(c.judgePage)}
+				return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(onPages(c.judgePage), c.subscriptions.handlers())}
 			},
 		},
 		{
@@ -115,7 +116,8 @@ func emptyCursorWeight(s *rules.Session, p *page) verdict.Weight {
 
 // cursors tracks the use of cursors that the server returned.
 type cursors struct {
-	lastPages map[string]*page // the last page for a cursor, by method and cursor
+	lastPages     map[string]*page // the last page for a cursor, by method and cursor
+	subscriptions subscriptions
 }
 
 func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
@@ -143,6 +145,9 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items, as far as the shorter page goes, and a next page where more follow"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
 		d.Weight = max(d.Weight, unannouncedWeight(s, p.method))
+		if _, subscribed := c.subscriptions.openDuring(listings[p.method].filter, "", last.request.Event.Seq, p.event.Seq); s.Era() == spec.Stateless && !subscribed {
+			d.Weight = verdict.OnlyNote // the list may have changed: only subscribers are notified
+		}
 		out.Deviates(d)
 	default:
 		out.Observed(cursorAccepted)
