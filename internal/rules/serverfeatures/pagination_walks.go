@@ -65,9 +65,11 @@ func (w *walks) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 }
 
 // unannouncedWeight returns a lower weight if the list may change without a notification: if
-// listChanged is not declared, and always for templates, which have no notification.
+// listChanged is not declared, if the server of a handshake revision has no stream for notifications, and
+// always for templates, which have no notification.
 func unannouncedWeight(s *rules.Session, method string) verdict.Weight {
-	if method == spec.MethodResourcesTemplates || !s.ServerDeclared(listings[method].capability+".listChanged") {
+	isDeclared := s.ServerDeclared(listings[method].capability + ".listChanged")
+	if method == spec.MethodResourcesTemplates || !isDeclared || s.Era() == spec.Handshake && s.Exchanges().RefuseGet() {
 		return verdict.OnlyNote
 	}
 	return verdict.Full
