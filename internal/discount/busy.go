@@ -53,3 +53,27 @@ func (brokenConnection) discount(c *Claim) (Effect, string) {
 	}
 	return Counts, ""
 }
+
+// secondCopy requires that every attempt reproduces a deviation if a server over stdio ended by itself
+// before its first message: a lock or a port may allow only one copy of it, and another one was running.
+type secondCopy struct{}
+
+func (secondCopy) discount(c *Claim) (Effect, string) {
+	if MayBeSecondCopy(c.Events) {
+		return EachTime, "another copy of the server may have been running"
+	}
+	return Counts, ""
+}
+
+// MayBeSecondCopy reports whether a server over stdio ended by itself before its first message.
+func MayBeSecondCopy(events []*transcript.Event) bool {
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.OutputClosed, transcript.Exited:
+			return true
+		case transcript.Received, transcript.InputClosed, transcript.Signalled, transcript.Requested:
+			return false
+		}
+	}
+	return false
+}

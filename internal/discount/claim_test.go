@@ -44,7 +44,9 @@ func TestDiscountsOfClaims(t *testing.T) {
 		{"a ping after a call without a response", held, Claim{At: []int{3}, Search: true}, Void},
 		{"the same in a run", held, Claim{At: []int{3}}, Counts},
 		{"the call itself", held, Claim{At: []int{1}, Search: true}, Counts},
-		{"an exit after the call", held + "! exit 1\n", Claim{At: []int{3, 4}, Search: true}, Counts},
+		{"an exit after the call", held + `< {"jsonrpc":"2.0","method":"notifications/message"}` + "\n! exit 1\n", Claim{At: []int{3, 5}, Search: true}, Counts},
+		{"an exit before the first message", asked + "! exit 1\n", Claim{At: []int{1, 2}}, EachTime},
+		{"an exit at the end of the input", asked + "! close-input\n! exit 1\n", Claim{At: []int{1, 3}}, Counts},
 		{"something after the call was answered", held + `< {"jsonrpc":"2.0","id":2,"result":{}}` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"ping"}` + "\n", Claim{At: []int{5}, Search: true}, Counts},
 		{"something before the call was answered", first + held + `< {"jsonrpc":"2.0","id":9,"result":{}}` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"ping"}` + "\n", Claim{At: []int{6}, Search: true}, Void},
 		{"the call was answered", held + `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"ping"}` + "\n", Claim{At: []int{5}, Search: true}, Counts},
@@ -149,7 +151,7 @@ func TestNotices(t *testing.T) {
 func TestRunDiscountsAreTested(t *testing.T) {
 	tests := map[string]func(*testing.T){
 		"session-ended": TestDiscountsOfClaims, "held-up": TestDiscountsOfClaims, "changed-list": TestDiscountsOfClaims, "start-unclear": TestDiscountsOfClaims, "cut-response": TestCutResponse,
-		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims,
+		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims, "second-copy": TestDiscountsOfClaims,
 		"mixed-responses": TestMixedResponses, "outage": TestOutage, "disturbed-case": TestDisturbedCases, "explained-exit": TestExits,
 		"cut-off-method": TestCutoffs, "same-error": TestSameError, "refused-calls": TestRefusedCalls, "overdue": TestOverdue, "crash": TestCrashNotice,
 	}

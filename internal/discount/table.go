@@ -74,6 +74,7 @@ func (r *Run) runRows() []runRow {
 		{Discount{"mixed-responses", "clients also receive responses meant for other clients, so it is unknown whose response this is; a notice says so"}, &r.mixing},
 		{Discount{"busy", "the error may mean that the server was busy; the deviation counts only if every retry repeats it"}, busy{}},
 		{Discount{"broken-connection", "a connection broke, and it is unknown at which end; the deviation counts only if every retry repeats it"}, brokenConnection{}},
+		{Discount{"second-copy", "the server ended before its first message, and another copy of it may have been running; the deviation counts only if every retry repeats it"}, secondCopy{}},
 		{Discount{"outage", "the server no longer served any client by then, which ends the run"}, &r.outage},
 		{Discount{"disturbed-case", "the case shared a process with other cases, and this process exited; the case runs again on its own process"}, disturbed{}},
 		{Discount{"explained-exit", "an exit interrupted several cases, and one of them also makes a process of its own exit; only that exit is judged, and a notice counts the others"}, &r.exits},

@@ -28,15 +28,18 @@ func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
 	return r.over == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
 
-// add adds a case. Those that wait reuse the most servers, so fresh ones are started where they run. What
+// add adds a case. Those that wait end the most servers, so fresh ones are started where they run. What
 // can do with any server ends those that the others leave.
 func (h *chained) add(c *suite.Case) {
-	if (c.Waits || c.Reuses == suite.ReuseNone) && c.Reuses != suite.ReuseAny {
+	if c.Waits && c.Reuses != suite.ReuseAny || needsServers(c) {
 		h.waiting = append(h.waiting, c)
 	} else {
 		h.other = append(h.other, c)
 	}
 }
+
+// needsServers reports whether the case needs more than a server that any other case has left.
+func needsServers(c *suite.Case) bool { return c.Reuses == suite.ReuseNone || c.Servers > 1 }
 
 // units returns the chains. In the stateless era there is no session that a case could spoil, so
 // the cases that do not wait join the shared conversation instead.
@@ -52,7 +55,8 @@ func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case
 func makeChains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	chains := make([]chain, min(most, (len(cases)+minChainCases-1)/minChainCases))
 	for i, c := range inChainOrder(rev, cases) {
-		chainFor(chains, i, c.Spoils(rev.Era())).add(c, c.Spoils(rev.Era()))
+		spoils := c.Spoils(rev.Era())
+		chainFor(chains, i, spoils || c.Reuses != suite.ReuseNone && c.Servers > 1).add(c, spoils)
 	}
 	out := make([]*unit, len(chains))
 	for i, made := range chains {
@@ -83,9 +87,9 @@ func (h *chain) add(c *suite.Case, spoils bool) {
 func (h *chain) left() int { return max(1, h.fresh) - h.spent }
 
 // chainFor returns the chain that gets the next case, the one with this index. The cases take turns, but
-// those that spoil servers go where most servers are left.
-func chainFor(chains []chain, index int, spoils bool) *chain {
-	if !spoils {
+// those that use up servers, or several at once, go where most are left.
+func chainFor(chains []chain, index int, usesMany bool) *chain {
+	if !usesMany {
 		return &chains[index%len(chains)]
 	}
 	best := &chains[0]

@@ -219,6 +219,9 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit) {
 	}
 	back := map[verdict.Key]bool{}
 	for _, c := range result.candidates(r.s.transport()) {
+		if c.record != nil && len(result.conversations) > 1 && discount.MayBeSecondCopy(c.record.From(0)) {
+			continue // this retry itself ran two copies
+		}
 		back[c.key] = true
 	}
 	for _, c := range u.rerun.candidates {

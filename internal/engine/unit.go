@@ -67,11 +67,11 @@ func (u *unit) reusesServers() bool {
 }
 
 // isBusy reports whether the run is not idle until the unit is done. Cases that
-// wait do not count, nor those that start servers for the waiting ones of their chain, nor exclusive
+// wait do not count, nor those that are in their chains because of the servers, nor exclusive
 // ones, which start after the idle time.
 func (u *unit) isBusy() bool {
 	counts := func(c *suite.Case) bool {
-		return c.SharesConversation || !c.Waits && !(u.isChain && c.Reuses == suite.ReuseNone)
+		return c.SharesConversation || !c.Waits && !(u.isChain && needsServers(c))
 	}
 	return !u.exclusive && (len(u.cases) == 0 || slices.ContainsFunc(u.cases, counts))
 }

@@ -64,7 +64,7 @@ type Case struct {
 	SpoilsSession bool
 	// Reuses says which servers of earlier cases suit the case.
 	Reuses Reuse
-	// Servers is how many servers the case uses if the server does not deviate; 0 means one.
+	// Servers is how many servers the case uses at once; 0 means one.
 	Servers int
 	// Unauthenticated reports whether the case needs no conversation, so that it also runs if the
 	// server requires a token that the run does not have.

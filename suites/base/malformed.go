@@ -21,6 +21,7 @@ func malformedCase() suite.Case {
 		Title:        "Sends lines that are not JSON or not a message, each followed by a request",
 		Requirements: []string{parseError, invalidRequest, nullID, refusedBatch},
 		SpoilsServer: true,
+		Reuses:       suite.ReuseAny,
 		Run: func(ctx context.Context, t *suite.T) {
 			rest, unsure := linesFor(t.Revision, t.Transport), false
 			for lost := 0; len(rest) > 0 && lost < maxUnresponsive; {

@@ -59,6 +59,7 @@ func Cases() []suite.Case {
 			ID:           "mrtr.other-connection",
 			Title:        "Retries a request on another connection, over stdio with another process",
 			Requirements: []string{selfContained},
+			Servers:      2,
 			Run:          retryElsewhere,
 		},
 		{

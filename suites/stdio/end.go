@@ -32,12 +32,12 @@ func closedStdinCase() suite.Case {
 		ID:           "stdio.closed-stdin",
 		Title:        "Closes stdin of an idle server, from 2026-07-28 on with a subscription, and of a busy one, and waits for the exit",
 		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
+		Provokes:     []string{"subscriptions.graceful-close-id", "subscriptions.graceful-close-response"},
 		Waits:        true,
 		SpoilsServer: true,
 		Reuses:       suite.ReuseUncalled,
-		Servers:      2,
 		Run: func(ctx context.Context, t *suite.T) {
-			idle := t.Start(ctx, client.Options{Capabilities: noCapabilities})
+			idle := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
 			if t.Revision.Era() == spec.Stateless {
 				subscribe(ctx, t, idle)
 			}
@@ -202,7 +202,6 @@ func signalCase() suite.Case {
 		Requirements: []string{exitOnTerm},
 		Waits:        true,
 		SpoilsServer: true,
-		Reuses:       suite.ReuseAny,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			t.Fence(ctx, c)
