@@ -111,8 +111,15 @@ func (s *SentMessages) noteNotification(e *transcript.Event, m *wire.Message, so
 		return false
 	}
 	s.notifications = append(s.notifications, &transcript.Message{Message: m, Event: e})
+	if slices.ContainsFunc(idSpellings[1:], m.Has) {
+		s.garbled = append(s.garbled, e.Raw)
+	}
 	return true
 }
+
+// idSpellings are the member id, and what many servers read as that: they ignore the case of member names,
+// though JSON-RPC says that one should not.
+var idSpellings = []string{"id", "Id", "ID", "iD"}
 
 // noteUnmatchedReply records a response that matches no request.
 func (s *SentMessages) noteUnmatchedReply(e *transcript.Event, m *wire.Message) {
@@ -126,5 +133,7 @@ func (s *SentMessages) noteUnmatchedReply(e *transcript.Event, m *wire.Message) 
 
 // mentionsID reports whether text has an id member with this value.
 func mentionsID(text []byte, id wire.ID) bool {
-	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
+	return id.Present() && slices.ContainsFunc(idSpellings, func(name string) bool {
+		return bytes.Contains(text, []byte(`"`+name+`":`+id.Raw())) || bytes.Contains(text, []byte(`"`+name+`": `+id.Raw()))
+	})
 }

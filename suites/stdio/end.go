@@ -43,7 +43,7 @@ func closedStdinCase() suite.Case {
 			}
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails if the server is gone, as it should be
-			if judgeExit(ctx, t, idle, "The server does not exit when stdin closes.") {
+			if judgeExit(ctx, t, idle, "The server does not exit promptly when stdin closes.") {
 				judgeExitCode(t, idle, exitHandshake, "The server exits with a code other than 0 when stdin closes.")
 				closeWhileBusy(ctx, t)
 				return
@@ -202,6 +202,7 @@ func signalCase() suite.Case {
 		Requirements: []string{exitOnTerm},
 		Waits:        true,
 		SpoilsServer: true,
+		Reuses:       suite.ReuseUncalled,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			t.Fence(ctx, c)
@@ -227,13 +228,14 @@ func interruptCase() suite.Case {
 	}
 }
 
+// sendInterrupt interrupts a server that other cases have used. If it stays, it may still be at their work, so
+// a fresh one decides.
 func sendInterrupt(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	t.Fence(ctx, c)
-	if !c.Signal("INT") {
-		t.Skip("this system has no SIGINT")
+	if exitsOnInterrupt(ctx, t, c) {
+		return
 	}
-	if awaitExit(ctx, c) || ctx.Err() != nil {
+	if c = t.StartFresh(ctx, client.Options{}); exitsOnInterrupt(ctx, t, c) {
 		return
 	}
 	t.Deviates(c, verdict.Deviation{
@@ -244,6 +246,15 @@ func sendInterrupt(ctx context.Context, t *suite.T) {
 		At:          lastPosition(c, transcript.Signalled),
 		Weight:      verdict.OnlyNote,
 	})
+}
+
+// exitsOnInterrupt sends SIGINT and reports whether the server exits, or there was no time to see that.
+func exitsOnInterrupt(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+	t.Fence(ctx, c)
+	if !c.Signal("INT") {
+		t.Skip("this system has no SIGINT")
+	}
+	return awaitExit(ctx, c) || ctx.Err() != nil
 }
 
 // awaitExit reports whether the server exits in time.

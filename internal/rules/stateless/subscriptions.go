@@ -261,6 +261,9 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.sinceCancelled.n >= settlingTrips:
 		d.Requirement, d.Summary, d.Permitted = cancelledOnStdio, "The server sends a notification of a cancelled subscription.", "no further notification for it"
 		d.At = rules.At(sub.request.Event, sub.cancelled, obs.Event)
+		if isAck && sub.ack == nil {
+			d.Weight = verdict.AtMostWarning // a busy server may have begun it before it read the cancellation
+		}
 		out.Deviates(d)
 		return
 	case sub.response != nil && sub.response.Event.Seq < obs.Event.Seq && isChange:
