@@ -365,7 +365,7 @@ func levelAlone(f *verdict.Finding) string {
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
 	switch {
 	case warns && f.Basis == spec.JSONRPC:
-		return text + " (only a warning: a standard that MCP builds on says it, MCP itself does not)"
+		return text + " (only a warning: the demand comes from a standard that MCP builds on)"
 	case warns && f.Basis == spec.Derived:
 		return text + " (only a warning: it follows from the text, but no keyword says it)"
 	case warns:
