@@ -48,13 +48,10 @@ func (m *maker) drawFilter() jsontext.Value {
 	return filter.bytes()
 }
 
-// needingInput are the methods whose results may require input.
-var needingInput = []string{spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead}
-
 // addRounds adds a request with up to three further rounds, which the player sends if the server
 // requires input.
 func (m *maker) addRounds(conversation int) {
-	methods := slices.DeleteFunc(slices.Clone(needingInput), func(name string) bool { return !slices.Contains(m.requests, name) })
+	methods := slices.DeleteFunc(slices.Clone(m.requests), func(name string) bool { return !spec.MayRequireInput(name) })
 	if len(methods) == 0 {
 		m.addFence(conversation)
 		return

@@ -51,3 +51,9 @@ const (
 func IsNotification(method string) bool {
 	return len(method) > len(notificationsPrefix) && method[:len(notificationsPrefix)] == notificationsPrefix
 }
+
+// MayRequireInput reports whether a result of the method may require input from the client. Such results exist
+// from 2026-07-28 on: basic/patterns/mrtr.
+func MayRequireInput(method string) bool {
+	return method == MethodToolsCall || method == MethodPromptsGet || method == MethodResourcesRead
+}

@@ -55,6 +55,14 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 	offered, declared := hasExtensions(s.ServerCapabilities), hasExtensions(obs.Request.Metadata.Capabilities)
 	if isText && (text == spec.ResultComplete || text == spec.ResultInputRequired) {
 		out.Observed(resultType)
+		if text == spec.ResultComplete && spec.MayRequireInput(obs.Request.Message.Method) && obs.Message.ResultAt("/inputRequests").Kind() == '{' {
+			d := deviationOf(resultTypeKnown, obs)
+			d.Summary = "The server's result asks the client for input, but its resultType is complete."
+			d.Permitted = "resultType input_required in a result with inputRequests"
+			d.Weight = verdict.AtMostWarning // a result may have members of its own
+			out.Deviates(d)
+			return
+		}
 		out.Observed(resultTypeKnown)
 		if offered && !declared {
 			out.Observed(extensionFallback)
@@ -65,7 +73,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 	switch {
 	case kind == nil:
 		d.Summary, d.Permitted = "The server's result has no resultType.", `"complete", or "input_required"`
-		if hasOlderForm(obs) {
+		if hasOlderForm(obs) && obs.Request.Message.Method != spec.MethodListen {
 			d.Summary = "The server's result has the form of a handshake revision."
 			d.Permitted = "a result in the form of 2026-07-28, with resultType"
 		}
