@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -93,6 +94,9 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 		if events[i].Kind == transcript.Requested && v.Mark == nil {
 			v.Mark = headerIn(v.Text, d.Header)
 		}
+		if events[i].Kind == transcript.Sent && v.Mark == nil {
+			v.Mark = spaceAfter(v)
+		}
 		v.Label = labelEvent(events[i])
 		evidence = append(evidence, v)
 	}
@@ -105,6 +109,16 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 		context = append(context, v)
 	}
 	return evidence, context
+}
+
+// spaceAfter returns the white space after a message, which is easily overlooked and ends some servers; nil
+// if there is none or the quotation does not contain the end.
+func spaceAfter(v verdict.Evidence) *verdict.Span {
+	from := len(strings.TrimRight(v.Text, " \t"))
+	if from == len(v.Text) || from == 0 || v.Skipped+int64(len(v.Text)) != v.Size {
+		return nil
+	}
+	return &verdict.Span{From: from, To: len(v.Text)}
 }
 
 // redactedEvents returns the events without secrets, by position. A secret may

@@ -221,3 +221,21 @@ func TestQuotationsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestSpaceAfter checks that white space after a quoted message is marked.
+func TestSpaceAfter(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		size int64
+		want *verdict.Span
+	}{
+		{"{} \t", 4, &verdict.Span{From: 2, To: 4}},
+		{"{}", 2, nil},
+		{"{ ", 9, nil}, // the end is not quoted
+		{" ", 1, nil},
+	} {
+		if diff := cmp.Diff(c.want, spaceAfter(verdict.Evidence{Text: c.text, Size: c.size})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.text, diff)
+		}
+	}
+}

@@ -50,8 +50,8 @@ func contextCase() suite.Case {
 			judgeUnprepared(ctx, t, c, method, before)
 			compareDiscovery(ctx, t, c)
 			judgeChanged(ctx, t, c, method, before)
-			judgeLacking(t, c, spec.MetaClientCapabilities, lackingBefore, lacking())
-			judgeUnknown(t, c, unknownBefore, unknown())
+			judgeLacking(t, c, spec.MetaClientCapabilities, lackingBefore, before, lacking())
+			judgeUnknown(t, c, unknownBefore, before, unknown())
 		},
 	}
 }
@@ -114,30 +114,30 @@ func judgeChanged(ctx context.Context, t *suite.T, c *client.Conversation, metho
 	})
 }
 
-// judgeLacking compares the responses to an incomplete request before and after complete
-// requests. If the server always serves it, the requirement on the missing key covers that.
-func judgeLacking(t *suite.T, c *client.Conversation, key string, before, after *client.Reply) {
+// judgeLacking compares the responses to an incomplete request before and after a complete
+// one. If the server always serves it, the requirement on the missing key covers that.
+func judgeLacking(t *suite.T, c *client.Conversation, key string, before, complete, after *client.Reply) {
 	switch {
 	case !before.Answered() || before.Busy():
 		t.NotObserved(noPriorContext, "the server did not answer the request without "+key)
 	case before.Succeeded():
 		t.NotObserved(noPriorContext, "the server serves requests without "+key+" in any case")
 	default:
-		t.Expect(c, after, before.Sent, before.Event).Keeps(noPriorContext, "The server lets a request use the metadata of an earlier one.",
+		t.Expect(c, after, before.Sent, before.Event, complete.Sent, complete.Event).Keeps(noPriorContext, "The server lets a request use the metadata of an earlier one.",
 			suite.Satisfy("an error because "+key+" is missing, as before the first complete request", func(r *client.Reply) bool { return !r.Succeeded() }))
 	}
 }
 
-// judgeUnknown compares the responses to a request with an unknown version before and after valid
-// requests.
-func judgeUnknown(t *suite.T, c *client.Conversation, before, after *client.Reply) {
+// judgeUnknown compares the responses to a request with an unknown version before and after a complete
+// one.
+func judgeUnknown(t *suite.T, c *client.Conversation, before, complete, after *client.Reply) {
 	switch {
 	case !before.Answered() || before.Busy():
 		t.NotObserved(perRequest, "the server did not answer the request of an unknown version")
 	case before.Succeeded():
 		t.NotObserved(perRequest, "the server serves an unknown version in any case")
 	default:
-		t.Expect(c, after, before.Sent, before.Event).Keeps(perRequest, "The server serves an unknown version after a request of a supported one.", suite.BeAnyError())
+		t.Expect(c, after, before.Sent, before.Event, complete.Sent, complete.Event).Keeps(perRequest, "The server serves an unknown version after a request of a supported one.", suite.BeAnyError())
 	}
 }
 

@@ -58,7 +58,8 @@ func withoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, i
 		method = lists[0]
 	}
 	before := sendLacking(ctx, c, method, spec.MetaVersion)
-	if !c.Discover(ctx).Succeeded() {
+	complete := c.Discover(ctx)
+	if !complete.Succeeded() {
 		t.GiveUp("server/discover got no result")
 	}
 	id := c.NewID()
@@ -81,7 +82,7 @@ func withoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, i
 		}
 	}
 	c.Do(ctx, spec.MethodDiscover, map[string]any{"_meta": map[string]any{spec.MetaVersion: string(spec.V20251125)}})
-	judgeLacking(t, c, spec.MetaVersion, before, sendLacking(ctx, c, method, spec.MetaVersion))
+	judgeLacking(t, c, spec.MetaVersion, before, complete, sendLacking(ctx, c, method, spec.MetaVersion))
 }
 
 // judgeSession judges the first requests of a session that initialize opened: a ping, and a list
