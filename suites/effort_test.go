@@ -38,8 +38,8 @@ func TestEffort(t *testing.T) {
 		delay     time.Duration   // of each line of a server over stdio
 		most      most
 	}{
-		{"stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, 0, most{30, 29, 1550}},
-		{"stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, 0, most{14, 6, 1950}},
+		{"stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, 0, most{31, 30, 1550}},
+		{"stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, 0, most{15, 6, 1950}},
 		{"stdio, all revisions", spec.Stdio, nil, 0, most{109, 95, 7150}},
 		{"a slow server over stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, slow, most{47, 46, 1620}},
 		{"a slow server over stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, slow, most{22, 6, 2080}},

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -24,4 +26,18 @@ type candidate struct {
 func (r *unitResult) newCandidate(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {
 	q := spec.Requirements().Lookup(d.Requirement)
 	return &candidate{key: k, during: during, from: r, Deviation: d, outcome: d.Outcome(q, k.Revision), record: record}
+}
+
+// precedesCases reports whether the deviation was seen before the first case of its conversation, so that
+// each run shows it.
+func (c *candidate) precedesCases() bool {
+	if c.record == nil || len(c.At) == 0 {
+		return false
+	}
+	for _, e := range c.record.From(0)[:slices.Max(c.At)] {
+		if e.Kind == transcript.CaseBegan && e.Detail != "" {
+			return false
+		}
+	}
+	return true
 }

@@ -210,7 +210,7 @@ func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
 			// The requirement would also select all other cases that judge it.
 			focus = []string{c.key.Judge, c.during.ID}
 		}
-		if c.needsOthers {
+		if c.needsOthers && !c.precedesCases() {
 			focus = nil // the whole run of the revision
 		}
 		if len(c.peers) > 0 {
