@@ -12,7 +12,7 @@ import (
 // candidate is a deviation that may become a finding.
 type candidate struct {
 	key    verdict.Key
-	during *suite.Case // nil: the handshake of the shared conversation
+	during *suite.Case // nil before the first case of the shared conversation, and after the last
 	from   *unitResult // the result that has shown it
 	verdict.Deviation
 	outcome      verdict.Outcome
@@ -34,10 +34,8 @@ func (c *candidate) precedesCases() bool {
 	if c.record == nil || len(c.At) == 0 {
 		return false
 	}
-	for _, e := range c.record.From(0)[:slices.Max(c.At)] {
-		if e.Kind == transcript.CaseBegan && e.Detail != "" {
-			return false
-		}
-	}
-	return true
+	last := slices.Max(c.At)
+	return !slices.ContainsFunc(c.record.From(0), func(e *transcript.Event) bool {
+		return e.Kind == transcript.CaseBegan && e.Detail != "" && e.Seq < last
+	})
 }

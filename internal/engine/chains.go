@@ -28,8 +28,8 @@ func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
 	return r.over == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
 
-// add adds a case. Those that wait end the most servers, so fresh ones are started where they run. What
-// can do with any server ends those that the others leave.
+// add adds a case. Those that wait end the most servers, so cases that start fresh ones run among them. A
+// case that any server suits runs among the others, and ends one that they leave.
 func (h *chained) add(c *suite.Case) {
 	if c.Waits && c.Reuses != suite.ReuseAny || needsServers(c) {
 		h.waiting = append(h.waiting, c)
@@ -38,7 +38,7 @@ func (h *chained) add(c *suite.Case) {
 	}
 }
 
-// needsServers reports whether the case needs more than a server that any other case has left.
+// needsServers reports whether one used server is not enough: the case needs fresh ones, or several.
 func needsServers(c *suite.Case) bool { return c.Reuses == suite.ReuseNone || c.Servers > 1 }
 
 // units returns the chains. In the stateless era there is no session that a case could spoil, so

@@ -173,7 +173,8 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 // belongs to.
 func (o *opener) beginCase(c *suite.Case) {
 	if o.reusable != nil {
-		o.reusable.collect(o.unit.revision, o.during, o.unit.cases[slices.Index(o.unit.cases, c):])
+		isSpoiled := o.during != nil && o.during.Spoils(o.unit.revision.Era())
+		o.reusable.collect(isSpoiled, o.unit.cases[slices.Index(o.unit.cases, c):])
 		o.endUnused()
 	}
 	o.during = c

@@ -61,10 +61,9 @@ func (r *reusable) suits(left *client.Conversation, c *suite.Case) bool {
 	}
 }
 
-// collect makes the conversations that the last case leaves available to those that follow. The last
-// case is nil before the first.
-func (r *reusable) collect(rev spec.Revision, last *suite.Case, following []*suite.Case) {
-	isSpoiled := last != nil && last.Spoils(rev.Era())
+// collect makes the conversations that the last case leaves, spoiled or not, available to those that
+// follow.
+func (r *reusable) collect(isSpoiled bool, following []*suite.Case) {
 	for _, conv := range r.taken {
 		if !conv.Alive() || conv.Server().ProtocolVersion == "" {
 			continue

@@ -67,7 +67,7 @@ func (u *unit) reusesServers() bool {
 }
 
 // isBusy reports whether the run is not idle until the unit is done. Cases that
-// wait do not count, nor those that are in their chains because of the servers, nor exclusive
+// wait do not count, nor those that run in a chain only for its servers, nor exclusive
 // ones, which start after the idle time.
 func (u *unit) isBusy() bool {
 	counts := func(c *suite.Case) bool {

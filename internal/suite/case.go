@@ -82,7 +82,7 @@ type Reuse int
 const (
 	// ReuseUnspoiled is for servers that no case has spoiled.
 	ReuseUnspoiled Reuse = iota
-	// ReuseUncalled is for those of them that have refused all calls of tools, so that they have no work.
+	// ReuseUncalled is for those of them that have run no tool: nobody called one, or each call was refused.
 	ReuseUncalled
 	// ReuseAny is for all that still respond.
 	ReuseAny

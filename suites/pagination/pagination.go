@@ -14,27 +14,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// lists are the paginated methods with their capabilities.
-var lists = []struct{ capability, method string }{
-	{"tools", spec.MethodToolsList},
-	{"prompts", spec.MethodPromptsList},
-	{"resources", spec.MethodResourcesList},
-	{"resources", spec.MethodResourcesTemplates},
-}
+// list is a paginated method, with its capability and the notification of its changes, if there is one.
+type list struct{ capability, method, changed string }
 
-// filters has the member of a subscription's filter that asks for changes of a list. Templates have none.
-var filters = map[string]string{
-	spec.MethodToolsList: "toolsListChanged", spec.MethodPromptsList: "promptsListChanged", spec.MethodResourcesList: "resourcesListChanged",
-}
-
-// capabilityOf returns the capability of a list.
-func capabilityOf(method string) string {
-	for _, l := range lists {
-		if l.method == method {
-			return l.capability
-		}
-	}
-	return ""
+var lists = []list{
+	{"tools", spec.MethodToolsList, spec.MethodToolsChanged},
+	{"prompts", spec.MethodPromptsList, spec.MethodPromptsChanged},
+	{"resources", spec.MethodResourcesList, spec.MethodResourcesChanged},
+	{"resources", spec.MethodResourcesTemplates, ""},
 }
 
 // Cases returns the cases of this area.
@@ -96,7 +83,7 @@ func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, 
 		var all []*listing
 		for _, known := range lists {
 			if c.Server().Declares(known.capability) && t.Inventory.Incomplete[known.method] != inventory.NoResult {
-				all = append(all, &listing{c: c, method: known.method})
+				all = append(all, &listing{c: c, list: known})
 			}
 		}
 		if c.Web() != nil || c.IsSlow() {
@@ -113,8 +100,8 @@ func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, 
 
 // listing is a list that a case requests.
 type listing struct {
+	list
 	c          *client.Conversation
-	method     string
 	rounds     *rounds // nil if no other list is requested at the same time
 	unanswered bool
 }
@@ -122,11 +109,10 @@ type listing struct {
 // subscribe subscribes to changes of the list in the stateless era, if the server announces them: without
 // that, another page for the same cursor may come from a list that has changed. The function ends it.
 func (l *listing) subscribe(ctx context.Context) (end func()) {
-	filter := filters[l.method]
-	if l.c.Revision().Era() != spec.Stateless || filter == "" || !l.c.Server().Declares(capabilityOf(l.method)+".listChanged") {
+	if l.c.Revision().Era() != spec.Stateless || l.changed == "" || !l.c.Server().Declares(l.capability+".listChanged") {
 		return func() {}
 	}
-	s, err := l.c.Subscribe(ctx, map[string]any{filter: true})
+	s, err := l.c.Subscribe(ctx, map[string]any{spec.FilterOf(l.changed): true})
 	if err != nil {
 		return func() {}
 	}

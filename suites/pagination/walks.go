@@ -59,7 +59,7 @@ func resumeAfterChange(ctx context.Context, t *suite.T) {
 	tried := false
 	for _, known := range lists {
 		change, ok := t.Inventory.ListChange(known.method)
-		l := &listing{c: c, method: known.method}
+		l := &listing{c: c, list: known}
 		if !ok || !c.Server().Declares(known.capability) {
 			continue
 		}

@@ -219,7 +219,7 @@ func signalCase() suite.Case {
 func interruptCase() suite.Case {
 	return suite.Case{
 		ID:           "stdio.interrupt",
-		Title:        "Sends SIGINT to an idle server, and waits for the exit",
+		Title:        "Sends SIGINT to a server that other cases have used, and waits for the exit",
 		Requirements: []string{exitOnTerm},
 		Waits:        true,
 		SpoilsServer: true,

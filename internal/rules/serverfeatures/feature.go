@@ -20,7 +20,6 @@ type feature struct {
 	// Requirement ids.
 	declared, answered, paramsOptional, announced string
 	announcedOnListen                             string // the requirement on notifications to subscriptions
-	filter                                        string // the member of a subscription's filter
 	uniqueIDs                                     []string
 	onlyIfDeclared                                []string
 }
@@ -30,19 +29,19 @@ var (
 		list: toolList, thing: "tool", things: "tools", use: spec.MethodToolsCall,
 		showsItem: func(m *wire.Message) bool { return !isFailedResult(m) },
 		declared:  "tools.capability.declared", answered: "tools.list.answered", paramsOptional: "tools.list.params-optional",
-		announced: "tools.list-changed.sent-on-change-2024-11-05",
-		filter:    "toolsListChanged", announcedOnListen: "tools.list-changed.sent-on-change-2026-07-28",
-		uniqueIDs:      []string{"tools.name.unique-2024-11-05", "tools.name.unique-2025-11-25"},
-		onlyIfDeclared: []string{"tools.list-changed.only-if-declared-2024-11-05", "tools.list-changed.only-if-declared-2025-06-18"},
+		announced:         "tools.list-changed.sent-on-change-2024-11-05",
+		announcedOnListen: "tools.list-changed.sent-on-change-2026-07-28",
+		uniqueIDs:         []string{"tools.name.unique-2024-11-05", "tools.name.unique-2025-11-25"},
+		onlyIfDeclared:    []string{"tools.list-changed.only-if-declared-2024-11-05", "tools.list-changed.only-if-declared-2025-06-18"},
 	}
 	promptFeature = feature{
 		list: promptList, thing: "prompt", things: "prompts", use: spec.MethodPromptsGet,
 		showsItem: func(m *wire.Message) bool { return len(wire.Elements(m.ResultAt("/messages"))) > 0 },
 		declared:  "prompts.capability.declared", answered: "prompts.list.answered", paramsOptional: "prompts.list.params-optional",
-		announced: "prompts.list-changed.sent-on-change-2024-11-05",
-		filter:    "promptsListChanged", announcedOnListen: "prompts.list-changed.sent-on-change-2026-07-28",
-		uniqueIDs:      []string{"prompts.name.unique"},
-		onlyIfDeclared: []string{"prompts.list-changed.only-if-declared-2024-11-05", "prompts.list-changed.only-if-declared-2025-06-18"},
+		announced:         "prompts.list-changed.sent-on-change-2024-11-05",
+		announcedOnListen: "prompts.list-changed.sent-on-change-2026-07-28",
+		uniqueIDs:         []string{"prompts.name.unique"},
+		onlyIfDeclared:    []string{"prompts.list-changed.only-if-declared-2024-11-05", "prompts.list-changed.only-if-declared-2025-06-18"},
 	}
 )
 

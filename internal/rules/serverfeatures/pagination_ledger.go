@@ -17,14 +17,13 @@ type listing struct {
 	member     string // of the result
 	key        string // pointer to the member that identifies an item
 	changed    string // the notification of a change
-	filter     string // the member of a subscription's filter that asks for it
 }
 
 var listings = map[string]listing{
-	spec.MethodToolsList:          {"tools", "tools", "/name", spec.MethodToolsChanged, "toolsListChanged"},
-	spec.MethodPromptsList:        {"prompts", "prompts", "/name", spec.MethodPromptsChanged, "promptsListChanged"},
-	spec.MethodResourcesList:      {"resources", "resources", "/uri", spec.MethodResourcesChanged, "resourcesListChanged"},
-	spec.MethodResourcesTemplates: {"resources", "resourceTemplates", "/uriTemplate", spec.MethodResourcesChanged, "resourcesListChanged"},
+	spec.MethodToolsList:          {"tools", "tools", "/name", spec.MethodToolsChanged},
+	spec.MethodPromptsList:        {"prompts", "prompts", "/name", spec.MethodPromptsChanged},
+	spec.MethodResourcesList:      {"resources", "resources", "/uri", spec.MethodResourcesChanged},
+	spec.MethodResourcesTemplates: {"resources", "resourceTemplates", "/uriTemplate", spec.MethodResourcesChanged},
 }
 
 // item is one entry of a list.

@@ -74,13 +74,12 @@ func subscriptionRules() []rules.Rule {
 	}
 }
 
-// changes are the notifications that only subscriptions deliver, each with the filter member that
-// requests it and the capability that it needs.
-var changes = map[string]struct{ filter, capability string }{
-	spec.MethodToolsChanged:     {"toolsListChanged", "tools.listChanged"},
-	spec.MethodPromptsChanged:   {"promptsListChanged", "prompts.listChanged"},
-	spec.MethodResourcesChanged: {"resourcesListChanged", "resources.listChanged"},
-	spec.MethodResourcesUpdated: {"resourceSubscriptions", "resources.subscribe"},
+// changes are the notifications that only subscriptions deliver, each with the capability that it needs.
+var changes = map[string]string{
+	spec.MethodToolsChanged:     "tools.listChanged",
+	spec.MethodPromptsChanged:   "prompts.listChanged",
+	spec.MethodResourcesChanged: "resources.listChanged",
+	spec.MethodResourcesUpdated: "resources.subscribe",
 }
 
 // subscription is a subscriptions/listen request and its course.
@@ -204,8 +203,8 @@ func (sub *subscription) isActive() bool {
 // deliversAny reports whether the server has agreed to deliver any type of notification.
 func (sub *subscription) deliversAny() bool {
 	agreed := sub.ack.Message.ParamAt("/notifications")
-	for _, change := range changes {
-		if includesType(agreed, change.filter) {
+	for method := range changes {
+		if includesType(agreed, spec.FilterOf(method)) {
 			return true
 		}
 	}
@@ -225,13 +224,14 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
 		return
 	}
-	change, isChange := changes[obs.Message.Method]
+	capability, isChange := changes[obs.Message.Method]
+	member := spec.FilterOf(obs.Message.Method)
 	isAck := obs.Message.Method == spec.MethodAcknowledged
 	f := sharedSubscriptions.Of(s)
 	sub, sameID := f.find(s, obs)
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
 	if isChange {
-		judgeCapability(s, change.capability, obs, out)
+		judgeCapability(s, capability, obs, out)
 	}
 	if sub == nil {
 		if isChange || isAck {
@@ -284,9 +284,9 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 	if isChange {
 		out.Observed(onlyOnListen)
-		sub.judgeRequested(change.filter, obs, d, out)
+		sub.judgeRequested(member, obs, d, out)
 		if slices.ContainsFunc(f.all, func(other *subscription) bool {
-			return other != sub && other.cancelled != nil && other.sinceCancelled.n >= settlingTrips && other.requests(change.filter)
+			return other != sub && other.cancelled != nil && other.sinceCancelled.n >= settlingTrips && other.requests(member)
 		}) {
 			out.Observed(cancelledOnStdio) // the cancelled subscription would have got this notification too
 		}
@@ -349,7 +349,7 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 	switch {
 	case s.Transport != spec.Stdio:
 		if !isChange || slices.ContainsFunc(f.all, func(sub *subscription) bool {
-			return sub.isActive() && sub.requests(changes[obs.Message.Method].filter)
+			return sub.isActive() && sub.requests(spec.FilterOf(obs.Message.Method))
 		}) {
 			return // it is on the wrong stream, which package streamablehttp judges
 		}

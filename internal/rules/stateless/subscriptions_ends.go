@@ -163,8 +163,8 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 		return
 	}
 	out.Observed(acknowledged)
-	for _, change := range changes {
-		member := change.filter
+	for method, capability := range changes {
+		member := spec.FilterOf(method)
 		d := sub.deviation(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
 		d.Permitted = "what the request names and the server declares, nothing else"
 		has := wire.At(agreed, "/"+member) != nil
@@ -172,7 +172,7 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 		case granted && !requested:
 			d.Summary = "The server acknowledges a type of notification that was not requested."
 			out.Deviates(d)
-		case granted && s.Began() && !s.ServerDeclared(change.capability):
+		case granted && s.Began() && !s.ServerDeclared(capability):
 			d.Summary = "The server acknowledges a type of notification that it does not declare."
 			out.Deviates(d)
 		case has && !granted && wire.At(agreed, "/"+member).Kind() != '[':
@@ -181,9 +181,9 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 		case granted:
 			sub.judgeURIs(member, agreed, d, out)
 			out.Observed(ackSupported)
-		case requested && s.Began() && s.ServerDeclared(change.capability):
+		case requested && s.Began() && s.ServerDeclared(capability):
 			d.Requirement, d.Summary = ackSupported, "The server does not agree to a type of notification that it declares."
-			d.Permitted = member + ", because the capability " + change.capability + " is declared"
+			d.Permitted = member + ", because the capability " + capability + " is declared"
 			if wire.At(sub.filter, "/"+member).Kind() == '[' {
 				d.Weight = verdict.OnlyNote // it may not know the resources
 			}

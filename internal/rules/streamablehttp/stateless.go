@@ -193,20 +193,15 @@ func (v *view) judgeOwner(x *exchange, req *rules.Request, p streamEvent, m *wir
 	}
 }
 
-// listenFilters are the filter members that request notifications, by method.
-var listenFilters = map[string]string{
-	spec.MethodToolsChanged: "toolsListChanged", spec.MethodPromptsChanged: "promptsListChanged",
-	spec.MethodResourcesChanged: "resourcesListChanged", spec.MethodResourcesUpdated: "resourceSubscriptions",
-}
-
 // isSubscribed reports whether a subscription that was open at a position requests notifications
 // of this method, or is acknowledged by them.
 func (v *view) isSubscribed(method string, at int) bool {
+	filter := spec.FilterOf(method)
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool {
 		if req.Message.Method != spec.MethodListen || !req.InFlight(at) {
 			return false
 		}
-		wanted := req.Message.ParamAt("/notifications/" + listenFilters[method])
-		return method == spec.MethodAcknowledged || listenFilters[method] != "" && (wanted.Kind() == 't' || wanted.Kind() == '[')
+		wanted := req.Message.ParamAt("/notifications/" + filter)
+		return method == spec.MethodAcknowledged || filter != "" && (wanted.Kind() == 't' || wanted.Kind() == '[')
 	})
 }
