@@ -121,8 +121,10 @@ func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout
 	defer cancel()
 	repeats = 1
 	shared := s.exclusive.RLocker()
-	if only, ok := evidenceOnly(f.Script, evidence); ok && !reproduced && reproduce(ctx, only, searchTimeout, shared) == shown {
-		f.Script, reproduced, evidence = only, true, nil
+	for _, only := range evidenceOnly(f.Script, evidence) {
+		if !reproduced && reproduce(ctx, only, searchTimeout, shared) == shown {
+			f.Script, reproduced, evidence = only, true, nil
+		}
 	}
 	reproduced = reproduced || reproduce(ctx, f.Script, searchTimeout, shared) == shown
 	for attempt := 0; attempt < 3 && !reproduced && ctx.Err() == nil; attempt++ {
@@ -145,18 +147,22 @@ func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout
 	return repeats
 }
 
-// evidenceOnly returns the script with only the operations that the evidence
-// shows. It is tried first, because it makes a finding small even if there is
-// no time to shrink it.
-func evidenceOnly(s script.Script, evidence []int) (only script.Script, ok bool) {
+// evidenceOnly returns scripts with only the operations that the evidence shows: one that waits for
+// each response, and one that waits as the script does. They are tried first, because they make a
+// finding small even if there is no time to shrink it.
+func evidenceOnly(s script.Script, evidence []int) []script.Script {
 	if len(evidence) == 0 || len(evidence) >= len(s.Operations) {
-		return s, false
+		return nil
 	}
-	only = script.Script{Revision: s.Revision}
+	waiting, asBefore := script.Script{Revision: s.Revision}, script.Script{Revision: s.Revision}
 	for _, i := range evidence {
-		only.Operations = append(only.Operations, s.Operations[i])
+		o := s.Operations[i]
+		asBefore.Operations = append(asBefore.Operations, o)
+		o.Together = false
+		awaitResponse(&o)
+		waiting.Operations = append(waiting.Operations, o)
 	}
-	return only, true
+	return []script.Script{waiting, asBefore}
 }
 
 // shrinkTimeout returns the wait for a response during shrinking: waiting the

@@ -34,7 +34,7 @@ func TestShrink(t *testing.T) {
 	if tries > 2000 || len(got.Operations) != 2 || got.Conversations() != 1 {
 		t.Fatalf("after %d tries: %+v", tries, got)
 	}
-	if size := len(got.Operations[1].Message); size > 70 || got.Operations[0].Await {
+	if size := len(got.Operations[1].Message); size > 70 || !got.Operations[0].Await {
 		t.Errorf("the message has %d bytes: %s", size, got.Operations[1].Message)
 	}
 	if _, tries, _ := Shrink(t.Context(), s, nil, Budget{Time: 1 << 40, Attempts: 5}, shows); tries != 5 {

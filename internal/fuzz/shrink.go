@@ -50,7 +50,7 @@ func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, reproduc
 func (k *shrinker) pass() {
 	k.removeOperations()
 	k.mergeConversations()
-	k.removeSynchronisation()
+	k.simplifySynchronisation()
 	k.shrinkMessages()
 }
 
@@ -79,7 +79,7 @@ func (k *shrinker) size() int {
 	for i := range k.smallest.Operations {
 		o := &k.smallest.Operations[i]
 		n += 1000 + len(o.Message) + 10*o.On + len(o.Splits) + 5*len(o.Take)
-		if o.Await {
+		if o.Do == script.Send && !o.Await {
 			n++
 		}
 		if o.Together {
@@ -304,18 +304,26 @@ func (k *shrinker) mergeConversations() {
 	k.try(one)
 }
 
-// removeSynchronisation removes the synchronisation between operations.
-func (k *shrinker) removeSynchronisation() {
+// simplifySynchronisation makes the operations follow one another.
+func (k *shrinker) simplifySynchronisation() {
 	for i := 0; i < len(k.smallest.Operations) && k.canTry(); i++ {
 		for _, change := range []func(o *script.Operation) bool{
 			func(o *script.Operation) bool { was := o.Together; o.Together = false; return was },
-			func(o *script.Operation) bool { was := o.Await; o.Await = false; return was },
+			awaitResponse,
 			func(o *script.Operation) bool { was := len(o.Splits) > 0; o.Splits = nil; return was },
 			func(o *script.Operation) bool { was := len(o.Take) > 0; o.Take = nil; return was },
 		} {
 			k.tryChange(i, change)
 		}
 	}
+}
+
+// awaitResponse makes the player wait for the response: a script whose operations follow one another shows
+// the same each time, while one that ends before a response may cancel its request.
+func awaitResponse(o *script.Operation) bool {
+	was := o.Await
+	o.Await = o.Do == script.Send && !o.Together || was
+	return o.Await != was
 }
 
 // tryChange tries the script with one operation changed. The change function reports

@@ -21,17 +21,17 @@ func TestShrinkReportsLackOfTime(t *testing.T) {
 	awaited := ping
 	awaited.Await = true
 	// The time ends with the given attempt. Of the two steps, waiting for the
-	// first operation is needed, and the second operation is not.
+	// first operation hides the finding, and the second operation is not needed.
 	until := func(end int) (tries int, cut bool) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		n := 0
-		s := script.Script{Revision: spec.V20251125, Operations: []script.Operation{awaited, ping}}
+		s := script.Script{Revision: spec.V20251125, Operations: []script.Operation{ping, awaited}}
 		_, tries, cut = Shrink(ctx, s, nil, Budget{Time: time.Hour, Attempts: 1000}, func(s script.Script) bool {
 			if n++; n == end {
 				cancel()
 			}
-			return s.Operations[0].Await
+			return !s.Operations[0].Await
 		})
 		return tries, cut
 	}
@@ -49,9 +49,9 @@ func TestShrinkReportsLackOfTime(t *testing.T) {
 		operations []script.Operation
 		want       bool
 	}{
-		"one request":                 {[]script.Operation{ping}, false},
-		"one that need not be waited": {[]script.Operation{awaited}, true},
-		"two requests":                {[]script.Operation{ping, ping}, true},
+		"one request that is awaited":   {[]script.Operation{awaited}, false},
+		"one that could be awaited":     {[]script.Operation{ping}, true},
+		"two requests that are awaited": {[]script.Operation{awaited, awaited}, true},
 	} {
 		if got := (&shrinker{smallest: script.Script{Operations: c.operations}}).canShrink(); got != c.want {
 			t.Errorf("%s: %v where nothing was tried", name, got)

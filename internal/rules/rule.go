@@ -51,7 +51,7 @@ type Result struct {
 	elsewhere bool // see ReportedElsewhere
 }
 
-// maxDeviations bounds the deviations that are kept for a rule, requirement and summary, so that
+// maxDeviations bounds the deviations that Judge keeps for a rule, requirement and summary, so that
 // a server that errs in every message does not flood the report.
 const maxDeviations = 3
 
@@ -61,6 +61,7 @@ type Reporter struct {
 	session *Session
 	// applying are the requirements that exist in the revision and transport.
 	applying map[string]bool
+	most     int // the deviations that are kept for a requirement and summary
 	// results has an entry for each requirement of the rule: nil until the rule reports something of
 	// it, notApplicable if it does not exist in the revision.
 	results []*Result
@@ -102,7 +103,7 @@ func (o *Reporter) Deviates(d verdict.Deviation) {
 			same++
 		}
 	}
-	if same < maxDeviations {
+	if same < o.most {
 		r.Deviations = append(r.Deviations, d)
 	}
 }
@@ -147,14 +148,23 @@ func (o *Reporter) result(requirement string) *Result {
 // Judge folds all rules over the events of one conversation. The revision is the one requested;
 // the negotiated revision overrides it for the whole conversation.
 func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
-	out, _ := JudgeUntil(context.Background(), all, events, asked, t)
+	return JudgeAtMost(maxDeviations, all, events, asked, t)
+}
+
+// JudgeAtMost is like Judge, but keeps up to most deviations for each rule, requirement and summary.
+func JudgeAtMost(most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
+	out, _ := judgeUntil(context.Background(), most, all, events, asked, t)
 	return out
 }
 
 // JudgeUntil is like Judge, but if the context ends first it returns no results and the cause:
 // rules that have not seen every event may be wrong.
 func JudgeUntil(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) ([]Result, error) {
-	s, runs := fold(ctx, all, events, asked, t)
+	return judgeUntil(ctx, maxDeviations, all, events, asked, t)
+}
+
+func judgeUntil(ctx context.Context, most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) ([]Result, error) {
+	s, runs := fold(ctx, most, all, events, asked, t)
 	for _, r := range runs {
 		if ctx.Err() != nil {
 			break
@@ -172,7 +182,7 @@ func JudgeUntil(ctx context.Context, all []Rule, events []*transcript.Event, ask
 // SoFar is like Judge but for an open conversation: it returns the deviations found so far,
 // without those that are judged at the end.
 func SoFar(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
-	_, runs := fold(context.Background(), all, events, asked, t)
+	_, runs := fold(context.Background(), maxDeviations, all, events, asked, t)
 	return results(runs)
 }
 
@@ -183,7 +193,7 @@ type ruleRun struct {
 }
 
 // fold folds all rules over the events until the context ends.
-func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
+func fold(ctx context.Context, most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
 	s := newSession(asked, t)
 	s.output.readings = readLines(events, t)
 	s.negotiated = negotiatedRevision(events, s)
@@ -195,7 +205,7 @@ func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spe
 		if !all[i].appliesTo(applying) {
 			continue
 		}
-		r := ruleRun{all[i].Start(), &Reporter{rule: &all[i], session: s, applying: applying}}
+		r := ruleRun{all[i].Start(), &Reporter{rule: &all[i], session: s, applying: applying, most: most}}
 		runs = append(runs, r)
 		listeners.add(r.fold, r.out)
 		if r.fold.OnEvent != nil {
