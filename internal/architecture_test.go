@@ -119,8 +119,8 @@ var layers = []struct {
 	}},
 	// Helpers for the tests of the suites; no suite itself may import it.
 	{"internal/suitetest", []string{anything}},
-	// Helpers for tests that use third-party software.
-	{"internal/thirdparty", nil},
+	// Helpers for tests that take long or use third-party software.
+	{"internal/skip", nil},
 	// Measuring programs.
 	{"internal/cputime", nil},
 	{"reporters", []string{"internal/conformance", "internal/spec", "internal/transcript", "internal/verdict"}},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -24,11 +24,11 @@ func readerScript(t *testing.T, script string) (node, path string) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", ".installed")); err != nil {
-		thirdparty.Missing(t, script, "run fixtures/report-readers/install.sh")
+		skip.Missing(t, script, "run fixtures/report-readers/install.sh")
 	}
 	node, err = exec.LookPath("node")
 	if err != nil {
-		thirdparty.Missing(t, script, err.Error())
+		skip.Missing(t, script, err.Error())
 	}
 	return node, filepath.Join(folder, script)
 }
@@ -173,7 +173,7 @@ func TestHTMLInABrowser(t *testing.T) {
 	}
 	chromium, err := exec.LookPath(name)
 	if err != nil {
-		thirdparty.Missing(t, "HTML in a browser", err.Error())
+		skip.Missing(t, "HTML in a browser", err.Error())
 	}
 	args := []string{script, chromium}
 	for _, s := range append(samples[:len(samples):len(samples)], sample{"caused", withCauses}, sample{"many", manyFindings}, sample{"empty", func() *verdict.Report { return &verdict.Report{} }}) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
@@ -50,6 +51,7 @@ func TestHostileServers(t *testing.T) {
 		t.Skip("is about time and memory")
 	}
 	buildPrograms(t)
+	all := t
 	// Most of the runs wait, so more of them run at once than t.Parallel
 	// allows.
 	waiting := make(chan struct{}, 8*runtime.GOMAXPROCS(0))
@@ -59,7 +61,10 @@ func TestHostileServers(t *testing.T) {
 		if !isSampled(b.name) {
 			continue
 		}
-		t.Run(b.name, func(*testing.T) { // applies the -run pattern
+		t.Run(b.name, func(t *testing.T) { // applies the -run pattern
+			if os.Getenv("MCP_CONFORM_HOSTILE") == "" && slices.Contains(slowHostile, b.name) {
+				skip.Slow(t)
+			}
 			r := &hostileResult{hostileServer: b, done: make(chan struct{})}
 			runs = append(runs, r)
 			go func() {
@@ -70,7 +75,7 @@ func TestHostileServers(t *testing.T) {
 				}
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				r.check(t)
+				r.check(all)
 			}()
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mcp-conform/mcp-conform/internal/oddservers"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/transport/started"
 )
@@ -87,7 +88,7 @@ func TestScripts(t *testing.T) {
 				t.Skip("is about time and memory")
 			}
 			if filepath.Base(group) == slowScripts {
-				suitetest.SkipSlow(t)
+				skip.Slow(t)
 			}
 			scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 			if err != nil || len(scripts) == 0 {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 )
 
 // TestAKilledSweepGoesOn kills a sweep at random moments, and continues it with the same command.
@@ -24,7 +24,7 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("starts servers, and reads /proc")
 	}
-	suitetest.SkipSlow(t)
+	skip.Slow(t)
 	t.Parallel()
 	kills := 2
 	if text := os.Getenv("MCP_CONFORM_KILLS"); text != "" {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -21,10 +21,10 @@ func TestStatelessServer(t *testing.T) {
 	folder := filepath.Join("..", "..", "fixtures", "servers")
 	node, err := exec.LookPath("node")
 	if err != nil {
-		thirdparty.Missing(t, "real server", "node is not installed")
+		skip.Missing(t, "real server", "node is not installed")
 	}
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", "@modelcontextprotocol", "server")); err != nil {
-		thirdparty.Missing(t, "real server", "the real servers are not installed; fixtures/servers/install.sh does that")
+		skip.Missing(t, "real server", "the real servers are not installed; fixtures/servers/install.sh does that")
 	}
 	dialer := stdio.NewDialer(stdio.Command{Argv: []string{node, "stateless.mjs"}, Dir: folder})
 	c, err := Open(t.Context(), dialer, Options{Revision: spec.V20260728, StartTimeout: DefaultTimeout * 3})

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/officialsuite"
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 )
 
 // fixtureFree are the scenarios that can be run on any server.
@@ -90,14 +90,14 @@ func passes(t *testing.T, c officialsuite.Check) {
 // find returns the suite, or skips the test with the reason.
 func find(t *testing.T) *officialsuite.Suite {
 	t.Helper()
-	thirdparty.SkipUnlessRequired(t, "official suite")
+	skip.UnlessRequired(t, "official suite")
 	folder, err := filepath.Abs("../../fixtures/official-suite")
 	if err != nil {
 		t.Fatal(err)
 	}
 	suite, err := officialsuite.Find(folder)
 	if err != nil {
-		thirdparty.Missing(t, "official suite", err.Error())
+		skip.Missing(t, "official suite", err.Error())
 	}
 	return suite
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -24,7 +24,7 @@ func TestGateways(t *testing.T) {
 			_, err = os.Stat(path)
 		}
 		if err != nil {
-			thirdparty.Missing(t, "real gateway", "it is not installed; fixtures/servers/install.sh does that")
+			skip.Missing(t, "real gateway", "it is not installed; fixtures/servers/install.sh does that")
 		}
 		return path
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/record"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -54,6 +55,9 @@ func TestClientsUseEverything(t *testing.T) {
 			{name: "long lists", over: "http", flags: []string{"--long-list=1000", "--page-sizes=10,1,50", "--http"}, least: 30, has: "list resources"},
 		} {
 			t.Run(client.name+"/"+mode.name, func(t *testing.T) {
+				if mode.name != "http" {
+					skip.UnlessRequired(t, "real client")
+				}
 				t.Parallel()
 				command := client.command(t)
 				began := time.Now()
@@ -122,6 +126,9 @@ func TestMCPGo(t *testing.T) {
 		{"sse", "sse", []string{"--sse"}, "", 12},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
+			if mode.name != "2026-07-28" {
+				skip.UnlessRequired(t, "real client")
+			}
 			t.Parallel()
 			client, folder := installed(t, "mcp-go/mcp-go-client"), t.TempDir()
 			at, end := start(t, "record", "--listen", "127.0.0.1:0", "--transcript", folder, serve(t, append(mode.flags, "127.0.0.1:0")...))

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 )
 
 // patience limits the time that a server or a client may take. Only a failure
@@ -70,17 +70,17 @@ func installed(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		thirdparty.Missing(t, "real client", "it is not installed; fixtures/clients/install.sh does that")
+		skip.Missing(t, "real client", "it is not installed; fixtures/clients/install.sh does that")
 	}
 	return path
 }
 
 func needNode(t *testing.T) string {
 	t.Helper()
-	thirdparty.SkipUnlessRequired(t, "real client")
+	skip.UnlessRequired(t, "real client")
 	node, err := exec.LookPath("node")
 	if err != nil {
-		thirdparty.Missing(t, "real client", err.Error())
+		skip.Missing(t, "real client", err.Error())
 	}
 	return node
 }

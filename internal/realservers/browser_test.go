@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 )
 
 // TestBrowserLogin logs in with Chromium at oidc-provider, and refuses to. MCP_CONFORM_PICTURES
@@ -21,7 +21,7 @@ func TestBrowserLogin(t *testing.T) {
 	}
 	chromium, err := exec.LookPath(name)
 	if err != nil {
-		thirdparty.Missing(t, "login in a browser", err.Error())
+		skip.Missing(t, "login in a browser", err.Error())
 	}
 	at := serveWithUsers(t, "oidc-provider", "127.0.0.1", []string{"node", "./protected.mjs", "oidc", "opaque"})
 	pictures := os.Getenv("MCP_CONFORM_PICTURES")

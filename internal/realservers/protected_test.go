@@ -10,8 +10,8 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
@@ -146,7 +146,7 @@ func goExample(t *testing.T, variables map[string]string) string {
 	t.Helper()
 	const folder = "../../fixtures/servers/go-sdk"
 	if _, err := os.Stat(folder + "/go-sdk-protected"); err != nil { // then its modules may be missing, too
-		thirdparty.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
+		skip.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
 	}
 	var flags []string
 	for name, value := range variables {

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -17,7 +17,7 @@ import (
 // compares the two.
 func (s server) judgeQuickly(t *testing.T, d transport.Dialer, p *verdict.Report) {
 	t.Helper()
-	if !thirdparty.IsNightly() {
+	if !skip.IsNightly() {
 		return
 	}
 	newest := slices.Max(p.Revisions)

@@ -22,8 +22,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/sdk"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -38,10 +38,10 @@ var update = flag.Bool("update", false, "rewrite the goldens")
 func (s server) command(t *testing.T) stdio.Command {
 	t.Helper()
 	if slices.Contains(nightly, s.name) {
-		thirdparty.SkipUnlessNightly(t, s.name)
+		skip.UnlessNightly(t, s.name)
 	}
-	if s.argv[0] == "node" {
-		thirdparty.SkipUnlessRequired(t, "real server on node")
+	if !slices.Contains(everyday, s.name) {
+		skip.UnlessRequired(t, "real server "+s.name)
 	}
 	root, err := filepath.Abs("../../fixtures/servers")
 	if err != nil {
@@ -54,18 +54,18 @@ func (s server) command(t *testing.T) stdio.Command {
 		if strings.HasPrefix(word, "./") {
 			word = filepath.Join(root, word)
 			if _, err := os.Stat(word); err != nil {
-				thirdparty.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
+				skip.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
 			}
 		}
 		c.Argv = append(c.Argv, word)
 	}
 	if s.argv[0] == "node" {
 		if _, err := os.Stat(filepath.Join(root, "node_modules")); err != nil {
-			thirdparty.Missing(t, "real server", "its packages are not installed; fixtures/servers/install.sh does that")
+			skip.Missing(t, "real server", "its packages are not installed; fixtures/servers/install.sh does that")
 		}
 	}
 	if _, err := exec.LookPath(c.Argv[0]); err != nil {
-		thirdparty.Missing(t, "real server", err.Error())
+		skip.Missing(t, "real server", err.Error())
 	}
 	c.Env = os.Environ()
 	for _, kv := range s.env {

@@ -14,6 +14,10 @@ type server struct {
 	tools     inventory.Policy
 }
 
+// everyday are the servers that go test ./... judges, if they are installed: fast ones, of two SDKs
+// and over two transports.
+var everyday = []string{"mcp-go", "go-sdk-http"}
+
 // nightly are the servers that only .ci/nightly judges: those that companies publish, which start
 // slowly and differ little from others on the wire, older versions, and a gateway.
 var nightly = []string{

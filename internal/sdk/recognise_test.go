@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 )
 
 // TestRecogniseScripts checks that the SDK of a script is recognised by the packages around it. The
@@ -118,7 +118,7 @@ func TestRecogniseRealServers(t *testing.T) {
 				needs = "node_modules" // the script is in the repository, the SDK is not
 			}
 			if _, err := os.Stat(filepath.Join(dir, needs)); err != nil {
-				thirdparty.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
+				skip.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
 			}
 			if u := Recognise(words, dir); u == nil || u.String() != want {
 				t.Errorf("%s: got %v, want %s", argv, u, want)

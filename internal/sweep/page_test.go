@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestPageInBrowser(t *testing.T) {
 	folder := filepath.FromSlash("../../fixtures/report-readers")
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", ".installed")); err != nil {
-		thirdparty.Missing(t, "sweep.mjs", "run fixtures/report-readers/install.sh")
+		skip.Missing(t, "sweep.mjs", "run fixtures/report-readers/install.sh")
 	}
 	name := "chromium"
 	if other := os.Getenv("CHROMIUM"); other != "" {
@@ -25,7 +25,7 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	chromium, err := exec.LookPath(name)
 	if err != nil {
-		thirdparty.Missing(t, "the page of a sweep in a browser", err.Error())
+		skip.Missing(t, "the page of a sweep in a browser", err.Error())
 	}
 	for _, servers := range []int{30, 10_000} {
 		w := &Sweep{Version: "1.0.0"}

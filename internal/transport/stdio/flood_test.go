@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
@@ -131,9 +132,7 @@ func measureMemory(behaviour string) {
 }
 
 func TestFloodsTakeLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: it floods a process for seconds")
-	}
+	skip.Slow(t)
 	const most = 288 // MiB; 246 were measured
 	self, err := os.Executable()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package thirdparty skips tests that need servers, clients or suites that are
-// not installed with the project, and those that take long with them.
-package thirdparty
+// Package skip skips tests that take long, so that go test ./... stays short, and those that need
+// servers, clients or suites that are not installed with the project.
+package skip
 
 import (
 	"os"
@@ -12,14 +12,25 @@ import (
 // .ci/nightly need "all".
 const Required = "MCP_CONFORM_REAL_SERVERS"
 
+// slowTests is the environment variable that, set to "run", makes slow tests run.
+const slowTests = "MCP_CONFORM_SLOW_TESTS"
+
+// Slow skips the test, which takes long, unless slow tests are to run, as in .ci/run.
+func Slow(t testing.TB) {
+	t.Helper()
+	if os.Getenv(slowTests) != "run" {
+		t.Skipf("takes long: it runs where %s=run, as in .ci/run", slowTests)
+	}
+}
+
 func isRequired() bool {
 	return os.Getenv(Required) == "required" || IsNightly()
 }
 
-// SkipUnlessRequired skips the test of what, which takes minutes, unless it is required, even if
+// UnlessRequired skips the test of what, which takes minutes, unless it is required, even if
 // everything it needs is installed: go test ./... must not take longer for those who have installed
 // it.
-func SkipUnlessRequired(t testing.TB, what string) {
+func UnlessRequired(t testing.TB, what string) {
 	t.Helper()
 	if !isRequired() {
 		t.Skipf("%s skipped, it takes minutes: it runs where %s=required", what, Required)
@@ -29,8 +40,8 @@ func SkipUnlessRequired(t testing.TB, what string) {
 // IsNightly reports whether all such tests are to run.
 func IsNightly() bool { return os.Getenv(Required) == "all" }
 
-// SkipUnlessNightly skips the test of what unless all such tests are to run.
-func SkipUnlessNightly(t testing.TB, what string) {
+// UnlessNightly skips the test of what unless all such tests are to run.
+func UnlessNightly(t testing.TB, what string) {
 	t.Helper()
 	if !IsNightly() {
 		t.Skipf("%s skipped, it takes minutes and resembles others: it runs where %s=all, as in .ci/nightly", what, Required)

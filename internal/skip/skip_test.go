@@ -1,10 +1,10 @@
-package thirdparty_test
+package skip_test
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 )
 
 // ending records how a test would end.
@@ -20,9 +20,9 @@ func (e *ending) Fatalf(format string, args ...any) { e.how = "fails: " + fmt.Sp
 func (e *ending) Skipf(format string, args ...any) { e.how = "skips: " + fmt.Sprintf(format, args...) }
 
 func TestRequired(t *testing.T) {
-	missing := func(e *ending) { thirdparty.Missing(e, "real server", "it is not installed") }
-	minutes := func(e *ending) { thirdparty.SkipUnlessRequired(e, "real server") }
-	nightly := func(e *ending) { thirdparty.SkipUnlessNightly(e, "real server") }
+	missing := func(e *ending) { skip.Missing(e, "real server", "it is not installed") }
+	minutes := func(e *ending) { skip.UnlessRequired(e, "real server") }
+	nightly := func(e *ending) { skip.UnlessNightly(e, "real server") }
 	for _, test := range []struct {
 		value string
 		call  func(*ending)
@@ -37,7 +37,7 @@ func TestRequired(t *testing.T) {
 		{"required", nightly, "skips: real server skipped, it takes minutes and resembles others: it runs where MCP_CONFORM_REAL_SERVERS=all, as in .ci/nightly"},
 		{"all", nightly, ""},
 	} {
-		t.Setenv(thirdparty.Required, test.value)
+		t.Setenv(skip.Required, test.value)
 		e := &ending{TB: t}
 		if test.call(e); e.how != test.want {
 			t.Errorf("with %q the test ends with %q, want %q", test.value, e.how, test.want)
