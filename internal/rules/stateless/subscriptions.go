@@ -251,6 +251,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	case !sameID:
 		out.Observed(idPresent)
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
+		d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw()), "/params"+spec.MetaPointer(spec.MetaSubscriptionID)
 		d.Permitted = "the id of the request in type and value: " + rules.Excerpt(sub.request.Message.ID.Raw())
 		out.Deviates(d)
 	default:
@@ -361,6 +362,7 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 		return
 	case active != nil:
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
+		d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw()), "/params"+spec.MetaPointer(spec.MetaSubscriptionID)
 		d.Permitted = "the id of a subscriptions/listen request, in type and value"
 		d.At = rules.At(active.request.Event, obs.Event)
 		out.Deviates(d)

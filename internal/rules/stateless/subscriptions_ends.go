@@ -247,7 +247,7 @@ func (sub *subscription) judgeMedia(out *rules.Reporter) {
 func (sub *subscription) judgeFinal(out *rules.Reporter) {
 	result := sub.response.Message.Result()
 	d := sub.deviation(gracefulID, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
-	d.Permitted, d.Weight = "resultType complete, and _meta with the id of the request", verdict.AtMostWarning
+	d.Weight = verdict.AtMostWarning
 	id := wire.RawID(string(sub.response.Message.ResultAt(spec.MetaPointer(spec.MetaSubscriptionID))))
 	names, _ := wire.Members(result)
 	kind, _ := wire.Text(sub.response.Message.ResultAt("/resultType"))
@@ -256,8 +256,11 @@ func (sub *subscription) judgeFinal(out *rules.Reporter) {
 		return
 	case !id.Same(sub.request.Message.ID):
 		d.Summary = "The server's last result of a subscription names another one."
+		d.Permitted, d.Seen = "the id of the request, "+rules.Excerpt(sub.request.Message.ID.Raw()), "the subscriptionId "+rules.Excerpt(id.Raw())
+		d.Pointer = "/result" + spec.MetaPointer(spec.MetaSubscriptionID)
 	case kind != spec.ResultComplete || slices.ContainsFunc(names, func(name string) bool { return name != "resultType" && name != "_meta" }):
 		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
+		d.Permitted = "resultType complete, and _meta with the subscriptionId"
 	default:
 		out.Observed(gracefulID)
 		return
