@@ -184,6 +184,9 @@ func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, time
 		if stream := c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET", Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}}); opensStream(stream) {
 			return spec.SSE, fmt.Sprintf("transport: HTTP+SSE (POST initialize got %d, and GET opens an event stream)", status), nil
 		}
+		if isJSONRPCError(c, post) { // as from a server that has no initialize
+			return spec.StreamableHTTP, fmt.Sprintf("transport: Streamable HTTP (POST initialize got %d and a JSON-RPC error)", status), nil
+		}
 		return spec.StreamableHTTP, fmt.Sprintf("trying Streamable HTTP, though POST initialize got %d: GET opens no event stream either", status), nil
 	case status >= 300:
 		return spec.StreamableHTTP, "", nil // the run reports the problem
@@ -191,6 +194,19 @@ func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, time
 		endSession(ctx, c, u, post)
 		return spec.StreamableHTTP, fmt.Sprintf("transport: Streamable HTTP (POST initialize got %d)", status), nil
 	}
+}
+
+// isJSONRPCError reports whether the body of the response is a JSON-RPC error.
+func isJSONRPCError(c *exchange.Client, post *exchange.Pending) bool {
+	<-post.Over()
+	for _, e := range c.Record.From(0) {
+		for _, m := range e.Messages() {
+			if e.Kind == transcript.Received && m.IsError() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // opensStream reports whether the response to a GET is an event stream. It drops the exchange.
