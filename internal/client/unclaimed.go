@@ -11,11 +11,12 @@ type counts struct {
 	upTo    int
 	sentIDs map[string]bool // the keys of the ids of all messages sent
 	// errorsWithoutID is how many errors without an id came over stdio since the first response with
-	// the id of a request; before that the server may still start. Such an error may be about a message
-	// that has no id or whose id the server could not read: explained is how many of these were sent,
-	// and so how many such errors may be about something else than a well-formed request.
-	errorsWithoutID, explained int
-	hasResponded               bool
+	// the id of a request; before that the server may still start.
+	errorsWithoutID int
+	// otherSent is how many messages were sent that are not well-formed requests: an error without an id
+	// may be about each of them, because it has no id, or one that the server could not read.
+	otherSent    int
+	hasResponded bool
 	// isUnlimited is set after a frame that is not a single message: an error about it may come at
 	// any time, and there may be any number of them.
 	isUnlimited bool
@@ -31,7 +32,7 @@ func (n *counts) add(e *transcript.Event) {
 			m := &e.Frame.Messages[i]
 			n.sentIDs[m.ID.Key()] = true
 			if !m.IsWellFormedRequest() {
-				n.explained++
+				n.otherSent++
 			}
 		}
 	case transcript.Received:
@@ -76,7 +77,7 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 		default:
 			c.mu.Lock()
 			n := c.counted()
-			owed := e.Exchange == 0 && !n.isUnlimited && n.errorsWithoutID > n.explained
+			owed := e.Exchange == 0 && !n.isUnlimited && n.errorsWithoutID > n.otherSent
 			c.mu.Unlock()
 			if owed {
 				return true
