@@ -17,6 +17,7 @@ import (
 
 func (a *app) replayCommand() *cobra.Command {
 	f, through := &serverFlags{}, &throughFlags{}
+	transcripts := ""
 	c := &cobra.Command{
 		Use:   "replay [flags] FILE COMMAND | replay [flags] FILE -- COMMAND ARGUMENT...",
 		Short: "Reproduce a finding from a replay file",
@@ -49,7 +50,7 @@ not be started or reached.`,
 			if err := a.startGatewayUpstream(through, f); err != nil {
 				return err
 			}
-			return through.explain(a.replay(f, file))
+			return through.explain(a.replay(f, file, transcripts))
 		},
 	}
 	fs := c.Flags()
@@ -61,10 +62,13 @@ not be started or reached.`,
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "longest wait for the response to a request")
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
+	fs.StringVar(&transcripts, "transcript", "", "folder for the conversations of the last attempt, one file each")
 	return c
 }
 
-func (a *app) replay(f *serverFlags, file string) error {
+// replay replays a file, and writes the conversations of the last attempt to the folder transcripts
+// unless that is "".
+func (a *app) replay(f *serverFlags, file, transcripts string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%v", err)
@@ -90,6 +94,12 @@ func (a *app) replay(f *serverFlags, file string) error {
 		a.println(a.visible(n))
 	}
 	o := s.options
+	var recording *recorder
+	if transcripts != "" {
+		if recording, err = a.newRecorder(transcripts, o.Redactor, string(o.Dialer.Transport())); err != nil {
+			return err
+		}
+	}
 	out, err := fuzz.Replay(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Policy: o.Policy, Timeout: f.timeout, Start: f.start,
 	}, r)
@@ -112,5 +122,10 @@ func (a *app) replay(f *serverFlags, file string) error {
 		a.println("  seen:      " + a.visible(out.Candidate.Seen))
 	}
 	a.code = map[fuzz.Verdict]int{fuzz.Fixed: ExitKept, fuzz.StillBroken: ExitBroken, fuzz.CannotTell: ExitNotJudged}[out.Verdict]
-	return nil
+	if recording != nil && out.Evidence != nil {
+		for i, conv := range out.Evidence.Conversations {
+			recording.record(engine.Recorded{Name: fmt.Sprintf("replay-%d", i+1), Occasion: "replay of " + r.Expect.Requirement, Revision: r.Script.Revision, Events: conv.Events})
+		}
+	}
+	return recording.err()
 }
