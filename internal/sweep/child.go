@@ -236,10 +236,13 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	report := filepath.Join(folder, reportFiles["json"])
 	detail, code := service.Ending()
 	err := r.readReport(report)
+	said := lastError(service.Output())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && why == "" && code >= 0 { // as on a full disk
+		if said != "" {
+			return fmt.Errorf("its run ended with: %s", said)
+		}
 		return fmt.Errorf("reading the report of the run: %w", err)
 	}
-	said := lastError(service.Output())
 	switch {
 	case why != "":
 		r.Outcome, r.Problem = Stopped, why
