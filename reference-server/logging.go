@@ -47,9 +47,8 @@ func logMessage(level, text string) object {
 	return object{"level": level, "logger": "reference", "data": text}
 }
 
-// wantsLog reports whether a request of a stateless revision gets log messages of the level:
-// those at least as severe as the level in its _meta. A request without a level gets none,
-// nor does any request with JSONOnly.
+// wantsLog reports whether a request of a stateless revision gets log messages of this level: only if
+// its _meta has a level, and this one is at least as severe. With JSONOnly no request gets any.
 func (c *Call) wantsLog(level string) bool {
 	least, _ := wire.Text(c.meta()[metaLogLevel])
 	from := slices.Index(levels, least)

@@ -323,7 +323,7 @@ func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 func (c *Conversation) recordGaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
-		c.opts.Pace.noteMissed()
+		c.opts.Pace.noteUnanswered()
 	}
 }
 

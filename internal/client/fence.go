@@ -97,16 +97,15 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	switch {
 	case !errors.Is(r.Err, ErrUnanswered):
 	case c.opts.Thorough:
-		c.opts.Pace.noteMissed()
+		c.opts.Pace.noteUnanswered()
 	case ctx.Err() != nil: // the wait was not shortened
 		c.opts.Pace.missFence()
 	}
 	return fenceError(r)
 }
 
-// graceAfter returns how long to wait after a fence with the given error. After a
-// successful fence it is longer than Grace, because a server may need longer for
-// the awaited response.
+// graceAfter returns how long to wait after a fence with the given error. After a successful fence
+// it is longer than Grace: the awaited message may take longer than the response to the fence.
 func (c *Conversation) graceAfter(fence error) time.Duration {
 	if fence != nil {
 		return c.Grace()

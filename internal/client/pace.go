@@ -82,8 +82,8 @@ func (p *Pace) Typical() time.Duration {
 	return all[len(all)/2]
 }
 
-// Missed returns how many requests timed out.
-func (p *Pace) Missed() int {
+// Unanswered returns how many requests timed out.
+func (p *Pace) Unanswered() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.missed
@@ -95,7 +95,7 @@ func (p *Pace) missFence() {
 	p.hasMissedFence = true
 }
 
-func (p *Pace) noteMissed() {
+func (p *Pace) noteUnanswered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.missed++

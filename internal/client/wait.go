@@ -73,7 +73,7 @@ func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	}
 	if limit == c.opts.Timeout && !hasRequest(sent) { // the POST had the full time, and has no request that may take longer
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: sent.Seq})
-		c.opts.Pace.noteMissed()
+		c.opts.Pace.noteUnanswered()
 	}
 	return nil
 }

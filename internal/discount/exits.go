@@ -37,9 +37,9 @@ func (disturbed) discount(c *Claim) (Effect, string) {
 // exits voids an exit if a case that it interrupted also makes its own process exit, or has not run
 // again yet.
 type exits struct {
-	mu      sync.Mutex
-	pending map[any]func() []*transcript.Transcript // the conversations of cases that may have caused an exit
-	causes  map[*transcript.Transcript]bool         // the conversations of cases that make a process of their own exit
+	mu        sync.Mutex
+	unsettled map[any]func() []*transcript.Transcript // the conversations of cases that may have caused an exit
+	causes    map[*transcript.Transcript]bool         // the conversations of cases that make a process of their own exit
 }
 
 func (e *exits) discount(c *Claim) (Effect, string) {
@@ -48,7 +48,7 @@ func (e *exits) discount(c *Claim) (Effect, string) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, records := range e.pending {
+	for _, records := range e.unsettled {
 		if slices.ContainsFunc(records(), func(record *transcript.Transcript) bool { return slices.Contains(c.Records, record) }) {
 			return Void, "a case that it interrupted has not run again yet"
 		}
@@ -64,10 +64,10 @@ func (e *exits) discount(c *Claim) (Effect, string) {
 func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
 	r.exits.mu.Lock()
 	defer r.exits.mu.Unlock()
-	if r.exits.pending == nil {
-		r.exits.pending = map[any]func() []*transcript.Transcript{}
+	if r.exits.unsettled == nil {
+		r.exits.unsettled = map[any]func() []*transcript.Transcript{}
 	}
-	r.exits.pending[key] = records
+	r.exits.unsettled[key] = records
 }
 
 // SettleShared notes that it is known whether the cases that key identifies make a process of their own
@@ -75,8 +75,8 @@ func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
 func (r *Run) SettleShared(key any, causesExits bool) {
 	r.exits.mu.Lock()
 	defer r.exits.mu.Unlock()
-	records := r.exits.pending[key]
-	delete(r.exits.pending, key)
+	records := r.exits.unsettled[key]
+	delete(r.exits.unsettled, key)
 	if records == nil || !causesExits {
 		return
 	}

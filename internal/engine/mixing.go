@@ -25,10 +25,10 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	}
 }
 
-// detectOverheardResponse opens another conversation and reports whether the first one of p
-// receives the response to a request of the other. If the other is served, it ends the first
-// conversation, and p continues with the other: a server that sends all responses to the newest
-// client would never respond to the first one again.
+// detectOverheardResponse opens a second conversation and reports whether p's conversation receives
+// the response to a request of the second. If the second got a response, p continues with it and the
+// old one ends: a server that sends all responses to the newest client would never respond to the
+// old one again.
 func (r *prober) detectOverheardResponse(ctx context.Context, p *probed) bool {
 	o := r.s.o.clientOptions(p.revision)
 	o.Pace, o.StartTimeout = r.s.timing.paces[p.revision], r.s.patience()

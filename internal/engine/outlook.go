@@ -351,7 +351,7 @@ func (t *timing) whySlow(offered *offer) string {
 	}
 	missed := 0
 	for _, rev := range offered.revisions {
-		missed += t.paces[rev].Missed()
+		missed += t.paces[rev].Unanswered()
 	}
 	if missed > 1 {
 		out = append(out, fmt.Sprintf("%d requests got no response", missed))

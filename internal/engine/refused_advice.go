@@ -37,7 +37,7 @@ func reachAdvice(obstacle transcript.Obstacle) string {
 		return "correct the certificate, or accept any with --insecure"
 	case transcript.PlainHTTP:
 		return "give the URL with http://"
-	case transcript.NoTLS:
+	case transcript.TLSFailed:
 		return "check that the port is one for https; a server without TLS needs a URL with http://"
 	case transcript.NoHost:
 		return "check the spelling of the host name in the URL"

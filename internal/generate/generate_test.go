@@ -41,8 +41,8 @@ func TestTextIsUTF8(t *testing.T) {
 	})
 }
 
-// TestEnvelopes checks that ids are new, that spelled messages keep their meaning, and that wrong
-// envelopes are no requests.
+// TestEnvelopes checks that ids do not repeat, that a message written in another way keeps its
+// meaning, and that a wrong envelope is not a request.
 func TestEnvelopes(t *testing.T) {
 	objects := rapid.Map(generate.Values{Depth: 2}.Value(), func(v jsontext.Value) jsontext.Value { return jsontext.Value(`{"value":` + string(v) + `}`) })
 	rapid.Check(t, func(t *rapid.T) {

@@ -33,8 +33,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens")
 
-// command returns the command that starts the server. It skips the test with
-// the reason if the server is not installed.
+// command returns the command that starts the server. It skips the test if the server is not
+// installed, or is not one that this run judges.
 func (s server) command(t *testing.T) stdio.Command {
 	t.Helper()
 	if slices.Contains(nightly, s.name) {

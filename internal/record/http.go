@@ -38,9 +38,9 @@ const (
 // requests to the origin of its URL. It records those to the URL's path, and to the message URLs of
 // HTTP+SSE, in one transcript per session.
 type Proxy struct {
-	url  *url.URL
-	name string // a second host name of the proxy, besides its address
-	say  func(string)
+	url      *url.URL
+	hostName string // a second host name of the proxy, besides its address
+	say      func(string)
 
 	reverse *httputil.ReverseProxy
 	budget  *transcript.Budget
@@ -81,7 +81,7 @@ func (s *Session) stopRecording(why string) {
 // NewProxy returns a proxy for the server at u. Clients reach the proxy at its address or as name. It
 // calls say with messages for its user.
 func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
-	p := &Proxy{url: u, name: name, say: say, budget: transcript.NewBudget(), byID: map[string]*Session{}, byEndpoint: map[string]*Session{}}
+	p := &Proxy{url: u, hostName: name, say: say, budget: transcript.NewBudget(), byID: map[string]*Session{}, byEndpoint: map[string]*Session{}}
 	dialer := &net.Dialer{}
 	p.reverse = &httputil.ReverseProxy{
 		Transport: &http.Transport{
@@ -189,7 +189,7 @@ func (p *Proxy) isOwn(r *http.Request) bool {
 		name, port = strings.Trim(r.Host, "[]"), "80"
 	}
 	return port == strconv.Itoa(local.Port) &&
-		(strings.EqualFold(name, p.name) || strings.EqualFold(name, "localhost") && local.IP.IsLoopback() || local.IP.Equal(net.ParseIP(name)))
+		(strings.EqualFold(name, p.hostName) || strings.EqualFold(name, "localhost") && local.IP.IsLoopback() || local.IP.Equal(net.ParseIP(name)))
 }
 
 // handleResponse records a response, and rewrites its Location if that leads to the server.

@@ -23,9 +23,9 @@
 //   - Versions: in the stateless era, the messages to which the revision applies
 //   - Ending: whether either side can still send anything
 //
-// The others are fields: Sent has what the server may be unable to read, Waits which responses are
-// missing, Disruptions what the server has to survive, and Headers and Rounds what the stateless
-// era adds. A part that needs others has pointers to them.
+// The others are fields: Sent (what the server may be unable to read), Waits (missing responses),
+// Disruptions (what the server has to survive), and Headers and Rounds (in the stateless era only).
+// A part that needs others has pointers to them.
 //
 // A Shared keeps state that several rules need and that may be large. State of a single rule is in
 // the closure of its Start.
@@ -34,6 +34,6 @@
 // refuses the request: package streamablehttp judges both.
 //
 // This package has the rules of messages, handshake, stdio and ping, which need the internals of
-// the session's parts. The rules of features are in subpackages, which are named like the
-// specification's groups of pages, in files named after areas. Package ruleset lists all rules.
+// the session's parts. The subpackages have the other rules, grouped by what they read. Package
+// ruleset lists all rules.
 package rules

@@ -28,8 +28,8 @@ func TestFramingFaultKeepsNoFramingRequirement(t *testing.T) {
 	}
 }
 
-// Values deeper than the reader's limit are judged by their brackets. Values too deep for any
-// reader are not messages.
+// A line that is deeper than wire.MaxDepth is reported only if it does not begin like a message, or
+// if its brackets do not match.
 func TestDeepValues(t *testing.T) {
 	call := func(id string, levels int) string {
 		return `> {"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"a"}}` + "\n" +

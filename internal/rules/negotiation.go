@@ -25,8 +25,8 @@ type Negotiation struct {
 	initialized, reinitialized bool
 	// brokeOrder is set if the client did something after which a server may stop responding.
 	brokeOrder bool
-	// clientCapabilities are those in the initialize request, and usualCapabilities, in the
-	// stateless era, those in the first complete request.
+	// clientCapabilities is from the initialize request. In the stateless era, usualCapabilities is
+	// from the first request with complete metadata.
 	clientCapabilities, usualCapabilities jsontext.Value
 
 	// Declaration is the request whose result has the server's declaration: initialize, or the

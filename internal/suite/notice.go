@@ -12,12 +12,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// AwaitNotification waits for a notification of a change after the position,
-// for verdict.NoticeTime at most; then it sends a fence, because silence only
-// counts if the conversation continued. It reports whether the notification
-// came. In the stateless era changes are announced only to subscriptions, so without
-// one it does not wait. If the server refuses the stream of a GET, it waits for a changed list only
-// for the grace; an update of a resource may also come in the response to a POST.
+// AwaitNotification waits for a notification of a change at the position from or later, for at most
+// verdict.NoticeTime. Then it sends a fence, because silence only counts if the conversation
+// continued. It reports whether the notification came. In the stateless era changes are announced
+// only to subscriptions, so without one it does not wait. If the server refuses every GET, it waits
+// only for the grace, except for an updated resource, whose notification may come on the stream of
+// a POST.
 func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
 	if t.Revision.Era() == spec.Stateless && !isSubscribed(c) {
 		return false

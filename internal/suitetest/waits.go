@@ -78,8 +78,8 @@ func updateOpen(open map[int]bool, answered map[int]int, last, e *transcript.Eve
 	}
 }
 
-// responsesOf returns the position of the last response to each sent event, by
-// position, and the duration of the slowest response. It leaves out initialize.
+// responsesOf maps the position of each request to that of its last response, and returns the
+// duration of the slowest response. It leaves out initialize.
 func responsesOf(events []*transcript.Event) (map[int]int, time.Duration) {
 	answered, slowest := map[int]int{}, time.Duration(0)
 	for _, r := range transcript.DialogueOf(events).Requests() {

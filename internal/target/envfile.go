@@ -58,9 +58,9 @@ func parseEnvFile(text string) []setting {
 	return settings
 }
 
-// outsideQuotes returns the index of the first of the characters in any outside quotes, or
-// -1.
-func outsideQuotes(s, any string) int {
+// outsideQuotes returns the index of the first character of s that is one of chars and outside
+// quotes, or -1.
+func outsideQuotes(s, chars string) int {
 	var open byte
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -71,7 +71,7 @@ func outsideQuotes(s, any string) int {
 			}
 		case c == '"' || c == '\'' || c == '`':
 			open = c
-		case strings.IndexByte(any, c) >= 0:
+		case strings.IndexByte(chars, c) >= 0:
 			return i
 		}
 	}

@@ -39,7 +39,7 @@ const (
 	NoHost           Obstacle = "no-host"           // the host name does not exist
 	NoProxy          Obstacle = "no-proxy"          // the proxy can't be used
 	NoTunnel         Obstacle = "no-tunnel"         // the proxy opened no connection to the server
-	NoTLS            Obstacle = "no-tls"            // the TLS handshake failed, for another reason than the next three
+	TLSFailed        Obstacle = "no-tls"            // the TLS handshake failed, for another reason than the next three
 	PlainHTTP        Obstacle = "plain-http"        // the server speaks HTTP where the client begins TLS
 	UnknownAuthority Obstacle = "unknown-authority" // the certificate is signed by an unknown authority
 	WrongCertificate Obstacle = "wrong-certificate" // the certificate is for another host, or is not valid

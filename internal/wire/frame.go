@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits of a frame that Parse reads. It reports larger frames as unreadable, so that hostile input
-// costs no more memory than its own bytes.
+// Limits of a frame. Parse reports a frame that exceeds them as unreadable, so that the memory that
+// hostile input costs is bounded.
 const (
 	// MaxDepth is the deepest allowed nesting of arrays and objects. jsontext itself rejects more
 	// than 10,000 levels.

@@ -18,7 +18,7 @@ import (
 // finds. All does not include them.
 func Buried() []Fault {
 	var out []Fault
-	for _, f := range slices.Concat(buriedValues(), buriedIDs(), buriedSequences(), buriedRaces(), buriedTasks(), buriedStateless()) {
+	for _, f := range slices.Concat(buriedValues(), buriedIDFaults(), buriedSequences(), buriedRaces(), buriedTasks(), buriedStateless()) {
 		out = append(out, *f)
 	}
 	return out
@@ -123,8 +123,8 @@ func buriedValues() []*Fault {
 	}
 }
 
-// buriedIDs returns the faults that show only with rare ids.
-func buriedIDs() []*Fault {
+// buriedIDFaults returns the faults that show only with rare ids.
+func buriedIDFaults() []*Fault {
 	reply := func(alter func(id wire.ID) string) *refserver.Seams {
 		return EditOutgoing(Responses(), func(o *refserver.Out) {
 			if raw := alter(o.ID); raw != o.ID.Raw() {

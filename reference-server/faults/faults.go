@@ -111,7 +111,7 @@ var tables = map[string][]func() []*Fault{
 	"streamable-http": {
 		originFaults, postFaults, streamFaults, listenFaults, resumeFaults, sessionFaults, closingFaults, versionHeaderFaults, crossingFaults, leakFaults, bodyFaults, headerSpellingFaults,
 		headerMismatchFaults, nameHeaderFaults, paramHeaderFaults, removedTransportFaults, statelessStreamFaults, legalHeaders,
-		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalHeaderSpellings, legalRefusals,
+		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalHeaderHandling, legalRefusals,
 	},
 	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, upstreamFaults, legalProtection},
 	"security":      {foreignSessionFaults, metadataURLFaults, legalUsers},

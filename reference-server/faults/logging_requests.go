@@ -117,20 +117,20 @@ func refuseUnknownLevels(code spec.Code) *refserver.Seams {
 
 // A levelTracker records the requests with a log level.
 type levelTracker struct {
-	byKey sync.Map // of callKey
+	withLevel sync.Map // of callKey
 }
 
 func (t *levelTracker) seams() *refserver.Seams {
 	return &refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		if requestLevelOf(c) != "" {
-			t.byKey.Store(callKey{c.Session, c.ID.Key()}, true)
+			t.withLevel.Store(callKey{c.Session, c.ID.Key()}, true)
 		}
 	}}
 }
 
 // isResponse matches the results of the recorded requests.
 func (t *levelTracker) isResponse(o *refserver.Out) bool {
-	_, wants := t.byKey.Load(callKey{o.Session, o.ID.Key()})
+	_, wants := t.withLevel.Load(callKey{o.Session, o.ID.Key()})
 	return wants && Results()(o)
 }
 

@@ -201,8 +201,8 @@ func headerSpellingFaults() []*Fault {
 	}
 }
 
-// legalHeaderSpellings returns the legal variations in handling the headers of requests.
-func legalHeaderSpellings() []*Fault {
+// legalHeaderHandling returns the legal variations in handling the headers of requests.
+func legalHeaderHandling() []*Fault {
 	lists := func(r *http.Request) bool {
 		accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 		return strings.Contains(accept, jsonType) && strings.Contains(accept, streamType)

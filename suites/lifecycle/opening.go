@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sendUnknownCapabilities requests a revision that the server is known to support, with
-// capabilities that it can't know.
+// sendUnknownCapabilities judges the response to initialize with capabilities that the server can't
+// know, in a revision that it supports, and whether it copes when its own request gets no response.
 func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 	caps := maps.Clone(client.AllCapabilities(t.Revision))
 	caps["x-unknown"] = map[string]any{}

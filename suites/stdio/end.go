@@ -23,8 +23,8 @@ const (
 // leastExit is the minimum time that any server has to exit.
 var leastExit = 3 * time.Second
 
-// exitTime returns how long a server may take to exit. The specification says "reasonable" or
-// "promptly"; real clients kill much sooner.
+// exitTime returns how long a server may take to exit. The specification says only "reasonable" or
+// "promptly"; this is longer than real clients wait.
 func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, leastExit) }
 
 func closedStdinCase() suite.Case {

@@ -29,7 +29,7 @@ type effect struct {
 	message bool
 }
 
-// effects returns the effects that a single call shows. Another case judges changes.
+// effects returns the effects that one call shows. For changes of lists and resources see changes.go.
 func effects() []effect {
 	content := func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
 		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.ShownBy(m) }

@@ -56,14 +56,14 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
 		At:        positionsOf(x.Request, x.Sent, x.Response, x.End),
 	}
-	// Where the server may close early, the client may poll a stream with ids. Whether the
-	// server delivers the response in the end was not tested, or shows on the resumed stream.
-	polled := !out.Judges(noEarlyClose)
+	// In revisions without noEarlyClose the client may resume a stream that has event ids. If it did
+	// not, a missing response shows nothing.
+	mayPoll := !out.Judges(noEarlyClose)
 	switch {
-	case polled && missing == 0:
+	case mayPoll && missing == 0:
 		out.Observed(responseDelivered)
-	case polled && x.hasIDs():
-	case polled:
+	case mayPoll && x.hasIDs():
+	case mayPoll:
 		d.Requirement, d.Permitted = responseDelivered, "the response before the stream ends, or event ids by which it can be resumed"
 		out.Deviates(d)
 	case missing == 0:

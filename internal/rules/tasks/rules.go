@@ -32,8 +32,8 @@ func Rules() []rules.Rule {
 	)
 }
 
-// atEnd returns the start of a rule that judges the ledger at the end. It skips conversations
-// whose handshake was not seen.
+// atEnd returns the Start of a rule that judges the ledger after the last event. It skips
+// conversations whose handshake was not seen.
 func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
 	return rules.WithoutState(rules.Fold{
 		Shared: []rules.SharedState{ledgers},

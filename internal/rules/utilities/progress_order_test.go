@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Streams have no order among themselves, so messages after the response, or their absence, are
-// not judged.
+// Streams have no order among themselves, so progress and the response are compared only if both
+// came on the request's own stream.
 func TestOrderOfStreams(t *testing.T) {
 	const (
 		stops  = "progress.stops-after-completion"

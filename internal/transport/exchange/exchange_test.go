@@ -308,7 +308,7 @@ func TestNoListener(t *testing.T) {
 	}{
 		{"connection refused", "http://" + at, "nothing listens at " + at, ""},
 		{"no such host", "http://no-such-host.invalid/", "there is no host no-such-host.invalid", transcript.NoHost},
-		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection during the handshake", transcript.NoTLS},
+		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection during the handshake", transcript.TLSFailed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u, err := url.Parse(c.url)

@@ -202,7 +202,7 @@ func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, within(ctx, transcript.NoTLS, "while agreeing on TLS", explainTLS(err, u.Hostname()))
+		return nil, within(ctx, transcript.TLSFailed, "while agreeing on TLS", explainTLS(err, u.Hostname()))
 	}
 	return secured, nil
 }

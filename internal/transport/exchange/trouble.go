@@ -90,7 +90,7 @@ func explainTLS(err error, host string) error {
 	var signer x509.UnknownAuthorityError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
-	why, obstacle := err.Error(), transcript.NoTLS
+	why, obstacle := err.Error(), transcript.TLSFailed
 	switch {
 	case errors.As(err, &name):
 		why, obstacle = fmt.Sprintf("the certificate is for %s, not for %s", owners(name.Certificate), host), transcript.WrongCertificate

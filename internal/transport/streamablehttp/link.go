@@ -32,11 +32,11 @@ type Link struct {
 	session string
 	version string // the negotiated version, once it is known
 	// isStateless is set by the first message if it carries its own protocol version.
-	isStateless bool
-	asked       wire.ID // the id of the initialize request
-	from        int     // position in the record at which initialize was sent
-	opened      bool    // the GET stream was opened
-	closing     bool    // Shutdown was called
+	isStateless  bool
+	initializeID wire.ID // the id of the initialize request
+	initializeAt int     // position in the record at which initialize was sent
+	opened       bool    // the GET stream was opened
+	closing      bool    // Shutdown was called
 	// open are the exchanges that carry the requests in flight, by id.
 	open map[string]*exchange.Pending
 	// tools are those in the tools/list results before position listedUpTo of the record.
@@ -144,15 +144,15 @@ func singleMessage(f *wire.Frame) *wire.Message {
 // negotiated returns the version in the response to initialize, or that of the
 // first message of the stateless era; "" before either. The caller holds mu.
 func (l *Link) negotiated() string {
-	if l.version != "" || !l.asked.Present() {
+	if l.version != "" || !l.initializeID.Present() {
 		return l.version
 	}
-	for _, e := range l.client.Record.From(l.from) {
+	for _, e := range l.client.Record.From(l.initializeAt) {
 		if e.Kind != transcript.Received {
 			continue
 		}
 		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; m.IsResponseTo(l.asked) {
+			if m := &e.Frame.Messages[i]; m.IsResponseTo(l.initializeID) {
 				l.version, _ = wire.Text(wire.At(m.Result(), "/protocolVersion"))
 			}
 		}
@@ -165,9 +165,9 @@ func (l *Link) note(m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.Method == spec.MethodInitialize && m.Kind == wire.Request && l.session == "" {
-		l.asked, l.from, l.version = m.ID, l.client.Record.Len(), ""
+		l.initializeID, l.initializeAt, l.version = m.ID, l.client.Record.Len(), ""
 	}
-	if !l.asked.Present() && !l.isStateless && isStateless(m) {
+	if !l.initializeID.Present() && !l.isStateless && isStateless(m) {
 		l.isStateless = true
 		l.version, _ = wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
 	}
