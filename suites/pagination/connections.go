@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -95,7 +97,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 				Requirement: id,
 				Summary:     "The server's list depends on the connection.",
 				Permitted:   "the same entries on every connection",
-				Seen:        "different entries on two connections, both times: " + firstDifferent(first, other),
+				Seen:        "two connections get different lists, and did so twice: " + firstDifferent(first, other),
 				At:          at,
 			})
 			continue
@@ -146,7 +148,7 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 			Requirement: id,
 			Summary:     "The server's list changes with other requests on the connection.",
 			Permitted:   "the entries that a new connection gets",
-			Seen:        firstDifferent(is, was),
+			Seen:        "this list, and that of a new connection: " + firstDifferent(is, was),
 			At:          at,
 		})
 	}
@@ -157,11 +159,24 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 func firstDifferent(these, those string) string {
 	list := strings.Split(those, "\n")
 	for _, item := range strings.Split(these, "\n") {
-		if !slices.Contains(list, item) {
-			return "an additional entry here: " + wire.Excerpt(item, 120)
+		if slices.Contains(list, item) {
+			continue
 		}
+		name := nameOf(item)
+		if slices.ContainsFunc(list, func(other string) bool { return nameOf(other) == name }) {
+			return "the entry " + name + " differs"
+		}
+		return "the entry " + name + " is in one of them only"
 	}
-	return fmt.Sprintf("%d entries here, %d there", strings.Count(these, "\n")+1, len(list))
+	return fmt.Sprintf("%d entries and %d", strings.Count(these, "\n")+1, len(list))
+}
+
+// nameOf returns the JSON text of an entry's name, or an excerpt of an entry without one.
+func nameOf(item string) string {
+	if name := wire.At(jsontext.Value(item), "/name"); name != nil {
+		return wire.Excerpt(string(name), 80)
+	}
+	return wire.Excerpt(item, 120)
 }
 
 // judgeCursor uses a cursor of one connection on another, which did not get it. Its use on

@@ -118,7 +118,7 @@ func pingBehindCalls(ctx context.Context, t *suite.T) {
 	}
 	d := unansweredPing(responds, "The server answers a ping only after earlier tool calls are done.", ping)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
-	d.Seen = fmt.Sprintf("the answer came after %.1f s, while %d calls were in progress of %s, which takes %.1f s",
+	d.Seen = fmt.Sprintf("the answer came after %.1f s; %d calls of the tool %s were in progress, each of which takes %.1f s",
 		responseTime(ping).Seconds(), n, wire.Excerpt(slow.Tool, 80), responseTime(call).Seconds())
 	t.Deviates(c, d)
 }

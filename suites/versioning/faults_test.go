@@ -16,7 +16,7 @@ import (
 
 const (
 	noInitialize = "versioning.initialize-known-version: The server answers initialize with a revision that has no initialize. (warning)"
-	notNewest    = "versioning.initialize-latest-version: The server offers a version that is not its newest. (warning)"
+	notNewest    = "versioning.initialize-latest-version: The server answers an unknown version with one that is not its newest. (warning)"
 	noHand       = "versioning.initialize-latest-version: The server offers a revision that has no handshake. (warning)"
 	asExample    = "versioning.initialize-unsupported-error: The server refuses an unknown version with the example error. (note)"
 )

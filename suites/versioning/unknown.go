@@ -145,7 +145,7 @@ func (n *negotiation) judgeLatest(ctx context.Context, c *client.Conversation, r
 	case !handshake && spec.Revision(offer).Published():
 		n.reportDeviation(c, r, latestVersion, "The server offers a revision that has no handshake.", "the newest version that the server supports with a handshake, "+last)
 	case offer < last:
-		n.reportDeviation(c, r, latestVersion, "The server offers a version that is not its newest.", "the newest version that the server supports, "+last)
+		n.reportDeviation(c, r, latestVersion, "The server answers an unknown version with one that is not its newest.", "the newest version that the server supports, "+last)
 	default:
 		n.t.NotObserved(latestVersion, "the server supports versions that mcp-conform does not know")
 	}
@@ -218,6 +218,9 @@ func (n *negotiation) reportDeviation(c *client.Conversation, r *client.Reply, r
 	seen := suite.Describe(r)
 	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok {
 		seen = fmt.Sprintf("the version %q", wire.Excerpt(strings.ToValidUTF8(version, "\uFFFD"), 80))
+		if asked, ok := wire.Text(wire.At(r.Sent.Frame.Messages[0].Params(), "/protocolVersion")); ok {
+			seen += fmt.Sprintf(", to a request of %q", wire.Excerpt(asked, 80))
+		}
 	}
 	n.t.Deviates(c, verdict.Deviation{
 		Requirement: requirement,

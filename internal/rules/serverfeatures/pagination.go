@@ -8,6 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const (
@@ -205,7 +206,7 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 	if was, again := firstRepeated(p); again {
 		d.Requirement, d.Summary, d.Permitted = cursorContinues, "The server lists an item on two pages.", "the items after the position that the cursor marks"
-		d.Seen, d.At = rules.Excerpt(was.raw)+" on both", append(was.on.positions(), p.positions()...)
+		d.Seen, d.At = rules.Excerpt(wire.At(was.raw, listings[p.method].key))+" on both pages", append(was.on.positions(), p.positions()...)
 		out.Deviates(d)
 		return
 	}

@@ -71,12 +71,12 @@ func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) 
 	n := len(wire.Elements(values))
 	d := verdict.Deviation{
 		Seen: strconv.Itoa(n) + " values, total " + rules.Excerpt(wire.At(completion, "/total")),
-		At:   rules.At(obs.Request.Event, obs.Event),
+		At:   rules.At(obs.Request.Event, obs.Event), Pointer: "/result/completion/total",
 	}
 	order := total.Cmp(new(big.Rat).SetInt64(int64(n)))
 	if order < 0 {
 		d.Requirement, d.Summary = totalNotBelow, "The server's completion has a total below the number of values."
-		d.Permitted = "the number of all values, including those sent"
+		d.Permitted = "the number of all values, " + strconv.Itoa(n) + " or more, or no total"
 		out.Deviates(d)
 		out.ReportedElsewhere(hasMoreFits)
 		return

@@ -183,7 +183,8 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 			out.Observed(ackSupported)
 		case requested && s.Began() && s.ServerDeclared(capability):
 			d.Requirement, d.Summary = ackSupported, "The server does not agree to a type of notification that it declares."
-			d.Permitted = member + ", because the capability " + capability + " is declared"
+			d.Permitted = member + ", which the request names, because the capability " + capability + " is declared"
+			d.Seen, d.Pointer = "the filter "+rules.Excerpt(agreed), "/params/notifications"
 			if wire.At(sub.filter, "/"+member).Kind() == '[' {
 				d.Weight = verdict.OnlyNote // it may not know the resources
 			}

@@ -210,9 +210,10 @@ func messagesBelowLevel() rules.Fold {
 					Weight:      weight,
 					Requirement: levelThreshold,
 					Summary:     "The server sends a log message below the level that was set.",
-					Permitted:   "messages of level " + severities[least] + " and above",
-					Seen:        rules.Excerpt(obs.Message.Raw),
+					Permitted:   "messages of level " + severities[least] + ", and of more severe levels",
+					Seen:        "a message of level " + rules.Excerpt(obs.Message.ParamAt("/level")),
 					At:          rules.At(set, refused, obs.Event),
+					Pointer:     "/params/level",
 				})
 			}
 		},

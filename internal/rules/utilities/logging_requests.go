@@ -164,7 +164,8 @@ func judgeSeverity(least int, obs *rules.Observation, req *rules.Request, out *r
 		out.Observed(logThreshold)
 		out.Observed(logBefore)
 	default:
-		d := describeLog(logThreshold, "The server sends a log message below the level of the request.", "messages of level "+severities[least]+" and above", obs, req)
+		d := describeLog(logThreshold, "The server sends a log message below the level of the request.", "messages of level "+severities[least]+", for which the request asked, and of more severe levels", obs, req)
+		d.Seen, d.Pointer = "a message of level "+rules.Excerpt(obs.Message.ParamAt("/level")), "/params/level"
 		out.Deviates(d)
 	}
 }
