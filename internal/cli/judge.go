@@ -59,7 +59,7 @@ read, 4 nothing could be judged.`,
 	fs.StringVar(&f.transport, "transport", string(spec.Stdio), "transport of sessions that do not name one: stdio, streamable-http, sse")
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(recordingReports()))
-	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
+	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles(recordingReports()))
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c

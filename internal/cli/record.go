@@ -54,9 +54,9 @@ interrupted.
 
   mcp-conform record --listen 127.0.0.1:8080 http://localhost:3000/mcp
 
-The exit code is that of the server, and 0 after an interrupt with --listen; 2 if
-the command line is wrong or the address is taken, 3 if the server could not be
-started.`,
+The exit code is that of the server, or 4 if a signal ended it, and 0 after an
+interrupt with --listen; 2 if the command line is wrong or the address is taken, 3
+if the server could not be started.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
 			return a.record(f)

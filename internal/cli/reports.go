@@ -42,10 +42,10 @@ func fileName(report string) string {
 	return "report." + report
 }
 
-// reportFiles returns a phrase that lists the default file names.
-func reportFiles() string {
+// reportFiles returns a phrase that lists the default file names of the reports.
+func reportFiles(reports []string) string {
 	var names []string
-	for _, report := range reportNames() {
+	for _, report := range reports {
 		if report != annotations {
 			names = append(names, fileName(report))
 		}

@@ -101,7 +101,7 @@ finding could not be retried.`,
 	fs.StringSliceVar(&f.laws, "law", nil, "with --fuzz: "+lawUsage())
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(reportNames()))
-	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
+	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles(reportNames()))
 	fs.BoolVar(&f.replayFiles, "replay-files", false, "write a replay file into --out for each finding that can be reproduced alone")
 	fs.StringVar(&f.transcript, "transcript", "", "folder for transcripts, one file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
