@@ -38,12 +38,13 @@ func closedStdinCase() suite.Case {
 		Reuses:       suite.ReuseUncalled,
 		Run: func(ctx context.Context, t *suite.T) {
 			idle := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
+			var open *transcript.Event
 			if t.Revision.Era() == spec.Stateless {
-				subscribe(ctx, t, idle)
+				open = subscribe(ctx, t, idle)
 			}
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails if the server is gone, as it should be
-			if judgeExit(ctx, t, idle, "The server does not exit promptly when stdin closes.") {
+			if judgeExit(ctx, t, idle, open, "The server does not exit promptly when stdin closes.") {
 				judgeExitCode(t, idle, exitHandshake, "The server exits with a code other than 0 when stdin closes.")
 				closeWhileBusy(ctx, t)
 				return
@@ -93,16 +94,21 @@ func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	return true
 }
 
-// subscribe opens a subscription, as far as the server supports that. It is open when
-// stdin closes.
-func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) {
+// subscribe opens a subscription and returns the event of its request, or nil if the server does
+// not acknowledge it.
+func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) *transcript.Event {
 	filter := map[string]any{"toolsListChanged": true}
 	if t.Inventory.Declares("resources.subscribe") {
 		filter["resourceSubscriptions"] = t.Inventory.Resources[:min(1, len(t.Inventory.Resources))]
 	}
-	if s, err := c.Subscribe(ctx, filter); err == nil {
-		_, _ = s.AwaitAcknowledgement(ctx)
+	s, err := c.Subscribe(ctx, filter)
+	if err != nil {
+		return nil
 	}
+	if _, err := s.AwaitAcknowledgement(ctx); err != nil {
+		return nil
+	}
+	return s.Sent
 }
 
 // closeWhileBusy closes stdin right after requests, at the end of a conversation with some work. No other
@@ -123,7 +129,7 @@ func closeWhileBusy(ctx context.Context, t *suite.T) {
 		return
 	}
 	_ = c.CloseInput()
-	if !judgeExit(ctx, t, c, "The server does not exit when stdin closes after requests.") {
+	if !judgeExit(ctx, t, c, nil, "The server does not exit when stdin closes after requests.") {
 		return
 	}
 	answers := 0
@@ -147,8 +153,8 @@ func closeWhileBusy(ctx context.Context, t *suite.T) {
 }
 
 // judgeExit waits for the exit of a server whose stdin was closed, judges it, and reports whether
-// the server exited in time.
-func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
+// the server exited in time. open is the request of an open subscription, or nil.
+func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, open *transcript.Event, summary string) bool {
 	if awaitExit(ctx, c) {
 		t.Kept(exitHandshake)
 		t.Kept(exitStateless)
@@ -157,13 +163,17 @@ func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")
 	}
+	seen, at := fmt.Sprintf("the process was alive %v later", exitTime(c)), lastPosition(c, transcript.InputClosed)
+	if open != nil {
+		seen, at = seen+"; a subscription was open", append([]int{open.Seq}, at...)
+	}
 	for _, requirement := range []string{exitHandshake, exitStateless} {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: requirement,
 			Summary:     summary,
 			Permitted:   "the exit of the process, promptly",
-			Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
-			At:          lastPosition(c, transcript.InputClosed),
+			Seen:        seen,
+			At:          at,
 		})
 	}
 	return false
