@@ -223,6 +223,14 @@ func describeEvent(e *transcript.Event, limit int) string {
 		return "stderr: " + string(e.Raw[:min(len(e.Raw), limit)])
 	case transcript.Remark:
 		return e.Detail
+	case transcript.InputClosed:
+		text = "the client closed the server's stdin"
+	case transcript.OutputClosed:
+		text = "the server's output ended"
+	case transcript.Signalled:
+		return "the client sent SIG" + e.Detail
+	case transcript.Exited:
+		text = "the server's process ended"
 	case transcript.Over:
 		text = string(e.How)
 	}

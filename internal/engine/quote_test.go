@@ -149,7 +149,7 @@ func TestEndOfStderr(t *testing.T) {
 	for _, v := range evidence {
 		got = append(got, v.Text)
 	}
-	want := []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "output-closed", "stderr: KeyError: 'text'"}
+	want := []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "the server's output ended", "stderr: KeyError: 'text'"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
