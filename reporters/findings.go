@@ -372,6 +372,8 @@ func levelAlone(f *verdict.Finding) string {
 		return text + " (only a warning: not certain to be a violation)"
 	case f.Basis == spec.Keyword || f.Basis == "":
 		return text
+	case f.Basis == spec.Incorporated:
+		return text + " (of a standard that MCP builds on)"
 	default:
 		return text + " (" + f.Basis.Words() + ")"
 	}

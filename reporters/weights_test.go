@@ -18,6 +18,7 @@ func TestReasonForWarningOnMust(t *testing.T) {
 	}{
 		{spec.Must, spec.Keyword, verdict.Broken, "MUST"},
 		{spec.Must, spec.Schema, verdict.Broken, "MUST (schema)"},
+		{spec.Must, spec.Incorporated, verdict.Broken, "MUST (of a standard that MCP builds on)"},
 		{spec.Must, spec.JSONRPC, verdict.Warning, "MUST (only a warning: the demand comes from a standard that MCP builds on)"},
 		{spec.MustNot, spec.Derived, verdict.Warning, "MUST NOT (only a warning: it follows from the text, but no keyword says it)"},
 		{spec.Must, spec.Keyword, verdict.Warning, "MUST (only a warning: not certain to be a violation)"},

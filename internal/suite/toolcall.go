@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -34,10 +35,24 @@ func (n *ToolCall) Request(method string) *wire.Message {
 	return m
 }
 
-// Positions returns the positions of the call, of the request with the method that
-// came during it, and of the response, as far as there are any.
+// Positions returns the positions of the call, of the request with the method that came during it,
+// of the client's response to that, and of the response to the call, as far as there are any.
 func (n *ToolCall) Positions(method string) []int {
-	return transcript.Positions(n.Sent, n.At(method), n.Event)
+	request, e := n.firstRequest(method)
+	return transcript.Positions(n.Sent, e, n.responseTo(request), n.Event)
+}
+
+// responseTo returns the event of the client's response to a request of the server, or nil.
+func (n *ToolCall) responseTo(request *wire.Message) *transcript.Event {
+	if request == nil || !request.ID.Present() {
+		return nil
+	}
+	for e, m := range transcript.Messages(n.events, transcript.Sent) {
+		if m.Kind == wire.Response && m.ID.Same(request.ID) {
+			return e
+		}
+	}
+	return nil
 }
 
 // At returns the event of the request that Request returns, or nil.
@@ -85,12 +100,12 @@ func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d
 	switch {
 	case n.Answered():
 		if err := c.Fence(ctx); errors.Is(err, client.ErrEnded) {
-			t.Deviates(c, d)
+			t.Deviates(c, withEnd(c, d))
 			return false
 		}
 		t.Kept(d.Requirement)
 	case errors.Is(n.Err, client.ErrEnded), n.EndedServer(ctx, c):
-		t.Deviates(c, d)
+		t.Deviates(c, withEnd(c, d))
 		return false
 	case errors.Is(n.Err, client.ErrUnanswered):
 		if c.Fence(ctx) != nil {
@@ -103,6 +118,17 @@ func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d
 		return false
 	}
 	return true
+}
+
+// withEnd adds the end of the server's output to the evidence.
+func withEnd(c *client.Conversation, d verdict.Deviation) verdict.Deviation {
+	for _, e := range c.Record.From(0) {
+		if e.Kind == transcript.OutputClosed {
+			d.At = append(slices.Clone(d.At), e.Seq)
+			break
+		}
+	}
+	return d
 }
 
 // Call calls a tool with the arguments that tool.Arguments returns, and waits for the response as

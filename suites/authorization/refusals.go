@@ -3,6 +3,7 @@ package authorization
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -122,6 +123,7 @@ func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideResponse) {
 		p.deviates(ctx, verdict.Deviation{
 			Requirement: noErrorCode, Summary: "The server reports an error in the token of a request that has none.",
 			Permitted: "a challenge without the parameter error",
+			Seen:      fmt.Sprintf("error=%q in the challenge of the %s", bearer.Param("error"), a.About),
 		}, a)
 	} else {
 		p.t.Kept(noErrorCode)

@@ -69,7 +69,7 @@ func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 		out.Deviates(verdict.Deviation{
 			Requirement: invalidHandled,
 			Summary:     afterBad[bad.before != nil],
-			Permitted:   "the first page, as before",
+			Permitted:   "the first page, for a request without a cursor",
 			Seen:        rules.Excerpt(p.message.Raw),
 			At:          append(bad.positions(), p.positions()...),
 		})
@@ -78,8 +78,8 @@ func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 
 // afterBad has the summaries, by whether the server had returned the bad cursor.
 var afterBad = map[bool]string{
-	false: "The server refuses the list after an invalid cursor.",
-	true:  "The server refuses the list after an outdated cursor.",
+	false: "The server refuses the first page after an invalid cursor.",
+	true:  "The server refuses the first page after an outdated cursor.",
 }
 
 func (b *invalidCursors) judgeCode(p *page, out *rules.Reporter) {

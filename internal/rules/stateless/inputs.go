@@ -43,7 +43,7 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 	d := deviationOf(supportedRequests, obs)
 	if method := obs.Request.Message.Method; !headers.RequiresNameHeader(method) {
-		d.Summary, d.Permitted = "The server requires input for a request that cannot have any.", "input_required only for tools/call, prompts/get and resources/read"
+		d.Summary, d.Permitted = "The server requires input for a method that does not permit it.", "input_required only for tools/call, prompts/get and resources/read"
 		out.Deviates(d)
 		return
 	}
