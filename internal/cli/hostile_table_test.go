@@ -13,9 +13,12 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// fewHostile are the servers that every test run uses, slowHostile those that one with slow tests adds.
-// With MCP_CONFORM_HOSTILE=all it uses every server.
-var fewHostile, slowHostile = []string{"gzip bomb", "a huge header", "redirect without end"}, []string{"escape sequences"}
+// fewHostile are the servers that every test run uses, and slowHostile those that a run with slow
+// tests adds. With MCP_CONFORM_HOSTILE=all it uses every server.
+var (
+	fewHostile  = []string{"gzip bomb", "a huge header", "redirect without end"}
+	slowHostile = []string{"escape sequences"}
+)
 
 func isSampled(name string) bool {
 	return os.Getenv("MCP_CONFORM_HOSTILE") == "all" || slices.Contains(fewHostile, name) || slices.Contains(slowHostile, name)

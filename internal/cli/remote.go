@@ -199,11 +199,9 @@ func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, time
 // isJSONRPCError reports whether the body of the response is a JSON-RPC error.
 func isJSONRPCError(c *exchange.Client, post *exchange.Pending) bool {
 	<-post.Over()
-	for _, e := range c.Record.From(0) {
-		for _, m := range e.Messages() {
-			if e.Kind == transcript.Received && m.IsError() {
-				return true
-			}
+	for _, m := range transcript.Messages(c.Record.From(0), transcript.Received) {
+		if m.IsError() {
+			return true
 		}
 	}
 	return false

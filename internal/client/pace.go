@@ -17,7 +17,7 @@ type Pace struct {
 	mu             sync.Mutex
 	hasMissedFence bool
 	slowest        time.Duration
-	missed         int             // requests that timed out
+	unanswered     int             // requests that timed out
 	recent         []time.Duration // the last response times, at most pacedResponses
 	noted          int             // how many response times there were
 }
@@ -36,7 +36,7 @@ const (
 func (p *Pace) limit(timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.missed == 0 {
+	if p.unanswered == 0 {
 		return timeout
 	}
 	return p.scaledLimit(minWait, timeout)
@@ -86,7 +86,7 @@ func (p *Pace) Typical() time.Duration {
 func (p *Pace) Unanswered() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.missed
+	return p.unanswered
 }
 
 func (p *Pace) missFence() {
@@ -98,5 +98,5 @@ func (p *Pace) missFence() {
 func (p *Pace) noteUnanswered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.missed++
+	p.unanswered++
 }

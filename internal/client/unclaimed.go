@@ -13,8 +13,8 @@ type counts struct {
 	// errorsWithoutID is how many errors without an id came over stdio since the first response with
 	// the id of a request; before that the server may still start.
 	errorsWithoutID int
-	// otherSent is how many messages were sent that are not well-formed requests: an error without an id
-	// may be about each of them, because it has no id, or one that the server could not read.
+	// otherSent is how many messages were sent that are not well-formed requests. An error without an id
+	// may be about any of them: it has no id, or none that the server could read.
 	otherSent    int
 	hasResponded bool
 	// isUnlimited is set after a frame that is not a single message: an error about it may come at

@@ -228,7 +228,7 @@ func describeEvent(e *transcript.Event, limit int) string {
 	case transcript.OutputClosed:
 		text = "the server's output ended"
 	case transcript.Signalled:
-		return "the client sent SIG" + e.Detail
+		return "the client sent the signal " + e.Detail
 	case transcript.Exited:
 		text = "the server's process ended"
 	case transcript.Over:

@@ -148,8 +148,8 @@ func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout
 }
 
 // evidenceOnly returns scripts with only the operations that the evidence shows: one that waits for
-// each response, and one that waits as the script does. They are tried first, because they make a
-// finding small even if there is no time to shrink it.
+// each response, and one that waits as the script does, if that differs. They are tried first, because
+// they make a finding small even if there is no time to shrink it.
 func evidenceOnly(s script.Script, evidence []int) []script.Script {
 	if len(evidence) == 0 || len(evidence) >= len(s.Operations) {
 		return nil
@@ -161,6 +161,9 @@ func evidenceOnly(s script.Script, evidence []int) []script.Script {
 		o.Together = false
 		awaitResponse(&o)
 		waiting.Operations = append(waiting.Operations, o)
+	}
+	if hashOf(waiting) == hashOf(asBefore) {
+		return []script.Script{waiting}
 	}
 	return []script.Script{waiting, asBefore}
 }

@@ -79,7 +79,7 @@ func (k *shrinker) size() int {
 	for i := range k.smallest.Operations {
 		o := &k.smallest.Operations[i]
 		n += 1000 + len(o.Message) + 10*o.On + len(o.Splits) + 5*len(o.Take)
-		if o.Do == script.Send && !o.Await {
+		if isUnawaited(o) {
 			n++
 		}
 		if o.Together {
@@ -321,9 +321,16 @@ func (k *shrinker) simplifySynchronisation() {
 // awaitResponse makes the player wait for the response: a script whose operations follow one another shows
 // the same each time, while one that ends before a response may cancel its request.
 func awaitResponse(o *script.Operation) bool {
-	was := o.Await
-	o.Await = o.Do == script.Send && !o.Together || was
-	return o.Await != was
+	if o.Together || !isUnawaited(o) {
+		return false
+	}
+	o.Await = true
+	return true
+}
+
+// isUnawaited reports whether the player could wait for a response to the operation, and does not.
+func isUnawaited(o *script.Operation) bool {
+	return o.Do == script.Send && !o.Await && !spec.IsNotification(o.Method)
 }
 
 // tryChange tries the script with one operation changed. The change function reports

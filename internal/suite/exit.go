@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -39,4 +40,16 @@ func AwaitExit(ctx context.Context, c *client.Conversation, within time.Duration
 			pos = e.Seq + 1
 		}
 	}
+}
+
+// LastPosition returns the position of the last event of a kind, as evidence of a deviation: nil if there is
+// none.
+func LastPosition(c *client.Conversation, kind transcript.Kind) []int {
+	events := c.Record.From(0)
+	for _, e := range slices.Backward(events) {
+		if e.Kind == kind {
+			return []int{e.Seq}
+		}
+	}
+	return nil
 }

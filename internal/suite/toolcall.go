@@ -44,15 +44,11 @@ func (n *ToolCall) Positions(method string) []int {
 
 // responseTo returns the event of the client's response to a request of the server, or nil.
 func (n *ToolCall) responseTo(request *wire.Message) *transcript.Event {
-	if request == nil || !request.ID.Present() {
+	r := transcript.DialogueOf(n.events).Of(request)
+	if r == nil || len(r.Responses) == 0 {
 		return nil
 	}
-	for e, m := range transcript.Messages(n.events, transcript.Sent) {
-		if m.Kind == wire.Response && m.ID.Same(request.ID) {
-			return e
-		}
-	}
-	return nil
+	return r.Responses[0].Event
 }
 
 // At returns the event of the request that Request returns, or nil.
@@ -122,12 +118,7 @@ func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d
 
 // withEnd adds the end of the server's output to the evidence.
 func withEnd(c *client.Conversation, d verdict.Deviation) verdict.Deviation {
-	for _, e := range c.Record.From(0) {
-		if e.Kind == transcript.OutputClosed {
-			d.At = append(slices.Clone(d.At), e.Seq)
-			break
-		}
-	}
+	d.At = slices.Concat(d.At, LastPosition(c, transcript.OutputClosed))
 	return d
 }
 

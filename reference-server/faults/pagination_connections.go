@@ -42,8 +42,8 @@ func alternate(method string) func() *refserver.Seams {
 	}
 }
 
-// forgetAfter leaves out the first entry of each page of list that has several, once the client has
-// sent a request of method.
+// forgetAfter leaves out the first entry of each page of the list that has several entries, once the
+// client has sent a request of the other method.
 func forgetAfter(method, list string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var asked atomic.Bool

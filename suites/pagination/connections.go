@@ -148,7 +148,7 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 			Requirement: id,
 			Summary:     "The server's list changes with other requests on the connection.",
 			Permitted:   "the entries that a new connection gets",
-			Seen:        "this list, and that of a new connection: " + firstDifferent(is, was),
+			Seen:        "compared with the list of a new connection: " + firstDifferent(is, was),
 			At:          at,
 		})
 	}
@@ -171,9 +171,9 @@ func firstDifferent(these, those string) string {
 	return fmt.Sprintf("%d entries and %d", strings.Count(these, "\n")+1, len(list))
 }
 
-// nameOf returns the JSON text of an entry's name, or an excerpt of an entry without one.
+// nameOf returns the JSON text of an entry's name or URI, or an excerpt of an entry without one.
 func nameOf(item string) string {
-	if name := wire.At(jsontext.Value(item), "/name"); name != nil {
+	if name := suite.EntryName(jsontext.Value(item)); name != nil {
 		return wire.Excerpt(string(name), 80)
 	}
 	return wire.Excerpt(item, 120)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -109,7 +107,7 @@ func offerOf(r *client.Reply) string {
 	for _, list := range slices.Sorted(maps.Keys(members)) {
 		var names []string
 		for _, item := range wire.Elements(members[list]) {
-			names = append(names, string(nameOf(item)))
+			names = append(names, string(suite.EntryName(item)))
 		}
 		slices.Sort(names)
 		if list != "supportedVersions" {
@@ -117,11 +115,4 @@ func offerOf(r *client.Reply) string {
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-func nameOf(item jsontext.Value) jsontext.Value {
-	if uri := wire.At(item, "/uri"); uri != nil {
-		return uri
-	}
-	return wire.At(item, "/name")
 }

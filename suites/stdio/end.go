@@ -3,7 +3,6 @@ package stdio
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -163,7 +162,7 @@ func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, open *tr
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")
 	}
-	seen, at := fmt.Sprintf("the process was alive %v later", exitTime(c)), lastPosition(c, transcript.InputClosed)
+	seen, at := fmt.Sprintf("the process was alive %v later", exitTime(c)), suite.LastPosition(c, transcript.InputClosed)
 	if open != nil {
 		seen, at = seen+"; a subscription was open", append([]int{open.Seq}, at...)
 	}
@@ -200,7 +199,7 @@ func judgeTerm(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 			Summary:     summary,
 			Permitted:   "the exit of the process, within a reasonable time",
 			Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
-			At:          lastPosition(c, transcript.Signalled),
+			At:          suite.LastPosition(c, transcript.Signalled),
 		})
 	}
 }
@@ -253,7 +252,7 @@ func sendInterrupt(ctx context.Context, t *suite.T) {
 		Summary:     "The server does not exit on SIGINT.",
 		Permitted:   "anything; users who press Ctrl-C expect the exit",
 		Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
-		At:          lastPosition(c, transcript.Signalled),
+		At:          suite.LastPosition(c, transcript.Signalled),
 		Weight:      verdict.OnlyNote,
 	})
 }
@@ -270,15 +269,4 @@ func exitsOnInterrupt(ctx context.Context, t *suite.T, c *client.Conversation) b
 // awaitExit reports whether the server exits in time.
 func awaitExit(ctx context.Context, c *client.Conversation) bool {
 	return suite.AwaitExit(ctx, c, exitTime(c))
-}
-
-// lastPosition returns the position of the last event of a kind.
-func lastPosition(c *client.Conversation, kind transcript.Kind) []int {
-	events := c.Record.From(0)
-	for _, e := range slices.Backward(events) {
-		if e.Kind == kind {
-			return []int{e.Seq}
-		}
-	}
-	return nil
 }

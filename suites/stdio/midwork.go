@@ -124,7 +124,7 @@ func judgeMidwork(ctx context.Context, t *suite.T, c *client.Conversation, limit
 			Summary:     summary,
 			Permitted:   "the exit of the process, promptly, as of an idle one",
 			Seen:        fmt.Sprintf("the process was alive %v later", limit),
-			At:          lastPosition(c, transcript.InputClosed),
+			At:          suite.LastPosition(c, transcript.InputClosed),
 		})
 	}
 }

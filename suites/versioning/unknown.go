@@ -218,7 +218,7 @@ func (n *negotiation) reportDeviation(c *client.Conversation, r *client.Reply, r
 	seen := suite.Describe(r)
 	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok {
 		seen = fmt.Sprintf("the version %q", wire.Excerpt(strings.ToValidUTF8(version, "\uFFFD"), 80))
-		if asked, ok := wire.Text(wire.At(r.Sent.Frame.Messages[0].Params(), "/protocolVersion")); ok {
+		if asked, ok := wire.Text(r.Sent.Messages()[0].ParamAt("/protocolVersion")); ok {
 			seen += fmt.Sprintf(", to a request of %q", wire.Excerpt(asked, 80))
 		}
 	}

@@ -190,6 +190,12 @@ func (f *subscriptions) find(s *rules.Session, obs *rules.Observation) (sub *sub
 	return nil, false
 }
 
+// showWrongID makes a deviation show the subscriptionId of a message; within is the pointer to the params
+// or the result.
+func showWrongID(d *verdict.Deviation, id wire.ID, within string) {
+	d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw()), within+spec.MetaPointer(spec.MetaSubscriptionID)
+}
+
 // subscriptionID returns the subscription id in a notification, absent if it has none.
 func subscriptionID(m *wire.Message) wire.ID {
 	return m.ParamIDAt(spec.MetaPointer(spec.MetaSubscriptionID))
@@ -251,7 +257,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	case !sameID:
 		out.Observed(idPresent)
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
-		d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw()), "/params"+spec.MetaPointer(spec.MetaSubscriptionID)
+		showWrongID(&d, id, "/params")
 		d.Permitted = "the id of the request in type and value: " + rules.Excerpt(sub.request.Message.ID.Raw())
 		out.Deviates(d)
 	default:
@@ -362,7 +368,7 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 		return
 	case active != nil:
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
-		d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw()), "/params"+spec.MetaPointer(spec.MetaSubscriptionID)
+		showWrongID(&d, id, "/params")
 		d.Permitted = "the id of a subscriptions/listen request, in type and value"
 		d.At = rules.At(active.request.Event, obs.Event)
 		out.Deviates(d)

@@ -257,8 +257,8 @@ func (sub *subscription) judgeFinal(out *rules.Reporter) {
 		return
 	case !id.Same(sub.request.Message.ID):
 		d.Summary = "The server's last result of a subscription names another one."
-		d.Permitted, d.Seen = "the id of the request, "+rules.Excerpt(sub.request.Message.ID.Raw()), "the subscriptionId "+rules.Excerpt(id.Raw())
-		d.Pointer = "/result" + spec.MetaPointer(spec.MetaSubscriptionID)
+		d.Permitted = "the id of the request, " + rules.Excerpt(sub.request.Message.ID.Raw())
+		showWrongID(&d, id, "/result")
 	case kind != spec.ResultComplete || slices.ContainsFunc(names, func(name string) bool { return name != "resultType" && name != "_meta" }):
 		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
 		d.Permitted = "resultType complete, and _meta with the subscriptionId"
