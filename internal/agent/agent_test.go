@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcp-conform/mcp-conform/internal/cli"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 )
 
 // asProgram is the variable that makes this test's executable the program.
@@ -137,6 +138,7 @@ func TestToolsAreDescribed(t *testing.T) {
 // TestAFindingIsFixed judges a server that misbehaves, and in a second session the same
 // server without its fault.
 func TestAFindingIsFixed(t *testing.T) {
+	skip.Slow(t)
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "[reports]")
 	s := session(t, nil, "--out", folder, "--allow", faulty)
@@ -231,6 +233,7 @@ func TestReading(t *testing.T) {
 }
 
 func TestFuzz(t *testing.T) {
+	skip.Slow(t)
 	t.Parallel()
 	s := session(t, nil, "--allow", faulty)
 	r, wrong := call(t.Context(), t, s, "fuzz", map[string]any{"server": "ref", "seconds": 1})

@@ -5,9 +5,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,21 +65,23 @@ const slowScripts = "slow"
 func TestScripts(t *testing.T) {
 	t.Parallel() // with the other slow tests, which mostly wait
 	root := filepath.Join("testdata", "script")
-	groups, err := filepath.Glob(filepath.Join(root, "*"))
-	if err != nil || len(groups) == 0 {
-		t.Fatal("no scripts", err)
-	}
-	slow, err := filepath.Glob(filepath.Join(root, "*", slowScripts))
-	if err != nil || len(slow) == 0 {
-		t.Fatal("no slow scripts", err)
+	groups := map[string][]string{} // the scripts by their folder within root
+	for _, pattern := range []string{"*/*.txtar", "*/" + slowScripts + "/*.txtar"} {
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil || len(found) == 0 {
+			t.Fatal("no scripts ", pattern, err)
+		}
+		for _, script := range found {
+			group, err := filepath.Rel(root, filepath.Dir(script))
+			if err != nil {
+				t.Fatal(err)
+			}
+			groups[filepath.ToSlash(group)] = append(groups[filepath.ToSlash(group)], script)
+		}
 	}
 	buildPrograms(t)
-	for _, dir := range slices.Concat(groups, slow) {
-		group, err := filepath.Rel(root, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(filepath.ToSlash(group), func(t *testing.T) {
+	for group, scripts := range groups {
+		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			if testing.Short() && group != "usage" {
 				t.Skip("starts servers")
@@ -87,12 +89,8 @@ func TestScripts(t *testing.T) {
 			if suitetest.RaceDetector && strings.HasPrefix(group, "badinput") {
 				t.Skip("is about time and memory")
 			}
-			if filepath.Base(group) == slowScripts {
+			if path.Base(group) == slowScripts {
 				skip.Slow(t)
-			}
-			scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
-			if err != nil || len(scripts) == 0 {
-				t.Fatal("no scripts", err)
 			}
 			testscript.Run(t, testscript.Params{
 				Files: sampled(scripts), RequireExplicitExec: true, RequireUniqueNames: true,

@@ -6,6 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/selftest"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -17,6 +18,7 @@ import (
 // reference server, and on one with a fault that only a case shows which a quick
 // run leaves out.
 func TestQuickRunsSayWhatWholeRunsSay(t *testing.T) {
+	skip.Slow(t)
 	for _, c := range []struct {
 		fault string
 		selftest.Place

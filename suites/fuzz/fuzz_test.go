@@ -35,7 +35,7 @@ func laws() []fuzz.Law {
 // MCP_CONFORM_FUZZ_TIME sets the duration.
 func TestFaultless(t *testing.T) {
 	t.Parallel()
-	length := 2 * time.Second
+	length := time.Second
 	if text := os.Getenv("MCP_CONFORM_FUZZ_TIME"); text != "" {
 		var err error
 		if length, err = time.ParseDuration(text); err != nil {
