@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
@@ -17,6 +18,9 @@ import (
 func TestListsThatAreRefusedAlikeHaveOneCause(t *testing.T) {
 	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP} {
 		suitetest.RunWhole(t, string(over), over, func(t *testing.T) {
+			if over != spec.Stdio {
+				skip.Slow(t)
+			}
 			d, stop := suitetest.ReferenceOver(over, refserver.Options{Seams: refserver.Seams{
 				Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 					if strings.HasSuffix(c.Method, "/list") {

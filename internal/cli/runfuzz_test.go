@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -63,6 +64,7 @@ func TestEndOfServerIsReported(t *testing.T) {
 // TestASearchShowsThatItSearches checks that the status line changes during a search and is cleared
 // at the end of the run, and that --law accepts a law that the specification does not state.
 func TestASearchShowsThatItSearches(t *testing.T) {
+	skip.Slow(t)
 	if testing.Short() {
 		t.Skip("starts servers")
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 )
 
 // heard is a writer that sends the text written to it to texts whenever the command waits for
@@ -40,6 +42,7 @@ func (h *heard) next(t *testing.T) string {
 // TestWatch builds and judges a server whenever its source changes, and ends
 // with the exit code of the last verdict.
 func TestWatch(t *testing.T) {
+	skip.Slow(t)
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("starts servers that are scripts")
 	}
