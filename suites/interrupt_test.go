@@ -14,6 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
+	"github.com/mcp-conform/mcp-conform/internal/skip"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -26,6 +27,7 @@ import (
 // others, or at every message if MCP_CONFORM_INTERRUPTS is all. A case must cope when nothing more
 // is sent or answered.
 func TestAnInterruptBreaksNoCase(t *testing.T) {
+	skip.Slow(t)
 	all := os.Getenv("MCP_CONFORM_INTERRUPTS") == "all"
 	for i, c := range suites.Cases() {
 		revisions := slices.DeleteFunc(spec.Revisions(), func(r spec.Revision) bool {
