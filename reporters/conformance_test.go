@@ -129,7 +129,8 @@ func TestProfileBadges(t *testing.T) {
 }
 
 // TestReportsShowProfiles checks that each report for people or CI systems has the result of
-// a profile and how many of its requirements were observed, and nothing about profiles without one.
+// a profile and how many of its requirements were observed, and that the report of a run without
+// profiles mentions none.
 func TestReportsShowProfiles(t *testing.T) {
 	console := func(w io.Writer, r *verdict.Report) error {
 		NewConsole(w, ConsoleOptions{Quiet: true}).End(r)

@@ -29,7 +29,7 @@ import (
 func TestAnInterruptBreaksNoCase(t *testing.T) {
 	all := os.Getenv("MCP_CONFORM_INTERRUPTS") == "all"
 	if !all {
-		skip.Slow(t)
+		skip.Slowest(t)
 	}
 	for i, c := range suites.Cases() {
 		revisions := slices.DeleteFunc(spec.Revisions(), func(r spec.Revision) bool {

@@ -96,7 +96,7 @@ func (s *requirementCoverage) judgedByText() string {
 	case notYet:
 		return "not yet: " + s.reason
 	default:
-		return "cannot be observed from outside"
+		return "nothing: it cannot be observed as a whole from outside"
 	}
 }
 

@@ -59,14 +59,14 @@ var programsBuilt = sync.OnceValue(func() error {
 	return nil
 })
 
-// slowScripts is the folder within a group with the scripts that take long.
-const slowScripts = "slow"
+// slowScripts and slowestScripts are the folders within a group with the scripts that take long.
+const slowScripts, slowestScripts = "slow", "slowest"
 
 func TestScripts(t *testing.T) {
 	t.Parallel() // with the other slow tests, which mostly wait
 	root := filepath.Join("testdata", "script")
 	groups := map[string][]string{} // the scripts by their folder within root
-	for _, pattern := range []string{"*/*.txtar", "*/" + slowScripts + "/*.txtar"} {
+	for _, pattern := range []string{"*/*.txtar", "*/" + slowScripts + "/*.txtar", "*/" + slowestScripts + "/*.txtar"} {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil || len(found) == 0 {
 			t.Fatal("no scripts ", pattern, err)
@@ -89,8 +89,11 @@ func TestScripts(t *testing.T) {
 			if suitetest.RaceDetector && strings.HasPrefix(group, "badinput") {
 				t.Skip("is about time and memory")
 			}
-			if path.Base(group) == slowScripts {
+			switch path.Base(group) {
+			case slowScripts:
 				skip.Slow(t)
+			case slowestScripts:
+				skip.Slowest(t)
 			}
 			testscript.Run(t, testscript.Params{
 				Files: sampled(scripts), RequireExplicitExec: true, RequireUniqueNames: true,

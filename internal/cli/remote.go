@@ -154,10 +154,10 @@ func (f *remoteFlags) tls() (*tls.Config, error) {
 }
 
 // chooseTransport detects the transport at the URL as the specification's sections on backwards
-// compatibility describe: if the server rejects the POST of initialize with 400, 404 or 405, and
-// GET opens an event stream, it uses the HTTP+SSE transport. It returns the transport and a
-// sentence that says why, which is "" after another error status. The error is an UnreachableError
-// if the POST gets no response, and else a usage error.
+// compatibility describe: HTTP+SSE if the server rejects the POST of initialize with 400, 404 or 405
+// and GET opens an event stream, otherwise Streamable HTTP. It also returns a sentence that says why,
+// which is "" if the POST got another status from 300 on. The error is an UnreachableError if the POST
+// gets no response, otherwise a usage error.
 func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {
 	defer engine.ReportWaiting("the server's first response", timeout, waiting)()
 	c, err := exchange.Open(u, reach, transcript.New())

@@ -24,7 +24,7 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("starts servers, and reads /proc")
 	}
-	skip.Slow(t)
+	skip.Slowest(t)
 	t.Parallel()
 	kills := 2
 	if text := os.Getenv("MCP_CONFORM_KILLS"); text != "" {

@@ -134,8 +134,8 @@ func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, 
 func (r sameError) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
 		if reason := r.commonError(rev); reason != "" {
-			return fmt.Sprintf("%s are always refused, all with the %s: is the server configured correctly (URL, tenant, token, network)?",
-				strings.Join(slices.Sorted(maps.Keys(r[rev].refused)), ", "), reason)
+			return fmt.Sprintf("in %s, %s are always refused, all with the %s: is the server configured correctly (URL, tenant, token, network)?",
+				rev, strings.Join(slices.Sorted(maps.Keys(r[rev].refused)), ", "), reason)
 		}
 	}
 	return ""

@@ -101,9 +101,9 @@ func (r *reporting) addSightings(b *verdict.Builder) {
 	}
 }
 
-// shareSightings calls Options.OnSighting for each finding of the report that was seen in a
+// callOnSighting calls Options.OnSighting for each finding of the report that was seen in a
 // conversation.
-func (r *reporting) shareSightings(p *verdict.Report) {
+func (r *reporting) callOnSighting(p *verdict.Report) {
 	if r.o.OnSighting == nil {
 		return
 	}

@@ -477,7 +477,8 @@ func TestJobsBoundTheServers(t *testing.T) {
 	if _, err := judge(t, y, engine.Options{Cases: cases, Jobs: 1}); err != nil {
 		t.Fatal(err)
 	}
-	// The probe has four servers, and the cases at most eight more. One of those works.
+	// The probe has four servers. With one job, the cases have at most eight more (see maxAlive), of
+	// which all but one only wait.
 	if most := y.mostAlive.Load(); most > 12 {
 		t.Errorf("%d servers were alive at once", most)
 	}

@@ -256,8 +256,8 @@ func (r *refusal) bodyStart() string {
 	return ""
 }
 
-// quoteStart quotes the first bytes of the body or, if the client dropped a part of it because it was
-// too long, of that part.
+// quoteStart quotes the first bytes of the body. If a part of it was too long to be kept, it quotes
+// the first bytes of that part.
 func (r *refusal) quoteStart() string {
 	const most = 40
 	text := r.bodyStart()

@@ -88,7 +88,7 @@ func (r *reporting) report() *verdict.Report {
 	r.addFindings(b, selected)
 	r.addSightings(b)
 	p := b.Report()
-	r.shareSightings(p)
+	r.callOnSighting(p)
 	if n := r.narrowedNotice(p); n != "" {
 		p.Notices = append(p.Notices, n)
 	}

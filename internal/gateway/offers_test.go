@@ -36,8 +36,8 @@ func declaringOnly(capabilities ...string) proxy {
 	return p()
 }
 
-// TestCompareOffers compares gateways that offer less, or offer it under other names. A missing offer
-// causes one warning, and no others.
+// TestCompareOffers compares gateways that offer less, or the same under other names. A missing offer
+// causes one warning and no other finding.
 func TestCompareOffers(t *testing.T) {
 	t.Parallel()
 	hidden := []string{"content", "slow", "ask-roots", "log"}

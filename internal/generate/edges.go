@@ -45,14 +45,20 @@ func EdgeArguments(schema jsontext.Value) []map[string]any {
 func ArgumentsWithText(schema jsontext.Value, text string) (arguments map[string]any, ok bool) {
 	least, properties := plainArguments(schema)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		words, understood := keywords(properties[name], plainWords)
-		if typeName, _ := wire.Text(words["type"]); understood && typeName == "string" {
+		if TakesAnyText(properties[name]) {
 			arguments = maps.Clone(least)
 			arguments[name] = text
 			return arguments, true
 		}
 	}
 	return nil, false
+}
+
+// TakesAnyText reports whether a schema certainly permits any string.
+func TakesAnyText(schema jsontext.Value) bool {
+	words, understood := keywords(schema, plainWords)
+	typeName, _ := wire.Text(words["type"])
+	return understood && typeName == "string"
 }
 
 // plainArguments returns the smallest arguments and the schemas of the members.

@@ -144,7 +144,7 @@ type Tools map[string][]Argument
 func (t Tools) AddList(result jsontext.Value) {
 	for _, tool := range wire.Elements(wire.At(result, "/tools")) {
 		if name, ok := wire.Text(wire.At(tool, "/name")); ok {
-			t[name] = mirroredArguments(wire.At(tool, "/inputSchema"), nil)
+			t[name] = Arguments(wire.At(tool, "/inputSchema"))
 		}
 	}
 }
@@ -154,6 +154,9 @@ const (
 	// maxDepth limits the depth of properties that are searched for annotations.
 	maxDepth = 16
 )
+
+// Arguments returns the arguments that headers mirror, by the schema of a tool's input.
+func Arguments(schema jsontext.Value) []Argument { return mirroredArguments(schema, nil) }
 
 // mirroredArguments returns the annotated properties of a schema, including those nested in
 // objects.

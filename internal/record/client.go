@@ -21,14 +21,14 @@ const MaxMistakes = 3
 // ClientMistakes returns the client's violations of the protocol over a transport, in the order of the
 // transcript. It returns at most MaxMistakes with the same summary.
 func ClientMistakes(events []*transcript.Event, over spec.Transport) []ClientMistake {
-	c := &client{over: over, without: map[int]bool{}, ids: map[string]bool{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
+	c := &client{over: over, withoutID: map[int]bool{}, ids: map[string]bool{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
 	for _, e := range events {
 		c.dialogue.Note(e)
 		switch e.Kind {
 		case transcript.Requested:
 			if over != spec.SSE { // over SSE each stream is a session
 				c.joined = c.joined || c.opening == "" && e.Head.Has(sessionHeader)
-				c.without[e.Exchange] = !e.Head.Has(sessionHeader)
+				c.withoutID[e.Exchange] = !e.Head.Has(sessionHeader)
 			}
 			c.checkRequestHead(e)
 		case transcript.Responded:
@@ -40,7 +40,7 @@ func ClientMistakes(events []*transcript.Event, over spec.Transport) []ClientMis
 			delete(c.heads, e.Exchange)
 			delete(c.sentIn, e.Exchange)
 		case transcript.Sent:
-			c.unsure = c.joined || c.without[e.Exchange]
+			c.unsure = c.joined || c.withoutID[e.Exchange]
 			c.checkSent(e)
 			c.checkPost(e)
 		case transcript.Received:
@@ -66,8 +66,8 @@ type client struct {
 	openingIn int    // the exchange that carries initialize
 	opened    bool   // the server has responded to initialize
 	joined    bool   // the session began before the recording: its id comes before initialize
-	// without has the exchanges without a session id, whose messages may be from several clients.
-	without       map[int]bool
+	// withoutID has the exchanges without a session id, whose messages may be from several clients.
+	withoutID     map[int]bool
 	unsure        bool // the history of the client that sent the current message is unknown
 	initialized   bool
 	early         *transcript.Event // the first request before notifications/initialized

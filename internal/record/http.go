@@ -229,9 +229,9 @@ func (p *Proxy) handleError(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = io.WriteString(w, "mcp-conform record: "+text+"\n")
 }
 
-// sessionOf returns the session of a request with this session id and these messages, or nil if it
-// is not recorded.
-func (p *Proxy) sessionOf(method, id string, f *wire.Frame) *Session {
+// assignSession returns the session of a request with this session id and these messages. It opens the
+// session if needed, and returns nil if it is not recorded.
+func (p *Proxy) assignSession(method, id string, f *wire.Frame) *Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if id != "" {

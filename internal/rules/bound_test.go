@@ -15,7 +15,7 @@ import (
 // number of lines takes minutes. A slow machine can exceed it too, so the time is then compared
 // with the time for a quarter of the lines.
 func TestJudgingIsBounded(t *testing.T) {
-	skip.Slow(t)
+	skip.Slowest(t)
 	const lines = 5_000
 	ask := new(strings.Builder)
 	ask.WriteString(handshake(spec.V20251125))

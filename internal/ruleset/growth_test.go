@@ -49,7 +49,7 @@ const taskMembers = `"createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11
 // TestJudgingIsLinear checks that the time to judge a conversation grows with its length, and not
 // with the square of it.
 func TestJudgingIsLinear(t *testing.T) {
-	skip.Slow(t)
+	skip.Slowest(t)
 	for _, c := range []struct {
 		name string
 		grow func(s *session, n int)

@@ -12,14 +12,23 @@ import (
 // .ci/nightly need "all".
 const Required = "MCP_CONFORM_REAL_SERVERS"
 
-// slowTests is the environment variable that, set to "run", makes slow tests run.
-const slowTests = "MCP_CONFORM_SLOW_TESTS"
+// SlowTests is the environment variable that makes slow tests run: most of them if it is "run", and
+// the slowest too if it is "all".
+const SlowTests = "MCP_CONFORM_SLOW_TESTS"
 
 // Slow skips the test, which takes long, unless slow tests are to run, as in .ci/run.
 func Slow(t testing.TB) {
 	t.Helper()
-	if os.Getenv(slowTests) != "run" {
-		t.Skipf("takes long: it runs where %s=run, as in .ci/run", slowTests)
+	if is := os.Getenv(SlowTests); is != "run" && is != "all" {
+		t.Skipf("takes long: it runs where %s=run, as in .ci/run", SlowTests)
+	}
+}
+
+// Slowest skips the test, which takes very long, unless all slow tests are to run, as in .ci/nightly.
+func Slowest(t testing.TB) {
+	t.Helper()
+	if os.Getenv(SlowTests) != "all" {
+		t.Skipf("takes very long: it runs where %s=all, as in .ci/nightly", SlowTests)
 	}
 }
 

@@ -44,3 +44,23 @@ func TestRequired(t *testing.T) {
 		}
 	}
 }
+
+func TestSlow(t *testing.T) {
+	const (
+		slow    = "skips: takes long: it runs where MCP_CONFORM_SLOW_TESTS=run, as in .ci/run"
+		slowest = "skips: takes very long: it runs where MCP_CONFORM_SLOW_TESTS=all, as in .ci/nightly"
+	)
+	for _, test := range []struct{ value, slow, slowest string }{
+		{"", slow, slowest},
+		{"run", "", slowest},
+		{"all", "", ""},
+	} {
+		t.Setenv(skip.SlowTests, test.value)
+		ofSlow, ofSlowest := &ending{TB: t}, &ending{TB: t}
+		skip.Slow(ofSlow)
+		skip.Slowest(ofSlowest)
+		if ofSlow.how != test.slow || ofSlowest.how != test.slowest {
+			t.Errorf("with %q a slow test ends with %q, the slowest with %q", test.value, ofSlow.how, ofSlowest.how)
+		}
+	}
+}

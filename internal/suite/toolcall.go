@@ -88,9 +88,9 @@ func (n *ToolCall) EndedServer(ctx context.Context, c *client.Conversation) bool
 }
 
 // JudgeEnd records the requirement of d as kept if the call got a response and the server did not
-// end. It records d as a deviation if the server ended, or if the call got no response although the
-// server responds to a fence; but a call that may take long may still be running. Otherwise it
-// records nothing. JudgeEnd returns false if the server ended, or if neither the call nor the fence
+// end. It records d as a deviation if the server ended, or if only a fence after the call got a
+// response, unless mayTakeLong is set: then the call may still be running. In all other cases it
+// records nothing. It returns false if the server ended, or if neither the call nor the fence
 // got a response.
 func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d verdict.Deviation, mayTakeLong bool) bool {
 	switch {

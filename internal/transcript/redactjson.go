@@ -181,7 +181,7 @@ func (at place) memberPlace(name string) place {
 	return inner
 }
 
-// redactString removes secrets from a JSON string. Other parts of it keep their bytes.
+// redactString removes secrets from a JSON string. It keeps the bytes of the other parts where it can.
 func (r *Redactor) redactString(raw []byte, text string, at place) []byte {
 	if (at.secret || at.schema) && text != "" {
 		return wire.Quote(redact.Mark)

@@ -80,8 +80,8 @@ func TestParseScript(t *testing.T) {
 	}
 }
 
-// TestScriptPreservesExit checks that a script keeps the end of output just before an exit if
-// the event has further properties; otherwise it leaves that event out.
+// TestScriptPreservesExit checks that a script keeps an OutputClosed event just before an exit if the
+// event has properties of its own. Without them, the exit implies it.
 func TestScriptPreservesExit(t *testing.T) {
 	want := &Recording{}
 	want.add(Event{Kind: Opened})

@@ -17,7 +17,7 @@ type Weight int
 
 // The weights.
 const (
-	// Full allows the outcome of the requirement's grade.
+	// Full does not limit the outcome below the grade of the requirement.
 	Full Weight = iota
 	// AtMostWarning allows at most a warning: the observation proves no more.
 	AtMostWarning

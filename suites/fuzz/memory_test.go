@@ -101,7 +101,7 @@ func repeating(method, params string) script.Script {
 // TestMemory checks that a server that leaks memory with each request, or with each cancelled
 // one, is noted, with different summaries. A server that keeps only some is not.
 func TestMemory(t *testing.T) {
-	skip.Slow(t)
+	skip.Slowest(t)
 	if suitetest.RaceDetector {
 		t.Skip("is about the memory of a server that is this binary")
 	}
@@ -160,7 +160,7 @@ func TestMemoryOfSlowTools(t *testing.T) {
 // TestMemorySearched checks that a search finds a leak, confirms it and can replay it. If the
 // server's memory can't be measured, the search says so at once.
 func TestMemorySearched(t *testing.T) {
-	skip.Slow(t)
+	skip.Slowest(t)
 	o := fuzz.Options{
 		Dialer: leakingDialer(t, "cancelled requests"), Laws: lawsWithIDs("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Jobs: 2,
 		Time: time.Minute, Seed: 1, Shrink: fuzz.Budget{Time: 5 * time.Second, Attempts: 20}, StopAt: func(*fuzz.Finding) bool { return true },

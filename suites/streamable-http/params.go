@@ -2,12 +2,13 @@ package streamablehttp
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -50,7 +51,7 @@ func paramCase() suite.Case {
 						post(suite.WithHeader(paramHeader+"Mcp-Conform", "x"))
 					}
 				}
-				all := headerArguments(wire.At(tool.Raw, "/inputSchema"), nil)
+				all := headerArguments(wire.At(tool.Raw, "/inputSchema"))
 				if len(all) == 0 || tried == maxHeaderTools {
 					continue
 				}
@@ -68,80 +69,48 @@ func paramCase() suite.Case {
 
 // A headerArgument is an argument of a tool that a header repeats.
 type headerArgument struct {
-	header   string // what follows Mcp-Param-
-	path     []string
-	schema   jsontext.Value
-	required bool
+	headers.Argument
+	takesAnyText bool
+	value        any // a valid one: a string, bool or json.Number
 }
 
 // headerArguments returns the arguments that a schema marks, as far as a value can be made
 // for each.
-func headerArguments(schema jsontext.Value, path []string) []headerArgument {
+func headerArguments(schema jsontext.Value) []headerArgument {
 	var out []headerArgument
-	required := string(wire.At(schema, "/required"))
-	names, properties := wire.Members(wire.At(schema, "/properties"))
-	for _, name := range names {
-		a := headerArgument{path: append(append([]string{}, path...), name), schema: properties[name], required: strings.Contains(required, string(wire.Quote(name)))}
-		header, ok := wire.Text(wire.At(a.schema, "/x-mcp-header"))
-		switch {
-		case ok && a.sample() != nil:
-			a.header = header
-			out = append(out, a)
-		case len(path) < 4 && wire.At(a.schema, "/required") == nil:
-			out = append(out, headerArguments(a.schema, a.path)...)
+	for _, a := range headers.Arguments(schema) {
+		sub, ok := propertyAt(schema, a.Path)
+		if !ok {
+			continue
+		}
+		value, err := generate.Value(sub)
+		if err != nil {
+			continue
+		}
+		switch value.(type) {
+		case string, bool, json.Number:
+			out = append(out, headerArgument{a, generate.TakesAnyText(sub), value})
 		}
 	}
 	return out
 }
 
-// sample returns a value for the argument: the first one of its enum, if that is a string, or else
-// one that its type and its bounds permit. It returns nil if other keywords may matter.
-func (a headerArgument) sample() any {
-	if values := wire.Elements(wire.At(a.schema, "/enum")); len(values) > 0 {
-		text, ok := wire.Text(values[0])
-		if !ok {
-			return nil
+// propertyAt returns the schema of the property at a path. It returns false if an object on the way
+// requires members, because then one with this property alone is not valid.
+func propertyAt(schema jsontext.Value, path []string) (jsontext.Value, bool) {
+	for i, name := range path {
+		if i > 0 && wire.At(schema, "/required") != nil {
+			return nil, false
 		}
-		return text
+		_, properties := wire.Members(wire.At(schema, "/properties"))
+		schema = properties[name]
 	}
-	kind, _ := wire.Text(wire.At(a.schema, "/type"))
-	switch kind {
-	case "string":
-		if a.isPlain() {
-			return "mcp-conform"
-		}
-	case "integer":
-		least, isBound := wire.Integer(wire.At(a.schema, "/minimum"))
-		most, isLimited := wire.Integer(wire.At(a.schema, "/maximum"))
-		value := int64(42)
-		if isLimited {
-			value = min(value, most)
-		}
-		if isBound {
-			value = max(value, least)
-		}
-		if wire.At(a.schema, "/multipleOf") == nil {
-			return value
-		}
-	case "boolean":
-		return true
-	}
-	return nil
-}
-
-// isPlain reports whether any string will do.
-func (a headerArgument) isPlain() bool {
-	for _, keyword := range []string{"enum", "const", "pattern", "format", "minLength", "maxLength"} {
-		if wire.At(a.schema, "/"+keyword) != nil {
-			return false
-		}
-	}
-	return true
+	return schema, true
 }
 
 // put returns arguments with a value for this one.
 func (a headerArgument) put(arguments map[string]any, value any) map[string]any {
-	return put(arguments, a.path, value)
+	return put(arguments, a.Path, value)
 }
 
 func put(in map[string]any, path []string, value any) map[string]any {
@@ -160,31 +129,34 @@ func put(in map[string]any, path []string, value any) map[string]any {
 
 // callWithHeader calls a tool with changes of the header that repeats one argument.
 func callWithHeader(ctx context.Context, w *suite.Web, tool string, arguments map[string]any, a headerArgument) {
-	sample, header := a.sample(), paramHeader+a.header
-	post := poster(ctx, w, suite.ValidCall(tool, a.put(arguments, sample)))
+	header := paramHeader + a.Name
+	post := poster(ctx, w, suite.ValidCall(tool, a.put(arguments, a.value)))
 	if !suite.IsServed(post()) {
 		return
 	}
 	var right, wrong string
-	switch v := sample.(type) {
+	switch v := a.value.(type) {
 	case string:
 		right, wrong = v, v+"-other"
-	case int64:
-		right, wrong = strconv.FormatInt(v, 10), strconv.FormatInt(v+1, 10)
-		post(suite.WithHeader(header, right+".0"))
+	case json.Number:
+		right, wrong = v.String(), v.String()+"1"
+		if n, err := v.Int64(); err == nil {
+			wrong = strconv.FormatInt(n+1, 10)
+			post(suite.WithHeader(header, right+".0"))
+		}
 	case bool:
-		right, wrong = "true", "false"
+		right, wrong = strconv.FormatBool(v), strconv.FormatBool(!v)
 	}
 	post(suite.WithHeader(header))
-	post(suite.WithHeader(header, wrong))
+	post(suite.WithHeader(header, headers.Encode(wrong)))
 	post(suite.WithHeader(header, "=?base64?%%%?="))
 	post(suite.WithHeader(header, headers.EncodeBase64(right)))
-	if _, isText := sample.(string); isText && a.isPlain() { // the client encodes them by itself
+	if a.takesAnyText { // the client encodes them by itself
 		for _, text := range []string{"Größe", " padded ", "two\nlines", "=?base64?literal?="} {
 			poster(ctx, w, suite.ValidCall(tool, a.put(arguments, text)))()
 		}
 	}
-	if _, given := arguments[a.path[0]]; !a.required && !given {
+	if _, given := arguments[a.Path[0]]; !given {
 		poster(ctx, w, suite.ValidCall(tool, arguments))()
 	}
 }

@@ -198,9 +198,9 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 	judgeCancelled(ctx, t, c, text)
 }
 
-// isAcknowledged reports whether the server acknowledges the subscription. One that it neither
-// acknowledges nor answers is cancelled after the time for a notification, so that rules can judge
-// that: the messages that follow show that nothing was in transit.
+// isAcknowledged reports whether the server acknowledges the subscription. If the server neither
+// acknowledges nor refuses it within the time for a notification, isAcknowledged cancels it and sends
+// two fences, which show the rules that no acknowledgement was in transit.
 func isAcknowledged(ctx context.Context, t *suite.T, c *client.Conversation, s *client.Subscription) bool {
 	_, err := s.AwaitAcknowledgement(ctx)
 	if err == nil || errors.Is(err, client.ErrRefused) {

@@ -234,8 +234,8 @@ func equalPage(p *page) *page {
 	return nil
 }
 
-// firstRepeated returns the earlier place of the first item that an earlier page of the walk
-// lists with the same content, and false if there is none.
+// firstRepeated finds the first item of the page that an earlier page of the walk lists with the same
+// content. It returns the place of the item on the earlier page, and false if there is no such item.
 func firstRepeated(p *page) (place, bool) {
 	for _, r := range p.repeats {
 		if r.first.on != p && bytes.Equal(r.first.raw, r.raw) && p.continues(r.first.on) {

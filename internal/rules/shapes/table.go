@@ -90,7 +90,7 @@ func table() []row {
 // generalRows returns the rows of messages as a whole.
 func generalRows() []row {
 	general := func(method, on, what string) row {
-		return row{in: method, ids: on, summary: what + " does not have the shape that the revision gives it."}
+		return row{in: method, ids: on, summary: what + " does not match the schema of the revision."}
 	}
 	call := general(spec.MethodToolsCall, "tools.call.result-schema", "The result of tools/call")
 	call.observedAt = "CallToolResult" // and not a task

@@ -132,7 +132,7 @@ func measureMemory(behaviour string) {
 }
 
 func TestFloodsTakeLittleMemory(t *testing.T) {
-	skip.Slow(t)
+	skip.Slowest(t)
 	const most = 288 // MiB; 246 were measured
 	self, err := os.Executable()
 	if err != nil {
