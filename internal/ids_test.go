@@ -27,7 +27,7 @@ var notIDs = []string{"internal/config"}
 
 // idForm is the form of an id, alone or as a fault has it before a slash, or of
 // what several ids begin with.
-var idForm = regexp.MustCompile(`^((?:` + strings.Join(spec.Areas(), "|") + `|rules)\.[a-z0-9.-]*)(?:/[a-z0-9-]*)?$`)
+var idForm = regexp.MustCompile(`^((?:` + strings.Join(spec.Areas(), "|") + `|rule)\.[a-z0-9.-]*)(?:/[a-z0-9-]*)?$`)
 
 // nestedCapabilities are those of servers and clients, in dotted form, which
 // could be mistaken for ids of requirements.
@@ -68,8 +68,8 @@ func (v vocabulary) has(text string) bool {
 	return begins && slices.ContainsFunc(v, func(id string) bool { return strings.HasPrefix(id, m[1]) })
 }
 
-// otherFirstWords begin rules and what a requirement needs, see spec.
-var otherFirstWords = []string{"rule", "client", "fixture"}
+// otherFirstWords begin what a requirement needs, see spec.
+var otherFirstWords = []string{"client", "fixture"}
 
 // misspellsArea reports whether text would be an id if it began with an area that is spelled alike.
 func (v vocabulary) misspellsArea(text string) bool {
@@ -157,7 +157,7 @@ func TestIDsAreSpelledRight(t *testing.T) {
 	for text, want := range map[string]bool{
 		"base.request-answered": true, "base.request-answers": false, "tools.call.": true, "tools.cal.": false,
 		"base.request-answered/never": true, "base.request-answers/never": false, "resources.subscribe": true, "README.md": true,
-		"see.endpoint-event": false, "lifcycle.initialize-response": false, "com.example": true,
+		"rule.ping-answered": true, "rule.ping-answers": false, "see.endpoint-event": false, "lifcycle.initialize-response": false, "com.example": true,
 	} {
 		if known.has(text) != want {
 			t.Errorf("%q is taken for one that exists: %v", text, !want)

@@ -47,7 +47,7 @@ func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transpo
 	default:
 		r.revision = r.namedRevision()
 		if r.revision == "" {
-			r.revision = spec.V20251125
+			r.revision = spec.NewestHandshake
 			r.Notices = append(r.Notices, fmt.Sprintf("%s: names no revision, so it is judged by %s; --revision sets another", r.file, r.revision))
 		}
 	}

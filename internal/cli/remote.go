@@ -167,7 +167,7 @@ func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, time
 	defer c.Wait()
 	ctx, cancel := c.Record.WithTimeout(ctx, timeout, context.DeadlineExceeded)
 	defer cancel()
-	newest := spec.V20251125
+	newest := spec.NewestHandshake
 	initialize := wire.NewRequest(wire.IntID(1), spec.MethodInitialize, map[string]any{
 		"protocolVersion": newest, "capabilities": client.AllCapabilities(newest), "clientInfo": client.ClientInfo(),
 	})

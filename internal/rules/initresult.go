@@ -57,7 +57,7 @@ var requiredMembers = []string{"/protocolVersion", "/capabilities", "/serverInfo
 // themes of icons have requirements of their own.
 func checkInitializeResult(result jsontext.Value, r spec.Revision) (missing string, wrong *schema.Violation) {
 	if r.Era() != spec.Handshake {
-		r = spec.V20251125 // the last that has initialize
+		r = spec.NewestHandshake
 	}
 	for _, v := range schema.For(r).Result(spec.MethodInitialize, result) {
 		switch {

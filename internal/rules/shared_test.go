@@ -28,7 +28,7 @@ func TestSharedState(t *testing.T) {
 	reader := func(name string) Rule {
 		return Rule{ID: "rule." + name, Start: WithoutState(Fold{Shared: []SharedState{count}, OnMessage: hears(name), AtEnd: func(s *Session, _ *Reporter) { *count.Of(s)++ }})}
 	}
-	alone := Rule{ID: "rule.alone", Start: WithoutState(Fold{Shared: []SharedState{count}, AtEnd: func(s *Session, _ *Reporter) {
+	alone := Rule{ID: "alone", Start: WithoutState(Fold{Shared: []SharedState{count}, AtEnd: func(s *Session, _ *Reporter) {
 		if n := *count.Of(s); n != 2 {
 			t.Errorf("the state was counted up %d times before, not twice", n)
 		}

@@ -29,7 +29,7 @@ func TestJudgeUntil(t *testing.T) {
 			},
 		}})}
 	}
-	results, err := rules.JudgeUntil(ctx, []rules.Rule{rule("rule.a"), rule("rule.b")}, rec.From(0), spec.V20251125, spec.Stdio)
+	results, err := rules.JudgeUntil(ctx, []rules.Rule{rule("a"), rule("b")}, rec.From(0), spec.V20251125, spec.Stdio)
 	if !errors.Is(err, over) || results != nil || heard != 3 {
 		t.Errorf("the rules heard %d messages; results %v, error %v", heard, results, err)
 	}

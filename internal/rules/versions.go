@@ -54,7 +54,7 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 		d := verdict.Deviation{
 			Requirement: knownVersion,
 			Summary:     "The server answers initialize with a version that does not exist.",
-			Permitted:   "a published version that has initialize, such as " + string(spec.V20251125),
+			Permitted:   "a published version that has initialize, such as " + string(spec.NewestHandshake),
 			Seen:        "the version " + excerpt(wire.Quote(version)),
 			At:          at(req.Event, req.Responses[0].Event),
 		}

@@ -6,6 +6,7 @@ import (
 
 // The areas that other code refers to by name.
 const (
+	AreaBase          = "base"
 	AreaLifecycle     = "lifecycle"
 	AreaVersioning    = "versioning"
 	AreaCancellation  = "cancellation"
@@ -16,7 +17,7 @@ const (
 
 // areas are the areas of the catalogue, in the order of reports.
 var areas = []string{
-	"base", AreaLifecycle, AreaVersioning, "stateless", "discover",
+	AreaBase, AreaLifecycle, AreaVersioning, "stateless", "discover",
 	"ping", "progress", AreaCancellation, AreaPagination,
 	"tools", "resources", "prompts", "completion", "logging", "content",
 	"sampling", "elicitation", "roots", "tasks", "mrtr", "subscriptions", "caching",

@@ -22,6 +22,9 @@ const (
 	V20260728 Revision = "2026-07-28"
 )
 
+// NewestHandshake is the newest revision that opens with initialize.
+const NewestHandshake = V20251125
+
 // An Era is the way in which client and server agree on version and capabilities.
 type Era int
 

@@ -226,7 +226,8 @@ func (c *ConcurrentClients) checkCancellation(ctx context.Context) {
 		if r == nil {
 			continue
 		}
-		if errors.Is(r.Err, client.ErrUnanswered) && !isIntercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.repeatAlone(ctx, c.convs[i], tool.Params()) && !c.awaitLateResponse(ctx, c.convs[i], id) {
+		// A busy machine may have delayed the response, so the last condition waits for it again.
+		if errors.Is(r.Err, client.ErrUnanswered) && !isIntercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.repeatAlone(ctx, c.convs[i], tool.Params()) && !AwaitExpected(ctx, c.convs[i], 0, id).Answered() {
 			c.reportLeak(c.convs[i], nil, "The server drops a request if another client cancels its id.")
 			return
 		}
@@ -239,10 +240,10 @@ func (c *ConcurrentClients) repeatAlone(ctx context.Context, conv *client.Conver
 	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
-// awaitLateResponse waits for another full timeout, because a busy machine may have delayed the
-// response, and reports whether it comes.
-func (c *ConcurrentClients) awaitLateResponse(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
-	return conv.AwaitResponse(ctx, 0, id, client.Within(conv.Options().Timeout)).Answered()
+// AwaitExpected waits for an expected response, for the timeout of the conversation at most. Responses
+// to later requests do not end the wait, because responses may come in any order.
+func AwaitExpected(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
+	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
 
 // checkForeignMessages looks for messages that belong to another client.

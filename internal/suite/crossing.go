@@ -65,7 +65,7 @@ func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
 	}
 	for i, p := range pairs {
 		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && p.own.Succeeded() && c.repeatAlone(ctx, c.convs[i], c.paramsWithSteps(i)) &&
-			!c.awaitLateResponse(ctx, c.convs[i], wire.StringID(crossingID)) && c.judgeUnanswered(i, p) {
+			!AwaitExpected(ctx, c.convs[i], 0, wire.StringID(crossingID)).Answered() && c.judgeUnanswered(i, p) {
 			return
 		}
 	}

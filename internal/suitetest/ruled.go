@@ -50,7 +50,7 @@ func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, i
 // unrelated fault may break it, too. For example, the client cancels a request
 // that hangs.
 func isGeneral(requirement string) bool {
-	return slices.Contains([]string{"base", "cancellation"}, spec.AreaOf(requirement))
+	return slices.Contains([]string{spec.AreaBase, spec.AreaCancellation}, spec.AreaOf(requirement))
 }
 
 func findings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, d transport.Dialer) []verdict.Finding {

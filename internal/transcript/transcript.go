@@ -17,7 +17,8 @@ import (
 )
 
 // OverdueReason is the reason that a client gives when it cancels a request because it had
-// no response in time.
+// no response in time. It is read back from the cancellation, because judge must count recorded
+// requests as a run counts its own, and a transcript has only what went over the wire.
 const OverdueReason = "no answer in time"
 
 // JudgedReason is the reason that a client gives when it cancels a request because it had no

@@ -48,7 +48,7 @@ func cancelInitialize(ctx context.Context, t *suite.T) {
 		return
 	}
 	if len(frames) > 1 {
-		if r := awaitDue(ctx, c, from, ping); !r.Answered() {
+		if r := suite.AwaitExpected(ctx, c, from, ping); !r.Answered() {
 			noteSilence(ctx, t, c, r, atOnceEnds)
 			return
 		}
@@ -60,11 +60,6 @@ func cancelInitialize(ctx context.Context, t *suite.T) {
 		return
 	}
 	t.Kept(raceHandled)
-}
-
-// awaitDue waits for a response, for the timeout of the conversation at most.
-func awaitDue(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
-	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
 
 // awaitInitialize waits for the response to initialize, including the start of the server. After

@@ -94,7 +94,7 @@ func (p *raceRun) send() {
 
 // await waits for the response to the request, and reports whether it came.
 func (p *raceRun) await(id wire.ID) bool {
-	return awaitDue(p.ctx, p.c, p.from, id).Answered()
+	return suite.AwaitExpected(p.ctx, p.c, p.from, id).Answered()
 }
 
 // awaitRunning waits until the first request is seen to run, and reports whether it is.

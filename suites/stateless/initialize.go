@@ -28,7 +28,7 @@ func initializeCase() suite.Case {
 			"streamable-http.session-header-ignored", "streamable-http.last-event-id-ignored",
 		},
 		Run: func(ctx context.Context, t *suite.T) {
-			version := spec.V20251125
+			version := spec.NewestHandshake
 			if listed := t.SupportedVersions(spec.Handshake); len(listed) > 0 {
 				version = spec.Revision(slices.Max(listed))
 			}

@@ -63,7 +63,7 @@ func sendBurst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	var missed *client.Reply
 	from := c.Record.Len()
 	for i, r := range c.DoAll(ctx, requests) {
-		if !r.Answered() && missed == nil && !awaitExpected(ctx, c, from, wire.Parse(requests[i]).Messages[0].ID).Answered() {
+		if !r.Answered() && missed == nil && !suite.AwaitExpected(ctx, c, from, wire.Parse(requests[i]).Messages[0].ID).Answered() {
 			missed = r
 		}
 	}
@@ -164,7 +164,7 @@ func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, re
 	if err := c.SendBytes(ctx, first); err != nil {
 		return &client.Reply{Err: err}
 	}
-	_ = awaitExpected(ctx, c, from, before) // a server that mishandled the first write has failed, which the later response shows
+	_ = suite.AwaitExpected(ctx, c, from, before) // a server that mishandled the first write has failed, which the later response shows
 	var rest [][]byte
 	for _, b := range append(slices.Clone(request[cut:]), '\n') {
 		rest = append(rest, []byte{b})
@@ -173,15 +173,9 @@ func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, re
 		return &client.Reply{Err: err}
 	}
 	release()
-	r := awaitExpected(ctx, c, from, id)
+	r := suite.AwaitExpected(ctx, c, from, id)
 	r.Sent = c.RequestSent(from, id)
 	return r
-}
-
-// awaitExpected waits for an expected response until the timeout. Responses to later requests do
-// not end the wait, because responses may come in any order.
-func awaitExpected(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
-	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
 
 // sentSince returns the position of the first frame sent since from.

@@ -29,7 +29,7 @@ func knownTools(t *testing.T, lines ...string) string {
 		t.Fatalf("%d conversations: %v", len(found), err)
 	}
 	var c *catalog
-	rule := rules.Rule{ID: "rule.test", Start: rules.WithoutState(rules.Fold{Shared: readsCatalog, AtEnd: func(s *rules.Session, _ *rules.Reporter) { c = catalogs.Of(s) }})}
+	rule := rules.Rule{ID: "test", Start: rules.WithoutState(rules.Fold{Shared: readsCatalog, AtEnd: func(s *rules.Session, _ *rules.Reporter) { c = catalogs.Of(s) }})}
 	rules.Judge([]rules.Rule{rule}, found[0].Events, spec.V20251125, spec.Stdio)
 	return fmt.Sprintf("%s whole=%v", strings.Join(slices.Sorted(maps.Keys(c.tools.seen)), ","), c.tools.isKnown())
 }
