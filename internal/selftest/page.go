@@ -26,8 +26,9 @@ is next to it, and ` + "[coverage.md](coverage.md)" + ` lists all such requireme
 
 Each fault is tried in one revision over one transport, with the judges of its
 own requirement first and the whole suite where it survives those. Each
-variation meets the whole suite, in every revision on stdio and in one revision
-over each other transport. ` + "`mcp-conform selftest --full`" + ` tries everything everywhere.
+variation meets the whole suite, in every revision of its era on stdio and in one
+revision over each other transport. ` + "`mcp-conform selftest --full`" + ` tries everything
+wherever it applies.
 `
 
 // WritePage writes the matrix as a page of the documentation. The page is the

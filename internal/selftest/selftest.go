@@ -89,7 +89,7 @@ type Options struct {
 	// judged by its own requirement's judges, and by the whole suite if it
 	// survives those. With Full, the whole suite judges it directly in its
 	// first place. The whole suite always judges legal variations: by default
-	// in every revision on stdio and in one over each other transport.
+	// in every revision of its era on stdio and in one over each other transport.
 	Full bool
 	// Workers limits how much runs concurrently. A row that begins with its own
 	// requirement's judges counts once, and a row that begins with the whole

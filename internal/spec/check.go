@@ -20,10 +20,10 @@ func (q *Requirement) check() error {
 		bad("an id has lower-case letters and digits, joined by - and . (did you mean %q?)", want)
 	}
 	if !slices.Contains([]Level{Must, MustNot, Should, ShouldNot, May}, q.Level) {
-		bad("level is %q", q.Level)
+		bad("level is %q; it must be MUST, MUST NOT, SHOULD, SHOULD NOT or MAY", q.Level)
 	}
 	if !slices.Contains([]Testable{Yes, Conditional, No}, q.Testable) {
-		bad("testable is %q", q.Testable)
+		bad("testable is %q; it must be yes, conditional or no", q.Testable)
 	}
 	if len(q.Revisions) == 0 {
 		bad("revisions is empty")
@@ -33,7 +33,7 @@ func (q *Requirement) check() error {
 			bad("revision %q is not published", r)
 		}
 		if !slices.Contains([]Basis{Keyword, Schema, Incorporated, JSONRPC, Derived}, q.Basis(Revision(r))) {
-			bad("basis in %s is %q", r, q.Basis(Revision(r)))
+			bad("basis in %s is %q; it must be keyword, schema, incorporated, json-rpc or derived", r, q.Basis(Revision(r)))
 		}
 	}
 	for r := range q.Bases.per {
