@@ -87,3 +87,46 @@ func TestUnansweredPosts(t *testing.T) {
 		})
 	}
 }
+
+// latePosts is a server over HTTP+SSE that sends the response to a tool call on the stream after some
+// time, and does not respond to the POST of the call.
+type latePosts struct {
+	unansweredPosts
+	after time.Duration
+}
+
+func (p *latePosts) Transport() spec.Transport { return spec.SSE }
+
+func (p *latePosts) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	_, err := p.scripted.Dial(ctx, rec)
+	return p, err
+}
+
+func (p *latePosts) Send(ctx context.Context, frames ...[]byte) error {
+	m := wire.Parse(frames[0]).Messages[0]
+	if m.Method != spec.MethodToolsCall {
+		return p.scripted.Send(ctx, frames...)
+	}
+	p.rec.Add(transcript.Event{Kind: transcript.Sent, Raw: frames[0]})
+	p.runAfter(p.after, func() { p.write(normalResponse(&m)) })
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// TestLatePost checks that a call whose response comes just after the limit has its sent event, even if
+// its POST got no response.
+func TestLatePost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 3 * time.Second
+		p := &latePosts{unansweredPosts{scripted: scripted{on: respondNormally}}, limit + time.Millisecond}
+		conv, err := Open(t.Context(), p, Options{Revision: spec.V20241105, Timeout: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conv.Close()
+		conv.started.Store(true)
+		if r := conv.Do(t.Context(), spec.MethodToolsCall, nil, Within(limit)); !r.Answered() || r.Sent == nil {
+			t.Errorf("sent %v, %v", r.Sent, r.Err)
+		}
+	})
+}

@@ -119,7 +119,7 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 		from, began, limit := c.Record.Len(), c.Record.Elapsed(), w.limitFor(c)
 		r := c.exchange(ctx, limit, w.id, frame)
 		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // else no response can come any more
-			r = c.awaitSlow(ctx, from, w.id, r)
+			r = c.awaitSlow(ctx, from, w.id, frame)
 		}
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, w.id, transcript.OverdueReason)
@@ -140,9 +140,9 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 // awaitSlow waits on for the response to a limited request that has none yet: until the server has
 // responded to a fence, and for the grace after that. A server that is slow in all its responses
 // has the time that it needs.
-func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, unanswered *Reply) *Reply {
+func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	r := c.AwaitResponse(ctx, from, id, MayIgnore)
-	r.Sent = unanswered.Sent
+	r.Sent = c.sentEvent(from, frame) // sending may have failed only because the POST was not answered in time
 	return r
 }
 

@@ -90,11 +90,6 @@ func stalls(long time.Duration, when func(r *http.Request) bool) func() refserve
 	}
 }
 
-// refuses refuses the POSTs for which when is true.
-func refuses(when func(r *http.Request) bool) func() refserver.Seams {
-	return ends(when, http.StatusBadRequest)
-}
-
 // fails returns status 500 for the POSTs for which when is true.
 func fails(when func(r *http.Request) bool) func() refserver.Seams {
 	return ends(when, http.StatusInternalServerError)
