@@ -23,7 +23,7 @@ import (
 func legalMessages() []*Fault {
 	older := olderRevisions()
 	return []*Fault{
-		newStatefulVariation("rate-limited", "every third request gets a server-defined error, after the first few", limitRate),
+		newStatefulVariation("rate-limited", "every third request gets a server-defined error, after the first few", limitRate).inRevisions(spec.Revisions()...),
 		newVariation("more-members", "results have members that no revision defines", EditResult("", func(r map[string]any) {
 			if len(r) > 0 { // the specification requires an empty result to stay empty
 				r["x-adapter"] = map[string]any{"version": 2}

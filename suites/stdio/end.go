@@ -97,8 +97,8 @@ func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 // not acknowledge it.
 func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) *transcript.Event {
 	filter := map[string]any{"toolsListChanged": true}
-	if t.Inventory.Declares("resources.subscribe") {
-		filter["resourceSubscriptions"] = t.Inventory.Resources[:min(1, len(t.Inventory.Resources))]
+	if t.Inventory.Declares("resources.subscribe") && len(t.Inventory.Resources) > 0 {
+		filter["resourceSubscriptions"] = t.Inventory.Resources[:1]
 	}
 	s, err := c.Subscribe(ctx, filter)
 	if err != nil {
