@@ -19,6 +19,16 @@ func TestContentTypes(t *testing.T) {
 		{Name: "a server that behaves", Case: "content-types.accept", Kept: []string{"streamable-http.accept-both"}},
 		{Name: "JSON alone", Case: "content-types.accept", JSONOnly: true, Kept: []string{"streamable-http.accept-both"}},
 		{
+			Name: "the first type alone counts", Case: "content-types.accept",
+			Seams: refuses(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream,") }),
+			Want:  []string{"streamable-http.accept-both: The server refuses an Accept with both types in another order. (warning)"},
+		},
+		{
+			Name: "the first line alone counts", Case: "content-types.accept",
+			Seams: refuses(func(r *http.Request) bool { return len(r.Header.Values("Accept")) > 1 }),
+			Want:  []string{"streamable-http.accept-both: The server refuses an Accept in two header lines. (warning)"},
+		},
+		{
 			Name: "the server stalls, then refuses */*", Case: "content-types.accept",
 			Seams: stalls(3500*time.Millisecond, func(r *http.Request) bool { return r.Header.Get("Accept") == "*/*" }),
 			Want:  []string{"streamable-http.accept-both: The server refuses Accept: */*. (note)"},
@@ -88,6 +98,11 @@ func stalls(long time.Duration, when func(r *http.Request) bool) func() refserve
 			next.ServeHTTP(w, r)
 		}}
 	}
+}
+
+// refuses refuses the POSTs for which when is true.
+func refuses(when func(r *http.Request) bool) func() refserver.Seams {
+	return ends(when, http.StatusBadRequest)
 }
 
 // fails returns status 500 for the POSTs for which when is true.
