@@ -71,7 +71,7 @@ func paramCase() suite.Case {
 type headerArgument struct {
 	headers.Argument
 	takesAnyText bool
-	value        any // a valid one: a string, bool or json.Number
+	value        any // a valid one: a string, bool or integer json.Number
 }
 
 // headerArguments returns the arguments that a schema marks, as far as a value can be made
@@ -88,9 +88,15 @@ func headerArguments(schema jsontext.Value) []headerArgument {
 			continue
 		}
 		switch value.(type) {
-		case string, bool, json.Number:
-			out = append(out, headerArgument{a, generate.TakesAnyText(sub), value})
+		case json.Number:
+			if a.Type != "integer" {
+				continue // no header may mirror a number
+			}
+		case string, bool:
+		default:
+			continue
 		}
+		out = append(out, headerArgument{a, generate.TakesAnyText(sub), value})
 	}
 	return out
 }
@@ -140,10 +146,7 @@ func callWithHeader(ctx context.Context, w *suite.Web, tool string, arguments ma
 		right, wrong = v, v+"-other"
 	case json.Number:
 		right, wrong = v.String(), v.String()+"1"
-		if n, err := v.Int64(); err == nil {
-			wrong = strconv.FormatInt(n+1, 10)
-			post(suite.WithHeader(header, right+".0"))
-		}
+		post(suite.WithHeader(header, right+".0"))
 	case bool:
 		right, wrong = strconv.FormatBool(v), strconv.FormatBool(!v)
 	}
