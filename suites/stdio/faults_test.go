@@ -5,8 +5,10 @@ import (
 	"io"
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
 )
 
@@ -101,4 +103,18 @@ func (h *hurried) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return n, err
+}
+
+// TestSubscribesToListedResources checks that the subscription that is open while stdin closes is valid
+// if the server lists no resources.
+func TestSubscribesToListedResources(t *testing.T) {
+	suitetest.Unclear{
+		Name: "no resources", Case: "stdio.closed-stdin", Revision: spec.V20260728,
+		Seams: func() refserver.Seams {
+			return *faults.EditResult(spec.MethodResourcesList, func(r map[string]any) {
+				r["resources"] = []any{}
+				delete(r, "nextCursor")
+			})
+		},
+	}.Try(t, stdio.Cases())
 }

@@ -104,9 +104,6 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 		return
 	}
 	if sub.response != nil && sub.response.Message.IsError() {
-		if sub.response.Message.IsOverloadError() {
-			return // any request could get it
-		}
 		d := sub.deviation(acknowledged, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
 		d.Permitted = "notifications/subscriptions/acknowledged, which leaves out what the server does not support"
 		if codeOf(sub.response) == spec.CodeMethodNotFound {
