@@ -20,7 +20,7 @@ func TestEveryIDExists(t *testing.T) {
 	ids := map[string]bool{}
 	claim := func(id string) {
 		if ids[id] || spec.Requirements().Lookup(id) != nil {
-			t.Errorf("%s names two of the requirements, cases and rules; give one another id", id)
+			t.Errorf("%s is the id of two requirements, cases or rules; give one of them another id", id)
 		}
 		ids[id] = true
 	}

@@ -13,8 +13,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// fewHostile are the servers that every test run uses, and slowHostile those that a run with slow
-// tests adds. With MCP_CONFORM_HOSTILE=all it uses every server.
+// fewHostile are the servers that every test run uses, and slowHostile those that a run with the
+// slowest tests adds. With MCP_CONFORM_HOSTILE=all it uses every server.
 var (
 	fewHostile  = []string{"gzip bomb", "a huge header", "redirect without end"}
 	slowHostile = []string{"escape sequences"}

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,7 +82,8 @@ func TestScripts(t *testing.T) {
 		}
 	}
 	buildPrograms(t)
-	for group, scripts := range groups {
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		scripts := groups[group]
 		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			if testing.Short() && group != "usage" {

@@ -93,7 +93,7 @@ func TestBrokenTranscripts(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(want, expectationsOf(results)); diff != "" || len(want) == 0 {
-				t.Errorf("findings (-announced by a line expect: +seen):\n%s", diff)
+				t.Errorf("findings (-announced by a line that begins with expect:, +seen):\n%s", diff)
 			}
 			for _, r := range results {
 				for _, d := range r.Deviations {

@@ -19,7 +19,7 @@ const SlowTests = "MCP_CONFORM_SLOW_TESTS"
 // Slow skips the test, which takes long, unless slow tests are to run, as in .ci/run.
 func Slow(t testing.TB) {
 	t.Helper()
-	if is := os.Getenv(SlowTests); is != "run" && is != "all" {
+	if value := os.Getenv(SlowTests); value != "run" && value != "all" {
 		t.Skipf("takes long: it runs where %s=run, as in .ci/run", SlowTests)
 	}
 }
