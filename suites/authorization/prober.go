@@ -164,8 +164,8 @@ func (p *prober) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*
 	p.deviatesUnless(ctx, v, verdict.OnlyNote, shownBy)
 }
 
-// deviatesByServing is like deviates, but for a request that must not be served: with another kind of
-// authorization the deviation is not a note, but a warning at most.
+// deviatesByServing is like deviates, but for a request that must not be served: if the server uses
+// another kind of authorization, the deviation is at most a warning, instead of a note.
 func (p *prober) deviatesByServing(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
 	p.deviatesUnless(ctx, v, verdict.AtMostWarning, shownBy)
 }

@@ -102,7 +102,7 @@ func headerArguments(schema jsontext.Value) []headerArgument {
 }
 
 // propertyAt returns the schema of the property at a path. It returns false if an object on the way
-// requires members, because then one with this property alone is not valid.
+// requires members, because an object with this property alone is then not valid.
 func propertyAt(schema jsontext.Value, path []string) (jsontext.Value, bool) {
 	for i, name := range path {
 		if i > 0 && wire.At(schema, "/required") != nil {
