@@ -114,6 +114,21 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 	return out, nil
 }
 
+// checkPlaces returns a usage error for a fault that can be tried nowhere, which would otherwise be
+// missing from the matrix without a word.
+func checkPlaces(all []faults.Fault) error {
+	for _, f := range all {
+		switch {
+		case len(selftest.Places(f, true)) > 0:
+		case spec.Requirements().Lookup(f.Requirement) == nil:
+			return usagef("mcp-conform list shows all", "the fault %s breaks the requirement %q, which does not exist", f.ID, f.Requirement)
+		default:
+			return usagef("mcp-conform explain "+f.Requirement+" shows where it applies", "the fault %s can be tried nowhere: its requirement applies to none of its transports and revisions", f.ID)
+		}
+	}
+	return nil
+}
+
 // unknownFaultError returns a usage error for an unknown fault. If the id is that of a requirement,
 // the error suggests the requirement's faults; if it is the name of a legal variation, its id.
 func unknownFaultError(id string) error {
@@ -147,6 +162,9 @@ const workers = 28
 func (a *app) selftest(f *selftestFlags) error {
 	chosen, err := chooseFaults(f.ids, f.area)
 	if err != nil {
+		return err
+	}
+	if err := checkPlaces(chosen); err != nil {
 		return err
 	}
 	if err := f.check(); err != nil {

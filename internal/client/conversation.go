@@ -328,6 +328,12 @@ func (c *Conversation) Shutdown(p transport.Patience) {
 // Close is like Shutdown, with the conversation's own patience.
 func (c *Conversation) Close() { c.Shutdown(c.opts.Patience) }
 
+// CloseIdle is like Close, but other cases may run while the server exits.
+func (c *Conversation) CloseIdle() {
+	defer c.BeginIdle()()
+	c.Close()
+}
+
 func (c *Conversation) noteDuration(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

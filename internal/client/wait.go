@@ -16,6 +16,15 @@ import (
 // waits itself.
 const idleAfter = 10 * time.Millisecond
 
+// Pause waits for a time in which the caller sends nothing.
+func (c *Conversation) Pause(ctx context.Context, d time.Duration) {
+	defer c.BeginIdle()()
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
 // BeginWait begins a wait for the server. If it lasts longer than idleAfter, the
 // slot of the caller is released, as in BeginIdle; the returned function ends the
 // wait. The slot stays acquired while a process has sent nothing yet, because it

@@ -13,7 +13,7 @@ import (
 type unannounced struct{}
 
 func (unannounced) discount(c *Claim) (Effect, string) {
-	if !c.Search || spec.AreaOf(c.Requirement) != spec.AreaPagination || len(c.Events) == 0 {
+	if !c.Search || !spec.Requirements().Has(c.Requirement, spec.Walks) || len(c.Events) == 0 {
 		return Counts, ""
 	}
 	overHTTP := slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Exchange != 0 })

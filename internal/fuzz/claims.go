@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // maxFindings limits how many findings are shrunk and reported.
@@ -22,7 +24,7 @@ type claims struct {
 	found func(*Finding) // called for each finding, or nil
 
 	mu       sync.Mutex
-	states   map[Key]*candidateState
+	states   map[verdict.SearchKey]*candidateState
 	findings []*Finding
 }
 
@@ -75,7 +77,7 @@ func (c *claims) holdBack(f *Finding) bool {
 
 // reportHeldBack reports the findings that were held back, in the order of their keys.
 func (c *claims) reportHeldBack() {
-	for _, key := range slices.SortedFunc(maps.Keys(c.states), Key.compare) {
+	for _, key := range slices.SortedFunc(maps.Keys(c.states), verdict.SearchKey.Compare) {
 		if f := c.states[key].flaky; f != nil {
 			c.addFinding(f)
 		}
@@ -84,7 +86,7 @@ func (c *claims) reportHeldBack() {
 
 // claim reports whether the caller must shrink and retry the candidate with the key. If so, no
 // other worker may.
-func (c *claims) claim(key Key) bool {
+func (c *claims) claim(key verdict.SearchKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.isOpen(key) {
@@ -98,14 +100,14 @@ func (c *claims) claim(key Key) bool {
 }
 
 // isClaimable reports whether claim would succeed.
-func (c *claims) isClaimable(key Key) bool {
+func (c *claims) isClaimable(key verdict.SearchKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.isOpen(key)
 }
 
 // isOpen is isClaimable for callers that hold the lock.
-func (c *claims) isOpen(key Key) bool {
+func (c *claims) isOpen(key verdict.SearchKey) bool {
 	claimed, sameMistake := 0, 0
 	for other, state := range c.states {
 		switch {

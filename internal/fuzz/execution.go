@@ -65,7 +65,7 @@ func (s *executor) playPatiently(ctx context.Context, server *ServerInfo, r *scr
 	d, end := s.freshDialer()
 	defer end()
 	p := s.player(d, server, s.timeout)
-	p.Patient, p.CancelsOpen = true, spec.AreaOf(r.Expect.Requirement) == spec.AreaCancellation
+	p.Patient, p.CancelsOpen = true, spec.Requirements().Has(r.Expect.Requirement, spec.Cancels)
 	return s.play(ctx, p, server, r.Script)
 }
 

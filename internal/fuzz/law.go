@@ -1,7 +1,6 @@
 package fuzz
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -41,7 +40,7 @@ type Breach struct {
 const rulesLaw = "rules"
 
 // maxDeviations bounds the deviations of one mistake in a conversation of a search. It is large, because a
-// mistake is a finding for each method (see Key), and the responses to requests that were sent together
+// mistake is a finding for each method (see verdict.SearchKey), and the responses to requests that were sent together
 // come in any order: if only the first few were kept, another execution could lack those of a method.
 const maxDeviations = 500
 
@@ -87,31 +86,20 @@ type Candidate struct {
 	Outcome verdict.Outcome
 }
 
-// A Key identifies a finding of a search, and what a replay file expects. Unlike
-// verdict.Key it has no revision, transport or law, because a search reports a
-// mistake once, wherever it shows first. It has a method, because mistakes for
-// different methods usually have different causes.
-type Key struct {
-	verdict.Mistake
-	Method string
-}
-
 // Key returns the key of the finding that the candidate becomes.
-func (c *Candidate) Key() Key { return Key{c.Mistake(), c.Method} }
+func (c *Candidate) Key() verdict.SearchKey {
+	return verdict.SearchKey{Mistake: c.Mistake(), Method: c.Method}
+}
 
 // expectedKey returns the key of the finding that a replay file expects.
-func expectedKey(e script.Expected) Key {
-	return Key{verdict.Mistake{Requirement: e.Requirement, Summary: e.Summary}, e.Method}
-}
-
-func (k Key) compare(other Key) int {
-	return cmp.Or(k.Mistake.Compare(other.Mistake), strings.Compare(k.Method, other.Method))
+func expectedKey(e script.Expected) verdict.SearchKey {
+	return verdict.SearchKey{Mistake: verdict.Mistake{Requirement: e.Requirement, Summary: e.Summary}, Method: e.Method}
 }
 
 // Judge applies the laws to an execution. Equal candidates are returned once.
 func Judge(laws []Law, x *Execution) []Candidate {
 	var out []Candidate
-	seen := map[Key]bool{}
+	seen := map[verdict.SearchKey]bool{}
 	for i := range laws {
 		for _, b := range laws[i].Judge(x) {
 			c := Candidate{Law: laws[i].ID, Breach: b, Method: x.methodOf(b)}

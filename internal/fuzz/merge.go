@@ -25,7 +25,7 @@ type Merged struct {
 func Merge(out string, dirs []string) (Merged, error) {
 	var m Merged
 	all := newNovelty()
-	findings := map[Key]replayFile{}
+	findings := map[verdict.SearchKey]replayFile{}
 	for _, dir := range dirs {
 		if err := all.load(dir); err != nil {
 			return m, fmt.Errorf("%s: %w", dir, err)
@@ -77,7 +77,7 @@ func (f replayFile) compare(other replayFile) int {
 }
 
 // sortedFiles returns the files by name, and those with equal names by their text.
-func sortedFiles(all map[Key]replayFile) []replayFile {
+func sortedFiles(all map[verdict.SearchKey]replayFile) []replayFile {
 	var out []replayFile
 	for _, f := range all {
 		out = append(out, f)
@@ -89,7 +89,7 @@ func sortedFiles(all map[Key]replayFile) []replayFile {
 }
 
 // readReplayFiles adds the replay files of a folder, and returns how many there are.
-func readReplayFiles(dir string, all map[Key]replayFile) (n int, err error) {
+func readReplayFiles(dir string, all map[verdict.SearchKey]replayFile) (n int, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, err

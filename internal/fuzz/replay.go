@@ -93,10 +93,10 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 			return out, nil
 		}
 		x := executor.playFresh(ctx, server, r.Script, o.Timeout)
-		found := expected.find(laws, x)
+		found := findCandidate(laws, x, expected)
 		if found == nil && x.WaitedBriefly() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
 			x = executor.playPatiently(ctx, server, r)
-			found = expected.find(laws, x)
+			found = findCandidate(laws, x, expected)
 		}
 		if ctx.Err() != nil && found == nil {
 			out.Reason = context.Cause(ctx).Error()
@@ -155,8 +155,8 @@ func Recurs(ctx context.Context, o Options, server *ServerInfo, sc script.Script
 	return nil
 }
 
-// find returns the candidate with the key in an execution, or nil.
-func (k Key) find(laws []Law, x *Execution) *Candidate {
+// findCandidate returns the candidate with the key in an execution, or nil.
+func findCandidate(laws []Law, x *Execution, k verdict.SearchKey) *Candidate {
 	for _, c := range Judge(laws, x) {
 		if c.Key() == k {
 			return &c

@@ -52,7 +52,7 @@ func newSearch(o Options) *search {
 	return &search{
 		Options: o, started: time.Now(), novelty: newNovelty(), executor: newExecutor(o), judge: newJudge(o), throttle: newThrottle(o.Jobs),
 		exclusive: locks.NewRWMutex(), repetition: newRepetition(o.Laws),
-		claims: claims{found: o.Found, states: map[Key]*candidateState{}}, activities: activities{workers: map[string]int{}},
+		claims: claims{found: o.Found, states: map[verdict.SearchKey]*candidateState{}}, activities: activities{workers: map[string]int{}},
 		hangs: hangs{methods: map[string]bool{}},
 	}
 }

@@ -95,6 +95,11 @@ const (
 	// Survival: its checks send messages that make careless servers crash. A server that
 	// crashes has the weakness CrashCWE, whatever else the requirement is about.
 	Survival Trait = "survival"
+	// Walks: it is judged by the pages of a list, so that a list that changes meanwhile may
+	// look like a deviation.
+	Walks Trait = "walks"
+	// Cancels: the requirement is about requests that one side cancels.
+	Cancels Trait = "cancels"
 	// ProcessEnd: the requirement is about how a process ends, which a server in the
 	// client's own process does not show.
 	ProcessEnd Trait = "process-end"

@@ -52,7 +52,7 @@ func (q *Requirement) check() error {
 		}
 	}
 	for _, t := range q.Traits {
-		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing, Survival, ProcessEnd}, t) {
+		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing, Survival, Walks, Cancels, ProcessEnd}, t) {
 			bad("trait %q is not known", t)
 		}
 	}

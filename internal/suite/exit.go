@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,6 +21,21 @@ func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
 		}
 	}
 	return 10 * time.Second
+}
+
+// endTime bounds the wait for the end of the server's output after a failed write.
+const endTime = 2 * time.Second
+
+// HasEnded reports whether the server has ended; err is the result of the last operation. A write
+// may fail a little before the end of the output, which is what rules look at.
+func HasEnded(ctx context.Context, c *client.Conversation, err error) bool {
+	if err == nil || errors.Is(err, client.ErrUnanswered) {
+		return !c.Alive()
+	}
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	_, err = c.Await(ctx, 0, func(*transcript.Event) bool { return false })
+	return errors.Is(err, client.ErrEnded)
 }
 
 // AwaitExit reports whether the server's process exits within the time given.

@@ -63,7 +63,7 @@ func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 		for _, withCalls := range []bool{false, true, false} {
 			act := c.call
 			if !withCalls {
-				act = func(ctx context.Context, _ provocation) { c.waitIdle(ctx, control) }
+				act = func(ctx context.Context, _ provocation) { c.First().Pause(ctx, control) }
 			}
 			again, ok := c.listen(ctx, act, s.provocation)
 			if !ok || withCalls != (len(again) > 0) {
@@ -91,15 +91,6 @@ type overheard struct {
 // call makes the call of a provocation as the first client.
 func (c *ConcurrentClients) call(ctx context.Context, p provocation) {
 	c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
-}
-
-// waitIdle waits for a time in which no client sends anything.
-func (c *ConcurrentClients) waitIdle(ctx context.Context, d time.Duration) {
-	defer c.First().BeginIdle()()
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
 
 // listen calls act for each provocation, and returns what the listeners received until all were

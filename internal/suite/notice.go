@@ -26,11 +26,9 @@ func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from 
 	if method != spec.MethodResourcesUpdated && transcript.ExchangesOf(c.Record.From(0)).RefuseGet() {
 		limit = min(limit, c.Grace())
 	}
-	wait, cancel := c.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
-	defer cancel()
-	_, err := c.Await(wait, from, func(e *transcript.Event) bool {
+	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Notification && m.Method == method })
-	})
+	}, client.Within(limit))
 	_ = c.Fence(ctx)
 	return err == nil
 }

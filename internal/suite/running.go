@@ -13,11 +13,9 @@ import (
 // to the call with the id, for the timeout of the conversation at most. It reports
 // whether progress came first, so that the call is still running.
 func AwaitRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
-	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
 	first, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && HasMessage(e, isProgress) || e.ResponseTo(id) != nil
-	})
+	}, client.Within(0))
 	return err == nil && first.ResponseTo(id) == nil
 }
 

@@ -74,6 +74,19 @@ func (m Mistake) Compare(other Mistake) int {
 	return cmp.Or(strings.Compare(m.Requirement, other.Requirement), strings.Compare(m.Summary, other.Summary))
 }
 
+// A SearchKey identifies a finding of a search, and what a replay file expects. Unlike Key it has
+// no revision, transport or judge, because a search reports a mistake once, wherever it shows
+// first. It has a method, because mistakes for different methods usually have different causes.
+type SearchKey struct {
+	Mistake
+	Method string
+}
+
+// Compare orders keys by mistake and method.
+func (k SearchKey) Compare(other SearchKey) int {
+	return cmp.Or(k.Mistake.Compare(other.Mistake), strings.Compare(k.Method, other.Method))
+}
+
 // Place returns the verdict's requirement, revision and transport.
 func (v *Verdict) Place() Place { return Place{v.Requirement, v.Revision, v.Transport} }
 

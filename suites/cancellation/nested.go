@@ -42,7 +42,7 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	t.AwaitQuiet(ctx, c)
 	_ = c.Send(ctx, suite.Refuse(asked[0]))
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
-		hasEnded(ctx, c, r.Err)
+		suite.HasEnded(ctx, c, r.Err)
 		return
 	}
 	cancelOtherAskingCalls(ctx, t, c, tool.Tool)
@@ -76,7 +76,7 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 		_ = c.Send(ctx, suite.Refuse(m))
 	}
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
-		hasEnded(ctx, c, r.Err)
+		suite.HasEnded(ctx, c, r.Err)
 		t.GiveUp("the server no longer answers")
 	}
 }
@@ -154,11 +154,9 @@ func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation
 
 // awaitOneOf waits for the end of one of the calls and returns the other.
 func awaitOneOf(ctx context.Context, c *client.Conversation, from int, calls []wire.ID) wire.ID {
-	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
 	ended, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.ResponseTo(calls[0]) != nil || e.ResponseTo(calls[1]) != nil
-	})
+	}, client.Within(0))
 	if err == nil && ended.ResponseTo(calls[0]) != nil {
 		return calls[1]
 	}

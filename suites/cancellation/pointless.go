@@ -2,13 +2,10 @@ package cancellation
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -59,32 +56,17 @@ func conversationAfter(ctx context.Context, t *suite.T, c *client.Conversation) 
 	switch {
 	case r.Answered():
 		return c
-	case !hasEnded(ctx, c, r.Err):
+	case !suite.HasEnded(ctx, c, r.Err):
 		t.GiveUp("the server no longer answers: " + suite.Describe(r))
 	}
 	return t.Start(ctx, client.Options{})
-}
-
-// endWait bounds the wait for the end of a server after a failed write.
-const endWait = 2 * time.Second
-
-// hasEnded reports whether the server has ended; err is the result of the last operation. A write
-// may fail a little before the end of the output, which is what rules look at.
-func hasEnded(ctx context.Context, c *client.Conversation, err error) bool {
-	if err == nil || errors.Is(err, client.ErrUnanswered) {
-		return !c.Alive()
-	}
-	wait, cancel := context.WithTimeout(ctx, endWait)
-	defer cancel()
-	_, err = c.Await(wait, 0, func(*transcript.Event) bool { return false })
-	return errors.Is(err, client.ErrEnded)
 }
 
 // requireFence proves that the server has read everything so far, and ends the case if it does
 // not respond.
 func requireFence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
-		hasEnded(ctx, c, err)
+		suite.HasEnded(ctx, c, err)
 		t.GiveUp("the server did not answer a later request: " + err.Error())
 	}
 }

@@ -34,32 +34,33 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 	if !valid.Answered() {
 		t.GiveUp("the server answered no initialize after the batch")
 	}
-	answers, refusals := map[string]*client.Reply{}, 0
+	responses, refusals := 0, 0
 	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		if e.Kind != transcript.Received {
-			return false
-		}
 		for i := range e.Messages() {
-			m := &e.Messages()[i]
-			switch {
-			case m.Kind != wire.Response:
+			switch m := &e.Messages()[i]; {
+			case e.Kind != transcript.Received || m.Kind != wire.Response:
 			case m.ID.Same(alone) || m.ID.Same(beside):
-				answers[m.ID.Key()] = &client.Reply{Event: e, Message: m}
+				responses++
 			case !m.ID.Present() || m.ID.IsNull():
 				refusals++ // refusal of a batch as a whole
 			}
 		}
-		return len(answers)+refusals == 2
+		return responses+refusals == 2
 	}, client.MayIgnore)
-	if err != nil && hasEnded(ctx, c, err) {
+	if err != nil && suite.HasEnded(ctx, c, err) {
 		reportDeviation(t, c, valid, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
 		return
 	}
+	dialogue := transcript.DialogueOf(c.Record.From(from))
 	for _, id := range []wire.ID{alone, beside} {
-		r := answers[id.Key()]
+		var r *client.Reply
+		for _, request := range dialogue.WithID(id) {
+			if response := request.Response(); response != nil {
+				r = &client.Reply{Sent: request.Event, Event: response.Event, Message: response.Message}
+			}
+		}
 		switch {
 		case r != nil && r.Succeeded():
-			r.Sent = c.RequestSent(from, id)
 			reportDeviation(t, c, r, batchInitialize, "The server accepts initialize in a batch.", "an error, or silence")
 		case r != nil:
 			t.Kept(batchInitialize)

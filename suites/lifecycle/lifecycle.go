@@ -4,8 +4,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -77,13 +75,6 @@ func Cases() []suite.Case {
 	}
 }
 
-// closeConversation closes a conversation before the next one is opened, because some servers
-// tolerate no second instance of themselves. Other cases may run while the server exits.
-func closeConversation(c *client.Conversation) {
-	defer c.BeginIdle()()
-	c.Close()
-}
-
 // reportDeviation reports a deviation with the reply as evidence.
 func reportDeviation(t *suite.T, c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
 	t.Deviates(c, verdict.Deviation{
@@ -95,22 +86,7 @@ func reportDeviation(t *suite.T, c *client.Conversation, r *client.Reply, requir
 	})
 }
 
-// endWait bounds the wait for the end of the server's output after a failed write.
-const endWait = time.Second
-
 // hasEndedInstead reports whether the server ended instead of answering.
 func hasEndedInstead(ctx context.Context, c *client.Conversation, r *client.Reply) bool {
-	return !r.Answered() && hasEnded(ctx, c, r.Err)
-}
-
-// hasEnded reports whether the server has ended; err is the result of the last operation. A write
-// may fail a little before the end of the output.
-func hasEnded(ctx context.Context, c *client.Conversation, err error) bool {
-	if err == nil || errors.Is(err, client.ErrUnanswered) || errors.Is(err, client.ErrEnded) {
-		return !c.Alive() || errors.Is(err, client.ErrEnded)
-	}
-	wait, cancel := context.WithTimeout(ctx, endWait)
-	defer cancel()
-	_, err = c.Await(wait, 0, func(*transcript.Event) bool { return false })
-	return errors.Is(err, client.ErrEnded)
+	return !r.Answered() && suite.HasEnded(ctx, c, r.Err)
 }

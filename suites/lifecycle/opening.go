@@ -85,7 +85,7 @@ func firstServerRequest(c *client.Conversation) *transcript.Event {
 func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	fresh := func() {
-		closeConversation(c)
+		c.CloseIdle()
 		c = t.Open(ctx, client.Options{})
 	}
 	for _, missing := range []string{"capabilities", "clientInfo"} {

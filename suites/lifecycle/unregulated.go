@@ -22,7 +22,7 @@ func sendOutOfOrder(ctx context.Context, t *suite.T) {
 	usable := requestBeforeInitialize(ctx, t, c)
 	replace := func() {
 		if !usable || !c.Alive() {
-			closeConversation(c)
+			c.CloseIdle()
 			c, usable = t.Start(ctx, client.Options{}), true
 		}
 	}
@@ -59,7 +59,7 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 		if err == nil {
 			err = c.AwaitQuiet(ctx)
 		}
-		if hasEnded(ctx, c, err) {
+		if suite.HasEnded(ctx, c, err) {
 			reportDeviation(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 			return false
 		}
@@ -129,7 +129,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 		params["protocolVersion"] = string(other)
 		id := c.NewID()
 		r := c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params), client.MayIgnore)
-		if hasEnded(ctx, c, r.Err) {
+		if suite.HasEnded(ctx, c, r.Err) {
 			reportDeviation(t, c, r, reinitialize, "The server exits at a second initialize.", "an error, a result or silence")
 			return
 		}

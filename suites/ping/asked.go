@@ -171,8 +171,6 @@ func (k *openRequests) end() []*wire.Message {
 // awaitServerRequest waits for a request other than a ping that the server sends during a call. It
 // returns nil if the call ends without one, or nothing comes. It reports whether the call ended.
 func awaitServerRequest(ctx context.Context, c *client.Conversation, from int, call wire.ID) (question *wire.Message, ended bool) {
-	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
 		if e.Kind != transcript.Received {
 			return false
@@ -188,6 +186,6 @@ func awaitServerRequest(ctx context.Context, c *client.Conversation, from int, c
 			}
 		}
 		return false
-	})
+	}, client.Within(0))
 	return question, ended
 }

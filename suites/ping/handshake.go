@@ -23,7 +23,7 @@ func pingDuringHandshake(ctx context.Context, t *suite.T) {
 		// The effect of an early ping must not hide the response to a ping at the
 		// proper time. Some servers tolerate no second instance of themselves, so
 		// the first one ends before.
-		closeConversation(c)
+		c.CloseIdle()
 		c = t.Open(ctx, client.Options{})
 		init = c.Initialize(ctx)
 	}
@@ -31,12 +31,6 @@ func pingDuringHandshake(ctx context.Context, t *suite.T) {
 		t.GiveUp("the server did not answer initialize with a result: " + suite.Describe(init))
 	}
 	pingBeforeInitialized(ctx, t, c)
-}
-
-// closeConversation closes a conversation. Other cases may run while its server exits.
-func closeConversation(c *client.Conversation) {
-	defer c.BeginIdle()()
-	c.Close()
 }
 
 // pingBeforeInitialize is the weak case: the specification permits a ping before the response to

@@ -144,9 +144,7 @@ func awaitUnpromptedRequest(ctx context.Context, t *suite.T, c *client.Conversat
 
 // awaitRootsRequest reports whether the server requests the roots at position from or later.
 func awaitRootsRequest(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
-	ctx, cancel := c.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
-	defer cancel()
-	_, err := c.Await(ctx, from, isRootsList)
+	_, err := c.Await(ctx, from, isRootsList, client.Within(limit))
 	return err == nil
 }
 
@@ -240,11 +238,9 @@ func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summar
 
 // awaitReply waits until the server's request at position from or later got its response.
 func awaitReply(ctx context.Context, c *client.Conversation, from int) {
-	ctx, cancel := c.Record.WithTimeout(ctx, againTime, context.DeadlineExceeded)
-	defer cancel()
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Sent && suite.HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Response })
-	})
+	}, client.Within(againTime))
 }
 
 // callTools calls each tool once while the roots are available. It returns the time limits for

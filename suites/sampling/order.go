@@ -92,12 +92,10 @@ func callTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 		if c.Send(ctx, c.Request(id, spec.MethodToolsCall, object{"name": tool.Name, "arguments": arguments})) != nil {
 			return nil
 		}
-		waiting, cancel := c.Record.WithTimeout(ctx, callTime, client.ErrUnanswered)
-		_, err := c.Await(waiting, from, func(*transcript.Event) bool {
+		_, err := c.Await(ctx, from, func(*transcript.Event) bool {
 			questions = samplingRequestIDs(c.Record.From(from))
 			return len(questions) == n
-		})
-		cancel()
+		}, client.Within(callTime))
 		if err != nil {
 			return nil
 		}

@@ -51,12 +51,10 @@ func streamCase() suite.Case {
 			from := w.C.Record.Len()
 			id := w.C.NewID()
 			to(w.C.Request(id, spec.MethodInitialize, w.C.InitializeParams()))
-			waiting, cancel := w.C.Record.WithTimeout(ctx, answerTime, context.DeadlineExceeded)
-			w.C.AwaitResponse(waiting, from, id)
-			cancel()
+			w.C.AwaitResponse(ctx, from, id, client.Within(answerTime))
 			_ = w.C.Fence(ctx) // its response has to come on some stream before one is closed
 			other.Drop()
-			waitForClose(ctx, w)
+			w.C.Pause(ctx, settleTime)
 			to(w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil))
 			t.Fence(ctx, w.C)
 		},
@@ -69,16 +67,6 @@ const (
 	// settleTime is how long a server has to notice that a stream was closed.
 	settleTime = 1100 * time.Millisecond
 )
-
-// waitForClose waits until a server had the time to notice that a stream was closed.
-func waitForClose(ctx context.Context, w *suite.Web) {
-	resume := w.C.BeginIdle()
-	defer resume()
-	select {
-	case <-time.After(settleTime):
-	case <-ctx.Done():
-	}
-}
 
 // openStream opens another stream.
 func openStream(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header) *suite.Stream {

@@ -121,16 +121,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 			return
 		}
 		ids = busy
-		pause(ctx, r, r.interval)
-	}
-}
-
-// pause lets the tasks run for a while.
-func pause(ctx context.Context, r *runner, d time.Duration) {
-	defer r.c.BeginIdle()()
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
+		r.c.Pause(ctx, r.interval)
 	}
 }
 
@@ -148,7 +139,7 @@ func (r *runner) awaitResults(ctx context.Context, ids []string) {
 			continue
 		}
 		if r.get(ctx, id) == "input_required" {
-			pause(ctx, r, leaveTime)
+			r.c.Pause(ctx, leaveTime)
 			r.get(ctx, id)
 		}
 		if i == 0 {

@@ -145,9 +145,6 @@ func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id st
 
 // awaitProgress waits until the execution has shown that it runs, so that its stop is visible.
 func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
-	defer r.c.BeginIdle()()
-	ctx, cancel := r.c.Record.WithTimeout(ctx, duration/2, context.DeadlineExceeded)
-	defer cancel()
 	_, _ = r.c.Await(ctx, from, func(e *transcript.Event) bool {
 		for i := range e.Messages() {
 			m := &e.Frame.Messages[i]
@@ -157,7 +154,7 @@ func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 			}
 		}
 		return false
-	})
+	}, client.Within(duration/2))
 }
 
 // awaitResponse waits for the response to a request that was sent at from or later.

@@ -74,7 +74,7 @@ type initializeOutcome struct {
 
 func initializeWith(ctx context.Context, t *suite.T, version string) initializeOutcome {
 	a := initializeOutcome{c: t.Open(ctx, client.Options{Version: version})}
-	defer closeConversation(a.c)
+	defer a.c.CloseIdle()
 	if a.r = a.c.Initialize(ctx); a.r.Succeeded() {
 		a.chose = a.c.Server().ProtocolVersion
 	}

@@ -77,14 +77,7 @@ func (n *negotiation) request(ctx context.Context, version string) {
 			})
 		}
 	}
-	closeConversation(c)
-}
-
-// closeConversation closes a conversation before the next one is opened, because some servers
-// tolerate no second instance of themselves. Other cases may run while the server exits.
-func closeConversation(c *client.Conversation) {
-	defer c.BeginIdle()()
-	c.Close()
+	c.CloseIdle()
 }
 
 // judgeOffer judges a result, whose version the server must accept when it is requested.
@@ -99,7 +92,7 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 		n.reportDeviation(c, r, otherVersion, "The server accepts a version that does not exist.", "another version, one that the server supports")
 		return
 	}
-	closeConversation(c)
+	c.CloseIdle()
 	accepted, err := n.tryVersion(ctx, offer)
 	if err != nil {
 		t.NotObserved(otherVersion, "mcp-conform could not request the version that the server offered: "+err.Error())
@@ -122,7 +115,7 @@ func (n *negotiation) tryVersion(ctx context.Context, version string) (bool, err
 		return known, nil
 	}
 	c := n.t.Open(ctx, client.Options{Version: version})
-	defer closeConversation(c)
+	defer c.CloseIdle()
 	r := c.Initialize(ctx)
 	if !r.Answered() {
 		return false, r.Err
