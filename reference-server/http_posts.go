@@ -216,7 +216,7 @@ func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	h.Set("X-Accel-Buffering", "no")      // a proxy should pass on events at once
 	h.Set("Transfer-Encoding", "chunked") // else net/http sets Content-Length on a short response
 	w.WriteHeader(http.StatusOK)
-	if first != nil && p.write(w, first) {
+	if first != nil && p.writeAndReportEnd(w, first) {
 		return
 	}
 	idle := time.NewTicker(keepAlive)
@@ -232,7 +232,7 @@ func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 		}
 		select {
 		case o := <-p.out:
-			if p.write(w, o) {
+			if p.writeAndReportEnd(w, o) {
 				return
 			}
 		case <-idle.C:
@@ -247,9 +247,9 @@ func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	}
 }
 
-// write writes a message as one event for each frame. It reports whether the stream ends
+// writeAndReportEnd writes a message as one event for each frame. It reports whether the stream ends
 // with the message, because it is the response or can't be written.
-func (p *post) write(w http.ResponseWriter, o *Out) (last bool) {
+func (p *post) writeAndReportEnd(w http.ResponseWriter, o *Out) (last bool) {
 	for _, frame := range o.Frames {
 		e := &Event{Data: frame, Revision: o.Revision}
 		text := e.Bytes()

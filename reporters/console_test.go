@@ -194,12 +194,12 @@ func TestLastLine(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]*verdict.Report{
-		"odd-server 1.2.3: no requirement broken in 4 revisions, of 3 that were judged": cleanReport(),
-		"odd-server 1.2.3: no requirement broken in 4 revisions, of 2 that were judged, 1 flaky": report(func(r *verdict.Report) {
+		"odd-server 1.2.3: no requirement broken in 4 revisions (3 judged)": cleanReport(),
+		"odd-server 1.2.3: no requirement broken in 4 revisions (2 judged), 1 flaky": report(func(r *verdict.Report) {
 			r.Verdicts = r.Verdicts[:3]
 			r.Verdicts[0].Outcome, r.Verdicts[1].Outcome = verdict.Flaky, verdict.NotObserved
 		}),
-		"judged 1 message of a recording: no requirement broken in 4 revisions, of 3 that were judged": report(func(r *verdict.Report) {
+		"judged 1 message of a recording: no requirement broken in 4 revisions (3 judged)": report(func(r *verdict.Report) {
 			r.Stats = verdict.Stats{Messages: 1}
 		}),
 		"judged 9 messages of a recording: 3 requirements broken in it": report(func(r *verdict.Report) {
@@ -218,7 +218,7 @@ func TestLastLine(t *testing.T) {
 			r.Incomplete = "time is up"
 		}),
 		"npx -y odd-server: nothing could be judged": {Target: "npx -y odd-server"},
-		"odd-server 1.2.3: no requirement broken in 2025-11-25, of 3 that were judged": report(func(r *verdict.Report) {
+		"odd-server 1.2.3: no requirement broken in 2025-11-25 (3 judged)": report(func(r *verdict.Report) {
 			r.Revisions = []spec.Revision{spec.V20251125}
 		}),
 	} {
@@ -421,7 +421,7 @@ func TestConclusionOfRecording(t *testing.T) {
 	r := cleanReport()
 	r.Stats = verdict.Stats{Messages: 12, Took: 40 * time.Millisecond}
 	out := play(r, ConsoleOptions{Quiet: true})
-	if want := "judged 12 messages of a recording: no requirement broken in 4 revisions, of 3 that were judged · 0.0 s\n"; out != want {
+	if want := "judged 12 messages of a recording: no requirement broken in 4 revisions (3 judged) · 0.0 s\n"; out != want {
 		t.Errorf("got %q; want %q", out, want)
 	}
 }

@@ -96,7 +96,7 @@ func TestLastLineCountsAcceptedFindings(t *testing.T) {
 	text := shownOf(r)
 	for _, want := range []string{
 		"· KNOWN  tasks.undeclared-ignored  broken · 2025-11-25: known in typescript-sdk 1.25.0 to 1.32.2 (https://github.com/x/y/issues/1)\n",
-		": no requirement broken beyond the SDK in 2025-11-25, of 2 that were judged, 1 with a warning, 1 finding of typescript-sdk 1.32.2 accepted · ",
+		": no requirement broken beyond the SDK in 2025-11-25 (2 judged), 1 with a warning, 1 finding of typescript-sdk 1.32.2 accepted · ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)

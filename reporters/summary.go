@@ -187,10 +187,7 @@ func judgedExtent(r *verdict.Report) string {
 		in = count(len(r.Revisions), "revision")
 	}
 	n := requirementsWhere(r, func(v *verdict.Verdict) bool { return v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked })
-	if n == 1 {
-		return fmt.Sprintf("in %s, of 1 that was judged", in)
-	}
-	return fmt.Sprintf("in %s, of %d that were judged", in, n)
+	return fmt.Sprintf("in %s (%d judged)", in, n)
 }
 
 // countRequirements counts the requirements that have one of the outcomes in any

@@ -88,7 +88,7 @@ func TestEffort(t *testing.T) {
 	}
 }
 
-// slow is more than the response time from which a server counts as slow.
+// slow is more than the shortest response time with which a server counts as slow.
 const slow = 60 * time.Millisecond
 
 // delayedDialer returns a dialer for reference servers over stdio that write each line with a delay.

@@ -54,8 +54,8 @@ protection can, because there is no token.`,
 	return c
 }
 
-// slowHandshake is the duration from which doctor warns about a slow handshake.
-// Clients give up on slow servers, and a run starts many servers.
+// slowHandshake is the shortest duration for which doctor warns about a slow handshake. Clients
+// give up on slow servers, and a run starts many servers.
 const slowHandshake = 3 * time.Second
 
 // doctorTime is the time for inspecting the server, in addition to that for its first start.

@@ -26,7 +26,8 @@ type selftestProgress struct {
 // widestArea is the width of the column of areas.
 const widestArea = len("streamable-http")
 
-// minProgressRows is the number of rows from which progress lines are printed outside a terminal.
+// minProgressRows is the smallest number of rows for which progress lines are printed if the output
+// is not a terminal.
 const minProgressRows = 100
 
 // row counts the result of a row and shows the progress.

@@ -30,9 +30,9 @@ func (c *Conversation) FastestResponse() time.Duration {
 	return c.fastest(func(*wire.Message) bool { return true })
 }
 
-// SlowResponse is the response time from which a server counts as slow, or far away. It is longer
-// than the fastest response of a local server on a busy machine: that must not count as slow, because
-// more concurrent requests would only slow it down.
+// SlowResponse is the shortest response time with which a server counts as slow, or far away. It is
+// longer than the fastest response of a local server on a busy machine: that must not count as
+// slow, because more concurrent requests would only slow it down.
 const SlowResponse = 50 * time.Millisecond
 
 // IsSlow reports whether the client mostly waits for the server: even its fastest response so far

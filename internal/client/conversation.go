@@ -181,7 +181,7 @@ func (c *Conversation) Server() Server {
 	return c.server
 }
 
-// answerRequests responds to the server's requests from position from on, until the
+// answerRequests responds to the server's requests from the given position on, until the
 // conversation is closed or continued by another.
 func (c *Conversation) answerRequests(from int) {
 	defer close(c.answering)
@@ -247,10 +247,9 @@ func (c *Conversation) Notify(ctx context.Context, method string, params map[str
 	return c.sendWithin(ctx, c.Notification(method, params))
 }
 
-// Await returns the first event at position from or later for which match is
-// true. The error is ErrEnded if the server's output ends first, ErrUnanswered or
-// ErrStarting if the limit of an option passes, and otherwise the cause of the
-// context's end.
+// Await returns the first event at or after the given position for which match is true. The error
+// is ErrEnded if the server's output ends first, ErrUnanswered or ErrStarting if the limit of an
+// option passes, and otherwise the cause of the context's end.
 func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool, options ...Option) (*transcript.Event, error) {
 	w := waitOf(options)
 	cancel := func() {}
@@ -341,10 +340,10 @@ func (c *Conversation) noteDuration(d time.Duration) {
 	c.opts.Pace.NoteDuration(d)
 }
 
-// Grace returns how long silence must last before it counts: three times the
-// slowest response in this conversation so far, within Options.LeastGrace and 2 s.
-// Only responses to fences and to single requests without options count, and none to
-// a request that was sent before the server had started.
+// Grace returns how long the server must be silent before the client concludes that nothing more
+// comes: three times the slowest response in this conversation so far, but at least
+// Options.LeastGrace and at most 2 s. Only responses to fences and to single requests without
+// options are measured, and only if the server had started when the request was sent.
 func (c *Conversation) Grace() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -249,8 +249,8 @@ func (c *Conversation) probe(ctx context.Context, id wire.ID, frame []byte) *Rep
 	return r
 }
 
-// AwaitResponse waits for the response with the given id among the events from
-// position from on, as Await does. Sent is not filled in.
+// AwaitResponse waits for the response with the given id among the events from the given position
+// on, as Await does. Sent is not filled in.
 func (c *Conversation) AwaitResponse(ctx context.Context, from int, id wire.ID, options ...Option) *Reply {
 	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
 		return c.Await(ctx, from, match, options...)
@@ -303,9 +303,8 @@ func (c *Conversation) sendError(ctx context.Context, err error) error {
 	return err
 }
 
-// sentEvent returns the event of sending frame, at position from or later.
-// Other callers may have sent messages since; and a frame with a newline is several
-// events.
+// sentEvent returns the event of sending frame, at or after the given position. Other callers may
+// have sent messages since; and a frame with a newline is several events.
 func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	line, _, _ := bytes.Cut(frame, []byte("\n"))
 	for _, e := range c.Record.From(from) {

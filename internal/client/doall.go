@@ -100,8 +100,8 @@ func eachReply(requests [][]byte, sendErr error, await func(id wire.ID, frame []
 	return replies
 }
 
-// RequestSent returns the event in which the first request with this id was sent
-// at position from or later, or nil.
+// RequestSent returns the event in which the first request with this id was sent at or after the
+// given position, or nil.
 func (c *Conversation) RequestSent(from int, id wire.ID) *transcript.Event {
 	for e, m := range transcript.Messages(c.Record.From(from), transcript.Sent) {
 		if m.Kind == wire.Request && m.ID.Same(id) {

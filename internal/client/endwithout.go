@@ -9,12 +9,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// endsWithoutResponse reports whether e ends the HTTP exchange that carried the frame, sent
-// at position from or later, without a response: it was refused, or its body has ended. It
-// returns false if the response may still come in another exchange: a stream with event ids
-// may be resumed, unless resuming it was refused or brought no event with an id; a redirection
-// sends the frame to another URL of the host; and over HTTP+SSE responses come on a separate
-// stream.
+// endsWithoutResponse reports whether e ends the HTTP exchange that carried the frame, sent at or
+// after the given position, without a response: it was refused, or its body has ended. It returns
+// false if the response may still come in another exchange: a stream with event ids may be resumed,
+// unless resuming it was refused or brought no event with an id; a redirection sends the frame to
+// another URL of the host; and over HTTP+SSE responses come on a separate stream.
 func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame []byte) bool {
 	if e.Kind != transcript.Over {
 		return false
@@ -30,20 +29,20 @@ func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame 
 	return carriesFrame(x, frame) && !isRedirectedOnHost(x) && !(c.hasResponseStream && x.Succeeded()) && len(eventIDs(x)) == 0
 }
 
-// isErrorStatus reports whether e is the status line of an HTTP exchange that carried the frame, sent
-// at position from or later, and says that the server does not serve it.
+// isErrorStatus reports whether e is the status line of an HTTP exchange that carried the frame,
+// sent at or after the given position, and says that the server does not serve it.
 func (c *Conversation) isErrorStatus(e *transcript.Event, from int, frame []byte) bool {
 	return e.Kind == transcript.Responded && e.Head.Status() >= 400 && c.isOfExchange(e, from, frame)
 }
 
 // exceedsLimits reports whether e says that the response in the HTTP exchange that carried the
-// frame, sent at position from or later, is longer than the client reads.
+// frame, sent at or after the given position, is longer than the client reads.
 func (c *Conversation) exceedsLimits(e *transcript.Event, from int, frame []byte) bool {
 	return e.Kind == transcript.Flooded && e.Exchange != 0 && c.isOfExchange(e, from, frame)
 }
 
-// isOfExchange reports whether e belongs to an HTTP exchange that carried the frame, sent at position
-// from or later.
+// isOfExchange reports whether e belongs to an HTTP exchange that carried the frame, sent at or
+// after the given position.
 func (c *Conversation) isOfExchange(e *transcript.Event, from int, frame []byte) bool {
 	x := transcript.ExchangesOf(c.Record.From(from)).Of(e)
 	return x != nil && carriesFrame(x, frame)

@@ -10,11 +10,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// awaitWithFence waits for an event at position from or later for which match is
-// true; match is called once for each event. It sends a fence, and waits at most
-// until the response to the fence and the grace after it. If the event does not
-// come by then, the error is ErrUnanswered; if the fence failed too, it also wraps
-// ErrNoFence.
+// awaitWithFence waits for an event at or after the given position for which match is true; match
+// is called once for each event. It sends a fence, and waits at most until the response to the
+// fence and the grace after it. If the event does not come by then, the error is ErrUnanswered; if
+// the fence failed too, it also wraps ErrNoFence.
 func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	next := from // the first event that match has not seen
 	var found *transcript.Event
@@ -44,9 +43,9 @@ func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(
 // maxFences limits how often a fence is sent because of the server's rate limit.
 const maxFences = 5
 
-// fenceUnless is like Fence, but ends as soon as stop is true for an event at position from or
-// later. If the server's rate limit refused a request meanwhile, that request is sent again, possibly
-// after the fence. So the fence is repeated.
+// fenceUnless is like Fence, but ends as soon as stop is true for an event at or after the given
+// position. If the server's rate limit refused a request meanwhile, that request is sent again,
+// possibly after the fence. So the fence is repeated.
 func (c *Conversation) fenceUnless(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	stopped := false
 	for fences := 1; ; fences++ {

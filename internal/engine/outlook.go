@@ -332,7 +332,7 @@ func (r *execution) showOutlook(ctx context.Context) (stop func()) {
 	return func() { cancel(); showing.Wait() }
 }
 
-// slowStart is the start time from which a server counts as slow to start.
+// slowStart is the shortest start time with which a server counts as slow to start.
 const slowStart = 500 * time.Millisecond
 
 // whySlow returns what makes the run slow, as far as it is known, or "".

@@ -232,10 +232,27 @@ func describeEvent(e *transcript.Event, limit int) string {
 	case transcript.Exited:
 		text = "the server's process ended"
 	case transcript.Over:
-		text = string(e.How)
+		text = describeEnd(e.How)
 	}
 	if e.Detail != "" {
 		text += ": " + e.Detail
 	}
 	return text
+}
+
+// describeEnd describes how an exchange ended.
+func describeEnd(how transcript.How) string {
+	switch how {
+	case transcript.Complete:
+		return "the response is complete"
+	case transcript.Broken:
+		return "the connection broke"
+	case transcript.Dropped:
+		return "the client closed the connection"
+	case transcript.Unreachable:
+		return "the client could not connect"
+	case transcript.Unreadable:
+		return "the response is not HTTP"
+	}
+	return string(how)
 }

@@ -16,7 +16,7 @@ import (
 // leaves out.
 
 const (
-	// slowRun is the duration from which a run says where its time went.
+	// slowRun is the shortest duration for which a run says where its time went.
 	slowRun = 20 * time.Second
 	// minSaving is the fraction of the time that a setting must save to be named.
 	minSaving = 0.2

@@ -119,8 +119,8 @@ var officialTools = []string{
 	"test_input_required_result_list_roots", "test_input_required_result_multiple_inputs",
 }
 
-// officialEnough is the number of officialTools from which a server counts as
-// made for the suite.
+// officialEnough is the smallest number of officialTools with which a server counts as made for the
+// suite.
 const officialEnough = 3
 
 // ordinaryWords are names that do not identify a tool: a tool called log may

@@ -192,8 +192,8 @@ func requestPages(ctx context.Context, c *client.Conversation, lists []*list) []
 }
 
 // takePage takes the items of a page, and decides whether to request another one. A repeated
-// cursor ends the list, and so does an empty one, which many servers use for the end, unless the
-// revision has empty cursors.
+// cursor ends the list. So does an empty one, which many servers send on the last page, unless the
+// revision says that an empty cursor is a cursor.
 func (v *Inventory) takePage(c *client.Conversation, l *list, r *client.Reply) {
 	l.isOver = true
 	if !r.Succeeded() {

@@ -60,10 +60,10 @@ const (
 
 var headerLine = lazyregexp.New(`(?i)^\s*content-(length|type)\s*:`)
 
-// readLines reads the server's output. Each reading is keyed by its last event. Earlier lines of
+// interpretLines interprets the lines of the server's output. Each reading is keyed by its last event. Earlier lines of
 // a multi-line message have no entry, and neither have messages that were already delivered over
 // HTTP.
-func readLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
+func interpretLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
 	r := lineReader{readings: map[*transcript.Event]*reading{}}
 	var again map[*transcript.Event]bool
 	if t != spec.Stdio {

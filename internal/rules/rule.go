@@ -195,7 +195,7 @@ type ruleRun struct {
 // fold folds all rules over the events until the context ends.
 func fold(ctx context.Context, most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
 	s := newSession(asked, t)
-	s.output.readings = readLines(events, t)
+	s.output.readings = interpretLines(events, t)
 	s.negotiated = negotiatedRevision(events, s)
 	applying := spec.Requirements().Applying(s.Revision(), t)
 	runs := make([]ruleRun, 0, len(all))

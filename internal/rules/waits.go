@@ -119,8 +119,8 @@ func (w *Waits) isExchangeOver(req *Request) bool {
 	return w.transport == spec.StreamableHTTP || x.Status() == 0
 }
 
-// longResponse is the number of bytes from which on the beginning of a response shows that the
-// server was sending it, rather than that it stopped.
+// longResponse is the smallest number of bytes with which the beginning of a response shows that
+// the server was sending it, rather than that it stopped.
 const longResponse = 256 << 10
 
 // isUnread reports whether the client did not read a long HTTP response to the request to its end.

@@ -21,7 +21,7 @@ func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck
 }
 
 var (
-	mediaType   = checkText(NotMIME, "a MIME type such as text/plain", isMIME)
+	mediaType   = checkText(NotMIME, "a MIME type such as text/plain or image/png", isMIME)
 	imageType   = checkText(OtherMIME, "the MIME type of an image", mayBeType("image"))
 	audioType   = checkText(OtherMIME, "the MIME type of audio", mayBeType("audio", "video"))
 	absoluteURI = checkText(NotURI, "an absolute URI of RFC 3986", uri.IsURI)

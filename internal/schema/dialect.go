@@ -227,7 +227,7 @@ func withoutPanic(f func() error) (judged bool, verdict error) {
 	return true, f()
 }
 
-// describeError returns where and why a value was rejected. It returns "" if the value was
+// describeError returns why and where a value was rejected. It returns "" if the value was
 // accepted, or rejected only because of formats, which are not asserted.
 func describeError(err error) string {
 	var refused *jsonschema.ValidationError
@@ -242,7 +242,7 @@ func describeError(err error) string {
 	if len(leaf.InstanceLocation) > 0 {
 		where = "at /" + strings.Join(leaf.InstanceLocation, "/")
 	}
-	return excerpt([]byte(where)) + ": " + clip([]byte(leaf.BasicOutput().Error.String()), 2*maxExcerpt)
+	return clip([]byte(leaf.BasicOutput().Error.String()), 2*maxExcerpt) + " " + excerpt([]byte(where))
 }
 
 // deepest returns the first of the causes that are deepest in the value. It ignores

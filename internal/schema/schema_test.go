@@ -87,7 +87,7 @@ func TestViolations(t *testing.T) {
 			`beyond-schema icon-scheme /result/serverInfo/icons/0/src (Icon): permitted: an http, https or data URI; seen: "javascript:a"` + "\n" +
 				`beyond-schema icon-size /result/serverInfo/icons/0/sizes/0 (Icon): permitted: a size such as "48x48", or "any"; seen: "48"`},
 		{"a schema that is none", r11, spec.MethodToolsList, tools(`{"name":"a","inputSchema":{"type":"object","properties":{"a":{"type":"text"}}}}`),
-			`beyond-schema not-dialect /result/tools/0/inputSchema (Tool): permitted: a valid JSON Schema of its dialect; seen: at /properties/a/type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'`},
+			`beyond-schema not-dialect /result/tools/0/inputSchema (Tool): permitted: a valid JSON Schema of its dialect; seen: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string' at /properties/a/type`},
 		{"an error without a code", r6, "", `{"jsonrpc":"2.0","id":1,"error":{"message":"a"}}`,
 			`schema missing /error/code (Error): permitted: an integer; seen: no such member`},
 		{"an error with data of its own", r26, "", `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"a","data":{"supported":"2026-07-28","requested":""}}}`,

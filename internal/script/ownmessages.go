@@ -17,7 +17,8 @@ type OwnMessage struct {
 	// After is the index of the operation that the message follows, or -1 if it
 	// comes before all operations.
 	After int
-	// Text describes the message. Ids and methods in it may be the server's.
+	// Text describes the message. It may contain ids and methods that the server chose, so it must be
+	// escaped before it is printed.
 	Text string
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// AwaitNotification waits for a notification of a change at the position from or later, for at most
-// verdict.NoticeTime. Then it sends a fence, because silence only counts if the conversation
+// AwaitNotification waits for a notification of a change at or after the given position, for at
+// most verdict.NoticeTime. Then it sends a fence, because silence only counts if the conversation
 // continued. It reports whether the notification came. In the stateless era changes are announced
 // only to subscriptions, so without one it does not wait. If the server refuses every GET, it waits
 // only for the grace, except for an updated resource, whose notification may come on the stream of

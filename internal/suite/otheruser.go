@@ -140,23 +140,23 @@ func (u *OtherUser) Post(ctx context.Context, body []byte) *OutsideResponse {
 	return u.PostIn(ctx, u.session, "by the second user", body)
 }
 
-// PostIn sends a message of the second user in a session; how says whose session it is.
-func (u *OtherUser) PostIn(ctx context.Context, session, how string, body []byte) *OutsideResponse {
+// PostIn sends a message as the second user in a session; owner describes whose session it is.
+func (u *OtherUser) PostIn(ctx context.Context, session, owner string, body []byte) *OutsideResponse {
 	method := "a message"
 	if m := wire.Parse(body).Messages; len(m) == 1 && m[0].Method != "" {
 		method = m[0].Method
 	}
-	return u.Send(ctx, "POST of "+method+" "+how, http.MethodPost, u.URL, u.HeadersIn(session, http.MethodPost, body, u.authorization), body)
+	return u.Send(ctx, "POST of "+method+" "+owner, http.MethodPost, u.URL, u.HeadersIn(session, http.MethodPost, body, u.authorization), body)
 }
 
 // Listen sends the GET for the event stream of a session as the second user.
-func (u *OtherUser) Listen(ctx context.Context, session, how string) *OutsideResponse {
-	return u.Send(ctx, "GET of the event stream of the session "+how, http.MethodGet, u.URL, u.HeadersIn(session, http.MethodGet, nil, u.authorization), nil)
+func (u *OtherUser) Listen(ctx context.Context, session, owner string) *OutsideResponse {
+	return u.Send(ctx, "GET of the event stream of the session "+owner, http.MethodGet, u.URL, u.HeadersIn(session, http.MethodGet, nil, u.authorization), nil)
 }
 
 // End sends DELETE for a session as the second user.
-func (u *OtherUser) End(ctx context.Context, session, how string) *OutsideResponse {
-	return u.Send(ctx, "DELETE of the session "+how, http.MethodDelete, u.URL, u.HeadersIn(session, http.MethodDelete, nil, u.authorization), nil)
+func (u *OtherUser) End(ctx context.Context, session, owner string) *OutsideResponse {
+	return u.Send(ctx, "DELETE of the session "+owner, http.MethodDelete, u.URL, u.HeadersIn(session, http.MethodDelete, nil, u.authorization), nil)
 }
 
 // Leave ends the second user's own session, if there is one.

@@ -8,23 +8,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// IsRefused reports whether the first POST at position from or later was
-// refused by its HTTP status, whatever its body: an error in the body needs no
-// id, so it may not be the response to a request.
+// IsRefused reports whether the first POST at or after the given position was refused by its HTTP
+// status, whatever its body: an error in the body needs no id, so it may not be the response to a
+// request.
 func IsRefused(c *client.Conversation, from int) bool {
 	x := firstPost(c, from)
 	return x != nil && x.Status() >= 400 && x.Status() < 500
 }
 
-// IsRefusedByStatus reports whether the first POST at position from or later
-// was refused by an HTTP status alone: a body that explains it is optional.
+// IsRefusedByStatus reports whether the first POST at or after the given position was refused by an
+// HTTP status alone: a body that explains it is optional.
 func IsRefusedByStatus(c *client.Conversation, from int) bool {
 	return IsRefused(c, from) && len(firstPost(c, from).Messages()) == 0
 }
 
-// IsResumable reports whether the first POST at position from or later got an
-// event stream that ended without a message and can be resumed: the messages
-// may come there.
+// IsResumable reports whether the first POST that was sent at the given position or later got an
+// event stream that ended without a message but can be resumed. The messages may still come on
+// the resumed stream.
 func IsResumable(c *client.Conversation, from int) bool {
 	x := firstPost(c, from)
 	if x == nil || !x.Succeeded() || !x.IsStream() || x.End == nil || len(x.Messages()) > 0 {
@@ -36,8 +36,8 @@ func IsResumable(c *client.Conversation, from int) bool {
 	})
 }
 
-// FirstPostFrom returns the number of the exchange of the first POST at position
-// from or later, or 0 if there is none.
+// FirstPostFrom returns the number of the exchange of the first POST at or after the given
+// position, or 0 if there is none.
 func FirstPostFrom(c *client.Conversation, from int) int {
 	if x := firstPost(c, from); x != nil {
 		return x.Number
@@ -45,8 +45,8 @@ func FirstPostFrom(c *client.Conversation, from int) int {
 	return 0
 }
 
-// DescribeSilence describes that the first POST at position from or later got
-// no message; over HTTP it includes the status.
+// DescribeSilence describes that the first POST at or after the given position got no message; over
+// HTTP it includes the status.
 func DescribeSilence(c *client.Conversation, from int) string {
 	if x := firstPost(c, from); x != nil && x.Status() > 0 {
 		return fmt.Sprintf("no response, and the POST was answered with status %d", x.Status())

@@ -55,7 +55,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 		return nil, err
 	}
 	defer func() { _ = removeAll(work) }() // what stays is removed with the whole folder
-	partial, err := s.newPartial(e)
+	partial, err := s.newPartialFolder(e)
 	if err != nil {
 		return nil, err
 	}

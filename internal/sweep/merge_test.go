@@ -29,7 +29,7 @@ func sweepInto(out string, names []string, shard Shard) (*Sweep, error) {
 			r.Findings = []Finding{{Requirement: "ping.responds", Level: "MUST", Outcome: verdict.Broken, Summary: "of " + e.Name}}
 		}
 		var err error
-		if r.partial, err = s.newPartial(e); err != nil {
+		if r.partial, err = s.newPartialFolder(e); err != nil {
 			return nil, err
 		}
 		r.Reports = []string{"report.html"}

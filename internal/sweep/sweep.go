@@ -109,9 +109,9 @@ func (s *supervisor) workFolder() string { return filepath.Join(s.Out, "work") }
 
 func (s *supervisor) folder(e *Entry) string { return filepath.Join(s.Out, "servers", e.Folder) }
 
-// newPartial makes a folder for a server while it is judged. Its name is new, because a killed
+// newPartialFolder makes a folder for a server while it is judged. Its name is new, because a killed
 // sweep's run may still be writing to the old folder.
-func (s *supervisor) newPartial(e *Entry) (string, error) {
+func (s *supervisor) newPartialFolder(e *Entry) (string, error) {
 	folder, err := os.MkdirTemp(filepath.Join(s.Out, "servers"), partialPrefix+e.Folder+"-*")
 	if err != nil {
 		return "", err
@@ -286,7 +286,7 @@ func (s *supervisor) reportProgress(r *Result, rest int) {
 // folder of the server appears with all its files, or not at all.
 func (s *supervisor) saveResult(e *Entry, r *Result, partial string) (err error) {
 	if partial == "" {
-		if partial, err = s.newPartial(e); err != nil {
+		if partial, err = s.newPartialFolder(e); err != nil {
 			return err
 		}
 	}

@@ -71,7 +71,8 @@ func (r *Retries) Elsewhere() Retries {
 	return Retries{Attempts: r.Attempts, earlier: r.Attempts, isElsewhere: true}
 }
 
-// AddElsewhere adds the result of retries in another case, which began as r.Elsewhere().
+// AddElsewhere adds the result of retries in another case. The caller got other from r.Elsewhere(),
+// so that it counts the attempts of r already.
 func (r *Retries) AddElsewhere(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
 }

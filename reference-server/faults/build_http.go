@@ -29,7 +29,8 @@ type exchange struct {
 	frame *wire.Frame // of a POST's body; else nil
 }
 
-// onExchange lets do handle the matching requests instead of the server.
+// onExchange returns seams that pass each request for which when returns true to the function do
+// instead of the server.
 //
 //go:noinline
 func onExchange(when func(v *exchange) bool, do func(v *exchange)) *refserver.Seams {

@@ -78,8 +78,8 @@ var hinted = []string{
 	spec.MethodResourcesRead,
 }
 
-// editHints edits those results of the methods that have the member ttlMs. Without methods,
-// it edits the results of all methods in hinted.
+// editHints edits the results of the given methods, or of all methods in hinted if none is given.
+// Results without the member ttlMs stay as they are.
 func editHints(e edit, methods ...string) *refserver.Seams {
 	if len(methods) == 0 {
 		methods = hinted

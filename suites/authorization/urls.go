@@ -66,7 +66,7 @@ func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 	server := p.connectedURL()
 	var scripts, inside []handedURL
 	for _, h := range all {
-		if isActiveScheme(h.text) {
+		if hasScriptScheme(h.text) {
 			scripts = append(scripts, h)
 		} else if u, err := url.Parse(h.text); err == nil && oauth.LeadsInside(server, u) {
 			inside = append(inside, h)
@@ -111,9 +111,9 @@ func (p *prober) connectedURL() *url.URL {
 	return &at
 }
 
-// isActiveScheme reports whether a URL has one of the schemes that the best-practice page tells
+// hasScriptScheme reports whether a URL has one of the schemes that the best-practice page tells
 // clients to refuse. It parses the URL as browsers do: it ignores case and blanks.
-func isActiveScheme(text string) bool {
+func hasScriptScheme(text string) bool {
 	text = strings.TrimLeft(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text), " ")
 	scheme, _, _ := strings.Cut(text, ":")
 	return slices.Contains([]string{"javascript", "data", "file", "vbscript"}, strings.ToLower(scheme))

@@ -215,7 +215,7 @@ func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 	return func(id wire.ID, n int) []byte { return c.Request(id, methods[n%len(methods)], nil) }
 }
 
-// longList is the size in bytes from which a list is not requested repeatedly.
+// longList is the smallest size in bytes with which a list is not requested repeatedly.
 const longList = 32 << 10
 
 // shortList returns the method for the list of tools, if it is declared and shorter than longList,

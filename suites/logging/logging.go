@@ -247,8 +247,8 @@ func whyInconclusive(tool inventory.KnownCall) string {
 	return "the tool " + name + ", which only its name suggests to log, sent no log message at the levels of such tools"
 }
 
-// firstMissingLevel returns the first level in want that no log message from position from on has, or
-// "".
+// firstMissingLevel returns the first level in want that no log message from the given position on
+// has, or "".
 func firstMissingLevel(c *client.Conversation, from int, want []string) string {
 	got := map[string]bool{}
 	for _, m := range transcript.Messages(c.Record.From(from)) {

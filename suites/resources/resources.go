@@ -149,8 +149,8 @@ func listedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	return c
 }
 
-// isListKnown reports whether the server returned the last page of a list, or an error, and no
-// message from the request for it on may have changed the list.
+// isListKnown reports whether the server answered the request for the last page of a list, with the
+// page or an error, and the client has sent nothing since that request that can change the list.
 func isListKnown(events []*transcript.Event, method string) bool {
 	since := lastPosition(events, spec.MethodToolsCall, spec.MethodRootsChanged, spec.MethodResourcesChanged)
 	return slices.ContainsFunc(transcript.DialogueOf(events).Requests(), func(r *transcript.Request) bool {

@@ -142,7 +142,7 @@ func awaitUnpromptedRequest(ctx context.Context, t *suite.T, c *client.Conversat
 	return awaitRootsRequest(ctx, c, 0, firstTime)
 }
 
-// awaitRootsRequest reports whether the server requests the roots at position from or later.
+// awaitRootsRequest reports whether the server requests the roots at or after the given position.
 func awaitRootsRequest(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
 	_, err := c.Await(ctx, from, isRootsList, client.Within(limit))
 	return err == nil
@@ -236,7 +236,7 @@ func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summar
 	}
 }
 
-// awaitReply waits until the server's request at position from or later got its response.
+// awaitReply waits until the server's request at or after the given position got its response.
 func awaitReply(ctx context.Context, c *client.Conversation, from int) {
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Sent && suite.HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Response })

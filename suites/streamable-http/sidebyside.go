@@ -2,6 +2,7 @@ package streamablehttp
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -51,7 +52,7 @@ func judgeSessionIDs(t *suite.T, clients *suite.ConcurrentClients) {
 			Requirement: uniqueSession,
 			Summary:     "The server gives two clients the same session id.",
 			Permitted:   "unique ids",
-			Seen:        "the session id " + wire.Excerpt(id, 80), At: suite.PositionsOf(w.First()),
+			Seen:        "the session id " + wire.Excerpt(strconv.Quote(id), 80), At: suite.PositionsOf(w.First()),
 		})
 		return
 	}

@@ -187,8 +187,8 @@ func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, too
 		out.Deviates(verdict.Deviation{
 			Requirement: resultConforms,
 			Summary:     "The server's structured tool result breaks the tool's outputSchema.",
-			Permitted:   "a value that fits the output schema of the offered tool",
-			Seen:        rules.Excerpt(wrong[0].String()),
+			Permitted:   wrong[0].Permitted,
+			Seen:        rules.Excerpt(wrong[0].Seen),
 			At:          rules.At(obs.Event),
 		})
 		return

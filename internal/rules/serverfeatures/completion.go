@@ -135,6 +135,9 @@ func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules
 	default:
 		d := deviationOf(completionUnsupported, obs)
 		d.Summary, d.Permitted = "The server refuses an undeclared completion, but not with -32601.", "error -32601"
+		if !obs.Message.IsError() {
+			d.Summary = "The server answers an undeclared completion with no values instead of -32601."
+		}
 		out.Deviates(d)
 	}
 }

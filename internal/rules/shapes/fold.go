@@ -266,8 +266,9 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 	}
 }
 
-// wrongObjectMissing is the number of missing members from which on an object counts as a wrong
-// one, such as a wrapper around the right one. Its missing members are reported as one mistake.
+// wrongObjectMissing is the smallest number of missing members with which an object counts as a
+// wrong one, such as a wrapper around the right one. Its missing members are reported as one
+// mistake.
 const wrongObjectMissing = 3
 
 // missingMembers returns, by their pointers, the objects that count as wrong, with the number of
@@ -302,6 +303,9 @@ func parentPointer(v schema.Violation) string {
 func describeSeen(v schema.Violation) string {
 	if v.Pointer == "" {
 		return v.Seen
+	}
+	if v.Kind == schema.NotDialect {
+		return v.Seen + " in " + v.Pointer // Seen names a place within the value
 	}
 	return v.Seen + " at " + v.Pointer
 }

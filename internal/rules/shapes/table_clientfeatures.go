@@ -68,7 +68,7 @@ func serverRequestRows() []row {
 		},
 		{
 			in: elicit, place: "ElicitRequestURLParams.elicitationId", ids: "elicitation.url.id-present-2025-11-25", observedAt: "ElicitRequestURLParams",
-			summary: "The server's URL elicitation has no elicitationId.",
+			summary: "The server's URL elicitation has no elicitationId that is a string.",
 		},
 		{
 			in: spec.MethodElicitDone, place: "ElicitationCompleteNotification.elicitationId params", ids: "elicitation.complete.known-id-2025-11-25",

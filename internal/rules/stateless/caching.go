@@ -99,7 +99,7 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case ttl == nil && scope != nil && later:
 		d := deviationOf(ttlPerPage, obs)
-		d.Summary, d.Permitted = "The server's later page has no ttlMs.", "ttlMs and cacheScope"
+		d.Summary, d.Permitted = "A later page of the server's list has no ttlMs.", "ttlMs and cacheScope on every page"
 		out.Deviates(d)
 		out.ReportedElsewhere(hintsRequired)
 	case ttl == nil || scope == nil:

@@ -123,8 +123,11 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 	}
 	d := sub.deviation(acknowledged, last, "no acknowledgement")
 	d.Summary, d.Permitted = "The server does not acknowledge a subscription.", "notifications/subscriptions/acknowledged as the first message of the subscription"
-	if sub.response != nil {
+	switch {
+	case sub.response != nil:
 		d.Seen = rules.Excerpt(sub.response.Message.Raw)
+	case last == sub.cancelled:
+		d.Seen += " before the client cancelled the subscription"
 	}
 	out.Deviates(d)
 }

@@ -1,6 +1,7 @@
 package streamablehttp
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/discount"
@@ -114,7 +115,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 				Requirement: httpResponse,
 				Summary:     "The server cuts off the body of an HTTP response.",
 				Permitted:   "all bytes of the body that the response head announces",
-				Seen:        x.Method() + ": " + x.ResponseHead().Line + "; " + rules.Excerpt(x.End.Detail),
+				Seen:        x.Method() + ": " + x.ResponseHead().Line + "; " + cmp.Or(rules.Excerpt(x.End.Detail), "the body broke off"),
 				At:          positionsOf(x.Request, x.Sent, x.Response, x.End),
 			})
 		default:

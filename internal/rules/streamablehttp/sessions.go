@@ -1,6 +1,7 @@
 package streamablehttp
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -131,7 +132,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 			continue
 		}
 		id := x.ResponseHead().Get(sessionHeader)
-		d := verdict.Deviation{At: x.positions(), Seen: "the session id " + rules.Excerpt(id)}
+		d := verdict.Deviation{At: x.positions(), Seen: "the session id " + rules.Excerpt(strconv.Quote(id))}
 		if id == "" || strings.ContainsFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
 			d.Requirement, d.Summary, d.Permitted = sessionCharset, "The server's session id has characters that are not visible ASCII.", "characters from 0x21 to 0x7E"
 			if id == "" {

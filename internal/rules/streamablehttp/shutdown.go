@@ -69,7 +69,7 @@ func (v *view) judgeAfterDrop(out *rules.Reporter) {
 		out.Deviates(verdict.Deviation{
 			Requirement: shutdownHTTP,
 			Summary:     "The server sends a closed stream's response on a new stream.",
-			Permitted:   "a new stream",
+			Permitted:   "on a new stream, only messages of the new connection",
 			Seen:        rules.Excerpt(req.Responses[0].Event.Raw),
 			At:          positionsOf(own[0].Request, own[0].End, on.Request, req.Responses[0].Event),
 		})

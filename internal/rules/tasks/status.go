@@ -177,8 +177,8 @@ func timeOf(v *observation, pointer string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// looksLikeDate reports whether a string has a common form of ISO 8601, such as one without an
-// offset. The rules on shapes judge other strings.
+// looksLikeDate reports whether a string is a date and time in a common form of ISO 8601, such as
+// one without an offset. Package shapes reports strings that are no date at all.
 func looksLikeDate(text string) bool { return plainDate.MatchString(text) }
 
 var plainDate = lazyregexp.New(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?([.,]\d+)?([+-]\d\d(:?\d\d)?)?)?$`)
