@@ -98,7 +98,7 @@ func (f *file) read(text string) ([]*Recording, error) {
 		return f.readTranscript(*format, f.lines[1:])
 	case isEvent(first):
 		return f.readTranscript(Format, f.lines)
-	case first[0] == '[' || first[0] == '{':
+	case first[0] == '{' || first[0] == '[' && !hostLine.Match(first):
 		return f.readMessageLog()
 	case f.isTextLog():
 		return f.readTextLog()

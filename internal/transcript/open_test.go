@@ -100,6 +100,7 @@ Traceback (most recent call last):
 2026-06-03T20:51:56.931Z [demo] [info] Initializing server...
 2026-06-03T20:51:56.962Z [demo] [info] Message from client: ` + initializeRequest + `
 `, want: []string{standard + `< {"jsonrpc":"2.0","id":5,"result":{"tools":[...…` + "\n", "> " + pingRequest + "\n", "> " + initializeRequest + "\n"}, values: true, notice: "f: messages of which the log has only the beginning: 1"},
+		{name: "the log of a desktop client, without times", file: "[demo] [info] Message from client: " + initializeRequest + "\n[demo] [info] Message from server: " + initializeResult + "\n", want: []string{standard}, values: true},
 		{name: "the log of the Go SDK, on the server's side", file: "read: " + initializeRequest + "\nwrite: " + initializeResult + "\nread error: EOF\n", want: []string{standard}, values: true, notice: "skipped: 1"},
 		{name: "the log of the Go SDK, on the client's side", file: "write: " + initializeRequest + "\nread: " + initializeResult + "\n", want: []string{standard}, values: true},
 	} {
