@@ -15,11 +15,15 @@ func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Seco
 
 // discoverStateless sends server/discover, and reports whether the server responds and lists no
 // revision that initialize opens. It is called only if initialize failed: a server that lists such a
-// revision should have accepted it.
+// revision should have accepted it. If it does, the conversation stays open in r.discovered.
 func (r *prober) discoverStateless(ctx context.Context) bool {
 	p := r.discover(ctx)
-	defer r.endUnjudged(p)
-	return p.isSpoken() && !slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists)
+	if !p.isSpoken() || slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists) {
+		r.endUnjudged(p)
+		return false
+	}
+	r.discovered = p
+	return true
 }
 
 // discover sends server/discover to a server of its own.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/go-json-experiment/json/jsontext"
 	"slices"
 	"sync"
 	"time"
@@ -20,8 +21,9 @@ import (
 
 // A prober is the first stage of a run: it determines the offer.
 type prober struct {
-	s     *session
-	offer *offer
+	s          *session
+	offer      *offer
+	discovered *probed // see discoverStateless; nil unless that found a server of the stateless era alone
 }
 
 // newProber returns a prober that has sent nothing yet.
@@ -73,11 +75,15 @@ func (p *probed) hasWrongID() bool {
 // lists it, alone or in addition to handshake revisions.
 func (r *prober) probe(ctx context.Context) (*probedConversations, error) {
 	found, err := r.probeRevisions(ctx, r.s.o.wantedRevisions())
-	if errors.Is(err, ErrStatelessOnly) && len(r.s.o.Revisions) == 0 {
-		r.s.gate.drain()
-		return r.probeRevisions(ctx, spec.StatelessRevisions())
+	if !errors.Is(err, ErrStatelessOnly) {
+		return found, err
 	}
-	return found, err
+	if len(r.s.o.Revisions) > 0 {
+		r.endUnjudged(r.discovered)
+		return nil, err
+	}
+	r.s.gate.drain()
+	return r.probeRevisions(ctx, spec.StatelessRevisions())
 }
 
 func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) (*probedConversations, error) {
@@ -94,7 +100,7 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) (*p
 		return r.settleProbe(ctx, pass, results)
 	}
 	if !r.s.o.wantsNewestAlone() || !first.isSpoken() || len(r.s.o.pairs(first.revision)) == 0 {
-		results = append(results, r.openConcurrently(ctx, wanted[1:], first)...)
+		results = append(results, r.openConcurrently(ctx, r.withoutExcluded(first, wanted[1:]), first)...)
 	}
 	if slices.ContainsFunc(results, (*probed).mayLackResources) {
 		results = r.reopenAlone(ctx, results)
@@ -111,7 +117,10 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) (*p
 func (r *prober) openFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
 	limit := max(r.s.o.StartTimeout, r.s.o.FirstStart)
 	stop := ReportWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.s.o.Progress.Waiting)
-	first := r.openOne(ctx, rev, limit, nil)
+	first := r.discovered
+	if first == nil {
+		first = r.openOne(ctx, rev, limit, nil)
+	}
 	stop()
 	first.protected = first.asksForToken()
 	switch {
@@ -160,6 +169,38 @@ func (r *prober) breaksRequirement(p *probed, requirement string) bool {
 		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 			return d.Requirement == requirement && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
 		})
+	})
+}
+
+// withoutExcluded returns the revisions that the server may speak according to the response to the
+// first opening request. Those that it excludes are not judged.
+func (r *prober) withoutExcluded(first *probed, revisions []spec.Revision) (left []spec.Revision) {
+	for _, rev := range revisions {
+		if !first.excludes(rev) {
+			left = append(left, rev)
+			continue
+		}
+		r.offer.notSpoken = append(r.offer.notSpoken, verdict.NotSpoken{
+			Revision: rev, Reason: fmt.Sprintf("the error %d that refuses %s does not list it as supported", spec.CodeUnsupported, first.revision),
+		})
+	}
+	return left
+}
+
+// excludes reports whether the response is the error for an unsupported version, and the versions
+// that it lists as supported are without this revision. In 2026-07-28 the error must list them all;
+// earlier revisions do not have the code.
+func (p *probed) excludes(rev spec.Revision) bool {
+	if !p.reply.Answered() {
+		return false
+	}
+	if code, ok := p.reply.Message.ErrorCode(); !ok || spec.Code(code) != spec.CodeUnsupported {
+		return false
+	}
+	supported := wire.Elements(wire.At(p.reply.Message.Member("error"), "/data/supported"))
+	return len(supported) > 0 && !slices.ContainsFunc(supported, func(v jsontext.Value) bool {
+		text, ok := wire.Text(v)
+		return !ok || text == string(rev)
 	})
 }
 

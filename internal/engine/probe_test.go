@@ -1,6 +1,9 @@
 package engine_test
 
 import (
+	"maps"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,6 +114,55 @@ func TestASecondCopyThatFailsByChance(t *testing.T) {
 			}
 			if len(p.Notices) > 0 {
 				t.Errorf("notices: %q", p.Notices)
+			}
+		})
+	}
+}
+
+// TestVersionsThatAnErrorExcludes checks that the probe requests no version that the error for an
+// unsupported version does not list, and each other one.
+func TestVersionsThatAnErrorExcludes(t *testing.T) {
+	const newest, older, oldest = spec.V20251125, spec.V20250618, spec.V20241105
+	for name, c := range map[string]struct {
+		code  spec.Code
+		lists []spec.Revision
+		want  []string // the requested versions after the newest
+	}{
+		"one is listed":      {spec.CodeUnsupported, []spec.Revision{older}, []string{string(older)}},
+		"two are":            {spec.CodeUnsupported, []spec.Revision{oldest, older, spec.V20260728}, []string{string(oldest), string(older)}},
+		"none is":            {spec.CodeUnsupported, []spec.Revision{}, []string{string(oldest), string(spec.V20250326), string(older)}},
+		"it is another code": {spec.CodeInvalidParams, []spec.Revision{older}, []string{string(oldest), string(spec.V20250326), string(older)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			requested := map[string]bool{}
+			y := &toy{answer: func(_ int64, m *wire.Message) []byte {
+				version, _ := wire.Text(wire.At(m.Params(), "/protocolVersion"))
+				if m.Method != spec.MethodInitialize {
+					return nil
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				requested[version] = true
+				if version == string(older) {
+					return nil
+				}
+				return wire.NewError(m.ID, int64(c.code), "Unsupported protocol version", map[string]any{"supported": c.lists})
+			}}
+			p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(true)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			delete(requested, string(newest))
+			if diff := cmp.Diff(c.want, slices.Sorted(maps.Keys(requested))); diff != "" {
+				t.Errorf("requested versions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]spec.Revision{older}, p.Revisions); diff != "" {
+				t.Errorf("judged revisions (-want +got):\n%s", diff)
+			}
+			if len(p.NotSpoken) != 3 {
+				t.Errorf("revisions that are not judged: %v, not 3", p.NotSpoken)
 			}
 		})
 	}

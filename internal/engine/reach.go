@@ -19,6 +19,9 @@ func Reach(ctx context.Context, o Options) error {
 	pass := r.s.gate.enter(false, 0)
 	first, err := r.openFirst(ctx, o.wantedRevisions()[0])
 	r.s.endProbed(first)
+	if r.discovered != nil {
+		r.endUnjudged(r.discovered)
+	}
 	pass.finishWork()
 	pass.leave()
 	return err
