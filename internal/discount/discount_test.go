@@ -107,9 +107,9 @@ func TestDiscountsAreDocumented(t *testing.T) {
 		head string
 		rows []discount.Discount
 	}{
-		{"| JSON-RPC request | why it does not count |", discount.Requests()},
-		{"| HTTP request | why it does not count |", discount.Exchanges()},
-		{"| deviation in a run | why it does not count |", discount.OfRuns()},
+		{"| reason for a JSON-RPC request | why a missing response is no finding |", discount.Requests()},
+		{"| reason for an HTTP request | why a missing response is no finding |", discount.Exchanges()},
+		{"| reason for a deviation | why it does not count, or when it does |", discount.OfRuns()},
 		{"| a run notices | what happened |", discount.Noticed()},
 	} {
 		want := []string{"|---|---|"}

@@ -67,7 +67,7 @@ func (r *Run) runRows() []runRow {
 		{Discount{"session-ended", "the server had ended the session, so a missing message shows nothing"}, sessionEnded{}},
 		{Discount{"start-unclear", "the server may still have been starting, so a missing message shows nothing"}, startUnclear{}},
 		{Discount{"cut-response", "the response was too long to be kept, so the case could not read it"}, cutResponse{}},
-		{Discount{"held-up", "in a search: an earlier call of a tool got no response either, nor did anything after it; a server may handle requests one by one, and a tool may take any time"}, heldUp{}},
+		{Discount{"held-up", "in a search: an earlier call of a tool got no response either, nor did anything after it; a server may handle requests one by one, and a tool may take any amount of time"}, heldUp{}},
 		{Discount{"changed-list", "in a search over HTTP: another conversation may have changed the list, and the client had no subscription that would have said so"}, unannounced{}},
 		{Discount{"flood", "the server sent more than is read, so a response may have been missed"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
@@ -77,7 +77,7 @@ func (r *Run) runRows() []runRow {
 		{Discount{"second-copy", "the server ended before its first message, and another copy of it may have been running; the deviation counts only if every retry repeats it"}, secondCopy{}},
 		{Discount{"outage", "the server no longer served any client by then, which ends the run"}, &r.outage},
 		{Discount{"disturbed-case", "the case shared a process with other cases, and this process exited; the case runs again on its own process"}, disturbed{}},
-		{Discount{"explained-exit", "an exit interrupted several cases, and one of them also makes a process of its own exit; only that exit is judged, and a notice counts the others"}, &r.exits},
+		{Discount{"explained-exit", "the server's exit interrupted several cases, and one of these cases alone makes a fresh process exit, too; only that exit is judged, and a notice counts the others"}, &r.exits},
 	}
 }
 
