@@ -83,8 +83,8 @@ are empty.`,
 	}
 	c.Flags().StringVar(&area, "area", "", "only this area, such as lifecycle")
 	c.Flags().StringVar(&revision, "revision", "", "only this revision")
-	c.Flags().BoolVar(&coverage, "coverage", false, "show for each requirement what judges it and which fault proves that")
-	c.Flags().BoolVar(&markdown, "markdown", false, "with --coverage: as a page of the documentation, with sums for each revision")
+	c.Flags().BoolVar(&coverage, "coverage", false, "show which checks judge each requirement, and which faults show that they work")
+	c.Flags().BoolVar(&markdown, "markdown", false, "with --coverage: as a page of the documentation, with totals for each revision")
 	c.Flags().BoolVar(&profiles, "profiles", false, "list the profiles for run --profile, with their requirements, revisions and what each covers")
 	return c
 }

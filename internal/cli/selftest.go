@@ -27,15 +27,16 @@ server:
 A fault whose requirement no check judges yet is waiting (not yet).
 
 By default each fault is tried in one place: over the transport and in the newest
-revision that suit it. The judges of its requirement run first, and the whole suite
-only if the fault survives them. Each variation meets the whole suite, in every
-revision on stdio and in one revision over each other transport. That takes two
-or three minutes on two cores. With --full every fault and every variation is tried
-in every revision over every transport that it applies to, and each fault meets the
-whole suite in at least one place. That takes many times as long.
+revision that suit it. The checks of its requirement run first, and the whole suite
+only if these do not find it. Each variation meets the whole suite, in every
+revision of its era (the handshake revisions, or 2026-07-28) on stdio, and in one
+over each other transport. That takes two or three minutes on two cores. With --full
+every fault and every variation is tried in every revision over every transport that
+it applies to, and each fault meets the whole suite in at least one place. That takes
+many times as long.
 
 A row with a wrong result is tried once more at the end, because a busy machine can
-keep a judge from seeing something. Rows that needed the second try are named.
+keep a check from seeing something. Rows that needed the second try are named.
 
   mcp-conform selftest                                     everything, once
   mcp-conform selftest --area tools                        the faults and variations of an area
@@ -60,7 +61,7 @@ func (a *app) selftestCommand() *cobra.Command {
 	f := &selftestFlags{}
 	c := &cobra.Command{
 		Use:   "selftest",
-		Short: "Prove that every check can fail, and that none raises a false alarm",
+		Short: "Prove that every check finds its faults, and that none raises a false alarm",
 		Long:  selftestHelp,
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return a.selftest(f) },
