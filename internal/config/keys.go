@@ -58,35 +58,35 @@ func Keys() Key {
 		{Name: "timeout", Kind: Duration, Flag: "timeout", Variable: "MCP_CONFORM_TIMEOUT", Example: "10s", About: "How long to wait for the response to a request."},
 		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "2m", About: "How long to wait for the first response of a fresh server, including its start."},
 		{Name: "max-time", Kind: Duration, Flag: "max-time", Variable: "MCP_CONFORM_MAX_TIME", Example: "10m", About: "How long the whole run may take."},
-		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at once. Default: the number of cores."},
+		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at the same time. Default: the number of cores."},
 		{Name: "fail-on", Kind: Choice, Values: []string{"must", "should"}, Flag: "fail-on", Variable: "MCP_CONFORM_FAIL_ON", Example: "must", About: "What makes the exit code 1: broken requirements, or warnings too."},
 		{Name: "baseline", Kind: Text, Path: true, Flag: "baseline", Variable: "MCP_CONFORM_BASELINE", Example: "mcp-conform-baseline.yaml", About: "The file of known findings, which do not fail a run."},
 		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Known findings of the server's SDK do not fail a run."},
-		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder out. A relative FILE is relative to the current folder."},
+		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder that out names. A relative FILE is relative to the current folder."},
 		{Name: "out", Kind: Text, Path: true, Flag: "out", Variable: "MCP_CONFORM_OUT", Example: ".mcp-conform", About: "The folder for reports that name no file."},
 		implementationKey(),
 		identitiesKey(),
 		toolsKey(),
 		{Name: "prompts", Kind: Mapping, About: "How to get prompts.", Keys: []Key{{
 			Name: "arguments", Kind: Named, Of: &Key{Kind: Scalars}, Example: "{greeting: {name: Ada}}",
-			About: "By prompt, valid values of its arguments. Default: generated values.",
+			About: "For each prompt, valid values of its arguments. Default: generated values.",
 		}}},
 		{
 			Name: "templates", Kind: Named, Of: &Key{Kind: Scalars}, Example: `{"demo://items/{number}": {number: 1}}`,
-			About: "By URI template, valid values of its variables, so that a resource of the template can be read.",
+			About: "For each URI template, valid values of its variables, so that a resource of the template can be read.",
 		},
 		fixturesKey(),
 	}}
 }
 
 func targetKey() Key {
-	return Key{Name: "target", Kind: Mapping, About: "The server: a command, or a URL. Ignored if the command line names a server.", Keys: []Key{
+	return Key{Name: "target", Kind: Mapping, About: "The server: a command, or a URL. Ignored if the command line names a server, unless it names the same URL.", Keys: []Key{
 		{Name: "command", Kind: Texts, Example: "[node, server.js]", About: "The command that starts the server, and its arguments. A single string is split at spaces."},
 		{Name: "url", Kind: Text, Example: "http://localhost:3000/mcp", About: "The URL at which the server is reached."},
 		{Name: "cwd", Kind: Text, Path: true, Flag: "cwd", Example: ".", About: "The folder in which the server is started. Default: the folder of this file."},
 		{Name: "env", Kind: Scalars, Flag: "env", Example: "{LOG: debug, TOKEN: }", About: "Environment variables of the server. A name without a value takes the value from the environment of mcp-conform, to keep secrets out of the file."},
 		{Name: "clean-env", Kind: Switch, Flag: "clean-env", Example: "true", About: "Pass only the essential variables of mcp-conform's environment to the server."},
-		{Name: "transport", Kind: Choice, Values: []string{"auto", "http", "sse"}, Flag: "transport", Example: "http", About: "The transport of a URL."},
+		{Name: "transport", Kind: Choice, Values: []string{"auto", "http", "sse"}, Flag: "transport", Example: "http", About: "How to reach the URL: http (Streamable HTTP), sse (HTTP+SSE), or auto, which finds out."},
 		{Name: "headers", Kind: Scalars, Flag: "header", Example: "{X-Tenant: demo}", About: "Headers to send with every HTTP request."},
 		{Name: "bearer-env", Kind: Text, Flag: "bearer-env", Example: "MY_TOKEN", About: "The variable that holds the token for Authorization: Bearer."},
 		{Name: "client-id", Kind: Text, Flag: "client-id", Example: "ci", About: "The id of a client that gets its own tokens from the server's authorization server."},
@@ -132,22 +132,22 @@ func toolsKey() Key {
 	return Key{Name: "tools", Kind: Mapping, About: "Which tools are called, and how.", Keys: []Key{
 		{
 			Name: "call", Kind: Texts, Values: policies, Flag: "call-tools", Variable: "MCP_CONFORM_CALL_TOOLS", Example: "[safe, create-note]",
-			About: "What may be called: safe (readOnlyHint is true; the default), all, none, or the names of tools. In a list, names are added to safe or none; names alone mean these tools only. The flag and the variable take only safe, all and none.",
+			About: "What may be called: safe (readOnlyHint is true; the default), all, none, or a list with names of tools. With safe in the list, these tools are called in addition; without it, only these. The flag and the variable take only safe, all and none.",
 		},
-		{Name: "never", Kind: Texts, Example: "[delete-everything]", About: "Tools that are never called, even if another key allows it."},
+		{Name: "never", Kind: Texts, Example: "[delete-everything]", About: "Tools that are never called, even if they are safe or tools.call is all. tools.call and fixtures must not name them."},
 		{
 			Name: "arguments", Kind: Named, Of: &Key{Kind: Several, Of: &Key{Kind: Object}}, Example: "{search: [{query: apples}, {query: pears, limit: 2}]}",
-			About: "By tool, the arguments of its calls, one mapping per call. Default: generated from its schema.",
+			About: "For each tool, the arguments of its calls, one mapping per call. Default: generated from its schema.",
 		},
 	}}
 }
 
 // roles describe the call of each role.
 var roles = map[inventory.Role]string{
-	inventory.Slow: "A call that takes a second or less and reports progress meanwhile. {seconds}, {milliseconds} and {steps} " +
-		"in its arguments are replaced by how long it should take, and in how many steps.",
+	inventory.Slow: "A slow call, of up to a second, that reports progress. In its arguments, {seconds} and {milliseconds} are replaced " +
+		"by the time that it should take, and {steps} by the number of progress reports.",
 	inventory.Progress:         "A call that reports progress.",
-	inventory.Logging:          "A call that sends log messages; levels are those of the messages that each call sends.",
+	inventory.Logging:          "A call during which the server sends log messages. levels are their levels, if they are always the same.",
 	inventory.AsksSampling:     "A call that asks the client's model (" + spec.MethodSampling + "), in 2026-07-28 by a result that requires input.",
 	inventory.AsksElicitation:  "A call that asks the client's user (" + spec.MethodElicit + "), in 2026-07-28 by a result that requires input.",
 	inventory.AsksRoots:        "A call that asks for the client's roots (" + spec.MethodRootsList + "), in 2026-07-28 by a result that requires input.",
@@ -170,19 +170,21 @@ var levels = []string{"emergency", "alert", "critical", "error", "warning", "not
 // fixturesKey returns the key fixtures, which has a key for each role.
 func fixturesKey() Key {
 	k := Key{Name: "fixtures", Kind: Mapping, About: "Tools with a known effect, so that the effect can be judged. " +
-		"Tools named here may be called. Each key also takes a list."}
+		"Tools named here may be called."}
 	for _, role := range inventory.Roles() {
 		one := Key{Kind: Mapping, Keys: []Key{
 			{Name: "tool", Kind: Text, Must: true, About: "The tool."},
 			{Name: "arguments", Kind: Object, About: "The arguments of the call."},
 		}}
+		example := strings.TrimPrefix(inventory.FixtureLine(role), string(role)+": ")
 		switch role {
 		case inventory.ChangesResource:
 			one.Keys = append(one.Keys, Key{Name: "resource", Kind: Text, Must: true, About: "The URI of the resource that changes."})
 		case inventory.Logging:
-			one.Keys = append(one.Keys, Key{Name: "levels", Kind: Texts, Values: levels, About: "The levels of the messages that each call sends, if they are always the same."})
+			one.Keys = append(one.Keys, Key{Name: "levels", Kind: Texts, Values: levels, About: "The levels of the messages that the server sends during the call, if they are always the same."})
+			example = strings.TrimSuffix(example, "}") + ", levels: [info, error]}"
 		}
-		k.Keys = append(k.Keys, Key{Name: string(role), Kind: Several, Of: &one, About: roles[role], Example: strings.TrimPrefix(inventory.FixtureLine(role), string(role)+": ")})
+		k.Keys = append(k.Keys, Key{Name: string(role), Kind: Several, Of: &one, About: roles[role], Example: example})
 	}
 	return k
 }
