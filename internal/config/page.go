@@ -20,9 +20,9 @@ value that still is one of them is an error.
 
 Flags override environment variables, and those override the file. The variables of ` + "`--env`" + ` and
 the headers of ` + "`--header`" + ` are added to those of the file. Paths are relative to the folder of the
-file, except in ` + "`reports`. If the command line names a server, all of `target`" + ` is ignored, unless it names
-the URL in ` + "`target.url`" + `; all other keys apply. Unknown and repeated keys are errors; anchors and
-aliases are not supported. Editors check the file against
+file, except in ` + "`reports`" + `. If the command line names a server, all of ` + "`target`" + ` is ignored,
+unless it names the URL in ` + "`target.url`" + `; all other keys apply. Unknown and repeated keys are
+errors; anchors and aliases are not supported. Editors check the file against
 [mcp-conform.schema.json](mcp-conform.schema.json) if its first line is
 
     # yaml-language-server: $schema=` + Repository + "/raw/main/docs/" + SchemaFile + `
