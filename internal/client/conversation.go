@@ -268,7 +268,8 @@ func (c *Conversation) Await(ctx context.Context, from int, match func(*transcri
 
 func (c *Conversation) await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	defer c.BeginWait()()
-	// The end may be before from, because a server that closed its output can still read.
+	// The server's output may have ended before that position: a server that closed its output can
+	// still read.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.hearing, func() { cancel(context.Cause(c.hearing)) })()

@@ -56,18 +56,18 @@ type wait struct {
 // WithID gives the request an id of the caller's choice.
 func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 
-// Within limits the wait to limit, or to the conversation's timeout if limit is 0. It is
-// for requests that run code of the server's author, such as tools, which may take
-// any time: a request without a response is cancelled, as a client should do, and is
-// not counted as a failure. Before that, Do waits on until the server has responded to a
-// fence, and for the grace, because all its responses may be slow. In Await, which sends no
-// request, the caller's slot is released at once.
+// Within limits the wait to the given time, or to the conversation's timeout if that is 0. It is
+// for requests that run code of the server's author, such as tools, which may take any time. A
+// request without a response is cancelled, as a client should do, and is not counted as a failure.
+// Before it cancels the request, Do also waits for the response to a fence, and for the grace,
+// because the server may be slow in all its responses. In Await, which sends no request, the
+// caller's slot is released at once.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
 
-// MayIgnore is for a message that a server may ignore: the client waits for a
-// fence, a request of its own, and a grace after its response.
+// MayIgnore is for a message that a server may ignore. The client sends a fence, which is a request
+// of its own, and waits for its response and for the grace after that.
 func MayIgnore(w *wait) { w.mayIgnore = true }
 
 // WithinStart makes Await wait for the response to a request that opens the session as
@@ -118,7 +118,7 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	case w.isLimited:
 		from, began, limit := c.Record.Len(), c.Record.Elapsed(), w.limitFor(c)
 		r := c.exchange(ctx, limit, w.id, frame)
-		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // else no response can come any more
+		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // otherwise the wait ended early, because no response can come any more
 			r = c.awaitSlow(ctx, from, w.id, frame)
 		}
 		if errors.Is(r.Err, ErrUnanswered) {
@@ -138,16 +138,15 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 }
 
 // awaitSlow waits on for the response to a limited request that has none yet: until the server has
-// responded to a fence, and for the grace after that. A server that is slow in all its responses
-// has the time that it needs.
+// responded to a fence, and for the grace after that. This gives a server that is slow in all its
+// responses the time that it needs.
 func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	r := c.AwaitResponse(ctx, from, id, MayIgnore)
 	r.Sent = c.sentEvent(from, frame) // sending may have failed only because the POST was not answered in time
 	return r
 }
 
-// exchange sends a frame and waits for the response with the given id, for
-// limit at most.
+// exchange sends a frame and waits up to the limit for the response with the given id.
 func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wire.ID, frame []byte) *Reply {
 	ctx, cancel := c.boundWait(ctx, limit, hasOpeningRequest(frame))
 	defer cancel()
@@ -184,7 +183,8 @@ func (c *Conversation) countWaiting() (done func()) {
 //   - No other request is pending, and a message comes that is most likely meant as the response,
 //     see isUnclaimed, or one spread over several lines. The client waits only for the grace.
 //   - The HTTP exchange that carried the frame has ended without the response. The client waits
-//     only for the grace and, if the exchange did not break off, only until elsewhere returns.
+//     only for the grace. If the exchange did not break off, it stops waiting as soon as the
+//     function elsewhere returns.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
@@ -257,7 +257,7 @@ func (c *Conversation) AwaitResponse(ctx context.Context, from int, id wire.ID, 
 	})
 }
 
-// replyTo returns a reply with the response with the given id that await finds.
+// replyTo returns the reply for the response with the given id, which the function await waits for.
 func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transcript.Event, error)) *Reply {
 	var m *wire.Message
 	e, err := await(func(e *transcript.Event) bool {
@@ -303,8 +303,8 @@ func (c *Conversation) sendError(ctx context.Context, err error) error {
 	return err
 }
 
-// sentEvent returns the event of sending frame, at or after the given position. Other callers may
-// have sent messages since; and a frame with a newline is several events.
+// sentEvent returns the event in which the frame was sent, at or after the given position. Other
+// callers may have sent messages since, and a frame with a newline is several events.
 func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	line, _, _ := bytes.Cut(frame, []byte("\n"))
 	for _, e := range c.Record.From(from) {

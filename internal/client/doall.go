@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// HarmlessMethod returns the method of a request that every server answers with a
-// result, without params, and that changes nothing.
+// HarmlessMethod returns the method of a request that needs no params and changes nothing, and that
+// every server answers with a result.
 func (c *Conversation) HarmlessMethod() string {
 	if c.opts.Revision.Era() == spec.Stateless {
 		return spec.MethodDiscover
@@ -86,8 +86,8 @@ func (c *Conversation) doAllWithin(ctx context.Context, w *wait, requests [][]by
 	})
 }
 
-// eachReply returns what await returns for each request, in order, or replies with the error if the
-// requests could not be sent.
+// eachReply calls the function await for each request, in order, and returns the replies. If the
+// requests could not be sent, each reply holds the error.
 func eachReply(requests [][]byte, sendErr error, await func(id wire.ID, frame []byte) *Reply) []*Reply {
 	replies := make([]*Reply, len(requests))
 	for i, frame := range requests {

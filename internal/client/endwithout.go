@@ -63,10 +63,10 @@ func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []by
 	return ids
 }
 
-// awaitOtherStreams waits until a response can no longer come although its own
-// exchange has ended: it returns at once if no other exchange may bring messages,
-// otherwise after a fence. If the fence fails, or before the handshake, when it sends
-// none, it waits until ctx ends.
+// awaitOtherStreams waits until the response to a request whose own exchange has ended can no
+// longer come. It returns at once if no other exchange may bring messages, and otherwise after a
+// fence. If the fence fails, or before the handshake, when no fence can be sent, it waits until ctx
+// ends.
 func (c *Conversation) awaitOtherStreams(ctx context.Context) {
 	if c.mayReceiveMore() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
 		<-ctx.Done()
@@ -97,7 +97,8 @@ func eventIDs(x *transcript.Exchange) []string {
 	return ids
 }
 
-// isRedirectedOnHost reports whether the response sends the request elsewhere on its host.
+// isRedirectedOnHost reports whether the response redirects the request to another URL on the same
+// host.
 func isRedirectedOnHost(x *transcript.Exchange) bool {
 	if x.Status() != 307 && x.Status() != 308 {
 		return false

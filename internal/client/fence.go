@@ -154,8 +154,8 @@ func (c *Conversation) usualFenceTime() time.Duration {
 	return c.opts.Pace.fence(min(max(3*time.Second, 20*c.slowest), c.opts.Timeout), c.opts.Timeout)
 }
 
-// fenceError accepts any response, even an error or one that is too long to be
-// kept.
+// fenceError returns why the fence failed, or nil. Any response is a success, even an error or one
+// that is too long to be kept.
 func fenceError(r *Reply) error {
 	if errors.Is(r.Err, ErrTooLong) {
 		return nil

@@ -25,8 +25,8 @@ type Pace struct {
 // pacedResponses is the number of recent response times whose median Typical returns.
 const pacedResponses = 256
 
-// After a request has timed out, others still get at least minWait, unless the timeout is
-// shorter. After a fence has, others get at least the timeout divided by fenceDivisor.
+// After a request has timed out, others still get at least minWait, unless the timeout is shorter.
+// After a fence has timed out, other fences get at least the timeout divided by fenceDivisor.
 const (
 	minWait      = 2 * time.Second
 	fenceDivisor = 10
@@ -42,8 +42,8 @@ func (p *Pace) limit(timeout time.Duration) time.Duration {
 	return p.scaledLimit(minWait, timeout)
 }
 
-// fence returns how long to wait for the response to a fence: usual, unless a fence has
-// timed out.
+// fence returns how long to wait for the response to a fence: the usual time, or less once a fence
+// has timed out.
 func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // limit. It is far more than any case needs with a server that responds.
 const caseTime = 90 * time.Second
 
-// errCaseTime is the cause when a case exceeds caseTime.
+// errCaseTime is the cancellation cause of a case that exceeds caseTime.
 var errCaseTime = errors.New("the case took too long")
 
 // runCase runs one case and returns its observations. A case that panics is a harness
@@ -76,9 +76,9 @@ func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observati
 	return observations
 }
 
-// withMissing adds, for each requirement that the case did not mention, an
-// observation that says why the case stopped; after a harness error, for each
-// requirement of the case.
+// withMissing adds, for each requirement that the case did not mention, an observation that says
+// why the case stopped. After a harness error it adds one for every requirement of the case,
+// mentioned or not.
 func withMissing(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
 	for _, id := range c.Requirements {
 		mentioned := false

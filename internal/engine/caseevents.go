@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// caseParts divides the events of a conversation, which cases may share, by case. It yields the id of
-// each case, "" for the events before the first, and its events.
+// caseParts splits the events of a conversation where its cases begin. For each part it yields the
+// id of the case, or "" if no case was running, and the events.
 func caseParts(events []*transcript.Event) iter.Seq2[string, []*transcript.Event] {
 	return func(yield func(string, []*transcript.Event) bool) {
 		id, from := "", 0

@@ -23,7 +23,7 @@ type Sighting struct {
 	Common bool
 }
 
-// Occurrence returns the sighting in the form by which reports group findings.
+// Occurrence returns the sighting in the form that reports use to group findings.
 func (s *Sighting) Occurrence() verdict.Occurrence {
 	out := verdict.Occurrence{Pointer: s.Deviation.Pointer, Case: s.Case, ByCase: s.ByCase, Common: s.Common}
 	if out.Spot = s.spot(); out.Spot != nil && s.ByCase {
@@ -38,9 +38,8 @@ func (s *Sighting) EndsServer() bool {
 	return spot != nil && spot.Ends
 }
 
-// spot returns the position of the deviation: the request if it got no
-// response, or the exit of the process if that is the reason. It returns nil if
-// the position is not known.
+// spot returns the position of the deviation: that of the request if no response came, or that of
+// the process's exit if the exit is the cause. It returns nil if the position is not known.
 func (s *Sighting) spot() *verdict.Spot {
 	if len(s.Deviation.At) == 0 {
 		return nil
@@ -83,7 +82,7 @@ func endAfter(events []*transcript.Event, at int) int {
 	return end
 }
 
-// addSightings adds where each deviation was seen.
+// addSightings adds to the report where each deviation was seen.
 func (r *reporting) addSightings(b *verdict.Builder) {
 	events := map[*transcript.Transcript][]*transcript.Event{}
 	for _, result := range r.results {

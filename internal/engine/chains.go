@@ -9,9 +9,9 @@ import (
 )
 
 // Over stdio each server is a process, and starting one costs time. So cases that do not share a
-// conversation form chains: each case of a chain reuses the servers that earlier cases left, see
-// opener.Continue. Cases that wait form separate chains, which mostly wait. With a slow server,
-// chains would take longer than starting more servers.
+// conversation form chains: each case of a chain reuses the servers that earlier cases left
+// running, see opener.Continue. Cases that wait are chained separately, so those chains are mostly
+// idle. With a slow server, chains would take longer than starting more servers.
 const (
 	maxWaitingChains = 4
 	maxOtherChains   = 2
@@ -28,8 +28,9 @@ func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
 	return r.over == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
 
-// add adds a case. Those that wait end the most servers, so cases that start fresh ones run among them. A
-// case that any server suits runs among the others, and ends one that they leave.
+// add adds a case to one of the two groups. Waiting cases use up the most servers, so the cases
+// that start fresh ones, and leave them for reuse, join their group. A waiting case that can reuse
+// any server joins the other group, and uses up a server that those cases leave.
 func (h *chained) add(c *suite.Case) {
 	if c.Waits && c.Reuses != suite.ReuseAny || needsServers(c) {
 		h.waiting = append(h.waiting, c)
@@ -69,7 +70,7 @@ func makeChains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 // A chain is a unit in the making.
 type chain struct {
 	cases []*suite.Case
-	fresh int // servers that its cases start for themselves, and leave
+	fresh int // servers that its cases start for themselves and leave for reuse
 	spent int // servers that its cases spoil
 }
 
@@ -83,11 +84,13 @@ func (h *chain) add(c *suite.Case, spoils bool) {
 	}
 }
 
-// left returns how many servers are left for cases that spoil them. A chain begins with one at least.
+// left returns how many servers are left for cases that spoil them. Every chain starts at least
+// one.
 func (h *chain) left() int { return max(1, h.fresh) - h.spent }
 
-// chainFor returns the chain that gets the next case, the one with this index. The cases take turns, but
-// those that use up servers, or several at once, go where most are left.
+// chainFor returns the chain to which the case with this index is added. Cases are dealt out in
+// turn, but a case that uses up a server, or needs several at once, goes to the chain with the most
+// servers left.
 func chainFor(chains []chain, index int, usesMany bool) *chain {
 	if !usesMany {
 		return &chains[index%len(chains)]
@@ -106,8 +109,9 @@ func inChainOrder(rev spec.Revision, cases []*suite.Case) []*suite.Case {
 	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int { return cmp.Compare(chainOrder(rev, a), chainOrder(rev, b)) })
 }
 
-// chainOrder returns where in a chain a case comes: first those that start servers for themselves and leave
-// them; then those that spoil none; and of those that spoil servers, the choosiest first.
+// chainOrder returns the rank of a case within its chain. First come the cases that start servers
+// for themselves and leave them, then those that spoil none, and last those that spoil servers. Of
+// these, the cases that can reuse the fewest servers come first.
 func chainOrder(rev spec.Revision, c *suite.Case) int {
 	switch spoils := c.Spoils(rev.Era()); {
 	case !spoils && c.Reuses == suite.ReuseNone:

@@ -73,8 +73,8 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	return out
 }
 
-// confirmEarly retries, during the run, the candidates of a unit whose retries need no exclusive
-// run. It retries none if no fresh process can be started.
+// confirmEarly retries those candidates of a unit that can be retried while other units run. The
+// retries run in goroutines of wg. It retries none if no fresh process can be started.
 func (r *confirmation) confirmEarly(ctx context.Context, result *unitResult, wg *sync.WaitGroup) {
 	var claimed []*attempt
 	seen := attempts(result.candidates(r.s.transport()))
@@ -118,8 +118,9 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	r.retryUnit(ctx, candidates[0].from.unit.again(cases, false, newRetry(candidates, nil, nil)))
 }
 
-// confirm returns all candidates of a plan that has run, equal ones merged. It retries those above
-// a note that were not retried yet, one at a time and with no other server running.
+// confirm returns all candidates of a finished plan, with equal ones merged. First it retries the
+// candidates more severe than a note that have not been retried yet: one at a time, with no other
+// server running.
 func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*candidate {
 	found := candidatesOf(results, r.s.transport())
 	var open []*attempt
@@ -233,15 +234,17 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit) {
 	}
 }
 
-// isLastChance reports whether the next retry is the last, and a candidate has not recurred yet.
+// isLastChance reports whether the next retry is the last one and some candidate has not recurred
+// yet.
 func isLastChance(candidates []*candidate) bool {
 	return candidates[0].retries.Attempts == verdict.MaxAttempts-1 &&
 		slices.ContainsFunc(candidates, func(c *candidate) bool { return c.retries.Reproduced == 0 })
 }
 
-// unit returns what a retry runs: the case alone, after taking the inventory if it shared
-// a conversation, because rules compare later messages with the lists; or all cases that shared
-// a conversation or servers, at the last chance of one of them or if no case was running.
+// unit returns the unit of a retry. Usually it is the case alone. If the case shared a
+// conversation, the inventory is taken first, because rules compare later messages with the lists.
+// At the last chance of a candidate, or if no case was running, it is all cases that shared the
+// conversation or servers.
 func (a *attempt) unit(last, exclusive bool, why *rerun) *unit {
 	origin := a.candidates[0].from.unit
 	switch {

@@ -13,7 +13,7 @@ import (
 // A connector opens the conversations of a run.
 type connector struct {
 	dialer transport.Dialer
-	budget *transcript.Budget // of all conversations
+	budget *transcript.Budget // memory budget of all conversations
 	starts *atomic.Int64      // number of conversations
 }
 
@@ -43,8 +43,9 @@ func (c *connector) hasSingleProcess() bool {
 	return ok && sharer.Single()
 }
 
-// separateDialer returns a dialer for a conversation that must not affect others: if the conversations
-// of d share a process and two can run, it is for a fresh one, which stop ends.
+// separateDialer returns a dialer for a conversation that must not affect others. If the
+// conversations of d share a process and a second one can run, the dialer uses a fresh process,
+// which stop ends. Otherwise it is d.
 func separateDialer(d transport.Dialer) (fresh transport.Dialer, stop func()) {
 	if sharer, ok := d.(transport.Sharer); ok && !sharer.Single() {
 		return sharer.Fresh()

@@ -14,8 +14,9 @@ import (
 func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Second, 3*slowest) }
 
 // discoverStateless sends server/discover, and reports whether the server responds and lists no
-// revision that initialize opens. It is called only if initialize failed: a server that lists such a
-// revision should have accepted it. If it does, the conversation stays open in r.discovered.
+// handshake revision. It is called only if initialize failed: a server that lists a handshake
+// revision should have accepted initialize. On success, the conversation stays open in
+// r.discovered.
 func (r *prober) discoverStateless(ctx context.Context) bool {
 	p := r.discover(ctx)
 	if !p.isSpoken() || slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists) {
@@ -26,7 +27,7 @@ func (r *prober) discoverStateless(ctx context.Context) bool {
 	return true
 }
 
-// discover sends server/discover to a server of its own.
+// discover sends server/discover in a new conversation.
 func (r *prober) discover(ctx context.Context) *probed {
 	return r.openOne(ctx, spec.V20260728, DiscoverTimeout(r.s.timing.slowest()), nil)
 }

@@ -15,9 +15,8 @@ const (
 	EchoAdvice = "is this an MCP server? check the command, and that nothing between here and the server echoes (a terminal, cat, tee)"
 )
 
-// Echoes reports whether the initialize request came back unchanged. Such a
-// server also sends back the client's response to it, which is not the server's
-// own.
+// Echoes reports whether the initialize request came back unchanged. Such a server also echoes the
+// client's response to that copy, which must not be taken for a response of the server.
 func Echoes(events []*transcript.Event) bool {
 	var sent []byte
 	for _, e := range events {

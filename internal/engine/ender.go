@@ -44,10 +44,10 @@ func newEnder(s *session) *ender {
 // waiting again would show nothing new.
 var shortPatience = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
 
-// end shuts a conversation down, counts it and records it. A
-// second call for the same conversation does nothing more. With again set, as in
-// a retry, it waits for the server as long as in the first run, unless the run's
-// time is over or the server at the URL is gone.
+// end shuts a conversation down, counts it and records it. A second call for the same conversation
+// does not count or record it again. The server gets the usual time to end. It gets only
+// shortPatience if the run's time is over, if the server at the URL is gone, or if a server has not
+// ended in time before. With again set, as in a retry, that last reason does not apply.
 func (e *ender) end(c *client.Conversation, occasion string, again bool) {
 	if e.limit.isOver() || e.serverLingers.Load() && !again || c.Web() != nil && e.watch.isServerGone() {
 		c.Shutdown(shortPatience)
@@ -83,8 +83,8 @@ func (e *ender) endShared(all ...*sharedConversation) {
 	}
 }
 
-// discard ends a conversation that only shows whether the server still starts or serves. Nothing in
-// it is judged.
+// discard ends a conversation that was opened only to find out whether the server still starts or
+// responds. Nothing in it is judged.
 func (e *ender) discard(c *client.Conversation) {
 	c.Shutdown(shortPatience)
 	if e.count(c) {

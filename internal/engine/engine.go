@@ -40,9 +40,9 @@ type Options struct {
 	// Discounts are shared with others that judge the server in the same run, such as the fuzzer; nil
 	// means that the run has its own.
 	Discounts *discount.Run
-	// Quick judges only the newest revision that the server speaks, unless
-	// Revisions names some, and runs only cheap cases. Its verdicts are those of
-	// a whole run, or leave the requirement out.
+	// Quick judges only the newest revision that the server speaks, unless Revisions names some,
+	// and runs only cheap cases. Each verdict is the one that a whole run reaches, or leaves the
+	// requirement out.
 	Quick bool
 	// Jobs is the number of servers that work at the same time; the default is
 	// the number of cores. Servers that the run only waits for do not count; the
@@ -124,7 +124,7 @@ type UnreachableError struct {
 	NeedsToken bool
 
 	refusedToken bool   // the server did not accept the Authorization header
-	asks         string // what the server asks for, at the end of the advice
+	asks         string // what the server's challenge asks for, as the end of the advice
 }
 
 // AdviseToken replaces the advice if the server refused the user's token and the given advice is

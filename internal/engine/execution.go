@@ -25,9 +25,9 @@ func newExecution(s *session, offered *offer, p *plan, open *openConversations) 
 	return &execution{s: s, offer: offered, plan: p, open: open, tally: newTally(p.areas), finished: newFinishedCases(), outlook: newOutlook()}
 }
 
-// runUnits runs all units and waits until their servers have ended. It returns what each unit has
-// shown. It calls confirm for each unit whose findings have to be confirmed, and waits for the
-// goroutines that confirm starts.
+// runUnits runs all units and waits until their servers have ended. It returns the result of each
+// unit. Unless retries are skipped, it calls confirm with each result, and waits for the goroutines
+// that confirm starts.
 func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unitResult, *sync.WaitGroup)) []*unitResult {
 	lanes, others, exclusive := r.plan.inOrder()
 	unused := r.open.unused(r.plan.units)

@@ -8,10 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// A server that the run started for a URL may exit without a case that causes
-// it: after some number of requests, or at random. The run restarts it, repeats
-// the disturbed cases and prints a notice. If the server keeps exiting while
-// requests are pending, the run stops early.
+// A server that the run started for a URL may exit although no case caused that: after some number
+// of requests, or at random. The run restarts it, repeats the disturbed cases and prints a notice.
+// If the server keeps exiting while requests are pending, the run stops early.
 
 // maxUnexplainedExits is the number of unexplained exits after which a run stops.
 const maxUnexplainedExits = 5
@@ -23,8 +22,8 @@ func (e *exitsError) Error() string {
 	return fmt.Sprintf("the server's process exited by itself %d times while requests waited for a response", e.ended)
 }
 
-// stopAfterExits ends the run if the process exited too often with pending requests
-// and no case alone causes that.
+// stopAfterExits ends the run if the process exited too often with pending requests. Exits that a
+// single case causes by itself do not count.
 func (r *session) stopAfterExits() {
 	sharer, ok := r.dialer.(transport.Sharer)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 // finishedCases are the cases that ran to their end.
 type finishedCases struct {
 	mu    sync.Mutex
-	all   map[instance]verdict.Outcome // Kept, or why the case stopped before it could show something
+	all   map[instance]verdict.Outcome // Kept, or the outcome with which the case stopped early
 	wants map[instance][]suite.Want    // the missing configuration that they reported
 }
 
@@ -36,8 +36,8 @@ func (f *finishedCases) has(c *suite.Case, rev spec.Revision) bool {
 	return ok
 }
 
-// missingConfiguration returns the first missing configuration that a case reported which judges or
-// provokes the requirement, and whether there is one.
+// missingConfiguration returns the first missing configuration that was reported by a case that
+// judges or provokes the requirement, and whether there is one.
 func (f *finishedCases) missingConfiguration(cases []suite.Case, requirement string, rev spec.Revision) (suite.Want, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,9 +75,9 @@ func (r *reporting) unfinishedCase(requirement string, rev spec.Revision) *suite
 	return nil
 }
 
-// explainGap adds the line of the configuration file that would change a
-// verdict that was not observed. If a case that might have shown it did not
-// finish before the run ended, that is the reason instead.
+// explainGap adds to a verdict "not observed" the line of the configuration file that would make
+// the requirement observable. If the run ended before a case finished that might have shown the
+// requirement, it gives that as the reason instead.
 func (r *reporting) explainGap(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved {
 		return

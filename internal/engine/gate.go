@@ -9,12 +9,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A worker is a server, or a session with a server at a URL, that is busy. Most
-// of them only wait: for a response, for silence, or for an exit. So
-// waitersPerWorker times as many exist as may work. Below fewWorkers workers,
-// twice as many may exist, up to the number for fewWorkers. Waiting for a slow
-// server at a URL costs neither a process nor CPU time, so whenSlow times as
-// many sessions with it exist.
+// At any time most servers, or sessions with a server at a URL, only wait: for a response, for
+// silence, or for an exit. So waitersPerWorker times as many may exist as may work. If fewer than
+// fewWorkers may work, twice as many may exist, up to the number for fewWorkers. Waiting for a slow
+// server at a URL costs neither a process nor CPU time, so the numbers for few workers are then
+// multiplied by whenSlow.
 const (
 	waitersPerWorker = 4
 	fewWorkers       = 4
@@ -52,9 +51,9 @@ type gate struct {
 	waiting     []int
 	maxAlive    int // the maximum of alive
 	longRunning int // 1 while the long-running pass has not left, else 0
-	// budget is the memory budget of the run. While half of it is used, a unit
-	// enters only when no other pass than the long-running one is in, because the
-	// others release memory when they leave. Nil means no limit.
+	// budget is the memory budget of the run. While half of it is used, a unit enters only when no
+	// pass except the long-running one is active, because the others release memory when they
+	// leave. Nil means no limit.
 	budget *transcript.Budget
 }
 
@@ -90,8 +89,8 @@ type pass struct {
 	isLongRunning         bool
 }
 
-// enter waits for a slot; of several callers the one with the lowest rank enters first.
-// If alone is set, no other server exists until the pass is left.
+// enter waits for a slot; of several callers the one with the lowest rank enters first. If alone is
+// set, no other server exists until the caller leaves the pass.
 func (g *gate) enter(alone bool, rank int) *pass {
 	p := &pass{g: g, lock: g.alone.RLocker()}
 	if alone || g.isSingle {

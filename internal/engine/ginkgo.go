@@ -70,7 +70,7 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	rc.Succinct, rc.NoColor = true, true
 	ginkgo.RunSpecs(tolerantT{}, "mcp-conform", sc, rc)
 	report.SuiteConfig.LabelFilter = p.labels
-	for i := range report.SpecReports { // the place of a failure is not one in the program's source
+	for i := range report.SpecReports { // a failure is located at the spec, not at a line of this program
 		if s := &report.SpecReports[i]; s.Failure.Message != "" {
 			s.Failure.Location = s.LeafNodeLocation
 		}
@@ -79,7 +79,7 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 }
 
 // Conclude ends the running spec: it fails if a requirement is broken or a case failed, and is
-// skipped if nothing was judged. The spec's report has the outcome in each case.
+// skipped if nothing was judged. A report entry of the spec always has the outcome.
 func Conclude(r SpecResult) {
 	ginkgo.AddReportEntry("verdict", r.describe(), types.CodeLocation{CustomMessage: "verdict"})
 	switch r.Outcome {
@@ -91,7 +91,7 @@ func Conclude(r SpecResult) {
 	}
 }
 
-// describe describes the outcome and the findings of at least this outcome.
+// describe describes the outcome, and the findings that are at least as severe.
 func (r *SpecResult) describe() string {
 	lines := []string{r.Outcome.String()}
 	for _, f := range r.Findings {

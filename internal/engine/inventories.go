@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// probedConversations are what the probe hands on: a conversation in each revision that the server
-// speaks, the other results, and the pass of all of them.
+// probedConversations are the conversations that the probe has opened, one in each revision that
+// the server speaks, its results for the other revisions, and the pass that covers them all.
 type probedConversations struct {
 	pass    *pass
 	results []*probed
@@ -164,8 +164,8 @@ func (r *inventoryTaker) learnRoles() {
 	}
 }
 
-// learnRolesIn makes the calls on a separate server, if one can be started, so
-// that what they change does not affect other conversations.
+// learnRolesIn calls the unknown tools on a separate server, if one can be started, so that what
+// the calls change does not affect other conversations.
 func (r *inventoryTaker) learnRolesIn(rev spec.Revision) []inventory.Learned {
 	dialer, stop := separateDialer(r.s.dialer)
 	defer stop()

@@ -13,9 +13,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Over HTTP a session costs little, and cases that share one mostly wait. So there are several shared
-// sessions, and more if the server is slow, because then the longest of them decides how long the run
-// takes. Over stdio a session is a process, so only a slow server gets several.
+// Over HTTP a session costs little, and cases that share one mostly wait. So there are several
+// shared sessions, called lanes, and more of them if the server is slow, because then the longest
+// lane decides how long the run takes. Over stdio a session is a process, so only a slow server
+// gets several.
 const (
 	maxLanes      = 4
 	minCases      = 8 // of each shared session
@@ -57,9 +58,9 @@ func (p *planner) openLanes(ctx context.Context, shared *unit) []*unit {
 	return out
 }
 
-// dropIfBusy drops conversations if a response in one of them came fast. Then the server is not slow:
-// the probe only found the machine busy, and so many conversations would keep it busier still. It ends
-// those that it drops, and returns the rest.
+// dropIfBusy drops conversations if a response in one of them came fast. Then the server is not
+// slow: the machine was only busy during the probe, and this many conversations would make it
+// busier still. It ends those that it drops, and returns the rest.
 func (p *planner) dropIfBusy(shared *unit, opened []*sharedConversation) []*sharedConversation {
 	if !p.offer.isSlow || !slices.ContainsFunc(opened, func(s *sharedConversation) bool { return s.conv != nil && !s.conv.IsSlow() }) {
 		return opened
@@ -70,9 +71,9 @@ func (p *planner) dropIfBusy(shared *unit, opened []*sharedConversation) []*shar
 	return opened[:needed]
 }
 
-// divideCases distributes the cases among n parts, what takes longest first to the part that has the
-// least to do. The cases of an area stay together, unless the area takes longer than an even share.
-// Each part has its cases in the given order.
+// divideCases distributes the cases among n parts. The groups that take longest are placed first,
+// each in the part that has the least to do so far. The cases of an area stay together, unless the
+// area takes longer than an even share. Each part has its cases in the given order.
 func divideCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duration) [][]*suite.Case {
 	groups := groupCases(cases, n, cost)
 	slices.SortStableFunc(groups, func(a, b caseGroup) int {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A timeLimit is the limit of the time of a run. The run ends then whatever the server does. Judging
-// a lot of traffic takes long, so it continues only for a moment after the limit.
+// A timeLimit limits the duration of a run, which ends at the limit whatever the server does.
+// Judging a lot of traffic takes long, so judging too continues only for a moment after the limit.
 type timeLimit struct {
 	run, judging context.Context
 	stop         context.CancelCauseFunc // ends the run before its limit

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// detectMixing detects a server that sends one client's responses to another,
-// and then runs one session at a time: otherwise each client would take them
-// for its own. HTTP+SSE servers with one stream for all clients do this.
+// detectMixing detects a server that sends one client's responses to another, and then makes
+// sessions run one at a time. Otherwise each client would take the other's responses for its own.
+// HTTP+SSE servers with one stream for all clients do this.
 func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	i := slices.IndexFunc(results, (*probed).isSpoken)
 	if r.s.gate.isSingle || i < 0 || r.s.transport() != spec.SSE {

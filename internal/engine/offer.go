@@ -32,7 +32,7 @@ type offer struct {
 	isSlow bool
 }
 
-// place returns the revision and transport at which a requirement is judged.
+// place returns the requirement together with the revision and transport in which it is judged.
 func (r *offer) place(requirement string, rev spec.Revision) verdict.Place {
 	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.over}
 }

@@ -187,9 +187,9 @@ func (o *opener) markCase() {
 	}
 }
 
-// awaitQuiet waits for messages that must not come, which rules judge: in the conversation that cases
-// share or, in a chain without one, in those that the last case continues. If that fails, silence is not
-// proved.
+// awaitQuiet waits for messages that must not come, so that rules can judge them: in the
+// conversation that cases share or, in a chain without one, in those that the last case continues.
+// An error only means that silence is not proved.
 func (o *opener) awaitQuiet(ctx context.Context) {
 	var last []*client.Conversation
 	switch {

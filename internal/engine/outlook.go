@@ -138,8 +138,9 @@ const (
 	retryRounds = 8
 )
 
-// slots returns how many units run at once, no more than most: as many as cases ran at once until
-// the last unit began. That is less than most if units wait for each other. It requires o.mu.
+// slots returns how many units run at once, at most the given number: the average number of cases
+// that ran at once until the last unit began. It is lower than the maximum if units wait for each
+// other. It requires o.mu.
 func (o *outlook) slots(units []*unit, most int) int {
 	var first, last time.Time
 	for _, u := range units {
@@ -171,11 +172,11 @@ func (o *outlook) slots(units []*unit, most int) int {
 // separately: they end early, and would make the estimate for the others too short.
 type experience struct {
 	took, expected time.Duration // of the cases that had something to do
-	empty          time.Duration // expected of those that had not
-	all            time.Duration // expected of all cases
+	empty          time.Duration // expected time of the cases that had nothing to do
+	all            time.Duration // expected time of all cases
 }
 
-// experience returns what the cases so far have shown. It requires o.mu.
+// experience returns the experience with the cases so far. It requires o.mu.
 func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) experience {
 	var e experience
 	for _, u := range units {
@@ -203,7 +204,7 @@ func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) exper
 	return e
 }
 
-// factor returns by which factor cases that have something to do take longer than expected.
+// factor returns the factor by which cases that have something to do take longer than expected.
 func (e experience) factor() float64 {
 	prior := priorWork * float64(e.all)
 	return (float64(e.took) + prior) / (float64(e.expected) + prior)
@@ -262,9 +263,10 @@ func (r *execution) remaining() time.Duration {
 	return max(left+alone, time.Millisecond)
 }
 
-// remainingTime returns how much longer something takes that began at the given time: at least a
-// quarter of the expected time, because the expectation may be too short, and of the time that
-// has passed, because what is overdue, such as a wait for a missing response, may take much longer.
+// remainingTime returns how much longer something takes that began at the given time. It returns at
+// least a quarter of the expected time, because the expectation may be too short. It also returns
+// at least a quarter of the time that has passed, because something overdue, such as a wait for a
+// missing response, may take much longer.
 func remainingTime(expected time.Duration, began time.Time) time.Duration {
 	passed := time.Since(began)
 	return max(expected-passed, expected/4, passed/4)
@@ -284,7 +286,8 @@ func (a *attempt) cost(r rates) time.Duration {
 	return d
 }
 
-// casesSpan returns when the first case began and the last one ended; those that run end now.
+// casesSpan returns when the first case began and the last one ended. A case that still runs counts
+// as ending now.
 func (o *outlook) casesSpan() (first, last time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -300,7 +303,7 @@ func (o *outlook) casesSpan() (first, last time.Time) {
 }
 
 const (
-	// longRun is how long a run must be expected to take before it says anything about its time.
+	// longRun is the shortest expected duration of a run that reports its remaining time.
 	longRun = 10 * time.Second
 	// firstOutlook is the earliest time in a run for an estimate.
 	firstOutlook = 3 * time.Second

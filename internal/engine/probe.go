@@ -23,7 +23,7 @@ import (
 type prober struct {
 	s          *session
 	offer      *offer
-	discovered *probed // see discoverStateless; nil unless that found a server of the stateless era alone
+	discovered *probed // see discoverStateless; nil unless the server speaks only the stateless era
 }
 
 // newProber returns a prober that has sent nothing yet.
@@ -41,8 +41,8 @@ type probed struct {
 	// misdirected reports whether the server announced an HTTP+SSE endpoint to
 	// which no client can send; the rules judge that.
 	misdirected bool
-	// failed reports whether the server accepted initialize and did not serve
-	// it; the rules judge that.
+	// failed reports whether the server, over HTTP, received initialize and did not serve it; the
+	// rules judge that.
 	failed bool
 	// protected reports whether the server requires a token that the run does not
 	// have; the cases that need no token judge that.
@@ -61,7 +61,8 @@ func (p *probed) mayLackResources() bool {
 	return p.isUnanswered() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
 }
 
-// hasWrongID reports whether the likely response had another id.
+// hasWrongID reports whether the message that is probably the response to the opening request has
+// another id.
 func (p *probed) hasWrongID() bool {
 	return p.conv != nil && !p.reply.Answered() && slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (e.Exchange == 0 || !e.Unterminated) && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
@@ -139,9 +140,8 @@ func (r *prober) openFirst(ctx context.Context, rev spec.Revision) (*probed, err
 	return first, nil
 }
 
-// announcesUnusableEndpoint reports whether the server announced an endpoint,
-// so that it is an HTTP+SSE server, and broke a rule that explains why
-// initialize got no response.
+// announcesUnusableEndpoint reports whether the server announced an endpoint, as an HTTP+SSE server
+// does, and broke the rule about it, which explains why initialize got no response.
 func (r *prober) announcesUnusableEndpoint(p *probed) bool {
 	if p.conv == nil || r.s.transport() != spec.SSE {
 		return false
@@ -156,8 +156,8 @@ func (r *prober) announcesUnusableEndpoint(p *probed) bool {
 	return r.breaksRequirement(p, "sse.endpoint-event")
 }
 
-// failsInitialize reports whether the server reads JSON-RPC over HTTP, or opens
-// streams, and breaks a rule by not serving initialize.
+// failsInitialize reports whether the server breaks a rule by not serving initialize over HTTP. The
+// rule applies only if the server reads JSON-RPC, or opens streams.
 func (r *prober) failsInitialize(p *probed) bool {
 	return p.conv != nil && p.conv.Web() != nil && r.breaksRequirement(p, "lifecycle.initialize-response")
 }
@@ -187,9 +187,9 @@ func (r *prober) withoutExcluded(first *probed, revisions []spec.Revision) (left
 	return left
 }
 
-// excludes reports whether the response is the error for an unsupported version, and the versions
-// that it lists as supported are without this revision. In 2026-07-28 the error must list them all;
-// earlier revisions do not have the code.
+// excludes reports whether the response is the error for an unsupported version and its list of
+// supported versions does not contain this revision. In 2026-07-28 the error must list all
+// supported versions; earlier revisions do not have the code.
 func (p *probed) excludes(rev spec.Revision) bool {
 	if !p.reply.Answered() {
 		return false
@@ -243,10 +243,10 @@ func (r *prober) openOne(ctx context.Context, rev spec.Revision, start time.Dura
 	return p
 }
 
-// reopenAlone repeats the opening request, with no other server running, in each
-// revision that got no response while others were probed. If that gets a
-// response, it starts two servers at once again: if that fails again, servers
-// run one at a time from then on; otherwise they run concurrently.
+// reopenAlone repeats the opening request, with no other server running, in each revision that got
+// no response while others were probed. At the first response it starts a second server next to the
+// first one. If that fails, servers run one at a time from then on. Otherwise it reopens the
+// conversations in all spoken revisions concurrently.
 func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 	r.s.endProbed(results...)
 	tried := r.s.sharesProcess() // a shared process has no second copy

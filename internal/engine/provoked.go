@@ -56,11 +56,10 @@ const maxNamedMethods = 4
 // handshakeOrFence are the methods that every case sends, so they do not describe a case.
 var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.MethodDiscover}
 
-// exchangesOf lists what the case sent after the handshake, and the outcomes:
-// "tools/call (result, error -32602), DELETE (status 405)". Equal runs return
-// the same text, so whatever depends on time is left out: requests that a case cancelled, except
-// because no response came, streams that the client closed before their response, and the requests
-// of fences.
+// exchangesOf lists what the case sent after the handshake, and the outcomes: "tools/call (result,
+// error -32602), DELETE (status 405)". Equal runs return the same text, so it leaves out whatever
+// depends on timing: requests that the case cancelled (unless it did so because no response came),
+// streams that the client closed before their response, and the requests of fences.
 func (r *unitResult) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range r.conversations {

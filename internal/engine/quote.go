@@ -111,8 +111,9 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 	return evidence, context
 }
 
-// spaceAfter returns the white space after a message, which is easily overlooked and ends some servers; nil
-// if there is none or the quotation does not contain the end.
+// spaceAfter returns the white space after a message, which is easily overlooked and makes some
+// servers exit. It returns nil if there is none or if the quotation does not contain the end of the
+// message.
 func spaceAfter(v verdict.Evidence) *verdict.Span {
 	from := len(strings.TrimRight(v.Text, " \t"))
 	if from == len(v.Text) || from == 0 || v.Skipped+int64(len(v.Text)) != v.Size {

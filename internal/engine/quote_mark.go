@@ -32,9 +32,9 @@ func headerIn(head, name string) *verdict.Span {
 	return out
 }
 
-// findOffense finds the offending bytes of a frame: those that the pointer of the
-// deviation names, else the only place where Seen occurs, else the first syntax
-// error. It returns nil if the whole frame is offending.
+// findOffense finds the offending bytes of a frame: those that the pointer of the deviation names,
+// else the only occurrence of a text that Seen quotes, else the first syntax error. It returns nil
+// if the whole frame is offending.
 func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
 		if at := locatePointer(e.Raw, d.Pointer); at != nil {

@@ -18,7 +18,7 @@ type Recorded struct {
 	// Occasion is the id of the case that held the conversation, "shared" if
 	// cases share it, or "probe", with the suffix "-again" in a retry.
 	Occasion string
-	Began    time.Time           // from which the times of the events count
+	Began    time.Time           // the time to which the times of the events are relative
 	Events   []*transcript.Event // must not be altered
 }
 

@@ -222,7 +222,7 @@ func (r *refusal) isProxied() bool {
 	return strings.HasPrefix(r.target(), "http://")
 }
 
-// target returns where the request went.
+// target returns the target in the request line.
 func (r *refusal) target() string { return wire.Excerpt(r.RequestHead().Target(), 120) }
 
 func (r *refusal) status() string {
@@ -273,8 +273,8 @@ func (r *refusal) isPage() bool {
 	return r.ResponseHead().MediaType() == "text/html" || strings.HasPrefix(text, "<!doctype html") || strings.HasPrefix(text, "<html")
 }
 
-// quoteBody returns the beginning of the response body after the prefix before,
-// or "" if there is no body.
+// quoteBody returns the given prefix and the beginning of the response body, or "" if there is no
+// body.
 func (r *refusal) quoteBody(before string) string {
 	text := strings.TrimSpace(r.bodyStart())
 	switch {

@@ -36,7 +36,7 @@ func (r *execution) slowRunNotice(took time.Duration, ended string) string {
 	spent := r.s.timing.waits.spent()
 	rates := r.s.timing.rates(r.offer.newest())
 	responses := "for responses"
-	if rates.response >= client.SlowResponse { // else a few took long
+	if rates.response >= client.SlowResponse { // otherwise only a few responses took long
 		responses += fmt.Sprintf(" (typically %s each)", roundTime(rates.response))
 	}
 	var parts []string
@@ -96,8 +96,8 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	return out
 }
 
-// timeOf returns about how long the cases that are chosen take. Cases that ended take as long as
-// they took, the others as long as expected.
+// timeOf estimates how long the chosen cases take. A case that has ended takes as long as it took,
+// any other as long as expected.
 func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 	o := r.outlook
 	o.mu.Lock()

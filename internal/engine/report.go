@@ -114,8 +114,9 @@ func (r *reporting) newReport(selected []*candidate) verdict.Report {
 	return p
 }
 
-// whyIncomplete returns why the run did not judge all that is selected, or "". A server that serves
-// no request over stdio may break a requirement by that; then the run is complete.
+// whyIncomplete returns why the run did not judge all that is selected, or "". Over stdio, a server
+// that serves no request may break a requirement in this way; if a requirement is broken, the run
+// counts as complete.
 func (r *reporting) whyIncomplete(selected []*candidate) string {
 	why := cmp.Or(r.ended, r.offer.handshakeFails)
 	unresponsive, flood := r.offer.unresponsiveReason(), r.discounts.FloodReason()

@@ -10,11 +10,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// whenReproduced returns a function that reports whether all candidates of the
-// retry were seen again, so that the remaining waits can be skipped. It returns
-// nil if a case judges one of the candidates, because cases judge at their end, if no rule judges
-// them, or if a response to one client also reached another. A rule
-// about something missing reports only at the end, so its waits stay complete.
+// whenReproduced returns a function that reports whether all candidates of the retry were seen
+// again, so that the remaining waits can be skipped. It returns nil if no rule judges them, if a
+// case judges one of them, because cases judge at their end, or if a response to one client also
+// reached another. A rule about something missing reports only at the end, so its waits are never
+// skipped.
 func (o *opener) whenReproduced() func() bool {
 	judges := o.retriedRules()
 	if len(judges) == 0 || o.s.discounts.MixesResponses() || slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {

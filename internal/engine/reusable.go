@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Continue implements suite.Opener. Only cases that do not share the conversation of the
-// unit reuse servers, and the unit collects those that earlier cases left. It takes the server that was
-// used most, so that others remain for cases that need them.
+// Continue implements suite.Opener. Only cases that do not share the unit's conversation reuse
+// servers. Of the servers that earlier cases left, Continue takes the one that was used most, so
+// that less used ones remain for the cases that need them.
 func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conversation {
 	if o.reusable == nil || o.during == nil || o.during.SharesConversation {
 		return nil
@@ -41,8 +41,8 @@ func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conver
 type reusable struct {
 	left    []*client.Conversation        // left by cases that have ended
 	taken   []*client.Conversation        // in use by the running case, or by the unit itself
-	spoiled map[*client.Conversation]bool // of those that are left
-	ended   map[*client.Conversation]bool // that no later case can reuse
+	spoiled map[*client.Conversation]bool // whether a case has spoiled the server
+	ended   map[*client.Conversation]bool // ended, because no later case can reuse the server
 }
 
 // suits reports whether a case can reuse the server of a conversation.
@@ -61,8 +61,8 @@ func (r *reusable) suits(left *client.Conversation, c *suite.Case) bool {
 	}
 }
 
-// collect makes the conversations that the last case leaves, spoiled or not, available to those that
-// follow.
+// collect makes the conversations that the last case leaves available to the following cases, if
+// one of these can reuse them. isSpoiled reports whether the last case spoiled them.
 func (r *reusable) collect(isSpoiled bool, following []*suite.Case) {
 	for _, conv := range r.taken {
 		if !conv.Alive() || conv.Server().ProtocolVersion == "" {
@@ -91,6 +91,6 @@ func (o *opener) endUnused() {
 			continue
 		}
 		o.reusable.ended[conv] = true
-		go o.s.end(conv, o.unit.occasion(conv), o.rerun.number > 0) // the unit waits for it when it ends
+		go o.s.end(conv, o.unit.occasion(conv), o.rerun.number > 0) // the unit, at its end, waits for this to finish
 	}
 }

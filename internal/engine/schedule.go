@@ -83,8 +83,9 @@ func makespan(slots int, loads []load) time.Duration {
 }
 
 // arrange orders the units that do not share a conversation: the longest starts first, so that it
-// does not run alone at the end. If the run is likely to reach its time limit, the units come first
-// that judge the most requirements in a second, and so do the cases within a unit.
+// does not run alone at the end. If the run is likely to reach its time limit, units are ordered by
+// the number of requirements that they judge per second, most first, and so are the cases of a
+// unit.
 func (p *planner) arrange(ctx context.Context, out *plan) {
 	rates := p.rates()
 	value := func(u *unit) float64 { return rates[u.revision].unitCost(u).Seconds() }
@@ -122,8 +123,8 @@ func arrangeCases(rev spec.Revision, cases []*suite.Case, value func(*suite.Case
 	})
 }
 
-// judgedPerSecond returns a function that returns how many requirements a unit judges in a second;
-// cases are all cases, because some provoke what rules judge.
+// judgedPerSecond returns a function that returns how many requirements a unit judges per second.
+// The cases must be those of the whole run, because some only provoke what rules judge.
 func (p *plan) judgedPerSecond(cases []suite.Case, rates map[spec.Revision]rates) func(*unit) float64 {
 	judged := map[instance]int{}
 	for _, each := range p.casePairs {

@@ -80,9 +80,9 @@ func (s *Selection) mayAdmit(judge, area string, q *spec.Requirement, r spec.Rev
 // narrows reports whether anything but a profile limits what is judged.
 func (s *Selection) narrows() bool { return len(s.Focus) > 0 || s.Labels != "" }
 
-// Labels returns the labels of a judge's opinion on a requirement: area, id,
-// judge and the first word of its id, level, revision, transport, and for a requirement
-// about security, of any area, the name of that area and its CWE.
+// Labels returns the labels of a judge's opinion on a requirement: its area and id, the judge and
+// the first word of the judge's id, the level, the revision and the transport. A requirement about
+// security, in whatever area, also has the label of the security area and its CWE.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
 	more := []string{q.Area, spec.AreaOf(judge)}

@@ -11,8 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// settleProbe decides which revisions are judged, and returns their conversations. It returns nil if
-// the server speaks none, and how it refuses or fails is judged.
+// settleProbe decides which revisions are judged, and returns their conversations. If the server
+// speaks none, it returns nil; the run then judges how the server refuses or fails the handshake,
+// unless there is an error.
 func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) (*probedConversations, error) {
 	r.decideRevisions(results)
 	if len(r.offer.revisions) == 0 {
@@ -64,7 +65,8 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 	return nil
 }
 
-// blockHandshake judges the attempt in one revision, because no handshake succeeds.
+// blockHandshake makes the run judge only the attempt in one revision, because no handshake
+// succeeds.
 func (r *prober) blockHandshake(rev spec.Revision, why string) {
 	r.offer.handshakeFails = why
 	r.offer.revisions = []spec.Revision{rev}
@@ -72,8 +74,8 @@ func (r *prober) blockHandshake(rev spec.Revision, why string) {
 	r.offer.inventories = map[spec.Revision]*inventory.Inventory{rev: inventory.Empty()}
 }
 
-// otherTransportReason returns the reason if the server speaks a revision that
-// does not define the transport, and none that does, or "".
+// otherTransportReason returns why nothing can be judged if every revision that the server speaks
+// does not define the transport, or "".
 func (r *prober) otherTransportReason(results []*probed) string {
 	over := r.s.transport()
 	for _, p := range results {

@@ -52,7 +52,7 @@ func allSightings(results []*unitResult, over spec.Transport) []*candidate {
 	return out
 }
 
-// mergeCandidates returns one of equal candidates: one whose case judges or
+// mergeCandidates returns one candidate for each group of equal ones: one whose case judges or
 // provokes the requirement, else the first.
 func mergeCandidates(candidates []*candidate) []*candidate {
 	var out []*candidate
@@ -76,14 +76,14 @@ func (c *candidate) isCaseRequirement() bool {
 	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))
 }
 
-// caseID returns the id of the case in which it was seen, "" for none.
+// caseID returns the id of the case in which the deviation was seen, or "" if there is none.
 func (c *candidate) caseID() string {
 	return idOf(c.during)
 }
 
-// confirmElsewhere retries candidates that did not recur in other cases in which they
-// were seen, at most maxSightings-1 of them. Cases that judge or provoke the
-// requirement come first.
+// confirmElsewhere retries each candidate that has not recurred in up to maxSightings-1 other
+// cases. These are cases in which it was also seen; those that judge or provoke the requirement
+// come first.
 func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResult, found []*candidate) {
 	others := map[verdict.Key][]*candidate{}
 	for _, c := range allSightings(results, r.s.transport()) {

@@ -20,7 +20,7 @@ type starts struct {
 	session  *session
 	revision spec.Revision // a revision that the server is known to speak
 	dialer   transport.Dialer
-	clock    *caseClock // nil if nothing bounds the unit
+	clock    *caseClock // nil if the unit has no time limit
 }
 
 var errOneCopy = errors.New("one copy of the server runs at a time")
@@ -32,8 +32,8 @@ func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 // Slowest implements client.Starts.
 func (s *starts) Slowest() time.Duration { return s.session.timing.slowest() }
 
-// Control implements client.Starts. If the conversations share a process, the
-// control gets a process of its own, if two can run.
+// Control implements client.Starts. If the conversations share a process and a second one can run,
+// the control gets a process of its own.
 func (s *starts) Control(ctx context.Context) error {
 	if s.session.gate.isSingle {
 		return errOneCopy
@@ -147,9 +147,9 @@ func (c *caseClock) stop() {
 	c.timer.Stop()
 }
 
-// patience returns how long a server that was seen to start may take to start
-// once more: three times as long as the slowest so far, at least the time of a
-// request, and no more than the time of a start.
+// patience returns how long a server that was seen to start may take to start once more: three
+// times as long as the slowest start so far, at least the timeout of a request, and at most that of
+// a start.
 func (r *session) patience() time.Duration {
 	most, least := cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), cmp.Or(r.o.Timeout, client.DefaultTimeout)
 	return min(most, max(least, 3*r.timing.slowest()))

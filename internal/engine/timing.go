@@ -45,7 +45,7 @@ func (t *timing) slowest() time.Duration {
 	return t.slowestStart
 }
 
-// typicalStart returns how long a process took to start up to its first response.
+// typicalStart returns how long a process typically takes from its start to its first response.
 func (t *timing) typicalStart() time.Duration {
 	if d := t.waits.typicalStart(); d > 0 {
 		return d

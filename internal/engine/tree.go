@@ -37,9 +37,10 @@ func newSpecOutcomes() *specOutcomes {
 	return &specOutcomes{settled: make(chan struct{}), all: map[instance]SpecResult{}}
 }
 
-// settle takes the outcomes from a report. The outcome of a judge is its most severe verdict, that
-// of a case at least its most severe finding. A case that finished without either only provoked what
-// rules judge: its outcome is Kept, or why it stopped before that.
+// settle takes the outcomes from a report. The outcome of a judge is its most severe verdict; for a
+// case, the findings in its traffic count too. A case that finished with neither a verdict nor a
+// finding only provoked what rules judge: its outcome is Kept, or the one with which it stopped
+// early.
 func (o *specOutcomes) settle(p *verdict.Report, finished *finishedCases) {
 	raise := func(judge string, rev spec.Revision, to verdict.Outcome, because ...verdict.Finding) {
 		key := instance{judge, rev}
@@ -168,8 +169,9 @@ func (p *plan) specs(o *Options, revisions []spec.Revision) []Spec {
 	return append(out, rules.specs...)
 }
 
-// Await waits for the verdicts of the run and returns the result of the spec: its outcome is the
-// most severe of the requirements that its judge judges. It returns false if ctx ends first.
+// Await waits for the verdicts of the run and returns the result of the spec. Its outcome is the
+// most severe verdict on the requirements that its judge judges. It returns false if ctx ends
+// first.
 func (p *Plan) Await(ctx context.Context, s Spec) (SpecResult, bool) {
 	select {
 	case <-p.outcomes.settled:

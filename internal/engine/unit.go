@@ -26,7 +26,7 @@ type unit struct {
 // because another unit may have disturbed them. If the conversations of the run share a process, a
 // rerun gets a fresh one.
 type rerun struct {
-	number     int              // of the retry, from 1, which gives every request its full time; 0 if it is none
+	number     int              // number of the retry, from 1; a retry gives every request its full time. 0 if this is no retry
 	candidates []*candidate     // the deviations that a retry tries to reproduce
 	during     *suite.Case      // the case in which these were seen; nil if there is none
 	dialer     transport.Dialer // that a retry shares with its peers, see retryAmongPeers; nil for a fresh process
@@ -66,9 +66,9 @@ func (u *unit) reusesServers() bool {
 	return u.sharesConversation && slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.SharesConversation })
 }
 
-// isBusy reports whether the run is not idle until the unit is done. Cases that
-// wait do not count, nor those that run in a chain only for its servers, nor exclusive
-// ones, which start after the idle time.
+// isBusy reports whether the run counts as busy until the unit is done. Cases that wait do not
+// count, nor those that run in a chain only for its servers, nor exclusive ones, which start after
+// the idle time.
 func (u *unit) isBusy() bool {
 	counts := func(c *suite.Case) bool {
 		return c.SharesConversation || !c.Waits && !(u.isChain && needsServers(c))

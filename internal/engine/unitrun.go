@@ -19,13 +19,13 @@ type unitRun struct {
 	unit   *unit
 	rank   int                 // of units that wait for a slot, the one with the lowest rank gets it
 	shared *sharedConversation // the conversation to continue; nil to open one
-	// done is called after each case, with whether a process that the unit shares with others has
-	// exited.
+	// done is called after each case. isDisturbed reports whether a process that the unit shares
+	// with other units has exited.
 	done func(c *suite.Case, isDisturbed bool)
 }
 
-// run runs the unit, and returns when the cases are done. It calls after when all servers of the
-// unit have ended and the rules have judged.
+// run runs the unit, and returns when the cases are done. Once all servers of the unit have ended
+// and the rules have judged, it calls the function after with the result.
 func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 	u := r.unit
 	o, stop := r.open()

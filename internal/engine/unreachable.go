@@ -51,9 +51,8 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	return e
 }
 
-// flushTime is how long a server that did not respond to initialize has after
-// its stdin was closed: a response that comes then was not flushed. It affects
-// only the explanation.
+// flushTime is how long a server that did not respond to initialize may run after its stdin was
+// closed. A response that comes then had not been flushed. The time affects only the explanation.
 const flushTime = 2 * time.Second
 
 // awaitExit gives a server that closed the connection time to exit, so that this

@@ -71,7 +71,7 @@ func (w *waits) note(over spec.Transport, began time.Time, events []*transcript.
 	}
 }
 
-// typicalStart returns how long a process takes to start up to its first response, on average.
+// typicalStart returns the average time from the start of a process to its first response.
 func (w *waits) typicalStart() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -154,9 +154,9 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	return from, from == 0 || mayBeOutage(last.Exchange.Status())
 }
 
-// connectionsLostSince returns the position from which nothing arrived any more because
-// connections broke or were refused, or -1. It also reports whether a connection was refused,
-// which a working server never does.
+// connectionsLostSince returns the position after which nothing more arrived because connections
+// broke or were refused, or -1. It also reports whether a connection was refused, which a working
+// server never does.
 func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
