@@ -118,7 +118,7 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	case w.isLimited:
 		from, began, limit := c.Record.Len(), c.Record.Elapsed(), w.limitFor(c)
 		r := c.exchange(ctx, limit, w.id, frame)
-		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // otherwise the wait ended early, because no response can come any more
+		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // otherwise no response can come any more
 			r = c.awaitSlow(ctx, from, w.id, frame)
 		}
 		if errors.Is(r.Err, ErrUnanswered) {

@@ -82,9 +82,9 @@ func hasOpeningRequest(frames ...[]byte) bool {
 	return false
 }
 
-// boundWait limits a wait to limit, or to the time of a start if the server may still be
-// starting, or if opening is set because the frame opens the session. The caller must
-// call the returned function when the wait is over.
+// boundWait limits a wait to the given time. If the server may still be starting, or if opening is
+// set because the frame opens the session, the limit is the time of a start. The caller must call
+// the returned function when the wait is over.
 func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, opening bool) (context.Context, context.CancelFunc) {
 	if !opening && c.HasStarted() {
 		return c.Record.WithTimeout(ctx, limit, ErrUnanswered)
@@ -96,14 +96,14 @@ func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, openi
 	return w.begin(ctx)
 }
 
-// boundByControl limits a wait to limit. After that it starts another server as a control, and
-// extends the wait if the control is slow too (see runControl), at most to the timeout.
+// boundByControl limits a wait to the given time. After that it starts another server as a control,
+// and extends the wait if the control is slow too (see runControl), at most to the timeout.
 func (c *Conversation) boundByControl(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return (&startWait{c: c, hasStarted: true, limit: limit, longest: max(limit, c.opts.Timeout)}).begin(ctx)
 }
 
-// begin returns a context that ends with the wait. The caller calls the function that it
-// returns when the wait is over.
+// begin returns a context that ends with the wait. The caller must call the returned function when
+// the wait is over.
 func (w *startWait) begin(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	w.began = w.c.Record.Moment()

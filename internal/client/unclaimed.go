@@ -5,8 +5,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// counts is what a conversation has sent and received before position upTo, for responses that
-// their ids do not pair with a request.
+// counts are of what a conversation has sent and received before position upTo. They help to
+// interpret responses whose ids match no request.
 type counts struct {
 	upTo    int
 	sentIDs map[string]bool // the keys of the ids of all messages sent
@@ -53,10 +53,11 @@ func isErrorWithoutID(m *wire.Message) bool {
 	return m.Kind == wire.Response && m.IsError() && m.Has("jsonrpc") && (!m.ID.Present() || m.ID.IsNull())
 }
 
-// isUnclaimed reports whether the event holds a message that is most likely meant as the response to the
-// only pending request, although it does not have its form: a response with an id that the client did
-// not send, a result without an id, an error without an id when more of them came than other messages
-// explain, or a message of JSON-RPC with an id of the client that is neither a request nor a response.
+// isUnclaimed reports whether the event holds a message that is most likely meant as the response
+// to the only pending request, although it does not have the form of one: a response with an id
+// that the client did not send, a result without an id, an error without an id if there are more of
+// these than other messages explain, or a JSON-RPC message with an id of the client that is neither
+// a request nor a response.
 func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 	if e.Kind != transcript.Received {
 		return false

@@ -16,9 +16,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A corpus is a folder of files with this prefix and suffix. Each line of a file is one sequence
-// of operations. A search writes a new file, and then removes those whose sequences are in it: so
-// processes need no locks, and nothing is lost.
+// A corpus is a folder of files with this prefix and suffix. Each line of a file is one sequence of
+// operations. A search writes a new file, and then removes the files whose sequences it contains.
+// So processes need no locks, and nothing is lost.
 const (
 	corpusPrefix = "corpus"
 	corpusSuffix = ".jsonl"
@@ -29,7 +29,7 @@ const maxCorpus = 64 << 20
 
 // corpusEntry is one line of a corpus file.
 type corpusEntry struct {
-	Validity   generate.Validity  `json:"mood"` // the member has its old name, for corpora that exist
+	Validity   generate.Validity  `json:"mood"` // the member keeps its old name, for existing corpora
 	Operations []script.Operation `json:"operations"`
 }
 
@@ -121,7 +121,7 @@ func (n *novelty) replace(dir string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // where it was not renamed
+	defer func() { _ = os.Remove(f.Name()) }() // if it was not renamed
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err

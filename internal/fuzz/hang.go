@@ -43,9 +43,10 @@ func withoutCancellations(s script.Script, on int, id wire.ID) *script.Script {
 }
 
 // blamesLater reports whether a candidate about a hung server blames a request that came after the
-// one that hung the server. The request that hung it was cancelled, so it expects no response;
-// either its method is known to hang the server, or the script without the cancellation shows that
-// it does, and is then evaluated. It also returns true if the candidate can no longer be claimed.
+// one that hung the server. The earlier request was cancelled, so no response to it was expected.
+// It is to blame if its method is known to hang the server, or if the script without the
+// cancellation shows that; this script is then evaluated. blamesLater also returns true if the
+// candidate can no longer be claimed.
 func (s *search) blamesLater(ctx context.Context, in input, x *Execution, c *Candidate) bool {
 	if _, ok := x.hungOperation(c); !ok || x.Conversations[c.Conversation].Before == nil {
 		return false
@@ -145,9 +146,9 @@ func withoutMeta(o script.Operation) script.Operation {
 	return o
 }
 
-// hangTimeout returns the wait for a response that probably will not come: as long as a
-// first walk through all lists took, but at least 500 ms and at most shrinkTimeout. The
-// final retries confirm it with the whole timeout.
+// hangTimeout returns the wait for a response that probably will not come: as long as a first walk
+// through all lists took, but at least 500 ms and at most shrinkTimeout. The final retries confirm
+// the hang with the whole timeout.
 func (s *search) hangTimeout() time.Duration {
 	return min(max(s.overhead, 500*time.Millisecond), s.shrinkTimeout())
 }

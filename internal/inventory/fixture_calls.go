@@ -157,9 +157,9 @@ func (o *fixtureOutcome) changes() string {
 	return ""
 }
 
-// recordContent records the current content of a list or a resource. If a call that
-// should have changed it since the last read did not, the call does not play its
-// role, unless each call writes the same content.
+// recordContent records the current content of a list or a resource. If a call since the last read
+// should have changed it and did not, the call does not play its role. That does not count if all
+// calls write the same content.
 func (s *callHistory) recordContent(what string, m *wire.Message) {
 	now := string(m.Result())
 	for _, w := range s.calls {

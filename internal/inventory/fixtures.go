@@ -107,10 +107,9 @@ func officialFixtures() []Fixture {
 	}
 }
 
-// officialTools are the tools that the official suite calls by name in the
-// handshake revisions, and the two for roots that it calls only in 2026-07-28:
-// no other tool requests roots, and in older revisions SDKs send roots/list
-// from these.
+// officialTools are the tools that the official suite calls by name in the handshake revisions.
+// They include the two tools for roots that it calls only in 2026-07-28, because no other tool
+// requests roots, and SDKs send roots/list from them in older revisions.
 var officialTools = []string{
 	"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
 	"test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_reconnection",

@@ -164,7 +164,7 @@ func (l *list) params() map[string]any {
 	return map[string]any{"cursor": *l.cursor}
 }
 
-// walk follows lists page by page, each round with a page of each list.
+// walk follows the lists page by page. Each round requests one page of each list.
 func (v *Inventory) walk(ctx context.Context, c *client.Conversation, lists ...*list) {
 	if v.hasUnanswered {
 		var cancel context.CancelFunc

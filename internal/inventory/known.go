@@ -10,8 +10,8 @@ import (
 )
 
 // A KnownCall is a call that is known to play a role, because of its tool's name, the
-// configuration, or what an earlier call has shown. Those of CallsWithoutArguments need
-// play none.
+// configuration, or what an earlier call has shown. Only the calls that CallsWithoutArguments
+// returns may play none.
 type KnownCall struct {
 	Tool      string
 	Arguments map[string]any
@@ -41,9 +41,9 @@ func (k KnownCall) WithToken(token any) map[string]any {
 	return p
 }
 
-// KnownCalls returns the calls that are known to play the role and whose tools the server
-// offers and may be called: configured ones, then those known by name; without any, the
-// learned ones.
+// KnownCalls returns the calls that are known to play the role, of tools that the server offers and
+// that may be called: first the configured calls, then those known by name. If there are none, it
+// returns the learned ones.
 func (v *Inventory) KnownCalls(role Role) []KnownCall {
 	return v.known(role, filling{duration: shortDuration, steps: 3, count: 1})
 }
@@ -129,8 +129,8 @@ type usableFixture struct {
 	takes   time.Duration // how long that call took
 }
 
-// usableFixtures returns the fixtures of the role whose tools may be called, configured ones first;
-// without any, the learned ones.
+// usableFixtures returns the fixtures of the role whose tools may be called, configured ones first.
+// If there are none, it returns the learned ones.
 func (v *Inventory) usableFixtures(role Role) []usableFixture {
 	var out []usableFixture
 	add := func(all []Fixture, own bool) {

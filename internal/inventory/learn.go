@@ -72,9 +72,9 @@ var changing = []Role{ChangesTools, ChangesResources, ChangesPrompts, ChangesRes
 // no tool is known to play.
 func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 
-// learnedFixtures returns the learned fixtures of the role whose tools are the
-// same here. It returns none if no unknown tool can play the role, or if a tool
-// that is known to play it may not be called.
+// learnedFixtures returns the learned fixtures of the role whose tools have the same schema in this
+// inventory. It returns none if no unknown tool can play the role, or if a tool that is known to
+// play it may not be called.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
 	if v.learned == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknownTools(), mayPlay) || len(v.Barred(role)) > 0 {
@@ -114,9 +114,9 @@ func (v *Inventory) findUnknown() []Tool {
 	return out
 }
 
-// Learn calls the unknown tools once each, with minimal arguments, and again those that
-// may have changed a resource, in a conversation of their own after its handshake. It
-// returns the roles that they showed before learnTime ended.
+// Learn calls each unknown tool once, with minimal arguments, and calls those again that may have
+// changed a resource. The conversation must be one for this purpose alone, after its handshake.
+// Learn returns the roles that the tools showed before learnTime ended.
 func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned {
 	tools := v.unknownTools()
 	if len(tools) == 0 {

@@ -123,9 +123,8 @@ func (c Config) knownGoodArguments(name string, tool jsontext.Value) []map[strin
 	return []map[string]any{known}
 }
 
-// PromisedExpansion returns values for the variables of a URI template whose
-// expansion the author says can be read, in the configuration or by making the
-// server for the official suite, if any.
+// PromisedExpansion returns values for the variables of a URI template, if the author promises that
+// the expansion can be read: in the configuration, or by making the server for the official suite.
 func (v *Inventory) PromisedExpansion(template string) (map[string]string, bool) {
 	values, ok := v.config.Templates[template]
 	if !ok && v.isForOfficialSuite() {

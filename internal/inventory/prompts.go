@@ -21,8 +21,8 @@ type PromptArgument struct {
 	Required    bool
 }
 
-// Values returns a string for each required argument, or for all arguments if
-// every is set. It uses known good values if there are any.
+// Values returns a string for each required argument; the flag every includes the optional ones. It
+// uses known good values if there are any.
 func (p Prompt) Values(every bool) map[string]any {
 	out := map[string]any{}
 	for _, a := range p.Arguments {

@@ -1,8 +1,8 @@
 package verdict
 
 // A Builder assembles a report: it merges opinions into verdicts, removes duplicate findings,
-// sorts, numbers and groups them, and links the verdicts that they block. Extend returns a builder
-// for an existing report.
+// sorts, numbers and groups the rest, and links blocked verdicts to the findings that block them.
+// Extend returns a builder for an existing report.
 type Builder struct {
 	// Head is the report without verdicts and findings.
 	Head Report
@@ -12,7 +12,7 @@ type Builder struct {
 	// are added to the verdicts.
 	Review func(verdicts []Verdict, findings []Finding) []Finding
 
-	extended    *Report // by findings, or nil
+	extended    *Report // the report to extend, or nil
 	opinions    opinions
 	found       map[Key]bool
 	findings    []Finding

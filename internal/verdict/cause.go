@@ -101,10 +101,14 @@ func endsServer(seen []Occurrence) bool {
 	return ends
 }
 
-// hasSameCause reports whether two findings have one cause: they were seen only at ends of the
-// server, one of them the same, only at the error that every request gets, at the same value of one
-// message, or in the same set of messages; if a case reported one and a rule the other, see
-// isWithin. Findings about different values of a message have different causes.
+// hasSameCause reports whether two findings have one cause. That is so if both were seen
+//   - only at an error that every request gets,
+//   - only where the server ended, at least once in the same place,
+//   - at the same value of one message, or
+//   - in the same set of messages; if a case reported one finding and a rule the other, isWithin
+//     decides instead.
+//
+// Findings about different values of a message have different causes.
 func (a appearance) hasSameCause(b appearance) bool {
 	if a.common && b.common {
 		return true
@@ -139,8 +143,9 @@ func (a appearance) hasSameCause(b appearance) bool {
 // case: with fewer, a case and a rule may report the same message by chance.
 const several = 3
 
-// isWithin reports whether a rule, which sees all messages, objected while the case ran to exactly
-// the messages that the case objects to, and the server sent at least several messages then.
+// isWithin reports whether, while the case ran, the rule objected to exactly the messages that the
+// case objects to, and the server sent enough messages, see several. A rule sees all messages, also
+// those of other cases.
 func (a appearance) isWithin(rule appearance, shared int) bool {
 	if shared != len(a.pointers) || a.received < several {
 		return false

@@ -49,8 +49,8 @@ func (r *Retries) Done() bool {
 }
 
 // Conclude returns the outcome of a deviation after its retries: the given one if it is confirmed,
-// Unconfirmed if every attempt reproduced it but there were too few, and Flaky if it was not
-// reproduced, or not each time where it must be.
+// Unconfirmed if every attempt reproduced it but there were too few, and Flaky if no attempt
+// reproduced it, or if all had to and some did not.
 func (r *Retries) Conclude(confirmed Outcome) Outcome {
 	needed := 1
 	if r.EachTime {

@@ -33,7 +33,7 @@ func SecurityOf(p *Report) Security {
 			broken[f.Requirement] = true
 		}
 	}
-	worst := map[string]Outcome{} // NotObserved, Kept or Note, the latter for all that is not counted
+	worst := map[string]Outcome{} // NotObserved or Kept; Note if the requirement is not counted
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		q := spec.Requirements().Lookup(v.Requirement)
