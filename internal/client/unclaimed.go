@@ -5,7 +5,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// counts are of what a conversation has sent and received before position upTo. They help to
+// counts summarize what a conversation has sent and received before position upTo. They help to
 // interpret responses whose ids match no request.
 type counts struct {
 	upTo    int

@@ -112,9 +112,9 @@ const (
 // A reproducer plays a script on a fresh server while it holds the lock.
 type reproducer func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) recurrence
 
-// shrink shrinks a finding, and returns how often a script must be played to show
-// it. The timeout is that of each attempt for a response; reproduced is set if
-// the script has already shown the finding again.
+// shrink shrinks a finding, and returns how often a script must be played to show the finding.
+// timeout limits the wait for each response; reproduced is set if the script has already shown the
+// finding again.
 func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout time.Duration, reproduced bool, reproduce reproducer) (repeats int) {
 	defer s.activities.begin("shrinking " + f.Requirement)()
 	ctx, cancel := withLimit(ctx, s.Shrink.Time, s.deadlines.shrink)
@@ -168,10 +168,10 @@ func evidenceOnly(s script.Script, evidence []int) []script.Script {
 	return []script.Script{waiting, asBefore}
 }
 
-// shrinkTimeout returns the wait for a response during shrinking: waiting the
-// whole timeout in each attempt would cost too much. A server that is silent for
-// several times as long as a first walk through all lists took will most likely
-// stay silent. The final retries confirm it.
+// shrinkTimeout returns the wait for a response during shrinking: waiting the whole timeout in each
+// attempt would cost too much. A server that is silent for several times as long as a first walk
+// through all lists took will most likely stay silent. The final retries confirm that with the
+// whole timeout.
 func (s *search) shrinkTimeout() time.Duration {
 	return min(max(3*s.overhead, 500*time.Millisecond), searchTimeout)
 }

@@ -9,9 +9,9 @@ import (
 
 // A judge judges executions by laws, and leaves out what does not count.
 type judge struct {
-	// discounts decides which candidates do not count, or only if each retry shows them. A search does
-	// not let it observe conversations: the candidate holds all that a discount needs here, and the
-	// notices would be about requests that the search itself made unusual.
+	// discounts decides which candidates do not count, and which count only if each retry shows
+	// them. A search does not let it observe conversations: the candidate holds all that a discount
+	// needs here, and the notices would be about requests that the search itself made unusual.
 	discounts *discount.Run
 }
 

@@ -39,9 +39,10 @@ type Breach struct {
 // rulesLaw is the id of the law that Passive returns.
 const rulesLaw = "rules"
 
-// maxDeviations bounds the deviations of one mistake in a conversation of a search. It is large, because a
-// mistake is a finding for each method (see verdict.SearchKey), and the responses to requests that were sent together
-// come in any order: if only the first few were kept, another execution could lack those of a method.
+// maxDeviations limits the deviations of one mistake in a conversation of a search. It is large,
+// because a mistake is a separate finding for each method (see verdict.SearchKey), and responses to
+// requests that were sent together come in any order. If only the first few deviations were kept,
+// those of a method could be missing in another execution.
 const maxDeviations = 500
 
 // Passive returns the law that all the passive rules are kept.
@@ -200,8 +201,8 @@ func (x *Execution) methodOf(b Breach) string {
 			if op := x.OperationOf(t, m); op != nil && m.Kind == wire.Response && op.Method != "" {
 				return methodGroup(op.Method)
 			}
-			// Two plays of a script may show a mistake first in a response to an operation, or in one
-			// to the handshake or a fence, whichever came first.
+			// The response may also be one to the handshake or to a fence: which response shows a
+			// mistake first may differ between two plays of a script.
 			if r := t.Request(m); r != nil && m.Kind == wire.Response {
 				return methodGroup(r.Message.Method)
 			}

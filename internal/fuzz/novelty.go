@@ -32,8 +32,8 @@ type seedPool struct {
 	groups [][][]script.Operation
 }
 
-// add adds a sequence. In a full group it takes the place of another one, which
-// replace selects.
+// add adds a sequence. If its group is full, the sequence takes the place of another one, which the
+// number replace selects.
 func (s *seedPool) add(ops []script.Operation, replace uint64) {
 	last := &ops[len(ops)-1]
 	name := string(last.Do) + " " + methodGroup(last.Method)
@@ -62,8 +62,8 @@ const (
 	maxSeeds = 200
 	// seedLength is the maximum number of operations of a seed.
 	seedLength = 4
-	// maxSeedSize is the maximum size of a seed, in bytes of JSON. Scripts of larger ones would take
-	// most of the time of a long search; the enumeration has a share of large messages.
+	// maxSeedSize is the maximum size of a seed, in bytes of JSON. Scripts built from larger seeds
+	// would take most of the time of a long search. The enumeration sends large messages, too.
 	maxSeedSize = 8 << 10
 )
 
@@ -101,8 +101,8 @@ func (n *novelty) addKind(kind uint64) bool {
 	return true
 }
 
-// addSeed adds a seed, unless it is large: an operation with those before it in the same
-// conversation.
+// addSeed adds a seed, which consists of an operation and those before it in the same conversation,
+// unless the seed is too large.
 func (n *novelty) addSeed(x *Execution, last, on int, validity generate.Validity) {
 	var ops []script.Operation
 	for i := last; i >= 0 && len(ops) < seedLength; i-- {

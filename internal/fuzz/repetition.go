@@ -17,7 +17,8 @@ var errUnreadable = errors.New("memory can be measured only on Linux, for a serv
 
 // repetition says which scripts repeat a request, to measure the server's memory.
 type repetition struct {
-	// some is set if some selected laws judge repeated requests, and only if no other laws are selected.
+	// some is set if at least one selected law judges repeated requests, and only is set if all
+	// selected laws do.
 	some, only bool
 	// measuring is locked while a request is repeated. unreadable is set if the memory cannot be
 	// measured.

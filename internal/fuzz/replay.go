@@ -183,8 +183,8 @@ func (x *Execution) whyInconclusive(law Law, requirement string) string {
 	return ""
 }
 
-// missingTool returns a description of a tool call in the script that the server does
-// not offer or the policy forbids, or "".
+// missingTool describes a tool call of the script whose tool the server does not offer or the
+// policy forbids. It returns "" if there is none.
 func (s *ServerInfo) missingTool(sc *script.Script) string {
 	for _, c := range sc.ToolCalls() {
 		switch {

@@ -22,7 +22,7 @@ import (
 // is retried with the whole timeout.
 const searchTimeout = script.MidScript
 
-// search is one search.
+// search is the state of one search.
 type search struct {
 	Options
 	started    time.Time
@@ -143,9 +143,9 @@ func (s *search) probe(ctx context.Context) error {
 	}
 }
 
-// probeRevisions takes the inventory in each of the revisions. timeout limits the wait for a response,
-// and start that for the first one of the first process. It returns ErrNotSpoken if the server speaks
-// neither one of the revisions nor one that was probed before.
+// probeRevisions takes the inventory in each of the revisions. timeout limits the wait for a
+// response, and start the wait for the first response of the first process. It returns ErrNotSpoken
+// if the server speaks neither one of the revisions nor one that was probed before.
 func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, timeout, start time.Duration) error {
 	for _, rev := range revisions {
 		if !s.Dialer.Transport().DefinedIn(rev) {
@@ -178,8 +178,8 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, 
 	return nil
 }
 
-// work plays scripts until searching ends. It shrinks and retries the candidates
-// found by then until ctx ends.
+// work plays scripts until searching ends. The candidates found by then are shrunk and retried
+// until ctx ends.
 func (s *search) work(ctx, searching context.Context) {
 	d, end := s.executor.freshDialer()
 	defer func() { end() }()

@@ -95,7 +95,8 @@ func (k *shrinker) size() int {
 // canTry reports whether one more attempt is possible.
 func (k *shrinker) canTry() bool { return k.attempts > 0 && k.ctx.Err() == nil }
 
-// try makes the operations the smallest script if they show the finding.
+// try plays the operations, and reports whether they show the finding. If so, they become the
+// smallest script.
 func (k *shrinker) try(operations []script.Operation) bool {
 	if !k.canTry() {
 		return false
@@ -112,8 +113,8 @@ func (k *shrinker) try(operations []script.Operation) bool {
 	return true
 }
 
-// withoutOrphans returns the operations without the cancellations whose request the smallest script
-// sends and these operations do not: a client may cancel only what it has sent.
+// withoutOrphans returns the operations without the cancellations of requests that the smallest
+// script sends and these operations do not: a client may cancel only what it has sent.
 func (k *shrinker) withoutOrphans(operations []script.Operation) []script.Operation {
 	type request struct {
 		on int

@@ -93,8 +93,9 @@ func (l *liveConversation) noteSent(a request) {
 	l.sentIDs[a.id.Key()] = true
 }
 
-// readRest reads the events that came since, once the conversation has ended. Requests that a rate
-// limit refused were removed from the record, so the dialogue must not have them.
+// readRest reads the remaining events of a conversation that has ended. If requests were removed
+// from the record, because a rate limit refused them, it reads all events again, so that the
+// dialogue does not contain those requests.
 func (l *liveConversation) readRest() {
 	if l.c.Record.Retracted() > 0 {
 		l.dialogue, l.at = transcript.Dialogue{}, 0
@@ -112,9 +113,9 @@ func (l *liveConversation) response(id wire.ID) *transcript.Message {
 	return nil
 }
 
-// openRequests returns the requests without a response that must get one: requests that
-// isProtocolDefined, other than subscriptions, that were not cancelled, and whose params are not
-// provably invalid.
+// openRequests returns the requests that still must get a response: those whose response the
+// protocol defines (see isProtocolDefined), other than subscriptions, that were not cancelled, and
+// whose params are not provably invalid.
 func (l *liveConversation) openRequests() []request {
 	var out []request
 	for _, a := range l.sentRequests {

@@ -20,10 +20,10 @@ func (p *Player) forbids(o *Operation) bool {
 }
 
 // callsForbidden reports whether one of the lines calls a forbidden tool. A line that contains the
-// name of one and cannot be parsed reliably counts as a call.
+// name of a forbidden tool and cannot be parsed reliably counts as a call.
 func (p *Player) callsForbidden(raw []byte) bool {
 	if !bytes.Contains(raw, []byte("call")) && bytes.IndexByte(raw, '\\') < 0 {
-		return false // it does not contain the name, even escaped
+		return false // the method tools/call does not occur, even escaped
 	}
 	for line := range bytes.SplitSeq(raw, []byte("\n")) {
 		f := wire.Parse(line)

@@ -43,7 +43,7 @@ func (l *liveConversation) firstStuck() *request {
 			first = a
 		}
 		if isProtocolDefined(a.method) && !a.invalidParams {
-			return first // a later call delays neither of the two
+			return first // a later tool call delays neither first nor a
 		}
 	}
 	return first
@@ -85,7 +85,7 @@ func (r *runner) knownToHang(l *liveConversation) bool {
 	return i < len(l.sentRequests) && r.Hangs(l.sentRequests[i].method)
 }
 
-// unansweredFrom returns the index of the request from which on no request has a response.
+// unansweredFrom returns the index after the last request that has a response.
 func (l *liveConversation) unansweredFrom() int {
 	for i := len(l.sentRequests); ; i-- {
 		if i == 0 || l.response(l.sentRequests[i-1].id) != nil {
@@ -95,7 +95,7 @@ func (l *liveConversation) unansweredFrom() int {
 }
 
 // cancelAuthorRequests cancels the pending requests that run code of the server's author, except
-// the request but.
+// the given one.
 func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 	for i := range l.sentRequests {
 		a := &l.sentRequests[i]
@@ -201,10 +201,10 @@ func (c *Conversation) attributeToHung() {
 	}
 }
 
-// firstHanging returns as hung the first request that expects a response if neither it nor any
-// later request has one, otherwise nil. Requests that were cancelled, or that share a line or an id
-// with others, expect none. If such a request without a response precedes hung, firstHanging
-// returns it as before.
+// firstHanging returns as hung the first request that expects a response, if neither it nor any
+// later request has one. Otherwise hung is nil. Requests that were cancelled, or that share a line
+// or an id with others, expect no response. The first of these that has none and precedes hung is
+// returned as before.
 func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcript.Event) {
 	for _, r := range d.StillOpen() {
 		id := r.Message.ID

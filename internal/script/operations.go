@@ -103,7 +103,7 @@ func (r *runner) addInput(l *liveConversation, o *Operation, frame []byte) ([]by
 	return frame, ok
 }
 
-// cancel cancels the target.
+// cancel cancels the request that is the operation's target.
 func (r *runner) cancel(l *liveConversation, o *Operation) {
 	id := wire.RawID(string(o.Target))
 	if err := l.c.Cancel(r.ctx, id, "no longer needed"); err != nil && l.c.Web() == nil {
@@ -114,8 +114,8 @@ func (r *runner) cancel(l *liveConversation, o *Operation) {
 }
 
 // withMetadata adds the required keys of _meta to a request of the stateless era, unless they are
-// there already. It leaves anything that is not a single request unchanged, and a request whose params
-// or _meta are not an object.
+// there already. It leaves unchanged anything that is not a single request, and a request whose
+// params or _meta is not an object.
 func (l *liveConversation) withMetadata(frame []byte) []byte {
 	if l.c.Revision().Era() != spec.Stateless {
 		return frame

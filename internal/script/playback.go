@@ -65,8 +65,9 @@ func (c *Conversation) matchRequests(sent []request) {
 	}
 }
 
-// Request returns the request that m is, responds to, cancels or reports progress of, or nil. It
-// also returns requests that no operation sent, such as those of the handshake and fences.
+// Request returns the request to which m belongs: m itself, or the request that m responds to,
+// cancels or reports progress of. It returns nil if there is none. It also returns requests that no
+// operation sent, such as those of the handshake and fences.
 func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.Of(m) }
 
 // Requested returns the operation that sent the request that m is, responds to, cancels or reports

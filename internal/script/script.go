@@ -76,7 +76,7 @@ const (
 	Answer Action = "answer"
 	// Walk requests all pages of a list.
 	Walk Action = "walk"
-	// Fence waits until the server has read everything before.
+	// Fence waits until the server has read everything sent before.
 	Fence Action = "fence"
 	// Close ends the conversation; later operations on it begin a new one.
 	Close Action = "close"
