@@ -51,7 +51,7 @@ type Conversation struct {
 	ctx       context.Context // ends with Close
 	cancel    context.CancelCauseFunc
 	answering chan struct{} // closed when answerRequests has returned
-	answered  int           // the position up to which it has answered; to be read only after answering is closed
+	answered  int           // the position up to which answerRequests has read; read it only after answering is closed
 	// whileAnswering is cancelled when answerRequests has to return.
 	whileAnswering context.Context
 	stopAnswering  context.CancelFunc

@@ -128,10 +128,10 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	}
 	limit, started := c.opts.Pace.limit(c.opts.Timeout), c.HasStarted()
 	r := c.exchange(ctx, limit, w.id, frame)
-	if limit == c.opts.Timeout { // else it got less than the timeout
+	if limit == c.opts.Timeout { // otherwise the server had less than the timeout
 		c.recordGaveUp(r)
 	}
-	if started { // else the time includes that of the start
+	if started { // otherwise the time includes that of the start
 		c.measureResponse(r)
 	}
 	return r

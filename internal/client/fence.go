@@ -119,9 +119,9 @@ func (c *Conversation) Fence(ctx context.Context) error {
 	return c.fence(ctx, c.boundFence)
 }
 
-// FenceIdle is like Fence, but for a server that has nothing else to do, so that it can be slow only
-// because the machine is busy. So even with Options.Thorough it waits only for the usual time, if
-// another server that is started after that time responds.
+// FenceIdle is like Fence, but for a server that has nothing else to do, and so can be slow only
+// because the machine is busy. Even with Options.Thorough it waits only for the usual time, if
+// another server, started after that time, responds.
 func (c *Conversation) FenceIdle(ctx context.Context) error {
 	if !c.opts.Thorough || c.opts.Starts == nil || !c.HasStarted() {
 		return c.Fence(ctx)

@@ -42,8 +42,9 @@ func (h *chained) add(c *suite.Case) {
 // needsServers reports whether one used server is not enough: the case needs fresh ones, or several.
 func needsServers(c *suite.Case) bool { return c.Reuses == suite.ReuseNone || c.Servers > 1 }
 
-// units returns the chains. In the stateless era there is no session that a case could spoil, so
-// the cases that do not wait join the shared conversation instead.
+// units returns the chains, and the cases that join the shared conversation instead. Those are the
+// cases of the stateless era that do not wait: without a session, there is nothing that they could
+// spoil.
 func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case) {
 	waiting := makeChains(rev, h.waiting, maxWaitingChains)
 	if rev.Era() == spec.Stateless {

@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// locatePointer returns the span of the value that a JSON pointer names. For a
-// member the span includes the name. For a missing value it is that of the
-// enclosing object, or nil if that is the whole text.
+// locatePointer returns the span of the value that a JSON pointer names. For a member the span
+// includes the name. For a missing value it returns the span of the enclosing object, or nil if
+// that is the whole text.
 func locatePointer(raw []byte, pointer string) *verdict.Span {
 	for pointer != "" {
 		if at := findValue(raw, jsontext.Pointer(pointer)); at != nil {

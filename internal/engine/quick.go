@@ -12,9 +12,9 @@ import (
 // A quick run judges one revision, unless the user names others, and runs the cases that share a
 // conversation and those with suite.Case.Quick. A whole run reports all of its findings too. But
 // the traffic of a case that did not run may break a requirement that looks kept. So a quick run
-// reports a requirement as kept only if all cases that judge or provoke it ran. It never reports
-// requirements as kept that rules judge in every message, such as the ids of responses, because any
-// case may break those; it still reports findings about them.
+// reports a requirement as kept only if all cases that judge or provoke it ran. If rules judge a
+// requirement in every message, such as the ids of responses, any case may break it. So a quick run
+// never reports it as kept, but still reports findings about it.
 
 // wantsNewestAlone reports whether only the newest revision that the server
 // speaks is judged.

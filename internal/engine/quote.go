@@ -17,8 +17,8 @@ const (
 	// contextQuoted how many bytes of each.
 	maxContext    = 12
 	contextQuoted = 512
-	// beginning is how many of those are taken from the start of the conversation,
-	// and following how many from after the evidence.
+	// beginning is how many context events are taken from the start of the conversation, and
+	// following how many from after the evidence.
 	beginning = 3
 	following = 2
 	// contextRead is the size above which a context event is listed but not

@@ -13,7 +13,7 @@ import (
 // the order in which concurrent responses arrive depends on time.
 func contextOf(events []*transcript.Event, at []int) []int {
 	order := inExchangeOrder(events)
-	place := make([]int, len(events)) // the index in order of each position
+	place := make([]int, len(events)) // by position: the index in order
 	for n, i := range order {
 		place[i] = n
 	}

@@ -21,8 +21,8 @@ type Selection struct {
 	// Focus holds ids of requirements, cases and rules, or regular expressions
 	// that match them; one must match.
 	Focus []string
-	// Profiles limit what is judged to the requirements of any of them, in its
-	// revisions and over its transports; empty means all requirements.
+	// Profiles limit what is judged to the requirements of these profiles, each in its own
+	// revisions and over its own transports; empty means all requirements.
 	Profiles []*spec.Profile
 
 	labels types.LabelFilter

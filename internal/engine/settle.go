@@ -74,8 +74,8 @@ func (r *prober) blockHandshake(rev spec.Revision, why string) {
 	r.offer.inventories = map[spec.Revision]*inventory.Inventory{rev: inventory.Empty()}
 }
 
-// otherTransportReason returns why nothing can be judged if every revision that the server speaks
-// does not define the transport, or "".
+// otherTransportReason returns why nothing can be judged if no revision that the server speaks
+// defines the transport, or "".
 func (r *prober) otherTransportReason(results []*probed) string {
 	over := r.s.transport()
 	for _, p := range results {

@@ -81,8 +81,8 @@ func (c *candidate) caseID() string {
 	return idOf(c.during)
 }
 
-// confirmElsewhere retries each candidate that has not recurred in up to maxSightings-1 other
-// cases. These are cases in which it was also seen; those that judge or provoke the requirement
+// confirmElsewhere handles the candidates that have not recurred. It retries each in other cases in
+// which it was seen, at most maxSightings-1 of them. Cases that judge or provoke the requirement
 // come first.
 func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResult, found []*candidate) {
 	others := map[verdict.Key][]*candidate{}

@@ -9,7 +9,7 @@ import (
 
 // tally counts the cases of each area for the progress.
 type tally struct {
-	mu    *locks.RWMutex // held while the progress is called, which may wait for the server
+	mu    *locks.RWMutex // held during calls of Progress, which may wait for a check of the server
 	areas map[string]*areaTally
 	ran   int // before the run's time was over
 	found map[verdict.Key]bool

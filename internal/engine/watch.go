@@ -28,7 +28,7 @@ type watch struct {
 	stop      context.CancelCauseFunc // ends the run
 
 	mu         *locks.RWMutex // held while the server is checked
-	lastServed time.Time      // when it was last seen to serve
+	lastServed time.Time      // when the last successful check began
 	isGone     bool
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 // A corpus is a folder of files with this prefix and suffix. Each line of a file is one sequence of
-// operations. A search writes a new file, and then removes the files whose sequences it contains.
-// So processes need no locks, and nothing is lost.
+// operations. A search writes a new file, and then removes the files that it has read, because the
+// new file contains their sequences. So processes need no locks, and nothing is lost.
 const (
 	corpusPrefix = "corpus"
 	corpusSuffix = ".jsonl"

@@ -45,9 +45,9 @@ func (f *Finding) Recurred() bool { return f.Retries.Reproduced > 0 }
 // retryTime limits the time of all final retries of a finding.
 const retryTime = time.Minute
 
-// investigate shrinks and retries a candidate while there is time. A finding for
-// whose retry there is no time is unconfirmed; but if the search ended as planned before the first
-// retry, investigate returns nil.
+// investigate shrinks and retries a candidate while there is time. If there is no time for its
+// retries, the finding is unconfirmed; but if the search ended as planned before the first retry,
+// investigate returns nil.
 func (s *search) investigate(ctx context.Context, in input, x *Execution, c Candidate) *Finding {
 	f := &Finding{
 		Retries:   verdict.Retries{CountAll: true},

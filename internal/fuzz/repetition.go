@@ -17,8 +17,7 @@ var errUnreadable = errors.New("memory can be measured only on Linux, for a serv
 
 // repetition says which scripts repeat a request, to measure the server's memory.
 type repetition struct {
-	// some is set if at least one selected law judges repeated requests, and only is set if all
-	// selected laws do.
+	// some: at least one selected law judges repeated requests. only: all selected laws do.
 	some, only bool
 	// measuring is locked while a request is repeated. unreadable is set if the memory cannot be
 	// measured.
@@ -40,9 +39,8 @@ func (r *repetition) isDue(round uint64) bool {
 	return r.some && !r.unreadable.Load() && (r.only || round%repeatEvery == 0)
 }
 
-// lock waits, if the script repeats a request, until no other worker does,
-// because a growing server needs memory. The caller must call the returned
-// function when the script is done.
+// lock waits until no other worker repeats a request, if the script repeats one: a server that
+// grows needs memory. The caller must call the returned function when the script is done.
 func (r *repetition) lock(sc *script.Script) (end func()) {
 	if !slices.ContainsFunc(sc.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}

@@ -26,8 +26,8 @@ type File struct {
 	Expect    Expected       `json:"expect"`
 	Transport spec.Transport `json:"transport"`
 	Script    Script         `json:"script"`
-	// OwnMessages describes, for readers, what the client also sent on its own. A replay sends it
-	// again without any operation for it.
+	// OwnMessages describes, for readers, the messages that the client also sent on its own. A
+	// replay sends them again, although the script has no operations for them.
 	OwnMessages []string `json:"byItself,omitempty"`
 	// Seed is the seed of the script that first showed the finding.
 	Seed uint64 `json:"seed,omitempty"`

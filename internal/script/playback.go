@@ -70,8 +70,7 @@ func (c *Conversation) matchRequests(sent []request) {
 // operation sent, such as those of the handshake and fences.
 func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.Of(m) }
 
-// Requested returns the operation that sent the request that m is, responds to, cancels or reports
-// progress of.
+// Requested returns the operation that sent the request to which m belongs, see Request.
 func (c *Conversation) Requested(m *wire.Message) (operation int, ok bool) {
 	if r := c.dialogue.Of(m); r != nil {
 		operation, ok = c.requests[r.Event.Seq]

@@ -34,7 +34,7 @@ type Occurrence struct {
 // group marks findings that have a common cause according to their evidence (see hasSameCause). The
 // root of a group is its most severe finding, or the first of equally severe ones; Group of each
 // finding in the group is set to the root's id. A finding that shares its cause with no other has
-// no group. group also marks each finding that was only seen where the server ended as a crash.
+// no group. group also marks as a crash each finding that was seen only where the server ended.
 func (p *Report) group(occurrences map[Key][]Occurrence) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
