@@ -12,11 +12,11 @@ import (
 // serves requests one by one.
 const burstTime = 4 * time.Second
 
-// BurstSize returns how many requests like the given ones the server is expected to answer
-// within burstTime if they are sent at once: at least four, but never more than most. It
-// uses the fastest response to each request so far, because a busy machine delays
-// responses but never speeds them up, and of these the slowest. For a request that has
-// got no response yet it uses the time that Grace is based on.
+// BurstSize returns how many requests like the given ones the server is expected to answer within
+// burstTime if they are sent at once: at least four, but no more than the maximum. For each request
+// it uses the fastest response so far, because a busy machine delays responses but never speeds
+// them up; the slowest of these times counts. For a request that has got no response yet, it uses
+// the time that Grace is based on.
 func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	each := time.Millisecond
 	for _, frame := range requests {

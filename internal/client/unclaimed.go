@@ -10,11 +10,11 @@ import (
 type counts struct {
 	upTo    int
 	sentIDs map[string]bool // the keys of the ids of all messages sent
-	// errorsWithoutID is how many errors without an id came over stdio since the first response with
-	// the id of a request; before that the server may still start.
+	// errorsWithoutID is how many errors without an id came over stdio since the first response
+	// with the id of a request; before that the server may still be starting.
 	errorsWithoutID int
-	// otherSent is how many messages were sent that are not well-formed requests. An error without an id
-	// may be about any of them: it has no id, or none that the server could read.
+	// otherSent is how many messages were sent that are not well-formed requests. An error without
+	// an id may be about any of these messages, because they have no id that the server could read.
 	otherSent    int
 	hasResponded bool
 	// isUnlimited is set after a frame that is not a single message: an error about it may come at

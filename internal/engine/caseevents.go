@@ -28,7 +28,8 @@ func caseParts(events []*transcript.Event) iter.Seq2[string, []*transcript.Event
 	}
 }
 
-// partAt returns the id of the case that was running at a position, "" if none was, and its events.
+// partAt returns the part of the events (see caseParts) that contains a position, and the id of its
+// case, "" if no case was running.
 func partAt(events []*transcript.Event, position int) (id string, part []*transcript.Event) {
 	for id, part = range caseParts(events) {
 		if position <= part[len(part)-1].Seq {
@@ -38,8 +39,8 @@ func partAt(events []*transcript.Event, position int) (id string, part []*transc
 	return id, part
 }
 
-// caseAt returns the case that was running at the last of the positions, or at the end of the
-// conversation if there are none; nil if no case was.
+// caseAt returns the case that was running at the last of the positions or, if there are none, at
+// the end of the conversation. It returns nil if no case was running.
 func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 	if !u.sharesConversation {
 		return u.cases[0]
@@ -63,8 +64,8 @@ func idOf(c *suite.Case) string {
 	return c.ID
 }
 
-// caseStart returns the position of the event at which a case began for the last time. Earlier cases
-// may have used the same conversation.
+// caseStart returns the position at which the case last began. Earlier cases may have used the same
+// conversation.
 func caseStart(c *suite.Case, events []*transcript.Event) int {
 	start := 0
 	for id, part := range caseParts(events) {

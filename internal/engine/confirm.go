@@ -37,8 +37,8 @@ type attempt struct {
 	candidates []*candidate
 }
 
-// attempts groups the candidates by the case and revision that must run again,
-// in order. Notes are not retried.
+// attempts groups the candidates by the case and revision that must run again, in the order of the
+// candidates. It leaves out notes, which are not retried.
 func attempts(candidates []*candidate) []*attempt {
 	var out []*attempt
 	groups := map[instance]*attempt{}
@@ -188,7 +188,8 @@ func (r *confirmation) retryUntilDone(ctx context.Context, a *attempt, alone boo
 	}
 }
 
-// newRetry returns the next retry of the candidates, which were seen during a case.
+// newRetry returns the next retry of the candidates. during is the case in which they were seen, or
+// nil; d is the dialer that the retry shares with its peers, or nil.
 func newRetry(candidates []*candidate, during *suite.Case, d transport.Dialer) *rerun {
 	return &rerun{number: candidates[0].retries.Attempts + 1, candidates: candidates, during: during, dialer: d}
 }

@@ -134,8 +134,8 @@ func (w *unitRunner) start(ctx context.Context, position int) {
 	run.run(ctx, func(result *unitResult) { w.finish(ctx, position, result, unreported) })
 }
 
-// finish runs a unit again if another unit disturbed it, and then confirms its findings. The
-// servers of the unit have ended.
+// finish runs a unit again if another unit disturbed it, and then confirms its findings. It is
+// called when the servers of the unit have ended.
 func (w *unitRunner) finish(ctx context.Context, position int, first *unitResult, unreported []*suite.Case) {
 	if first.unit.isLane() {
 		w.sharing.Done()

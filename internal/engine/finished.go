@@ -51,9 +51,9 @@ func (f *finishedCases) missingConfiguration(cases []suite.Case, requirement str
 	return suite.Want{}, false
 }
 
-// leaveOutUnfinished corrects the verdicts of a run that ended early. A requirement that was kept so
-// far becomes "not observed" if a case that judges or provokes it did not run to its end, because
-// that case might have broken it. Findings have not been added to the verdicts yet.
+// leaveOutUnfinished corrects the verdicts of a run that ended early. A requirement that was kept
+// so far becomes "not observed" if a case that judges or provokes it did not run to its end,
+// because that case might have broken it. It is called before findings are added to the verdicts.
 func (r *reporting) leaveOutUnfinished(verdicts []verdict.Verdict) {
 	for i := range verdicts {
 		if v := &verdicts[i]; v.Outcome == verdict.Kept && r.unfinishedCase(v.Requirement, v.Revision) != nil {

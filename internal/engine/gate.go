@@ -114,10 +114,10 @@ func (g *gate) enter(alone bool, rank int) *pass {
 	return p
 }
 
-// idle releases the slot while the run only waits for the server. The returned
-// function acquires it again; of several concurrent waits, the first to end
-// does so. It never blocks, because the next message may have to be sent at
-// once. So more units than g.jobs may work for a while; enter then admits none.
+// idle releases the slot while the run only waits for the server. The returned function acquires it
+// again; of several concurrent waits, the first to end does so. It never blocks, because the next
+// message may have to be sent at once. So more than g.jobs units may work for a while; during that
+// time, enter admits no further ones.
 func (p *pass) idle() func() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()

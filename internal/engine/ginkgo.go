@@ -46,9 +46,9 @@ func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	}
 }
 
-// Ginkgo runs the plan as a Ginkgo suite, whose specs await the verdicts of the
-// pool, and returns Ginkgo's own report. Ginkgo prints nothing. It can be
-// called once in a process, because Ginkgo's suite is global.
+// Ginkgo runs the plan as a Ginkgo suite, whose specs await the verdicts of the pool, and returns
+// Ginkgo's own report. Ginkgo prints nothing. It can be called only once per process, because
+// Ginkgo's suite is global.
 func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	formatter.ColorableStdOut = io.Discard
 	formatter.ColorableStdErr = io.Discard

@@ -60,8 +60,8 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 	return r.open
 }
 
-// takeTogether takes the inventories in the conversations of the probe, all at the same time.
-// An unresponsive server has an empty one.
+// takeTogether takes the inventories in the conversations of the probe, all at the same time. If
+// the server is unresponsive in a revision, the inventory is empty.
 func (r *inventoryTaker) takeTogether(ctx context.Context, results []*probed) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex

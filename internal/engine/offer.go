@@ -92,8 +92,9 @@ func (r *offer) displayName(target string) string {
 	return target
 }
 
-// incompleteLists returns notices about lists whose end was not reached. An
-// empty cursor often means the end, and has its own rules.
+// incompleteLists returns notices about lists whose end was not reached. It leaves out lists
+// without a result, and those with an empty cursor, which often means the end: both have their own
+// rules.
 func (r *offer) incompleteLists() []string {
 	var texts []string
 	for _, rev := range r.revisions {

@@ -46,7 +46,7 @@ func (s span) took() time.Duration { return s.end().Sub(s.from) }
 // spanOf returns when the case ran, zero if it has not begun. It requires o.mu.
 func (o *outlook) spanOf(u *unit, c *suite.Case) span { return o.spans[instance{c.ID, u.revision}] }
 
-// ranAt reports whether the case has ended and was running at the time.
+// ranAt reports whether the case has ended and was running at the given time.
 func (o *outlook) ranAt(u *unit, c *suite.Case, at time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -41,9 +41,9 @@ func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !isQuick(c) 
 // isQuick reports whether the case is part of a quick run.
 func isQuick(c *suite.Case) bool { return c.SharesConversation || c.Quick }
 
-// leaveOut marks the verdicts on requirements that a quick run can't report as
-// kept. Findings have not been added to the verdicts yet. It returns the findings
-// without notes, because a whole run may find something more severe.
+// leaveOut marks the verdicts on requirements that a quick run can't report as kept. It is called
+// before findings are added to the verdicts. It returns the findings without notes, because a whole
+// run may find something more severe.
 func (r *reporting) leaveOut(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
 	if r.plan.leftOut == 0 {
 		return findings

@@ -196,7 +196,8 @@ func quoteOffending(e *transcript.Event, d *verdict.Deviation) verdict.Evidence 
 	return v
 }
 
-// quote quotes at most limit bytes of the event; of a frame, from start on.
+// quote quotes at most limit bytes of the event. If the event is a frame, the quotation begins at
+// the offset start.
 func quote(e *transcript.Event, limit, start int) verdict.Evidence {
 	v := verdict.Evidence{Direction: describeDirection(e.Kind), Position: e.Seq, Size: e.Size}
 	switch e.Kind {

@@ -21,8 +21,8 @@ func (o *opener) isDisturbed() bool {
 }
 
 // repeat runs a unit again on its own process if other units may have caused what its first run has
-// shown. It calls done with the result that can be judged. The cases in unreported were not reported
-// to the progress.
+// shown. It calls done with the result that can be judged. The cases in unreported have not been
+// reported to Progress yet.
 func (r *execution) repeat(ctx context.Context, first *unitResult, unreported []*suite.Case, done func(*unitResult)) {
 	u := first.unit
 	if !r.s.discounts.Voids(&discount.Claim{Disturbed: first.isDisturbed}) {

@@ -40,8 +40,7 @@ type reporting struct {
 	quoter quoter
 }
 
-// newReporting returns the report stage of an execution whose deviations were retried. The run
-// has ended.
+// newReporting returns the report stage of a run that has ended and whose deviations were retried.
 func newReporting(ctx context.Context, x *execution, results []*unitResult, found []*candidate) *reporting {
 	o := x.s.o
 	o.Dialer = nil

@@ -15,8 +15,8 @@ import (
 // maxSightings limits the cases in which one candidate is retried.
 const maxSightings = 3
 
-// sightings returns the deviations that the unit has shown, with what is needed to retry
-// them; for each case the first of equal ones.
+// sightings returns the deviations that the unit has shown, with what is needed to retry them. Of
+// equal ones that were seen in the same case, it returns the first.
 func (r *unitResult) sightings(over spec.Transport) []*candidate {
 	var out []*candidate
 	type sighting struct {

@@ -93,7 +93,7 @@ func (s *Spec) IsSelected(filter types.LabelFilter) bool {
 	return slices.ContainsFunc(s.opinions, filter)
 }
 
-// Text returns the text of the spec, by which ginkgo --focus selects.
+// Text returns the text of the spec, which ginkgo --focus matches.
 func (s *Spec) Text() string {
 	return fmt.Sprintf("%s: %s (%s, %s)", s.Judge, s.Title, s.Revision, s.Transport)
 }

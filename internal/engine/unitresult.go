@@ -116,9 +116,9 @@ func (r *unitResult) dropRecords() {
 	}
 }
 
-// release releases the records of a judged unit that no deviation refers to.
-// The other records are thinned: if the server flooded them, or if memory is
-// short, events far from all deviations are dropped.
+// release releases the records of a judged unit that no deviation refers to. It thins the other
+// records if the server flooded them or if memory is short: events far from all deviations are
+// dropped.
 func (r *unitResult) release(over spec.Transport, budget *transcript.Budget) {
 	quoted := map[*transcript.Transcript][]int{}
 	for _, c := range r.sightings(over) {

@@ -149,8 +149,7 @@ func mergeByExit(x *Execution, all []Candidate) []Candidate {
 	return out
 }
 
-// exitIn returns the position of the exit of the server with which the evidence
-// of a breach ends.
+// exitIn returns the position of the server's exit, if the evidence of a breach ends with it.
 func (x *Execution) exitIn(b Breach) (at int, ok bool) {
 	if len(b.At) == 0 || b.Conversation >= len(x.Conversations) {
 		return 0, false

@@ -134,8 +134,8 @@ func (n *novelty) seeds(validity generate.Validity) [][][]script.Operation {
 	return n.poolOf(validity).groups
 }
 
-// kindOf returns a hash of the kind of a message from the server: its method,
-// outcome, code, shape and class of latency. The message responds to r.
+// kindOf returns a hash of the kind of a message from the server: its method, outcome, code, shape
+// and class of latency. r is the request that the message responds to, or nil.
 func (n *novelty) kindOf(x *Execution, t *script.Conversation, m *wire.Message, e *transcript.Event, r *transcript.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(n.hash)

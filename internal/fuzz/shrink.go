@@ -28,9 +28,9 @@ type shrinker struct {
 	failed    map[[sha256.Size]byte]bool // scripts that did not show the finding
 }
 
-// Shrink returns the smallest script found for which reproduce returns true, the
-// number of attempts, and whether time ran out before all smaller scripts were
-// tried. It first tries the operations in hint alone.
+// Shrink returns the smallest script found for which reproduce returns true, the number of
+// attempts, and whether time ran out before all smaller scripts were tried. It first tries only the
+// operations whose indexes are in hint.
 func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, reproduce func(script.Script) bool) (smallest script.Script, attempts int, cut bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
@@ -240,7 +240,8 @@ func changesState(o *script.Operation) bool {
 	}, o.Method)
 }
 
-// inOneWrite sends all messages in one write, because that shows races best.
+// inOneWrite returns the operations, changed to send all messages in one write, because that shows
+// races best.
 func inOneWrite(operations []script.Operation) []script.Operation {
 	out := slices.Clone(operations)
 	for i := range out {

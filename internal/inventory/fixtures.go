@@ -145,8 +145,8 @@ var knownValues = map[string]map[string]any{
 	"completable-prompt":                 {"department": "Engineering", "name": "Alice"},
 }
 
-// officialPrompts, officialResources and officialExpansions, by template, are
-// those that the official suite uses by name.
+// officialPrompts, officialResources and officialExpansions are the prompts, the resources and, by
+// template, the expansions of URI templates that the official suite uses by name.
 var (
 	officialPrompts = []string{
 		"test_simple_prompt", "test_prompt_with_arguments", "test_prompt_with_embedded_resource", "test_prompt_with_image",

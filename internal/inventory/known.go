@@ -19,8 +19,8 @@ type KnownCall struct {
 	Levels []string
 	// IsDeterministic reports whether the result depends only on the arguments.
 	IsDeterministic bool
-	// IsConfigured reports whether it is configured. Those that are known only by name may
-	// do something else.
+	// IsConfigured reports whether the call is configured. A call that is known only by the name of
+	// its tool may do something else.
 	IsConfigured bool
 	// Took is how long the call took when its role was learned, otherwise 0.
 	Took time.Duration

@@ -221,7 +221,7 @@ func withNumber(t Tool, arguments map[string]any) map[string]any {
 	return out
 }
 
-// hasRoomForNumber reports whether a number can be appended to a string of that length.
+// hasRoomForNumber reports whether a string with this maxLength has room for a text with a number.
 func hasRoomForNumber(maxLength jsontext.Value) bool {
 	most, bounded := wire.Integer(maxLength)
 	return !bounded || most >= 16

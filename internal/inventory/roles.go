@@ -47,7 +47,7 @@ func Roles() []Role {
 	}
 }
 
-// ExistsIn reports whether the revision has what a tool of the role does.
+// ExistsIn reports whether the revision defines what a tool of the role does.
 func (r Role) ExistsIn(rev spec.Revision) bool {
 	switch r {
 	case Structured, GivesLink, AsksElicitation:
@@ -110,8 +110,8 @@ func Changes(method string) Role {
 	}
 }
 
-// FixtureLine returns the line for the configuration's key fixtures that names
-// a call with the role.
+// FixtureLine returns the line, below the key fixtures of the configuration, that names a call with
+// the role.
 func FixtureLine(role Role) string {
 	rest := ""
 	switch role {

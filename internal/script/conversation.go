@@ -146,8 +146,9 @@ func CountFrames(events []*transcript.Event) int {
 	return n
 }
 
-// isProtocolDefined reports whether the protocol alone determines the response to a method, and not
-// code of the server's author, such as a tool, which may take any time.
+// isProtocolDefined reports whether the protocol alone determines the response to a method. The
+// response to any other method depends on code of the server's author, such as a tool, which may
+// take any time.
 func isProtocolDefined(method string) bool {
 	return !slices.Contains([]string{
 		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,

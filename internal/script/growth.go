@@ -77,8 +77,8 @@ func isSteady(all []Window) bool {
 	return total < maxSteadyGrowth
 }
 
-// WithEach returns how much memory the server took for all requests, and
-// whether each window added more until the end.
+// WithEach returns how much memory the unchanged requests took after the warm windows, and whether
+// each window added more until the end.
 func (g *Growth) WithEach() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Plain) < plainWindows {
 		return 0, false

@@ -66,8 +66,8 @@ const (
 	// request: the player adds the state and the responses to its requests for input. If the
 	// target's response requires no input, nothing is sent.
 	Send Action = "send"
-	// Cancel cancels the target in the way of the transport: with a notification, or in the
-	// stateless era over HTTP by closing its response.
+	// Cancel cancels the target as the transport requires: with a notification or, in the stateless
+	// era over HTTP, by closing its response.
 	Cancel Action = "cancel"
 	// Raw sends bytes unchanged, over HTTP as the body of one request.
 	Raw Action = "raw"

@@ -20,8 +20,8 @@ type OpinionKey struct {
 	Judge string
 }
 
-// A Gap classifies why a requirement was not observed, for cases in which the run
-// knows more about it than the judge.
+// A Gap classifies why a requirement was not observed, so that the run can replace the judge's
+// reason with a more exact one.
 type Gap int
 
 // The gaps.

@@ -9,7 +9,7 @@ const MaxAttempts = 3
 type Retries struct {
 	// Limit is the most attempts, or 0 for MaxAttempts.
 	Limit int
-	// EachTime means that every attempt must reproduce the deviation. Else one is enough.
+	// EachTime means that every attempt must reproduce the deviation. Otherwise one is enough.
 	EachTime bool
 	// CountAll means that all attempts are made, even if fewer would confirm the deviation, because
 	// their number is reported.
@@ -19,7 +19,8 @@ type Retries struct {
 	Reproduced int // attempts that reproduced it
 	Void       int // retries in which no fresh server started: they are no attempts
 
-	// earlier and earlierVoid count the retries in other circumstances, which did not confirm it.
+	// earlier and earlierVoid count the attempts and the void retries in other circumstances, which
+	// did not confirm the deviation.
 	earlier, earlierVoid int
 	isElsewhere          bool // the circumstances are another case: one attempt there is enough
 }
@@ -83,8 +84,8 @@ func (r *Retries) Extend() {
 	r.EachTime, r.earlier, r.earlierVoid, r.isElsewhere = false, r.Attempts, r.Void, false
 }
 
-// FixedAfter returns after how many attempts without a recurrence the deviation counts as fixed:
-// more for one that was flaky before.
+// FixedAfter returns the number of attempts without a recurrence after which the deviation counts
+// as fixed. It is higher for a deviation that was flaky before.
 func (r *Retries) FixedAfter() int {
 	switch {
 	case r.Attempts > 0 && r.Reproduced >= r.Attempts:

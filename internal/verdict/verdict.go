@@ -98,8 +98,8 @@ type Finding struct {
 	// Group is the id of the root finding if several findings have the same cause;
 	// the root has its own id there.
 	Group string `json:"group,omitempty"`
-	// Script lists what the fuzzer sent: first its size, then one line for each
-	// operation, and for what the client did on its own.
+	// Script lists what the fuzzer sent: first its size, then one line for each operation and for
+	// each message that the client sent on its own.
 	Script []string `json:"script,omitempty"`
 }
 
@@ -136,7 +136,7 @@ type Verdict struct {
 	Lacks       Setting        `json:"lacks,omitzero"`      // the configuration that would make it observable, if it was not observed
 	LeftOut     bool           `json:"leftOut,omitempty"`   // a quick run did not judge it, although a whole run does; it is not observed then
 	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline; it then fails no run
-	// AcceptedSDK reports whether it is known because the run accepts known SDK
+	// AcceptedSDK reports whether the deviation is known because the run accepts known SDK
 	// findings, not because of the baseline.
 	AcceptedSDK bool `json:"acceptedSDK,omitempty"`
 }
