@@ -48,7 +48,7 @@ func Serve(ctx context.Context, o Options) error {
 	defer cancel()
 	t := &tools{Options: o, session: session, slot: make(chan struct{}, 1), reports: map[string]string{}}
 	end := func() {
-		t.mu.Lock() // no tool may begin to judge a server from here on
+		t.mu.Lock() // so that no tool begins to judge a server from here on
 		defer t.mu.Unlock()
 		cancel()
 	}
@@ -132,7 +132,8 @@ func (t *tools) register() error {
 	return err
 }
 
-// add adds a tool. Its parameter server, if it has one, takes only the names of allowed servers.
+// add adds a tool. If the tool has a parameter called server, add permits only the names of
+// allowed servers as its value.
 func add[In, Out any](t *tools, name, description string, a *mcp.ToolAnnotations, handle func(context.Context, *mcp.CallToolRequest, In) (Out, error)) error {
 	in, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -157,8 +158,8 @@ func add[In, Out any](t *tools, name, description string, a *mcp.ToolAnnotations
 	return nil
 }
 
-// withoutNull makes lists of the schema plain arrays. They are inferred to be an array or
-// null, which some clients can't read.
+// withoutNull gives the lists in the schema the type array. Package jsonschema infers the
+// type array or null, which some clients can't read.
 func withoutNull(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -43,9 +43,9 @@ func (e exited) failure() error {
 }
 
 // runChild runs this program with arguments, and calls line, if it is not nil, with each line of
-// its output. When the context ends, it interrupts the child process, which then ends its servers
-// and writes the report of what it has found (Windows has no interrupt: there it kills the
-// process), and returns errCancelled.
+// its output. When the context ends, runChild interrupts the child process and returns
+// errCancelled. The child then ends its servers and writes the report of what it has found. On
+// Windows, which has no interrupt, runChild kills the child instead.
 func (t *tools) runChild(ctx context.Context, line func(string), args ...string) (exited, error) {
 	out, errOut := &output{line: line}, &output{line: line}
 	c := exec.CommandContext(ctx, t.Program, args...) //nolint:gosec // the program is this one
@@ -134,8 +134,9 @@ type reporter struct {
 	ended  chan struct{}
 }
 
-// startProgress starts to send progress notifications about a child process, whose lines are passed
-// to line. stop ends that. If the client has sent no progress token, line is nil.
+// startProgress sends progress notifications about a child process until stop is called. The
+// caller passes the lines of the child's output to line, which is nil if the client has sent no
+// progress token.
 func startProgress(ctx context.Context, r *mcp.CallToolRequest, doing string) (line func(string), stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil {

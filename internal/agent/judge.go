@@ -84,7 +84,7 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, in runInput) (j
 	return out, err
 }
 
-// judge runs the program on a server, and offers its report, also if the run was interrupted. If
+// judge runs the program on a server, and offers its report even if the run was interrupted. If
 // the report has no verdicts, it returns the error of the program.
 func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, flags ...string) (judgement, *verdict.Report, error) {
 	ctx, free, err := t.acquireSlot(ctx)
@@ -101,7 +101,7 @@ func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, fla
 	args := append([]string{"run", "--report", "json=" + path}, flags...)
 	e, err := t.runChild(ctx, line, append(args, s.Args...)...)
 	if _, missing := os.Stat(path); missing == nil {
-		t.offer(id, path) // also if it was interrupted
+		t.offer(id, path) // even if it was interrupted
 	}
 	if err != nil {
 		return judgement{}, nil, err
@@ -163,7 +163,8 @@ func findingOf(f *verdict.Finding) finding {
 	return out
 }
 
-// truncate returns a text as valid UTF-8, and of a long one only the beginning and the size.
+// truncate returns a text as valid UTF-8. Of a text longer than maxText it returns the
+// beginning and the size.
 func truncate(text string) string {
 	if len(text) <= maxText {
 		return strings.ToValidUTF8(text, "\ufffd")
@@ -210,8 +211,9 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 	return replayed{}, fmt.Errorf("the report %s has no finding %q", in.Report, in.Finding)
 }
 
-// outcomeOf returns the most severe verdict of a requirement. It is fixed only if it was kept in
-// all revisions, so "not observed" in one revision outweighs "kept" in another.
+// outcomeOf returns the most severe verdict of a requirement. A finding is fixed only if the
+// requirement was kept in all revisions, so "not observed" in one revision outweighs "kept" in
+// another.
 func outcomeOf(requirement string, r *verdict.Report, now judgement) replayed {
 	var worst *verdict.Verdict
 	for i := range r.Verdicts {

@@ -26,8 +26,8 @@ func uri(id string) string { return scheme + id }
 // serverOf returns the name of the server that the report with the id is about.
 func serverOf(id string) string { return id[:max(0, strings.LastIndex(id, "-"))] }
 
-// newReportID returns a new id that begins with a name, and the path in the folder for reports that
-// consists of the id and the extension. It creates the folder.
+// newReportID returns a new id that begins with name, and the path of a file in the folder for
+// reports that is named after the id, with the extension ext. It creates the folder.
 func (t *tools) newReportID(name, ext string) (id, path string, err error) {
 	if err := os.MkdirAll(t.Reports, 0o700); err != nil {
 		return "", "", errors.New("the folder for reports can't be created")

@@ -24,7 +24,7 @@ const head = `# Known findings of mcp-conform. They are still judged: an entry t
 // A Change lists what Update did to the entries of a baseline.
 type Change struct{ Added, Kept, Dropped []Entry }
 
-// Accept selects the findings that become known, and has the reason.
+// Accept selects the findings that become known, and gives the reason.
 type Accept struct {
 	Reason       string
 	Requirements []string // only these; empty for all
@@ -70,7 +70,8 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 }
 
 // Unrelated returns one requirement of the entries for each different cause of their findings.
-// Findings in one group have one cause, as have those of one requirement without a group.
+// Findings of one group have the same cause, as do findings of one requirement that are in no
+// group.
 func Unrelated(r *verdict.Report, entries []Entry) []string {
 	var out, causes []string
 	for _, e := range entries {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-// A Draft is the input of a first configuration file.
+// A Draft holds the facts from which the first configuration file for a server is written.
 type Draft struct {
 	Server   string   // the server's name and version
 	Revision string   // the revision in which the inventory was read
@@ -26,7 +26,8 @@ const (
 // Repository is the URL of the repository, which contains the documentation.
 const Repository = "https://github.com/mcp-conform/mcp-conform"
 
-// Write returns the text of a configuration file. It quotes the server's own text.
+// Write returns the text of a configuration file. It quotes strings from the server where YAML
+// needs it.
 func (d *Draft) Write() string {
 	w := &writer{}
 	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
@@ -233,8 +234,8 @@ func (w *writer) templates(v *inventory.Inventory) {
 	w.line("%s", strings.Join(lines, "\n"))
 }
 
-// fixtures writes, for each role, a tool that mcp-conform knows to play it, or an example. All of
-// it is comments.
+// fixtures writes, for each role, a tool that mcp-conform knows to play it, or an example. It
+// writes all lines as comments.
 func (w *writer) fixtures(v *inventory.Inventory) {
 	w.line("")
 	w.line("# Tools with a known effect, so that the effect can be judged. Tools that are named here may")

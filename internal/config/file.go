@@ -30,8 +30,9 @@ type File struct {
 	Settings []Setting
 }
 
-// An Identity is a user of a protected server. It names the environment variables with the
-// credentials: those of BearerEnv, or those of ClientID and ClientSecretEnv.
+// An Identity is a user of a protected server. Its credentials are either the token in the
+// environment variable BearerEnv, or the id of an OAuth client with the secret in the
+// environment variable ClientSecretEnv.
 type Identity struct {
 	BearerEnv                 string
 	ClientID, ClientSecretEnv string
@@ -145,7 +146,7 @@ func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 // callFlag is the flag of tools.call, which is not a setting: the method calls reads it.
 const callFlag = "call-tools"
 
-// words returns a value in the form that the flag takes.
+// words returns the value of a key as values of its flag.
 func words(n *yaml.Node, k *Key) []string {
 	if k.Kind != Scalars {
 		return texts(n)
@@ -203,7 +204,7 @@ func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
 	return r.fixtures(get(root, "fixtures"), c)
 }
 
-// policy reads tools.call. Names of tools without a policy mean the policy none, and these tools.
+// policy reads tools.call. If it names tools but no policy, only these tools may be called.
 func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 	for _, e := range elements(n) {
 		switch p := inventory.Policy(e.Value); {
@@ -222,8 +223,8 @@ func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 	return nil
 }
 
-// fixtures reads the fixtures. A fixture lets its tool be called, so a tool that tools.never also
-// names is an error, as is one that both tools.call and tools.never name.
+// fixtures reads the fixtures. The tool of a fixture may be called, so it must not be in
+// tools.never. It also returns an error for a tool that is in both tools.call and tools.never.
 func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 	var err error
 	forEachKey(n, func(role, value *yaml.Node) {

@@ -57,7 +57,7 @@ func (r *Report) hasThisCatalogue() bool {
 	return r.Tool.Catalogue == Digest(spec.CatalogueDigest())
 }
 
-// wrongFindings describes contradictions in the findings, whatever the profiles.
+// wrongFindings describes contradictions in the findings that do not depend on profiles.
 func (r *Report) wrongFindings() []string {
 	var out []string
 	for i := range r.Findings {
@@ -76,12 +76,13 @@ func (r *Report) wrongFindings() []string {
 
 // A wrongCount is a count of requirements of a profile that cannot be true.
 type wrongCount struct {
-	format        string // of the part of the profile and both numbers
+	format        string // formats core or extended, counted and want
 	counted, want int
 }
 
-// wrongCounts compares the counts of some requirements of a profile with the findings and,
-// if the catalogue is that of this program, with where they apply.
+// wrongCounts compares the counts of a profile's requirements with these ids with the
+// findings and, if the report has the catalogue of this program, with the revisions and
+// transports to which they apply.
 func (r *Report) wrongCounts(x *spec.Profile, c *verdict.ProfileCount, ids []string) []wrongCount {
 	var out []wrongCount
 	outcomes := []verdict.Outcome{verdict.Broken, verdict.Unconfirmed, verdict.Flaky, verdict.Warning} // the most severe first

@@ -95,7 +95,7 @@ func parse(path string, text []byte, bad func(advice, format string, args ...any
 	return r, nil
 }
 
-// isNewer reports whether an apiVersion is a later one of this format.
+// isNewer reports whether an apiVersion is that of a later version of this format.
 func isNewer(v string) bool {
 	family, number, _ := strings.Cut(APIVersion, "/v")
 	theirs, newer, ok := strings.Cut(v, "/v")
@@ -104,8 +104,8 @@ func isNewer(v string) bool {
 	return ok && theirs == family && err == nil && n > ours
 }
 
-// plain returns a value as encoding/json represents it, except that whole numbers are int64. Dates
-// are strings, because revisions look like dates, and so are other numbers.
+// plain returns a value as encoding/json represents it, except that whole numbers are int64, and
+// that dates and other numbers are strings: revisions look like dates.
 func plain(n *yaml.Node, depth int) (any, error) {
 	switch {
 	case depth > maxDepth:
@@ -188,7 +188,7 @@ func problems(err error) []string {
 	return out
 }
 
-// pathText returns a path as profiles[0].core.kept.
+// pathText formats a path, such as profiles[0].core.kept.
 func pathText(path []string) string {
 	var b strings.Builder
 	for _, step := range path {

@@ -49,9 +49,9 @@ func StatusResponse(words string) Response {
 }
 
 // WhyUnclear returns why the refusal of an odd request proves nothing about its odd part. It
-// returns "" if the refusal is evidence because the server served the control. If the odd part is
-// a name, a different response to the control is enough, because it shows that the server knows
-// the control's name.
+// returns "" if the refusal is evidence because the server served the control. byName is set if
+// the odd part is a name: then a different response to the control is enough, because it shows
+// that the server knows the control's name.
 func (c Control) WhyUnclear(odd Response, byName bool) string {
 	same := c.Response.normalized == odd.normalized
 	switch {
@@ -72,8 +72,9 @@ func Served(m *wire.Message) bool {
 	return m.Has("result") && !m.IsError() && string(m.ResultAt("/isError")) != "true"
 }
 
-// ResponseTo returns the outcome of a request with these params: the code and message of
-// an error, or the text of a tool that failed. Of any other result it says only that it is one.
+// ResponseTo returns the outcome of a request with these params: the code and message of an
+// error, or the text of a tool that failed. The description of any other result is just "a
+// result".
 func ResponseTo(params jsontext.Value, m *wire.Message) Response {
 	kind, text := "a result", ""
 	switch {

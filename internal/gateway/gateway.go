@@ -21,7 +21,7 @@ type Options struct {
 	Timeout         time.Duration
 	StartTimeout    time.Duration
 	Expected        []string     // names of changes that the user expects
-	Say             func(string) // tells the user the progress
+	Say             func(string) // reports progress to the user
 }
 
 // A Route leads to an upstream, directly or through a gateway. Each route has its own upstream,
@@ -107,7 +107,8 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 	return o.changeOf(p, direct, through, failed), nil
 }
 
-// namesOf returns the names of all tools and prompts, including those that come and go.
+// namesOf returns the names of all tools and prompts, including extra, which the upstream
+// offers only at times.
 func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for list := range nameLists {

@@ -62,7 +62,7 @@ func probeServerInfo(_ context.Context, v *visit) (any, error) {
 	}, nil
 }
 
-// extra is the name of the tool and of the prompt that come and go.
+// extra is the name of the tool and of the prompt that the upstream offers only at times.
 const extra = "extra"
 
 func probeToolNames(ctx context.Context, v *visit) (any, error) {
@@ -87,8 +87,8 @@ func probeToolNames(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
-// entriesByName returns a probe's function that reads a list, and returns its entries by the names that
-// the upstream gives them.
+// entriesByName returns the value function of a probe. It reads a list, and returns the entries by
+// the names that the upstream gives them.
 func entriesByName(list string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.readList(ctx, nameLists[list], list, "name")
@@ -103,12 +103,14 @@ func entriesByName(list string) func(context.Context, *visit) (any, error) {
 	}
 }
 
-// listEntries returns a probe's function that reads a list, and returns its entries by their key.
+// listEntries returns the value function of a probe. It reads a list, and returns the entries
+// by the value of the member that key names.
 func listEntries(method, member, key string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.readList(ctx, method, member, key)
-		// The size of demo://roots depends on whether the client's roots have arrived. In 2026-07-28
-		// all clients share the others, so the run through the gateway may have changed them.
+		// The size of demo://roots depends on whether the client's roots have arrived. In
+		// 2026-07-28 all clients share the other two, so the run through the gateway may have
+		// changed them.
 		for _, uri := range []string{"demo://roots", "demo://note", "demo://text/extra"} {
 			delete(entries, uri)
 		}
@@ -241,7 +243,7 @@ func probeStreaming(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = v.AwaitQuiet(ctx) // wait for the messages that the upstream sent before
+	_ = v.AwaitQuiet(ctx) // wait for the messages that the upstream has sent so far
 	during := len(v.received(spec.MethodProgress, v.position()))
 	if _, err := call.releaseAndAwait(ctx); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type visit struct {
 	options  client.Options
 	upstream *Upstream
 	mark     string                     // distinguishes the messages of this visit from all others
-	offered  map[string]map[string]bool // the names that each list of nameLists has through this route, once read
+	offered  map[string]map[string]bool // the names in each list of nameLists through this route; filled when a list is first needed
 }
 
 // open opens a session.
@@ -103,7 +103,8 @@ func (v *visit) describeStatus(r *client.Reply) string {
 // mostPages bounds the pages of a list that are read.
 const mostPages = 100
 
-// readList reads all pages of a list, and returns its entries by the value of their member key.
+// readList reads all pages of a list, and returns its entries by the value of the member that
+// key names.
 func (v *visit) readList(ctx context.Context, method, member, key string) (entries map[string]any, err error) {
 	entries = map[string]any{}
 	var params map[string]any
@@ -198,7 +199,8 @@ type heldCall struct {
 	sent  chan error // the result of sending it
 }
 
-// holdCall makes a call that the upstream holds open under the mark, and waits until it has arrived there.
+// holdCall makes a call that the upstream holds open under the mark, and waits until the call
+// has arrived.
 func (v *visit) holdCall(ctx context.Context, mark, progressToken string) (*heldCall, error) {
 	params, err := v.toolParams(ctx, "echo", map[string]any{"text": holdPrefix + mark}, map[string]any{"progressToken": progressToken})
 	if err != nil {

@@ -88,8 +88,8 @@ func isPlain(value string) bool {
 
 // An Argument is a tool argument that a header mirrors.
 type Argument struct {
-	Name string   // after Mcp-Param-
-	Path []string // of the properties that lead to the argument
+	Name string   // of the header, after Mcp-Param-
+	Path []string // the names of the properties that lead to the argument
 	Type string   // of the argument, if its schema names one
 }
 
@@ -104,8 +104,8 @@ func (a Argument) ValueIn(arguments jsontext.Value) jsontext.Value {
 	}
 }
 
-// IsMissingIn reports whether the arguments of a call lack this one, or have null in its place. Then no
-// header mirrors it, nor does one if the value is an object or an array, but only here is it missing.
+// IsMissingIn reports whether the arguments of a call lack this argument, or have null in its
+// place. It returns false for an object or an array, although no header mirrors those either.
 func (a Argument) IsMissingIn(arguments jsontext.Value) bool {
 	v := a.find(arguments)
 	return v == nil || v.Kind() == 'n'
@@ -155,7 +155,8 @@ const (
 	maxDepth = 16
 )
 
-// Arguments returns the arguments that headers mirror, by the schema of a tool's input.
+// Arguments returns the arguments that headers mirror according to the schema of a tool's
+// input.
 func Arguments(schema jsontext.Value) []Argument { return mirroredArguments(schema, nil) }
 
 // mirroredArguments returns the annotated properties of a schema, including those nested in

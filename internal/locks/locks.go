@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// An RWMutex is like a sync.RWMutex. Callers enter in the order of their calls.
+// An RWMutex is like a sync.RWMutex. Callers acquire it in the order of their calls.
 type RWMutex struct{ shares *semaphore.Weighted }
 
 // The shares that readers and writers acquire.
@@ -30,7 +30,8 @@ func (m *RWMutex) Lock() { m.acquire(all) }
 // Unlock releases a lock that Lock acquired.
 func (m *RWMutex) Unlock() { m.shares.Release(all) }
 
-// RLock waits until no writer holds the lock, or waits for it since before this call.
+// RLock waits until no writer holds the lock, and until writers that waited before this call
+// have released it.
 func (m *RWMutex) RLock() { m.acquire(one) }
 
 // RUnlock releases a lock that RLock acquired.

@@ -109,11 +109,12 @@ type flow struct {
 	answers  chan url.Values // the parameters of authorization responses
 	state    atomic.Pointer[string]
 	say      func(text string) // may be nil
-	strayed  sync.Once         // for the report of the first response of another login
+	strayed  sync.Once         // reports the first response of another login
 }
 
-// isOwn reports whether an authorization response has the state of the flow. Only the first that
-// does not is reported to the user, because another page may cause any number of them.
+// isOwn reports whether an authorization response has the state of the flow. Only the first
+// response without it is reported to the user, because a web page may cause any number of such
+// responses.
 func (f *flow) isOwn(q url.Values) bool {
 	state := f.state.Load()
 	own := state != nil && subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(*state)) == 1

@@ -130,8 +130,8 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	return s, nil
 }
 
-// covers reports whether the resource has the scheme and the host of u, and the path of u or one
-// above it.
+// covers reports whether the resource has the scheme and the host of u, and a path that is that
+// of u or a parent of it.
 func covers(resource string, u *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || !strings.EqualFold(r.Scheme, u.Scheme) || !strings.EqualFold(r.Host, u.Host) {
@@ -197,9 +197,9 @@ func (s *Server) useMetadata(m *metadata) error {
 const offlineAccess = "offline_access"
 
 // readRoot looks for an authorization server at the root of the server's own host, and reports
-// whether there is one: it has metadata or, if asks says that the server asks for a token, an
-// authorization endpoint at the default path
-// (MCP 2025-03-26, basic/authorization#fallbacks-for-servers-without-metadata-discovery).
+// whether there is one: it has metadata or, if asks is true because the MCP server requires a
+// token, an authorization endpoint at the default path (MCP 2025-03-26,
+// basic/authorization#fallbacks-for-servers-without-metadata-discovery).
 func (s *Server) readRoot(ctx context.Context, r *reader, asks bool) bool {
 	root := &url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host}
 	s.Issuer = root.String()

@@ -49,8 +49,8 @@ type Client struct {
 
 // ClientCredentials gets a token with the client credentials grant (OAuth 2.1, section 4.2). It
 // returns the token and a source, which gets a new token when one expires. If the server demands
-// more scopes than the token has, it gets another, up to maxRounds in all. The error is an *Error,
-// or the context's.
+// more scopes than the token has, ClientCredentials gets another token, up to maxRounds in all.
+// The error is an *Error, or the context's.
 func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.TokenSource, *oauth2.Token, error) {
 	for round := 1; ; round++ {
 		source := s.credentials(ctx, client)
@@ -83,13 +83,14 @@ func (s *Server) credentials(ctx context.Context, client Client) oauth2.TokenSou
 // the server demands.
 const maxRounds = 3
 
-// addMissingScopes adds the scopes that the token lacks to those to request. It returns false if
-// they are all among them already.
+// addMissingScopes adds the scopes that the token lacks to s.Scopes, the scopes to request. It
+// returns false if s.Scopes has all of them already.
 func (s *Server) addMissingScopes(ctx context.Context, token *oauth2.Token) bool {
 	return s.AddScopes(s.Missing(ctx, token.AccessToken))
 }
 
-// AddScopes adds scopes to those to request. It returns false if they are all among them already.
+// AddScopes adds scopes to s.Scopes, the scopes to request. It returns false if s.Scopes has
+// all of them already.
 func (s *Server) AddScopes(scopes []string) bool {
 	before := len(s.Scopes)
 	for _, scope := range scopes {
@@ -139,7 +140,7 @@ func explain(err error, client Client) string {
 	return wire.Excerpt(text, maxText)
 }
 
-// maxText limits a shown text of an authorization server, in bytes.
+// maxText limits how much of a text from an authorization server is shown, in bytes.
 const maxText = 500
 
 // proofs are the types, in lower case, of tokens that require a proof of possession, unlike bearer

@@ -114,7 +114,7 @@ func (r *renewer) renewedElsewhere() *oauth2.Token {
 }
 
 // Revoke asks the authorization server to revoke the tokens of the login (RFC 7009). It reports
-// whether it revoked the refresh token or, if there is none, the access token. A server that
+// whether the refresh token or, if there is none, the access token was revoked. A server that
 // verifies access tokens itself accepts a revoked one until it expires.
 func (l *Login) Revoke(ctx context.Context, client *http.Client) bool {
 	if l.RevocationURL == "" {

@@ -56,8 +56,8 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// IsFor reports whether one of the audiences is the resource, or a URL that contains it: one with a
-// path above that of the resource.
+// IsFor reports whether one of the audiences is the resource, or a URL whose path is a parent of
+// the resource's.
 func (c *Claims) IsFor(resource string) bool {
 	return slices.ContainsFunc(c.Audience, func(audience string) bool {
 		audience = strings.TrimSuffix(audience, "/")

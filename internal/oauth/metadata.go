@@ -72,8 +72,8 @@ func wellKnown(base *url.URL, path string) *url.URL {
 // IsOpenID reports whether the URL of a metadata document is one of OpenID Connect discovery.
 func IsOpenID(u *url.URL) bool { return strings.Contains(u.Path, openIDName) }
 
-// IsLoopback reports whether the host of a URL is this machine: localhost, a name below it, or a
-// loopback address.
+// IsLoopback reports whether the host of a URL is this machine: localhost, a subdomain of it, or
+// a loopback address.
 func IsLoopback(u *url.URL) bool {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	ip := net.ParseIP(host)
@@ -86,9 +86,9 @@ func IsSecure(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, "https") || strings.EqualFold(u.Scheme, "http") && IsLoopback(u)
 }
 
-// MayFetch reports whether a client may fetch a document at u that a server at from names: u is an
-// http or https URL, and does not lead inside. A remote server must not make the client send
-// requests into the client's private network.
+// MayFetch reports whether a client may fetch a document at u, a URL that the server at the URL
+// from named. It must be an http or https URL that does not lead inside (see LeadsInside): a
+// remote server must not make the client send requests into the client's private network.
 func MayFetch(from, u *url.URL) bool {
 	if !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
 		return false
@@ -96,9 +96,9 @@ func MayFetch(from, u *url.URL) bool {
 	return !LeadsInside(from, u)
 }
 
-// LeadsInside reports whether u, which the server at from named, would lead a client into a private
-// network that the server is not in. A link-local u counts unless from is link-local itself,
-// because the metadata services of clouds hold secrets there.
+// LeadsInside reports whether u, a URL that the server at the URL from named, would lead a client
+// into a private network that the server is not in. A link-local u counts unless from is
+// link-local itself, because the metadata services of clouds hold secrets there.
 func LeadsInside(from, u *url.URL) bool {
 	return IsLinkLocal(u) && !IsLinkLocal(from) || IsInside(u) && !IsInside(from)
 }

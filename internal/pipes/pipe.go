@@ -99,7 +99,7 @@ func (r Reader) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// Close makes all further writes fail, and all reads, including blocked ones.
+// Close makes all reads and writes fail from then on, including blocked ones.
 func (r Reader) Close() error { return r.closeEnd(&r.readClosed) }
 
 // Write returns when all of b is in the pipe. The error is io.ErrClosedPipe if the
@@ -155,8 +155,8 @@ func (p *Pipe) closeEnd(closed *bool) error {
 	return nil
 }
 
-// await returns a channel that is closed at the next change. It is called under the
-// lock, as is change.
+// await returns a channel that is closed at the next change. The caller must hold p.mu, as
+// for change.
 func (p *Pipe) await() <-chan struct{} {
 	if p.changed == nil {
 		p.changed = make(chan struct{})

@@ -148,9 +148,9 @@ func (c *client) checkRequest(e *transcript.Event, m *wire.Message) {
 	}
 }
 
-// noteUninitialized adds a mistake for a request before notifications/initialized. Over HTTP a request can overtake
-// the notification. There, only another request, sent after the response to the first one, shows that
-// the notification is missing.
+// noteUninitialized adds a mistake for a request before notifications/initialized. Over HTTP a
+// request can overtake the notification, so only a second request, sent after the response to the
+// first, shows that the notification is missing.
 func (c *client) noteUninitialized(e *transcript.Event, id string) {
 	switch {
 	case c.early == nil:

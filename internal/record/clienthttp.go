@@ -113,7 +113,7 @@ func (c *client) noteStatus(e *transcript.Event) {
 	}
 }
 
-// freeIDs notes that the client may use the ids of the requests in a failed exchange again.
+// freeIDs allows the client to reuse the ids of the requests in a failed exchange.
 func (c *client) freeIDs(exchange int) {
 	for _, id := range c.sentIn[exchange] {
 		c.ids[id] = false

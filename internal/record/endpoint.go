@@ -20,7 +20,7 @@ type opening struct {
 	x        *liveExchange
 	base     *url.URL // of the stream, at the server
 	splitter transcript.Splitter
-	rest     []byte // of the incomplete chunk
+	rest     []byte // the bytes so far of the incomplete chunk
 	passed   int    // bytes of rest that were passed on
 	over     bool
 }

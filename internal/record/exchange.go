@@ -24,7 +24,7 @@ type liveExchange struct {
 	mu       sync.Mutex
 	body     []byte // the request's body so far, or the beginning of a long one
 	size     int64  // of the body so far
-	left     int64  // bytes until the Content-Length; negative without one
+	left     int64  // bytes left of the Content-Length; negative without one
 	complete bool   // the body is complete
 
 	begun, ended bool
@@ -149,7 +149,7 @@ type receivedBody struct {
 	io.ReadCloser
 	x       *liveExchange
 	sink    exchange.Sink // nil after recording has stopped
-	left    int64         // bytes until the Content-Length; negative without one
+	left    int64         // bytes left of the Content-Length; negative without one
 	dropped func() error  // why the client ended the exchange, or nil
 
 	opening *opening // nil if the stream can't be one of HTTP+SSE, or its first event has passed

@@ -61,7 +61,7 @@ type Session struct {
 	*transcript.Transcript
 	proxy   *Proxy
 	stopped atomic.Bool // nothing more is recorded
-	// Proxy.mu guards these.
+	// Proxy.mu guards the fields below.
 	over        spec.Transport  // "" until it is known
 	isNamed     bool            // it has a session id
 	streaming   bool            // its stream over HTTP+SSE is open
@@ -78,8 +78,8 @@ func (s *Session) stopRecording(why string) {
 	}
 }
 
-// NewProxy returns a proxy for the server at u. Clients reach the proxy at its address or as name. It
-// calls say with messages for its user.
+// NewProxy returns a proxy for the server at u. Clients reach the proxy at its address, or under
+// the host name in the argument name. It calls say with messages for its user.
 func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
 	p := &Proxy{url: u, hostName: name, say: say, budget: transcript.NewBudget(), byID: map[string]*Session{}, byEndpoint: map[string]*Session{}}
 	dialer := &net.Dialer{}
@@ -251,7 +251,7 @@ func (p *Proxy) assignSession(method, id string, f *wire.Frame) *Session {
 	if slices.ContainsFunc(messages, isStateless) {
 		current = &p.stateless
 	}
-	// A stream may be one of HTTP+SSE, of a client of its own.
+	// The GET may open an HTTP+SSE stream, which belongs to another client.
 	begins := method == http.MethodGet && p.current != nil && p.current.over == "" && (p.current.posted || p.current.listening > 0)
 	if *current == nil || begins || slices.ContainsFunc(messages, (*current).beginsSession) {
 		if *current = p.openSession(); *current == nil {

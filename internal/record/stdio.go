@@ -1,8 +1,8 @@
 // Package record is a proxy between a real client and a real server. It passes their bytes on
 // immediately, records them in a transcript, and finds the client's violations of the protocol. It
-// changes no byte over stdio. Over HTTP it changes what names the proxy or the server, asks for
-// uncompressed responses, and holds the first event of a stream back until it is complete. The
-// rules judge the server, as in any transcript.
+// changes no byte over stdio. Over HTTP it replaces the proxy's host by the server's and vice
+// versa, asks for uncompressed responses, and holds the first event of a stream back until it is
+// complete. The rules judge the server, as in any transcript.
 package record
 
 import (
@@ -146,8 +146,8 @@ type lineRecorder struct {
 	stopped bool   // nothing more is recorded
 }
 
-// Write implements io.Writer. It records before it passes on: otherwise a response could be recorded
-// before its request.
+// Write implements io.Writer. It records the bytes before it passes them on: otherwise a response
+// could be recorded before its request.
 func (r *lineRecorder) Write(p []byte) (int, error) {
 	r.recordBytes(p)
 	n, err := r.to.Write(p)

@@ -20,9 +20,9 @@ func (s *Secrets) AddGiven(name, value string) {
 	s.AddNamed(name, value)
 }
 
-// AddNamed adds the value of a variable or header if its name indicates a secret, and otherwise the
-// parts that look like secrets. Of a URL or a path it adds only such parts, except that a URL
-// without any is a secret if its name says so.
+// AddNamed adds the value of a variable or header if its name indicates a secret, and otherwise
+// the parts that look like secrets. Of a URL or a path it adds only such parts. A URL without such
+// parts is a secret if its name indicates one.
 func (s *Secrets) AddNamed(name, value string) {
 	value = strings.TrimSpace(value)
 	switch {
@@ -44,8 +44,8 @@ func (s *Secrets) AddNamed(name, value string) {
 	}
 }
 
-// addCredentials adds the value of an Authorization header, without the name of its scheme, or any
-// other secret.
+// addCredentials adds a secret. If it is the value of an Authorization header, it is added without
+// the name of the scheme.
 func (s *Secrets) addCredentials(value string) {
 	scheme, rest, ok := strings.Cut(value, " ")
 	switch rest = strings.TrimSpace(rest); {

@@ -10,8 +10,8 @@ import (
 var wordEdge = lazyregexp.New(`([a-z0-9])([A-Z])`)
 
 // The last words of names whose values are secrets. There are more words for settings than
-// for members of messages: programs take `--key` and `PASS`, whereas a message may have a
-// key of any kind.
+// for members of messages: programs take --key and PASS, whereas a message may have a key
+// of any kind.
 var (
 	memberWords = []string{
 		"token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "passphrase", "pwd", "credential", "credentials",

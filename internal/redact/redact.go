@@ -45,8 +45,8 @@ const (
 	certainPart = 32
 )
 
-// Secrets is the set of known secrets. The zero value is an empty set, as is nil, to which nothing
-// can be added. It is safe for concurrent use.
+// Secrets is the set of known secrets. The zero value is an empty set. So is nil, but nothing can
+// be added to it. It is safe for concurrent use.
 type Secrets struct {
 	mu       sync.Mutex
 	values   map[string]bool

@@ -52,8 +52,8 @@ func (s shape) possible(lower []byte) bool {
 	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
 }
 
-// Shapes returns free text in which everything that looks like a secret by its form, or by the name
-// in front of it, is replaced by Mark.
+// Shapes returns the free text b with everything replaced by Mark that looks like a secret, by its
+// form or by the name in front of it.
 func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b
@@ -124,8 +124,8 @@ func Arg(arg string) string {
 
 // redactPairs replaces the values after names of secrets inside an argument: in query strings,
 // connection strings, headers and JSON. A value after a colon extends to a quote or the end of its
-// line, because headers contain spaces and semicolons. One after an equals sign may begin with a
-// scheme, such as Bearer.
+// line, because headers contain spaces and semicolons. A value after an equals sign may begin with
+// a scheme, such as Bearer.
 func redactPairs(arg string) string {
 	var out strings.Builder
 	for i := 0; i < len(arg); i++ {

@@ -48,7 +48,7 @@ func unescape(text []byte) (out []byte, starts []int32) {
 	if !changed {
 		return nil, nil
 	}
-	return out, append(starts, int32(len(text))) //nolint:gosec // here too
+	return out, append(starts, int32(len(text))) //nolint:gosec // within a window
 }
 
 // percent appends the byte that %XX at the start of text encodes. It returns the length of
@@ -109,7 +109,7 @@ func backslash(out, text []byte) ([]byte, int) {
 	return out, 0
 }
 
-// digits parses count digits at offset from of text in the given base.
+// digits parses text[from:from+count] as a number in the given base.
 func digits(text []byte, from, count, base int) (rune, bool) {
 	if from+count > len(text) || count > 8 {
 		return 0, false

@@ -3,7 +3,7 @@ package sdk
 import "path/filepath"
 
 // Fetched returns the SDK of the server that npx has installed below the home folder. It
-// returns nil if there is none, or several, or a version that is not a release.
+// returns nil if there is none or more than one, or if its version is not a release.
 func Fetched(home string) *Used {
 	var found []Used
 	for i := range All() {
@@ -11,8 +11,8 @@ func Fetched(home string) *Used {
 		if s.Package == "" {
 			continue
 		}
-		// A home is a path of ours, without a character that is special in a pattern; a
-		// path that has one finds nothing.
+		// This program chose the path of home, without characters that are special in a
+		// pattern. A path with such characters would find nothing.
 		folders, _ := filepath.Glob(filepath.Join(home, ".npm", "_npx", "*", "node_modules"))
 		for _, folder := range folders {
 			if v := installed(filepath.Dir(folder), s.Package); v != "" {

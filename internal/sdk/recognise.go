@@ -21,9 +21,9 @@ const (
 // ownModule is the module of this program.
 const ownModule = "github.com/mcp-conform/mcp-conform"
 
-// Recognise returns the SDK of the server that argv starts in dir. It returns nil
-// if it finds none, or several, or a version that is not a release. It reads the
-// modules in a Go binary, or the package.json next to a Node script.
+// Recognise returns the SDK of the server that argv starts in dir. It returns nil if it
+// finds none or more than one, or if the version is not a release. It reads the modules in
+// a Go binary, or the package.json next to a Node script.
 func Recognise(argv []string, dir string) *Used {
 	if len(argv) == 0 {
 		return nil
@@ -63,8 +63,8 @@ func ofModules(info *buildinfo.BuildInfo) []Used {
 	return found
 }
 
-// inside resolves a relative path in dir. A bare name is unchanged, so that it
-// is looked up in PATH.
+// inside resolves a relative path against dir. A bare name is unchanged, so that it is
+// looked up in PATH.
 func inside(dir, path string) string {
 	if filepath.IsAbs(path) || !strings.ContainsAny(path, `/\`) {
 		return path

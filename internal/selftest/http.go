@@ -123,8 +123,8 @@ func (d *overHTTP) start() (*refserver.HTTPServer, error) {
 	return refserver.Listen(d.ctx, address, d.over, o)
 }
 
-// serverLink is a link with a server. Closing the link stops the server, unless
-// it is lasting.
+// serverLink is a link with a server. Closing the link stops the server, unless lasts is
+// set.
 type serverLink struct {
 	transport.Web
 	server *refserver.HTTPServer

@@ -58,7 +58,8 @@ type Sum struct {
 	Excepted int `json:"excepted"`
 }
 
-// bestFirst orders outcomes. Excepted outcomes come after them.
+// bestFirst orders outcomes. An unexpected outcome that is not excepted ranks after all of
+// them.
 var bestFirst = []Outcome{Silent, Killed, NotYet, MisAttributed, Survived, FalseAlarm, Failed}
 
 func rank(r *Result) int {

@@ -13,11 +13,11 @@ type Place struct {
 	Revision  spec.Revision  `json:"revision"`
 }
 
-// Places returns where the fault can be observed: the most suitable transport
-// first, and the newest revision first for each transport. The revisions are
-// those that the fault names or, if it names none, the handshake revisions in
-// which its requirement exists, or 2026-07-28 if it exists there alone. everywhere
-// adds the other transports on which the fault has an effect.
+// Places returns where the fault can be observed: the most suitable transport first, and
+// the newest revision first for each transport. The revisions are those that the fault
+// names or, if it names none, the handshake revisions in which its requirement exists, or
+// 2026-07-28 if it exists there alone. If everywhere is set, Places also returns the other
+// transports on which the fault has an effect.
 func Places(f faults.Fault, everywhere bool) []Place {
 	var out []Place
 	for _, t := range transports(f, everywhere) {

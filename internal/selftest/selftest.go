@@ -84,12 +84,12 @@ type Options struct {
 	// Faults are the faults to try. Faultless adds the server without faults.
 	Faults    []faults.Fault
 	Faultless bool
-	// Full tries each fault over every transport and in every revision to which
-	// it applies, instead of over one transport in one revision. A fault is
-	// judged by its own requirement's judges, and by the whole suite if it
-	// survives those. With Full, the whole suite judges it directly in its
-	// first place. The whole suite always judges legal variations: by default
-	// in every revision of its era on stdio and in one over each other transport.
+	// Full tries each fault over every transport and in every revision to which it applies,
+	// instead of over one transport in one revision. A fault is judged by its own
+	// requirement's judges, and by the whole suite if it survives those. With Full, the
+	// whole suite judges it right away in the first of its places. The whole suite always
+	// judges legal variations: by default in every revision of their era on stdio and in
+	// one over each other transport.
 	Full bool
 	// Workers limits how much runs concurrently. A row that begins with its own
 	// requirement's judges counts once, and a row that begins with the whole
@@ -100,8 +100,8 @@ type Options struct {
 	Command []string
 	// Each is called with the result of each row, never concurrently.
 	Each func(Result, Progress)
-	// Again is called before a row is retried. It may be called
-	// concurrently.
+	// Again is called before row n of those that are retried, of which there are of. It may
+	// be called concurrently.
 	Again func(n, of int)
 
 	starts *atomic.Int64
@@ -113,8 +113,7 @@ type Progress struct {
 	Share       float64 // of the work, up to 1
 }
 
-// rowTime limits the duration of a row. A run that takes longer would never
-// end.
+// rowTime limits the duration of a row. A run that takes longer is assumed to hang.
 const rowTime = 10 * time.Minute
 
 // errRowTime is the cause of a context that ended after rowTime.
@@ -198,9 +197,8 @@ func (o *Options) runAll(ctx context.Context, jobs []job, m *Matrix) {
 }
 
 // shuffled returns the indices of the jobs in an order that changes little when faults are added.
-// Neighbours in the table of faults are alike: in its order, rows that only wait for responses that
-// never come would run together and leave the machine idle, and so would rows that only compute, and
-// overload it.
+// Neighbours in the table of faults are alike: in its order, rows that only wait for a response
+// would run together and leave the machine idle, and rows that only compute would overload it.
 func shuffled(jobs []job) []int {
 	keys, order := make([]uint64, len(jobs)), make([]int, len(jobs))
 	for i, j := range jobs {
@@ -212,8 +210,8 @@ func shuffled(jobs []job) []int {
 	return order
 }
 
-// orderSalt selects the order of the rows. With this one, the slowest rows, of 20 s and more, did not
-// come last when it was chosen; a worse order only takes longer.
+// orderSalt selects the order of the rows. When this value was chosen, none of the slowest rows,
+// of 20 s and more, ran last. A worse order only takes longer.
 const orderSalt = 2605
 
 // retry retries the rows with unexpected outcomes, a few at a time, because a
@@ -312,7 +310,7 @@ func (o *Options) runRow(ctx context.Context, j job) (res Result) {
 	return res
 }
 
-// judge runs the checks of a row. late reports that rowTime ended the run.
+// judge runs the checks of a row. late is set if rowTime ended the run.
 func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verdict.Report, late bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, rowTime, errRowTime)
 	defer cancel()
@@ -320,7 +318,7 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verd
 	return p, err == nil && p.Incomplete != "" && errors.Is(context.Cause(ctx), errRowTime), err
 }
 
-// run runs the checks of a row with changed options.
+// run runs the checks of a row. It calls change with the options before it uses them.
 func (o *Options) run(ctx context.Context, j job, s engine.Selection, change func(e *engine.Options)) (*verdict.Report, error) {
 	around, leave, err := surround(ctx, j.fault)
 	if err != nil {
@@ -350,8 +348,8 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 	return e
 }
 
-// read sets the outcome of the row from a report. A server that can't be judged
-// at all does not kill the fault, unless the fault makes it unreachable.
+// read sets the outcome of the row from a report. If the server can't be judged at all, the
+// fault counts as killed only if it makes servers unreachable.
 func (r *Result) read(p *verdict.Report, late bool, err error, f faults.Fault) {
 	r.By, r.doubted = nil, false
 	var unreachable *engine.UnreachableError

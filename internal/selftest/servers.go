@@ -19,8 +19,8 @@ import (
 
 // surroundings are the other servers that the server of a row needs.
 type surroundings struct {
-	issuer   *issuer.Issuer   // nil unless it trusts one
-	upstream *upstream.Double // nil unless it calls one
+	issuer   *issuer.Issuer   // nil unless the server trusts one
+	upstream *upstream.Double // nil unless the server calls one
 }
 
 // surround starts the other servers that a server with this fault needs.

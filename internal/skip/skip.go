@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Required is the environment variable that has such tests run. If it is "required" or "all", a
-// test whose programs are missing fails, and tests that take minutes run. Those that are left to
-// .ci/nightly need "all".
+// Required is the environment variable for tests that need real servers, clients or suites. If
+// it is "required" or "all", those that take minutes run too, and a test fails if its programs
+// are missing. Tests that only .ci/nightly runs need "all".
 const Required = "MCP_CONFORM_REAL_SERVERS"
 
 // SlowTests is the environment variable that makes slow tests run: most of them if it is "run", and
@@ -36,9 +36,9 @@ func isRequired() bool {
 	return os.Getenv(Required) == "required" || IsNightly()
 }
 
-// UnlessRequired skips the test of what, which takes minutes, unless it is required, even if
-// everything it needs is installed: go test ./... must not take longer for those who have installed
-// it.
+// UnlessRequired skips a test that takes minutes, unless Required is set. It does so even if
+// everything that the test needs is installed: that must not make go test ./... slower. what names
+// the tested programs, for the log.
 func UnlessRequired(t testing.TB, what string) {
 	t.Helper()
 	if !isRequired() {
@@ -46,10 +46,11 @@ func UnlessRequired(t testing.TB, what string) {
 	}
 }
 
-// IsNightly reports whether all such tests are to run.
+// IsNightly reports whether Required is "all".
 func IsNightly() bool { return os.Getenv(Required) == "all" }
 
-// UnlessNightly skips the test of what unless all such tests are to run.
+// UnlessNightly skips a test that only .ci/nightly runs, unless IsNightly is true. what names
+// the tested programs, for the log.
 func UnlessNightly(t testing.TB, what string) {
 	t.Helper()
 	if !IsNightly() {
@@ -57,8 +58,8 @@ func UnlessNightly(t testing.TB, what string) {
 	}
 }
 
-// Missing skips the test because the program what is not installed, or fails it if
-// it is required. why is the reason, for the log.
+// Missing skips the test because a program is not installed, or fails it if Required is
+// set. what names the program and why gives the reason, for the log.
 func Missing(t testing.TB, what, why string) {
 	t.Helper()
 	if isRequired() {

@@ -82,8 +82,8 @@ type Trait string
 
 // The traits.
 const (
-	// Capacity: the requirement is about serving several clients, so that a
-	// refusal because the server is at its limit counts.
+	// Capacity: the requirement is about serving several clients, so a refusal counts as a
+	// deviation even if the server is at its limit.
 	Capacity Trait = "capacity"
 	// Notice: a server breaks the requirement by not sending a notification in time, see
 	// verdict.NoticeTime.
@@ -92,11 +92,12 @@ const (
 	Bytes Trait = "bytes"
 	// Timing: only the times of messages show a deviation.
 	Timing Trait = "timing"
-	// Survival: its checks send messages that make careless servers crash. A server that
-	// crashes has the weakness CrashCWE, whatever else the requirement is about.
+	// Survival: the checks of the requirement send messages that make careless servers
+	// crash. A server that crashes has the weakness CrashCWE, whatever else the requirement
+	// is about.
 	Survival Trait = "survival"
-	// Walks: it is judged by the pages of a list, so that a list that changes meanwhile may
-	// look like a deviation.
+	// Walks: the requirement is judged by reading all pages of a list. A list that changes
+	// during that may look like a deviation.
 	Walks Trait = "walks"
 	// Cancels: the requirement is about requests that one side cancels.
 	Cancels Trait = "cancels"
@@ -145,7 +146,7 @@ type Requirement struct {
 
 	Traits []Trait `yaml:"traits"`
 	// NotJudged is the reason why no case and no rule judges a requirement that is testable
-	// in a handshake revision; empty if one does.
+	// in a handshake revision; empty if a case or a rule judges it.
 	NotJudged string `yaml:"not_judged"`
 	// Variations are the legal variations of the reference server that use a MAY, without
 	// the prefix "legal/". NoVariation is the reason why there are none.
@@ -218,7 +219,7 @@ func (q *Requirement) InEra(e Era) bool {
 }
 
 // IsOfHandshake reports whether the requirement is in the area of the lifecycle or of versioning.
-// If one about the handshake is broken, nothing else can be judged.
+// If a server breaks the handshake, nothing else can be judged.
 func (q *Requirement) IsOfHandshake() bool {
 	return q.Area == AreaLifecycle || q.Area == AreaVersioning
 }
@@ -231,7 +232,8 @@ func (q *Requirement) ServerNeeds() []string {
 	})
 }
 
-// Weakness returns the CWE that a deviation can have, 0 if there is none.
+// Weakness returns the CWE number of the weakness that a deviation shows, or 0 if there is
+// none.
 func (q *Requirement) Weakness() int {
 	if q.CWE == 0 && slices.Contains(q.Traits, Survival) {
 		return CrashCWE

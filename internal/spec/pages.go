@@ -82,13 +82,13 @@ func sectionIn(section string, r Revision) string {
 
 // A move is the location of a section in older revisions.
 type move struct {
-	until Revision // the newest revision in which it was there
+	until Revision // the newest revision with this location
 	to    string   // page, or page#heading; * is replaced by the heading
 }
 
-// moves maps a section of the catalogue to its places in older revisions, oldest
-// first. The heading * matches all headings of a page. A target without a
-// heading means that the page has no such heading in that revision.
+// moves maps a section of the catalogue to its locations in older revisions, oldest first.
+// The heading * matches all headings of a page. A location without a heading means that the
+// page has no such heading in that revision.
 var moves = map[string][]move{
 	"basic/index#messages":        {{V20241105, "basic/messages"}},
 	"basic/index#requests":        {{V20241105, "basic/messages#requests"}},

@@ -43,7 +43,7 @@ func (p *Profile) Base() string {
 	return base
 }
 
-// version returns the version, 0 if the name has none that is a number.
+// version returns the version, or 0 if the name has no numeric version.
 func (p *Profile) version() int {
 	_, version, _ := strings.Cut(p.Name, "@")
 	n, _ := strconv.Atoi(version) // readProfile has checked it

@@ -135,9 +135,9 @@ const (
 // Transports returns all transports.
 func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }
 
-// Rules reports whether the requirement is one of the transport's own rules, such as how HTTP+SSE
-// announces its endpoint, and not of what a message means over any transport. The area of these
-// rules is named after the transport.
+// Rules reports whether the requirement is one of the transport itself, such as how HTTP+SSE
+// announces its endpoint, rather than one about messages over any transport. The area of such
+// requirements is named after the transport.
 func (t Transport) Rules(requirement string) bool { return AreaOf(requirement) == string(t) }
 
 // DefinedIn reports whether revision r defines the transport. Only 2024-11-05 defines HTTP+SSE;

@@ -3,7 +3,8 @@ package spelling
 
 import "strings"
 
-// Nearest returns the one of names that was probably meant by name, or "".
+// Nearest returns the element of names that is most similar to name, or "" if none is similar
+// enough.
 func Nearest(name string, names []string) string {
 	best, least := "", max(2, len([]rune(name))/3)+1
 	for _, n := range names {

@@ -26,8 +26,8 @@ const (
 	pollInterval = 500 * time.Millisecond
 	// endTime is how long a run may take to end its servers after a signal or the end of its stdin.
 	endTime = 10 * time.Second
-	// diskInterval is the shortest time between two measurements of a folder. A measurement
-	// takes at most one part in diskShare of the time.
+	// diskInterval is the shortest time between two measurements of a folder. Measurements
+	// take at most 1/diskShare of the time.
 	diskInterval = 2 * time.Second
 	diskShare    = 20
 )
@@ -48,7 +48,7 @@ func Formats() []string {
 	return out
 }
 
-// judge judges one server in a process of its own. It returns nil if the context ended before.
+// judge judges one server in a process of its own. It returns nil if the context ended first.
 func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	work, err := os.MkdirTemp(s.workFolder(), "")
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *supervisor) formats() []string {
 const EndVariable = "MCP_CONFORM_ENDS_WITH_STDIN"
 
 // inherited are the variables that every server gets from this process, because it can't start
-// without them: on Windows (true), and elsewhere.
+// without them. The key is whether the system is Windows.
 var inherited = map[bool][]string{
 	false: {"PATH", "LANG", "LC_ALL", "TZ"},
 	true:  {"PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "WINDIR", "PROGRAMFILES", "PROGRAMDATA", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE"},
@@ -149,7 +149,7 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 	for _, name := range inherited[runtime.GOOS == "windows"] {
 		add(name)
 	}
-	for _, variable := range slices.Concat(s.Env, e.Env) { // the last one counts
+	for _, variable := range slices.Concat(s.Env, e.Env) { // the last value of a variable counts
 		if strings.Contains(variable, "=") {
 			env = append(env, variable)
 		} else {
@@ -230,8 +230,8 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// conclude sets the outcome of a run that has ended, and removes the reports that are not wanted. why is
-// the limit for which the run was stopped, or "".
+// conclude sets the outcome of a run that has ended, and removes the reports that are not to be
+// kept. The argument why is the limit that the run exceeded, or "".
 func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder string) error {
 	report := filepath.Join(folder, reportFiles["json"])
 	detail, code := service.Ending()
@@ -286,7 +286,7 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	return nil
 }
 
-// describeUndecided says why a complete run has no verdict.
+// describeUndecided returns why a complete run has no verdict.
 func (r *Result) describeUndecided() string {
 	for i := range r.Findings {
 		switch r.Findings[i].Outcome {

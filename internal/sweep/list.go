@@ -27,17 +27,18 @@ type Entry struct {
 	Folder string // the name of its folder; see folderOf
 	// Args are the arguments of mcp-conform run that name the server.
 	Args []string
-	// Flags are its own flags of mcp-conform run, such as --profile.
+	// Flags are further flags of mcp-conform run for this server, such as --profile.
 	Flags   []string
-	Env     []string      // the variables that it is given: NAME or NAME=VALUE
+	Env     []string      // its environment variables: NAME or NAME=VALUE
 	MaxTime time.Duration // 0 for the limit of the sweep
 	URL     string        // "" for a server that is started
-	// Package and Version say what a registry knows of the server.
+	// Package and Version are the server's package and version in a registry; "" if
+	// unknown.
 	Package, Version string
-	// Unusable says why the server can't be started or reached; "" if it can.
+	// Unusable is the reason why the server can't be started or reached; "" if it can.
 	Unusable string
 
-	text  []byte // the entry as its list has it
+	text  []byte // the entry as written in the list
 	asked string // see Result.Asked; set when a sweep begins
 }
 
@@ -223,8 +224,8 @@ func (l *list) readItem(item *yaml.Node) (*Entry, error) {
 	return l.readRegistered(server)
 }
 
-// errorAt returns an error about a place of the list, and about the server with the name unless that
-// is "".
+// errorAt returns an error at the line of n. It mentions the server with this name, unless name is
+// "".
 func (l *list) errorAt(n *yaml.Node, name, what, advice string) error {
 	if name != "" {
 		what = fmt.Sprintf("server %q: %s", name, what)

@@ -13,8 +13,9 @@ import (
 // the end.
 const lockFile = ".lock"
 
-// lockFolder makes the folder of a sweep and locks it, because a second sweep would remove what the
-// first is writing. The lock ends with the process. On a file system without locks there is none.
+// lockFolder makes the folder of a sweep and locks it, because a second sweep would remove what
+// the first is writing. The lock ends with the process. On a file system that does not support
+// locks, lockFolder takes none.
 func lockFolder(folder string) (unlock func(), err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
 		return nil, unwritableError(folder, err)
@@ -32,13 +33,13 @@ func lockFolder(folder string) (unlock func(), err error) {
 		return nil, usagef("wait for it, or name another folder", "--out %s: another sweep is writing to this folder", folder)
 	}
 	return func() {
-		_ = os.Remove(path) // before it is unlocked, so that nobody locks a file that is about to go
+		_ = os.Remove(path) // while it is locked: no other sweep may lock a file that is then removed
 		_ = lock.Close()
 	}, nil
 }
 
 // isLockedFile reports whether the locked file is still in the folder: a sweep that ended may have
-// removed it in between.
+// removed it before it was locked here.
 func isLockedFile(lock *flock.Flock, path string) bool {
 	held, err := lock.Stat()
 	now, missing := os.Stat(path)

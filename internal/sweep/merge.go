@@ -72,7 +72,8 @@ func Merge(out string, folders []string) (*Sweep, error) {
 	return w, w.write(out)
 }
 
-// readParts reads the folders of shards, and the shards in other folders, each once.
+// readParts reads the results of shards. Each folder is that of a shard, or contains such
+// folders. It reads each shard's folder only once.
 func readParts(folders []string) ([]part, error) {
 	var parts []part
 	for _, folder := range folders {

@@ -15,7 +15,7 @@ const (
 	slash = "~"
 )
 
-// safeName matches names that are a folder's name on every system, once / is
+// safeName matches names that are valid as a folder's name on every system after / is
 // replaced.
 var safeName = lazyregexp.New(`^[A-Za-z0-9@_][A-Za-z0-9@_.+ -]*(/[A-Za-z0-9@_][A-Za-z0-9@_.+ -]*)*$`)
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// An OptOut lists servers that must not be judged, one a line: the name of a server, a
-// host, *.HOST for all hosts below it, or the beginning of a URL. # begins a comment.
+// An OptOut lists servers that must not be judged, one per line: the name of a server, a
+// host, *.HOST for all subdomains of HOST, or the beginning of a URL. A # begins a comment.
 type OptOut struct{ rules []string }
 
 // ReadOptOut reads a file. Its errors are usage errors.
@@ -43,7 +43,8 @@ func (o *OptOut) matches(e *Entry) string {
 	return ""
 }
 
-// beginsURL reports whether a URL begins with whole segments of another.
+// beginsURL reports whether a URL begins with the prefix, which must end at a segment of the
+// URL's path.
 func beginsURL(url, prefix string) bool {
 	rest, ok := strings.CutPrefix(url, strings.TrimSuffix(prefix, "/"))
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))

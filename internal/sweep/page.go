@@ -58,13 +58,13 @@ type indexShared struct {
 }
 
 const (
-	pageText = 160 // bytes of a text on the page
+	pageText = 160 // the maximum length of a string on the page, in bytes
 	// mostShared limits the findings on the page; sweep.json has all.
 	mostShared = 100
 )
 
-// writePage writes the page that lists all servers. It needs no network, and a script only for
-// sorting and filtering. Its Content-Security-Policy allows that script alone.
+// writePage writes the page that lists all servers. The page needs no network, and a script
+// only for sorting and filtering. Its Content-Security-Policy allows that script alone.
 func (w *Sweep) writePage(out io.Writer) error {
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// registered is the part of the registry's server.json that starts or reaches the
-// server. Older files write the keys with underscores.
+// registered holds the members of the registry's server.json that say how to start or reach
+// the server. Older files write the keys with underscores.
 type registered struct {
 	Name     string `yaml:"name"`
 	Version  string `yaml:"version"`

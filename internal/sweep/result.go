@@ -38,7 +38,7 @@ const (
 // outcomes are all outcomes, in the order of the summary.
 var outcomes = []Outcome{Broken, Stopped, Unreachable, Incomplete, Unusable, OptedOut, Pending, Kept}
 
-// Failed reports whether there is no verdict, although another try may yield one.
+// Failed reports whether there is no verdict, but another attempt may yield one.
 func (o Outcome) Failed() bool {
 	return o == Incomplete || o == Unreachable || o == Stopped || o == Unusable
 }
@@ -49,11 +49,11 @@ type Result struct {
 	Folder  string  `json:"folder"` // below servers/
 	Outcome Outcome `json:"outcome"`
 	Problem string  `json:"problem,omitempty"` // why there is no verdict; untrusted
-	// Asked identifies the entry of the list, the flags and the version of mcp-conform: a
-	// server is judged again when it changes.
+	// Asked identifies the entry of the list, the flags and the version of mcp-conform. If
+	// it has changed, the server is judged again.
 	Asked     string                  `json:"asked"`
 	Package   string                  `json:"package,omitempty"`        // such as npm:weather-mcp
-	Published string                  `json:"packageVersion,omitempty"` // its version, as the registry has it
+	Published string                  `json:"packageVersion,omitempty"` // the version of the package in the registry
 	Server    verdict.Server          `json:"server,omitzero"`          // as the server says; untrusted
 	SDK       string                  `json:"sdk,omitempty"`            // name and version, if recognised
 	Transport spec.Transport          `json:"transport,omitempty"`
@@ -95,7 +95,7 @@ const (
 	writingPrefix = ".writing-"
 )
 
-// readReport completes the result with what the report of the run says.
+// readReport fills in the result from the report of the run.
 func (r *Result) readReport(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *Result) readReport(path string) error {
 // entryDigest returns a digest of an entry, the flags and the version of mcp-conform, see Result.Asked.
 func entryDigest(e *Entry, flags []string, version string) string {
 	h := sha256.New()
-	text, _ := json.Marshal([]any{e.Name, string(e.text), flags, version}) // strings alone never fail
+	text, _ := json.Marshal([]any{e.Name, string(e.text), flags, version}) // strings can always be encoded
 	_, _ = h.Write(text)
 	return hex.EncodeToString(h.Sum(nil))[:32]
 }
@@ -171,8 +171,9 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// writeWhole writes a file under another name and renames it, so that it appears complete or not at
-// all. If sync is set, it syncs the file before, which is needed for a file that can't be written again.
+// writeWhole writes a file under another name and renames it, so that it appears complete or not
+// at all. If sync is set, it syncs the file before renaming it, which is needed for a file that
+// can't be written again.
 func writeWhole(path string, sync bool, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), writingPrefix+"*")
 	if err != nil {

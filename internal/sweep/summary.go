@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A Sweep is what sweep.json holds.
+// A Sweep is the content of sweep.json.
 type Sweep struct {
 	Format  int    `json:"format"`
 	Tool    string `json:"tool"`
@@ -30,8 +30,8 @@ type Sweep struct {
 	Servers []*Result       `json:"servers"`  // by name
 }
 
-// An SDK is a version of an SDK, and how many servers are built with it, of those that are kept or
-// broken.
+// An SDK counts the servers that are built with one version of an SDK. Only servers with the
+// outcome kept or broken count.
 type SDK struct {
 	SDK     string `json:"sdk"` // "" if it was not recognised
 	Servers int    `json:"servers"`

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Options say how a sweep judges.
+// Options configure a sweep.
 type Options struct {
 	Program string   // mcp-conform
 	Version string   // its version
@@ -39,7 +39,7 @@ type Options struct {
 	Done func(*Result, Progress)
 }
 
-// Limits are what a server may use. Zero limits nothing.
+// Limits are the most that a server may use. A field that is zero sets no limit.
 type Limits struct {
 	Time      time.Duration // for the run
 	Grace     time.Duration // for the run to end by itself after Time, before it is stopped
@@ -48,11 +48,11 @@ type Limits struct {
 	Processes int
 }
 
-// A Progress says how far a sweep is.
+// A Progress is the progress of a sweep.
 type Progress struct {
 	Done, All int
 	Earlier   bool          // the result is from an earlier start of this sweep, or needed no run
-	Left      time.Duration // the time that the rest will roughly take; 0 if unknown
+	Left      time.Duration // the estimated time that the rest will take; 0 if unknown
 }
 
 // A supervisor runs a sweep.
@@ -142,7 +142,7 @@ func unwritableError(out string, err error) error {
 // removeLeftovers removes the folders and files that servers and a killed sweep left behind. What
 // can't be removed, because a process still writes it, stays; nothing reads it.
 func (s *supervisor) removeLeftovers() {
-	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is right
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is valid
 	writing, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), writingPrefix+"*"))
 	for _, folder := range slices.Concat(left, writing, []string{s.workFolder()}) {
 		_ = removeAll(folder)
@@ -222,7 +222,7 @@ func (s *supervisor) maxTime(e *Entry) time.Duration {
 // finished is the outcome of judging one server.
 type finished struct {
 	entry  *Entry
-	result *Result // nil if the sweep ended before
+	result *Result // nil if the sweep ended first
 	err    error   // a failure of the sweep, such as a full disk
 }
 
@@ -282,8 +282,8 @@ func (s *supervisor) reportProgress(r *Result, rest int) {
 	s.Done(r, Progress{Done: len(s.entries) - rest, All: len(s.entries), Left: left})
 }
 
-// saveResult writes a result into the folder with its reports, or a new one if that is "". The
-// folder of the server appears with all its files, or not at all.
+// saveResult writes a result into partial, the folder with its reports, or into a new folder
+// if partial is "". The folder of the server appears with all its files, or not at all.
 func (s *supervisor) saveResult(e *Entry, r *Result, partial string) (err error) {
 	if partial == "" {
 		if partial, err = s.newPartialFolder(e); err != nil {

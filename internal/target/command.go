@@ -59,7 +59,8 @@ func (r *resolver) noCommand() *UsageError {
 // hostAndPort matches the beginning of a URL without a scheme.
 var hostAndPort = lazyregexp.New(`^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}(/|$)`)
 
-// fromSingleArg reads one argument without `--` that is not a URL: a path, or a name in PATH.
+// fromSingleArg resolves a single argument that is not a URL and was given without --: a path,
+// or the name of a program in PATH.
 func (r *resolver) fromSingleArg(arg string) (Target, error) {
 	dir := r.dir()
 	info, err := os.Stat(r.absolute(arg, dir))
@@ -189,10 +190,10 @@ var runners = map[string][]string{
 	".jar": {"java", "-jar"}, ".dll": {"dotnet"},
 }
 
-// inspect returns why a command can't be started as written: it is a folder, it is in the folder
-// dir but not in PATH, or it is a script that the system does not start (without execute permission
-// or #! line, and any on Windows). It returns nil for other commands, whose errors are reported
-// when they are started.
+// inspect returns why a command can't be started as written, or nil. It recognises a folder, a
+// file of dir that is named without a slash and is not in PATH, and a script that the system can't
+// start: one without execute permission or #! line, or any script on Windows. Other problems are
+// reported when the command is started.
 func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	path := r.absolute(name, dir)
 	info, err := os.Stat(path)
@@ -233,7 +234,7 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 }
 
 // hasShebang reports whether the file begins with #!. It returns true if the file can't be
-// read: the error of the start then has the details.
+// read: starting the file then fails with the details.
 func hasShebang(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -17,7 +17,7 @@ type Credential struct {
 
 // Read returns the secret without surrounding spaces, and adds it to secrets. Its errors are of
 // type *UsageError. If no such variable is set and Variable does not look like a name, the error
-// does not show it, because the user may have given the secret itself.
+// does not show Variable, because the user may have given the secret itself.
 func (c *Credential) Read(lookup func(name string) (string, bool), secrets *redact.Secrets) (string, error) {
 	text, set := lookup(c.Variable)
 	secret := strings.TrimSpace(text)

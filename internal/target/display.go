@@ -22,9 +22,8 @@ func (t Target) Display() string {
 }
 
 // Args returns the arguments for mcp-conform that name this target again. It omits the values of
-// variables (`--env K` takes K from the environment), except those with PortMark, and replaces
-// likely secrets in arguments and headers, so that the user has to fill those in before the line
-// works.
+// variables, because --env K takes K from the environment, but keeps values with PortMark. It
+// replaces likely secrets in arguments and headers, which the user has to fill in again.
 func (t Target) Args() []string {
 	switch {
 	case t.configured:

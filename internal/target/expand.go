@@ -16,8 +16,8 @@ type expander struct {
 	workspace string // the folder that the file belongs to
 	given     inputFlags
 	asked     []string // ids of the inputs that the server refers to
-	missing   []string // one sentence for each, with its position
-	known     []string // the values that the sentences are about
+	missing   []string // one sentence for each missing value, with its position
+	known     []string // the missing values, such as env:HOME
 }
 
 var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -94,7 +94,8 @@ func (x *expander) environment(n *node, name string) (string, bool) {
 	return x.recordMissing(n, "env:"+name, "the variable "+name+" is not set: set it, or add --env "+name+"=value")
 }
 
-// lookup returns a variable from the --env flags, else from our own environment.
+// lookup returns a variable from the --env flags or, if they do not set it, from the
+// environment of this program.
 func (x *expander) lookup(name string) (string, bool) {
 	for _, s := range x.resolver.given {
 		if x.outer.key(s.name) == x.outer.key(name) {

@@ -48,7 +48,7 @@ func readInputs(list *node) []input {
 	return inputs
 }
 
-// text returns a member that is a string, or "" for any other or none.
+// text returns the value of a member, or "" if it is missing or not a string.
 func (n *node) text(name string) string {
 	if m := n.get(name); m != nil {
 		s, _ := m.value.(string)

@@ -5,9 +5,9 @@ package target
 // to report.
 //
 // It does not use tailscale/hujson, which does the same for well-formed text, but rejects a
-// byte order mark and a comment at the end of the file without a newline (`{} // end`),
-// gives the position of an error only as text, and crashes with an unrecoverable stack
-// overflow on 2 MB of brackets, which encoding/json rejects.
+// byte order mark and a comment that ends the file without a newline, gives the position of
+// an error only as text, and crashes with an unrecoverable stack overflow on 2 MB of
+// brackets, which encoding/json rejects.
 func plainJSON(text []byte) []byte {
 	out := append([]byte(nil), text...)
 	if len(out) >= 3 && out[0] == 0xEF && out[1] == 0xBB && out[2] == 0xBF {

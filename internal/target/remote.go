@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// overURL adds to a target with a URL what the flags for URLs say: headers, the transport, and the
-// command that serves the URL.
+// overURL completes a target with a URL from the flags for URLs: it sets the headers, the
+// transport, and the command that serves the URL.
 func (r *resolver) overURL(where string, t Target) (Target, error) {
 	headers, err := r.headers()
 	if err != nil {

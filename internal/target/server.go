@@ -70,7 +70,8 @@ func (r *resolver) workspaceOf(path string) string {
 }
 
 // isRemote reports whether the server is reached by a URL rather than started as a command, and
-// sets the transport that the entry names. An entry that does not say which of the two is an error.
+// sets the transport that the entry names. It returns an error if the entry does not show which of
+// the two applies.
 func (x *expander) isRemote(t *Target) (bool, error) {
 	n := x.entry.node
 	kind, err := x.str("type")

@@ -5,7 +5,7 @@ import "encoding/json"
 // A Configured is a server in a configuration file.
 type Configured struct {
 	Name string
-	URL  string // as the file has it, variables included; "" for a command
+	URL  string // as written in the file, with its variables; "" for a command
 	Text []byte // the whole entry as JSON
 }
 

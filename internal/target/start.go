@@ -20,7 +20,7 @@ type Start struct {
 	argv []string
 	dir  string
 	env  []string // without the variables in marked
-	// marked are the variables with the port in their values, as K=V.
+	// marked are the variables whose values contain PortMark, as K=V.
 	marked []string
 	text   string   // the command as given
 	words  []string // the words of text, including the assignments before the command
@@ -48,8 +48,8 @@ func withPort(list []string, port string) []string {
 
 const startExample = "  mcp-conform run --start 'npm start' http://localhost:3000/mcp"
 
-// parseStart parses --start and --ready for the server at the URL raw. It returns nil without
-// --start; then --ready and PortMark in the URL are errors.
+// parseStart parses --start and --ready for the server whose URL is raw. Without --start it
+// returns nil, or an error if --ready is given or raw contains PortMark.
 func (r *resolver) parseStart(where, raw string) (*Start, error) {
 	ported := strings.Contains(raw, PortMark)
 	switch {

@@ -25,14 +25,14 @@ type Target struct {
 
 	URL     string
 	Headers map[string]string // sent with every HTTP request
-	// Start is the command that serves the URL; nil if the server already runs.
-	// For {port} in the URL a free port is picked for each start.
+	// Start is the command that serves the URL; nil if the server already runs. If the URL
+	// contains {port}, a free port replaces it at each start.
 	Start *Start
 	// Transport is the HTTP transport that --transport or a configuration file names. If it is
 	// empty, the transport has to be probed.
 	Transport spec.Transport
 
-	Name    string   // a short name: that in the configuration file, else as Display
+	Name    string   // the name in the configuration file, else the result of Display
 	Source  string   // where the target was named
 	Notices []string // what the user should know about how the target was interpreted
 
@@ -41,8 +41,8 @@ type Target struct {
 	secrets    *redact.Secrets
 }
 
-// Command returns the command that starts the server, and the folder in which it
-// starts; both are empty if the server is not started.
+// Command returns the command that starts the server, and the folder in which it starts;
+// both are empty if mcp-conform does not start the server.
 func (t *Target) Command() (argv []string, dir string) {
 	if t.Start != nil {
 		return t.Start.argv, t.Start.dir
@@ -50,8 +50,8 @@ func (t *Target) Command() (argv []string, dir string) {
 	return t.Argv, t.Dir
 }
 
-// fetchers are programs that may download what they start. For those with subcommands, it
-// lists the subcommands that may.
+// fetchers maps the programs that may download what they start to their subcommands that do
+// so; nil means that the program may always download.
 var fetchers = map[string][]string{
 	"npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil,
 	"npm": {"exec", "x"}, "pnpm": {"dlx"}, "yarn": {"dlx"}, "bun": {"x"}, "uv": {"run", "tool"}, "pipx": {"run"},
@@ -91,8 +91,8 @@ func program(path string) string {
 
 // Options holds what the user specified on the command line.
 type Options struct {
-	// Args are the positional arguments. Dash is how many of them precede `--`, or
-	// -1 if there is no `--`.
+	// Args are the positional arguments. Dash is how many of them precede the argument --,
+	// or -1 if there is no such argument.
 	Args []string
 	Dash int
 
@@ -234,8 +234,8 @@ func (r *resolver) commonFlags() []string {
 	return flags
 }
 
-// childEnviron returns the server's environment: more overrides what it inherits, and --env
-// overrides both. It records the secrets in it.
+// childEnviron returns the server's environment: the inherited variables, overridden by
+// those in more, and both overridden by --env. It records the secrets among their values.
 func (r *resolver) childEnviron(more ...setting) environ {
 	base := r.outer.clone()
 	if r.CleanEnv {

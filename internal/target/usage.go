@@ -15,7 +15,7 @@ type UsageError struct {
 	Advice string // what to do; may have several lines
 }
 
-// Error returns where, what and, on separate lines, the advice.
+// Error returns Where, What and, on separate lines, Advice.
 func (e *UsageError) Error() string {
 	text := e.What
 	if e.Where != "" {

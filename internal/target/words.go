@@ -39,8 +39,8 @@ func SplitCommand(flag, text string) ([]string, error) {
 
 // splitCommand splits a command line into words as a POSIX shell does: at spaces that are
 // neither quoted nor escaped. It expands nothing. It returns an error for syntax that only
-// a shell can execute: treated as part of a word, it would start something else than the
-// user meant. The flag is the one that errors name.
+// a shell can execute: as part of a word, it would change what the command does. flag is
+// the name of the flag, for errors.
 func splitCommand(flag, text, goos string) ([]word, error) {
 	s := &splitter{flag: flag, text: text, backslash: goos != "windows"}
 	for s.at < len(s.text) {
@@ -75,7 +75,7 @@ type splitter struct {
 	flag      string
 	text      string
 	at        int
-	backslash bool // it escapes; on Windows it separates folders
+	backslash bool // whether a backslash escapes; on Windows it separates folders
 	words     []word
 	open      *word
 }

@@ -21,8 +21,8 @@ func reportsOverload(text string) bool {
 	return ContainsFold(text, overloadStems...) && overloadWords.MatchString(text)
 }
 
-// overloadStatuses are the HTTP statuses for these conditions. Servers also use them as
-// error codes.
+// overloadStatuses are the HTTP statuses for overload, rate limits and failing upstreams.
+// Servers also use them as error codes.
 var overloadStatuses = []int64{429, 502, 503, 504}
 
 // IsOverloadError reports whether the message is an error, or a result with isError, that reports

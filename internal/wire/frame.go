@@ -99,7 +99,7 @@ func (f *Frame) Has(kind ProblemKind) bool {
 // Readable reports whether Parse read a JSON value within the limits.
 func (f *Frame) Readable() bool { return f.Batch || len(f.Messages) > 0 }
 
-// Message is one JSON-RPC message, or a JSON value in the place of one.
+// Message is one JSON-RPC message, or another JSON value where a message is expected.
 type Message struct {
 	Kind   Kind
 	Raw    jsontext.Value // a subslice of the frame's Raw

@@ -104,8 +104,9 @@ func Quote(s string) []byte {
 	return b
 }
 
-// canonicalInteger returns an integer-valued JSON number without fraction, exponent or sign of
-// zero. It returns false for any other text, and if the exponent is beyond ±400.
+// canonicalInteger returns the decimal digits of a JSON number with an integer value, with its
+// sign unless it is zero. It returns false for any other text, and if the exponent is beyond
+// ±400.
 func canonicalInteger(text string) (string, bool) {
 	n, ok := splitNumber(text)
 	if !ok {

@@ -5,7 +5,7 @@ func (m *Message) IsWellFormedRequest() bool {
 	return m.HasVersion() && m.Method != "" && m.ID.IsLegal() && m.HasStructuredParams() && !hasOtherMembers(m) && hasLegalMeta(m) && hasNumbersInRange(m)
 }
 
-// HasVersion reports whether the message says that it is one of JSON-RPC 2.0.
+// HasVersion reports whether the message has the member jsonrpc with the value "2.0".
 func (m *Message) HasVersion() bool {
 	version, _ := Text(m.Member("jsonrpc"))
 	return version == "2.0"

@@ -75,7 +75,7 @@ func compare(program, folder, revision string, runs int, ids bool) error {
 		{name: "mcp-conform, --revision " + revision, command: ours("--revision", revision), read: readReport},
 		{name: "mcp-conform, every revision", command: ours(), read: readReport},
 	}
-	sessions := revision != officialsuite.Current // which has none
+	sessions := revision != officialsuite.Current // Current has no sessions
 	for round := range runs + 1 {
 		for _, c := range contestants {
 			results := filepath.Join(work, fmt.Sprint(round, "-", slices.Index(contestants, c)))
