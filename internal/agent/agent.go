@@ -28,7 +28,7 @@ type Options struct {
 	Version string   // its version
 	Environ []string // the environment of its child processes
 	Servers []Server // all that the tools may start or reach
-	Reports string   // the folder for reports; it is created with the first one
+	Reports string   // the folder for reports; it is created with the first report
 	In      io.Reader
 	Out     io.Writer
 }

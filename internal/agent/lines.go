@@ -50,8 +50,8 @@ type lineConn struct {
 	cancelled map[jsonrpc.ID]bool // the requests that were cancelled; the SDK still responds to them
 }
 
-// scan reads lines until the input ends, or until a line follows the end of the connection, because
-// nothing interrupts a read from stdin.
+// scan reads lines until the input ends, or until a line arrives after the connection has ended:
+// nothing can interrupt a read from stdin.
 func (c *lineConn) scan(in io.Reader, end func()) {
 	defer end()
 	defer close(c.lines)
@@ -154,7 +154,7 @@ func (c *lineConn) cancel(id jsonrpc.ID) {
 	}
 }
 
-// takeCancelled reports whether a request was cancelled, and forgets that.
+// takeCancelled reports whether a request was cancelled, and removes it from cancelled.
 func (c *lineConn) takeCancelled(id jsonrpc.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +170,7 @@ func (c *lineConn) answered(id jsonrpc.ID) {
 	if delete(c.open, id); len(c.open) == 0 {
 		select {
 		case c.settled <- struct{}{}:
-		default: // a value is there
+		default: // settled already has a value
 		}
 	}
 }

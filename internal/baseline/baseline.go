@@ -29,9 +29,10 @@ type Baseline struct {
 
 // Apply marks the report's known verdicts and findings, and lists stale entries in the report:
 // those that have expired and, if the run is complete, those whose requirement is kept, does not
-// apply to the server, or was not judged. whole reports that the run was unfiltered: in a filtered
-// run, no entry is stale if its requirement was not judged. An entry for another transport is never
-// stale, and one whose requirement was judged but not observed is stale only if it has expired.
+// apply to the server, or was not judged. whole is set if the run was unfiltered: in a filtered
+// run, no entry is stale if its requirement was not judged. An entry for another transport is
+// never stale, and one whose requirement was judged but not observed is stale only if it has
+// expired.
 func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	r.Baseline = b.Path
 	for i := range b.Entries {

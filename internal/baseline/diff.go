@@ -13,7 +13,7 @@ type Kind string
 // The kinds of differences. A requirement deviates if its verdict is a warning or more severe,
 // except a harness error. A note counts as kept.
 const (
-	New       Kind = "new"       // deviates now, and did not before or less severely
+	New       Kind = "new"       // deviates now, and before did not, or less severely
 	Fixed     Kind = "fixed"     // deviated before, and is kept now
 	Lost      Kind = "lost"      // deviated before, and no verdict says whether it still does
 	Unchanged Kind = "unchanged" // deviates as before, or less severely

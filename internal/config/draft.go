@@ -20,7 +20,7 @@ type Draft struct {
 
 const (
 	maxListed = 100 // entries of each list of a draft
-	maxText   = 120 // bytes of a name in it; longer names are left out
+	maxText   = 120 // bytes of a name in a draft; longer names are left out
 )
 
 // Repository is the URL of the repository, which contains the documentation.

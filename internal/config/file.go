@@ -224,7 +224,8 @@ func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 }
 
 // fixtures reads the fixtures. The tool of a fixture may be called, so it must not be in
-// tools.never. It also returns an error for a tool that is in both tools.call and tools.never.
+// tools.never. fixtures also returns an error for a tool that is in both tools.call and
+// tools.never.
 func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 	var err error
 	forEachKey(n, func(role, value *yaml.Node) {

@@ -21,8 +21,8 @@ const (
 	Scalars       // a mapping from any names to strings, numbers, true and false, all kept as written
 	Object        // a mapping from any names to any values
 	Mapping       // a mapping with Keys
-	Named         // a mapping from any names to values of Of
-	Several       // a list of values of Of, or a single one
+	Named         // a mapping from any names to values as Of describes them
+	Several       // a list of values as Of describes them, or a single one
 )
 
 // A Key is one key of the file. The reader, the JSON Schema and the documentation page all use the

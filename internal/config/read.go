@@ -29,7 +29,7 @@ var names = []string{Name, "mcp-conform.yml"}
 // Limits on the file.
 const (
 	maxSize  = 1 << 20 // bytes
-	maxDepth = 64      // levels of an object that is sent as JSON
+	maxDepth = 64      // levels of nesting of an object that is sent as JSON
 )
 
 // Find returns the path of the file in the folder, or "" if there is none. Two files, one with each

@@ -80,9 +80,9 @@ type wrongCount struct {
 	counted, want int
 }
 
-// wrongCounts compares the counts of a profile's requirements with these ids with the
-// findings and, if the report has the catalogue of this program, with the revisions and
-// transports to which they apply.
+// wrongCounts checks c, which counts the requirements of profile x with these ids. It
+// compares c with the findings and, if the report has the catalogue of this program, with
+// the revisions and transports to which the requirements apply.
 func (r *Report) wrongCounts(x *spec.Profile, c *verdict.ProfileCount, ids []string) []wrongCount {
 	var out []wrongCount
 	outcomes := []verdict.Outcome{verdict.Broken, verdict.Unconfirmed, verdict.Flaky, verdict.Warning} // the most severe first

@@ -47,7 +47,7 @@ type Report struct {
 	Command        string                 `yaml:"command"` // reproduces the run
 }
 
-// A Tool is the version of mcp-conform that judged.
+// A Tool is the version of mcp-conform that judged the server.
 type Tool struct {
 	Name      string `yaml:"name"`
 	Version   string `yaml:"version"`

@@ -12,8 +12,8 @@ import (
 // sharedToken is the progress token of both clients: tokens are unique for one client only.
 const sharedToken = "token"
 
-// probeClients has two clients call a tool concurrently, with the same progress token. Their request ids
-// are often equal too, because both clients number their requests in the same way.
+// probeClients has two clients call a tool concurrently, with the same progress token. Their
+// request ids are often equal too, because both clients number their requests in the same way.
 func probeClients(ctx context.Context, v *visit) (any, error) {
 	other, err := v.openAnother(ctx)
 	if err != nil {

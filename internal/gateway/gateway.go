@@ -42,7 +42,8 @@ func Names() []string {
 	return out
 }
 
-// Compare compares a client's view of the upstream through the gateway with its view without it.
+// Compare compares a client's view of the upstream through the gateway with the view without
+// the gateway.
 func Compare(ctx context.Context, o Options) *verdict.Gateway {
 	g := &verdict.Gateway{Revision: o.Revision, Lost: []verdict.LostRequirement{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
 	defer o.endReading()
@@ -89,7 +90,8 @@ const longestProbe = 4
 // moreTries is the number of retries after a warning: a race may have caused the difference.
 const moreTries = 2
 
-// compare returns the gateway's change, or nil if there is none. An error says why the comparison failed.
+// compare returns the gateway's change, or nil if there is none. An error says why the comparison
+// failed.
 func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error) {
 	var through any
 	var failed error
@@ -169,8 +171,8 @@ func (r *Route) endReading() {
 // mostDetails bounds the details of a change.
 const mostDetails = 5
 
-// changeOf returns the difference of two values of a probe, or nil if they are equal. failed is the
-// error of the probe through the gateway, if any.
+// changeOf returns the difference between two values of a probe, or nil if they are equal. failed
+// is the error of the probe through the gateway, if any.
 func (o *Options) changeOf(p *probe, direct, through any, failed error) *verdict.Change {
 	c := &verdict.Change{Name: p.name, Title: p.title, Outcome: verdict.Note, Section: p.section, Expected: slices.Contains(o.Expected, p.name)}
 	isLoss := failed != nil
@@ -200,8 +202,8 @@ func (o *Options) changeOf(p *probe, direct, through any, failed error) *verdict
 // latencyPings is the number of requests that are timed.
 const latencyPings = 20
 
-// measureLatency returns the median response time of the revision's harmless request, or 0 if
-// there is no response.
+// measureLatency returns the median response time of a harmless request (see HarmlessMethod),
+// or 0 if there is no response.
 func (o *Options) measureLatency(ctx context.Context, r Route) time.Duration {
 	v, err := o.open(ctx, r)
 	if err != nil {

@@ -313,7 +313,7 @@ func firstText(result any) string {
 	return s
 }
 
-// tracing is a header outside the protocol that the client sends.
+// tracing is the name of a header that the client sends, and that is not part of the protocol.
 const tracing = "X-Mcp-Conform-Probe"
 
 func probeHeaders(ctx context.Context, v *visit) (any, error) {

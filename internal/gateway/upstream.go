@@ -30,8 +30,8 @@ const (
 	largestArrival = 64 << 10
 )
 
-// An Upstream is the reference server behind a gateway. It keeps the messages that arrive, and holds
-// calls open for probes.
+// An Upstream is the reference server behind a gateway. It keeps the messages that arrive, and
+// holds calls open for probes.
 type Upstream struct {
 	// URL is its Streamable HTTP endpoint, for a gateway that takes a URL.
 	URL *url.URL

@@ -22,7 +22,7 @@ type visit struct {
 	options  client.Options
 	upstream *Upstream
 	mark     string                     // distinguishes the messages of this visit from all others
-	offered  map[string]map[string]bool // the names in each list of nameLists through this route; filled when a list is first needed
+	offered  map[string]map[string]bool // the names in the lists of nameLists through this route; read on first use
 }
 
 // open opens a session.
@@ -132,8 +132,8 @@ func (v *visit) readList(ctx context.Context, method, member, key string) (entri
 // nameLists are the lists whose names a gateway may change, each with the method that reads it.
 var nameLists = map[string]string{"tools": spec.MethodToolsList, "prompts": spec.MethodPromptsList}
 
-// offeredName returns the gateway's name for a tool or prompt of the upstream. It may have a prefix or a
-// suffix.
+// offeredName returns the gateway's name for a tool or prompt of the upstream, to which the
+// gateway may have added a prefix or a suffix.
 func (v *visit) offeredName(ctx context.Context, list, own string) (string, error) {
 	if err := v.requireCapability(list); err != nil {
 		return "", err
@@ -159,7 +159,7 @@ func (v *visit) offeredName(ctx context.Context, list, own string) (string, erro
 	return "", &notOfferedError{"the " + strings.TrimSuffix(list, "s") + " " + own}
 }
 
-// isAffixed reports whether the offered name is the name with a prefix or a suffix.
+// isAffixed reports whether offered is equal to name with a prefix or a suffix added.
 func isAffixed(offered, name string) bool {
 	before, hasSuffix := strings.CutSuffix(offered, name)
 	after, hasPrefix := strings.CutPrefix(offered, name)
@@ -263,7 +263,8 @@ func (v *visit) received(method string, upTo int) []*wire.Message {
 // position returns the position of the next event in the transcript.
 func (v *visit) position() int { return v.Record.Len() }
 
-// promptResult returns the result of a request whose params are built with the offered name of a prompt.
+// promptResult returns the result of a request whose params are built with the offered name of a
+// prompt.
 func (v *visit) promptResult(ctx context.Context, prompt, method string, params func(name string) map[string]any) (any, error) {
 	name, err := v.offeredName(ctx, "prompts", prompt)
 	if err != nil {

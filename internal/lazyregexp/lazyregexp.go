@@ -16,8 +16,8 @@ type Regexp struct {
 	get        func() *regexp.Regexp
 }
 
-// inTest reports whether this is a test, which compiles all expressions at its start
-// to find invalid ones.
+// inTest reports whether the program is a test binary. Tests compile all expressions when
+// they start, to find invalid ones.
 var inTest = strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 
 // New returns an expression, which must be valid.

@@ -23,13 +23,13 @@ import (
 
 // A Browser configures how a user logs in with a browser.
 type Browser struct {
-	// Redirect is the redirect URI, to which the authorization server sends the browser in the end: a
-	// URL of this machine. Port 0 means any free port.
+	// Redirect is the redirect URI, to which the authorization server sends the browser in the
+	// end: a URL of this machine. Port 0 means any free port.
 	Redirect *url.URL
 	// Open opens a URL in the user's browser, or prints it.
 	Open func(url string)
-	// Pasted delivers redirect addresses that the user copies from a browser on another machine; nil
-	// if the user can't paste any.
+	// Pasted delivers redirect addresses that the user copies from a browser on another machine;
+	// nil if the user can't paste any.
 	Pasted <-chan string
 	// Say prints a message when a response or a pasted text is ignored; nil prints nothing.
 	Say func(text string)
@@ -58,7 +58,7 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = web.Shutdown(end) // the browser gets its page
+		_ = web.Shutdown(end) // so that the browser gets its page
 		_ = web.Close()
 		<-served
 	}()

@@ -20,11 +20,12 @@ type Server struct {
 	Resource
 	// Issuer is the issuer URL of its first authorization server.
 	Issuer string
-	// Endpoints of the authorization server; "" if it has none.
+	// The endpoints of the authorization server; "" for one that it does not have.
 	AuthorizationURL, TokenURL, RegistrationURL, RevocationURL string
 	// HTTP sends all requests. It follows no redirects.
 	HTTP *http.Client
 
+	// The fields below describe the authorization server.
 	methods     []string // by which a client authenticates at the token endpoint
 	challenges  []string // the PKCE methods
 	offline     bool     // it has the scope offline_access
@@ -285,7 +286,7 @@ func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent
 	return absent, errors.New(strings.Join(problems, "; "))
 }
 
-// absentStatuses are the statuses that count as saying that there is nothing at a URL.
+// absentStatuses are the statuses that count as saying that a URL has no document.
 var absentStatuses = []int{http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden}
 
 // read reads a JSON document, and returns the status, 0 if there was no response.
@@ -302,7 +303,7 @@ func (r *reader) read(ctx context.Context, u *url.URL, into any) (status int, er
 	return status, err
 }
 
-// exists reports whether there is a response for u, with another status than 404 or 401.
+// exists reports whether a request for u gets a response with a status other than 404 and 401.
 func (r *reader) exists(ctx context.Context, u *url.URL) (found bool) {
 	_ = r.get(ctx, u, func(response *http.Response) error {
 		found = response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusUnauthorized

@@ -27,7 +27,7 @@ func (s Store) Save(l *Login) error {
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.Folder, ".new-*") // of mode 600
+	f, err := os.CreateTemp(s.Folder, ".new-*") // CreateTemp sets mode 600
 	if err != nil {
 		return err
 	}

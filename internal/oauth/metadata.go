@@ -86,9 +86,10 @@ func IsSecure(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, "https") || strings.EqualFold(u.Scheme, "http") && IsLoopback(u)
 }
 
-// MayFetch reports whether a client may fetch a document at u, a URL that the server at the URL
-// from named. It must be an http or https URL that does not lead inside (see LeadsInside): a
-// remote server must not make the client send requests into the client's private network.
+// MayFetch reports whether a client may fetch a document at u, a URL that a server named; from
+// is the server's own URL. u must be an http or https URL that does not lead inside (see
+// LeadsInside): a remote server must not make the client send requests into the client's
+// private network.
 func MayFetch(from, u *url.URL) bool {
 	if !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
 		return false
@@ -96,9 +97,9 @@ func MayFetch(from, u *url.URL) bool {
 	return !LeadsInside(from, u)
 }
 
-// LeadsInside reports whether u, a URL that the server at the URL from named, would lead a client
-// into a private network that the server is not in. A link-local u counts unless from is
-// link-local itself, because the metadata services of clouds hold secrets there.
+// LeadsInside reports whether u, a URL that a server named, would lead a client into a private
+// network that the server is not in; from is the server's own URL. A link-local u counts unless
+// from is link-local itself, because the metadata services of clouds hold secrets there.
 func LeadsInside(from, u *url.URL) bool {
 	return IsLinkLocal(u) && !IsLinkLocal(from) || IsInside(u) && !IsInside(from)
 }

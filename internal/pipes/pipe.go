@@ -1,5 +1,6 @@
-// Package pipes has pipes and connections in memory that behave like those of the operating system.
-// They block on channels, so that time in a bubble of testing/synctest can advance meanwhile.
+// Package pipes has pipes and connections in memory that behave like those of the operating
+// system. They block on channels, so that time in a bubble of testing/synctest can advance while
+// they wait.
 package pipes
 
 import (

@@ -18,8 +18,8 @@ type ClientMistake struct {
 // MaxMistakes bounds the mistakes of one kind that are kept.
 const MaxMistakes = 3
 
-// ClientMistakes returns the client's violations of the protocol over a transport, in the order of the
-// transcript. It returns at most MaxMistakes with the same summary.
+// ClientMistakes returns the client's violations of the protocol over a transport, in the order of
+// the transcript. It returns at most MaxMistakes with the same summary.
 func ClientMistakes(events []*transcript.Event, over spec.Transport) []ClientMistake {
 	c := &client{over: over, withoutID: map[int]bool{}, ids: map[string]bool{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
 	for _, e := range events {

@@ -26,7 +26,7 @@ type httpClient struct {
 	heads    map[int]*transcript.Head // of the requests, by exchange
 	sentIn   map[int][]string         // ids of the client's requests, by exchange
 	revision spec.Revision            // the revision in the result of initialize, "" before it
-	gone     bool                     // the server answered a POST with the session id with 404
+	gone     bool                     // the server responded with 404 to a POST that had the session id
 }
 
 // checkRequestHead stores the head of an HTTP request, and adds the mistakes in it.

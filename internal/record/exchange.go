@@ -42,7 +42,8 @@ func (x *liveExchange) add(e transcript.Event) {
 	}
 }
 
-// addRequestBody collects bytes of the request's body, and records the request once the body is complete.
+// addRequestBody collects bytes of the request's body, and records the request once the body is
+// complete.
 func (x *liveExchange) addRequestBody(data []byte, end bool) {
 	x.mu.Lock()
 	x.size += int64(len(data))
@@ -56,8 +57,8 @@ func (x *liveExchange) addRequestBody(data []byte, end bool) {
 	}
 }
 
-// begin records the request with the part of its body that was passed on. It does nothing when called
-// again. The message in the body determines the session.
+// begin records the request with the part of its body that was passed on. It does nothing when
+// called again. The message in the body determines the session.
 func (x *liveExchange) begin() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -180,8 +181,8 @@ func (b *receivedBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// read reads bytes and records them. A body with a Content-Length ends with its last byte: the client may send
-// its next message before the end of the file is read.
+// read reads bytes and records them. A body with a Content-Length ends with its last byte: the
+// client may send its next message before EOF is read.
 func (b *receivedBody) read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)

@@ -30,13 +30,13 @@ const (
 	// idleTime is how long an unused connection to the server is kept. It is shorter than the idle
 	// timeout of servers: a POST would be lost if the server closed the connection at that moment.
 	idleTime = 2 * time.Second
-	endTime  = 2 * time.Second  // for exchanges to end when the proxy stops
-	headTime = 30 * time.Second // for a client to send the head of a request
+	endTime  = 2 * time.Second  // how long exchanges may take to end when the proxy stops
+	headTime = 30 * time.Second // how long a client may take to send the head of a request
 )
 
-// A Proxy forwards requests of clients to a server over Streamable HTTP or HTTP+SSE. It forwards all
-// requests to the origin of its URL. It records those to the URL's path, and to the message URLs of
-// HTTP+SSE, in one transcript per session.
+// A Proxy forwards requests of clients to a server over Streamable HTTP or HTTP+SSE. It forwards
+// all requests to the origin of its URL. It records those to the URL's path, and to the message
+// URLs of HTTP+SSE, in one transcript per session.
 type Proxy struct {
 	url      *url.URL
 	hostName string // a second host name of the proxy, besides its address
@@ -229,8 +229,8 @@ func (p *Proxy) handleError(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = io.WriteString(w, "mcp-conform record: "+text+"\n")
 }
 
-// assignSession returns the session of a request with this session id and these messages. It opens the
-// session if needed, and returns nil if it is not recorded.
+// assignSession returns the session of a request with this session id and these messages. It opens
+// the session if needed, and returns nil if it is not recorded.
 func (p *Proxy) assignSession(method, id string, f *wire.Frame) *Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -277,8 +277,8 @@ func isStateless(m wire.Message) bool {
 	return ok
 }
 
-// beginsSession reports whether a message without a session id begins a new session, perhaps of another
-// client: it reuses an id, or is a second initialize.
+// beginsSession reports whether a message without a session id begins a new session, perhaps of
+// another client: it reuses an id, or is a second initialize.
 func (s *Session) beginsSession(m wire.Message) bool {
 	return m.Kind == wire.Request && (s.ids[m.ID.Key()] || s.initialized && m.Method == spec.MethodInitialize)
 }
@@ -298,8 +298,8 @@ func (p *Proxy) openSession() *Session {
 	return s
 }
 
-// noteAccepted updates the session after the server accepted a message over Streamable HTTP. It stores
-// the session id of the response, once.
+// noteAccepted updates the session after the server accepted a message over Streamable HTTP. It
+// stores the session id of the response, once.
 func (p *Proxy) noteAccepted(x *liveExchange, r *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -320,7 +320,7 @@ func (p *Proxy) noteAccepted(x *liveExchange, r *http.Response) {
 }
 
 // requestHead returns the head of a request, with the headers in alphabetical order: net/http does
-// not keep another.
+// not keep their order.
 func requestHead(r *http.Request, host string) []byte {
 	return transcript.HeadBytes(r.Method+" "+r.RequestURI+" "+r.Proto, append([]transcript.Field{{Name: "Host", Value: host}}, headerFields(r.Header)...))
 }

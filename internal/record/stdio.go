@@ -1,8 +1,8 @@
 // Package record is a proxy between a real client and a real server. It passes their bytes on
 // immediately, records them in a transcript, and finds the client's violations of the protocol. It
-// changes no byte over stdio. Over HTTP it replaces the proxy's host by the server's and vice
-// versa, asks for uncompressed responses, and holds the first event of a stream back until it is
-// complete. The rules judge the server, as in any transcript.
+// changes no byte over stdio. Over HTTP it rewrites hosts, so that the server gets its own name
+// and clients keep to the proxy. It also asks for uncompressed responses, and holds the first
+// event of a stream back until it is complete. The rules judge the server, as in any transcript.
 package record
 
 import (
@@ -62,7 +62,7 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	}
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: fmt.Sprintf("pid %d: %s", server.Process.Pid, c.Argv[0])})
 	inputOver, exited := make(chan struct{}), make(chan struct{})
-	go func() { // it blocks until the client writes, even after the server exited
+	go func() { // blocks until the client writes, even after the server has exited
 		defer close(inputOver)
 		sent := &lineRecorder{to: in, rec: rec, kind: transcript.Sent}
 		_, _ = io.Copy(sent, client.In) // an error ends the server's input, too
@@ -100,7 +100,8 @@ func signalName(s os.Signal) string {
 	}
 }
 
-// endServer passes signals on, and terminates a server that does not exit after its input was closed.
+// endServer passes signals on, and terminates a server that does not exit after its input was
+// closed.
 func endServer(server *exec.Cmd, inputOver, exited <-chan struct{}, signals <-chan os.Signal, rec *transcript.Transcript) {
 	var overdue <-chan time.Time
 	signalled := false
@@ -169,7 +170,8 @@ func (r *lineRecorder) recordBytes(p []byte) {
 	}
 }
 
-// addLine records the current line and starts the next. Recording stops at a line that exceeds the limits.
+// addLine records the current line and starts the next. Recording stops at a line that exceeds the
+// limits.
 func (r *lineRecorder) addLine(unterminated bool) {
 	line, size := r.line, r.size
 	r.line, r.size = nil, 0

@@ -33,8 +33,8 @@ type place struct{ pattern, at int }
 func newFinder(patterns []pattern) *finder {
 	f := &finder{patterns: patterns, index: map[uint32][]place{}}
 	for n, p := range patterns {
-		// Any part of at least the least length contains the four bytes at one of these
-		// offsets.
+		// Any part of p.text with at least p.least bytes contains the four bytes at one of
+		// these offsets.
 		for at := 0; at+gram <= len(p.text); at += p.least - gram + 1 {
 			key := binary.LittleEndian.Uint32([]byte(p.text[at : at+gram]))
 			f.index[key] = append(f.index[key], place{n, at})

@@ -46,7 +46,7 @@ const (
 )
 
 // Secrets is the set of known secrets. The zero value is an empty set. So is nil, but nothing can
-// be added to it. It is safe for concurrent use.
+// be added to it. A Secrets is safe for concurrent use.
 type Secrets struct {
 	mu       sync.Mutex
 	values   map[string]bool

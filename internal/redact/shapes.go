@@ -52,8 +52,8 @@ func (s shape) possible(lower []byte) bool {
 	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
 }
 
-// Shapes returns the free text b with everything replaced by Mark that looks like a secret, by its
-// form or by the name in front of it.
+// Shapes returns the free text b in which Mark replaces everything that looks like a secret, by
+// its form or by the name in front of it.
 func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b

@@ -115,7 +115,7 @@ func digits(text []byte, from, count, base int) (rune, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(string(text[from:from+count]), base, 31)
-	return rune(n), err == nil //nolint:gosec // of 31 bits
+	return rune(n), err == nil //nolint:gosec // n has at most 31 bits
 }
 
 func entity(out, text []byte) ([]byte, int) {

@@ -34,8 +34,8 @@ const (
 	Killed        Outcome = "killed"         // a finding on the requirement that the fault breaks, or a server that the fault makes unreachable
 	MisAttributed Outcome = "mis-attributed" // findings, but none on that requirement, or a server that can't be judged
 	Survived      Outcome = "survived"       // no finding
-	Silent        Outcome = "silent"         // a conforming server, and nothing but notes
-	FalseAlarm    Outcome = "false alarm"    // a conforming server, and a finding, or it can't be judged
+	Silent        Outcome = "silent"         // a conforming server without findings, except notes
+	FalseAlarm    Outcome = "false alarm"    // a conforming server that has a finding or can't be judged
 	NotYet        Outcome = "not yet"        // no judge exists yet, see spec.Requirement.NotJudged
 	Failed        Outcome = "failed"         // the run itself failed
 )
@@ -100,8 +100,8 @@ type Options struct {
 	Command []string
 	// Each is called with the result of each row, never concurrently.
 	Each func(Result, Progress)
-	// Again is called before row n of those that are retried, of which there are of. It may
-	// be called concurrently.
+	// Again is called before each retry, with its number, from 1, and the number of rows to
+	// retry. It may be called concurrently.
 	Again func(n, of int)
 
 	starts *atomic.Int64
@@ -247,8 +247,8 @@ func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {
 	_ = few.Wait()
 }
 
-// excepted reports whether the outcome of the row is excepted, so that a retry
-// is useless.
+// excepted reports whether the outcome of the row is excepted, in which case a retry is
+// useless.
 func (o *Options) excepted(r *Result) bool {
 	return slices.ContainsFunc(exceptions(), func(e Exception) bool { return e.appliesTo(r, o.Full) && e.Outcome == r.Outcome })
 }

@@ -24,7 +24,8 @@ func Slow(t testing.TB) {
 	}
 }
 
-// Slowest skips the test, which takes very long, unless all slow tests are to run, as in .ci/nightly.
+// Slowest skips the test, which takes very long, unless all slow tests are to run, as in
+// .ci/nightly.
 func Slowest(t testing.TB) {
 	t.Helper()
 	if os.Getenv(SlowTests) != "all" {
@@ -37,8 +38,8 @@ func isRequired() bool {
 }
 
 // UnlessRequired skips a test that takes minutes, unless Required is set. It does so even if
-// everything that the test needs is installed: that must not make go test ./... slower. what names
-// the tested programs, for the log.
+// everything that the test needs is installed: installing it must not make go test ./... slower.
+// what names the tested programs, for the log.
 func UnlessRequired(t testing.TB, what string) {
 	t.Helper()
 	if !isRequired() {

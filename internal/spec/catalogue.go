@@ -32,7 +32,7 @@ type Basis string
 const (
 	// Keyword: the page has an upper-case RFC 2119 keyword of that level.
 	Keyword Basis = "keyword"
-	// Schema: a message that breaks the requirement is invalid by the schema.
+	// Schema: a message that breaks the requirement does not validate against the schema.
 	Schema Basis = "schema"
 	// Incorporated: a MUST of JSON-RPC 2.0 or SSE that MCP requires to be
 	// followed, or the plain meaning of a declared capability.
@@ -128,11 +128,11 @@ type Requirement struct {
 	Revisions  []string `yaml:"revisions"`
 	Transports Carriers `yaml:"transports"`
 	Section    string   `yaml:"section"`  // page and heading under docs/specification/<revision>/
-	Needs      []string `yaml:"needs"`    // vocabulary: head of fixtures/requirements/base.yaml
-	Testable   Testable `yaml:"testable"` // by a black-box harness
-	Observe    string   `yaml:"observe"`  // how to see it
+	Needs      []string `yaml:"needs"`    // see the head of fixtures/requirements/base.yaml
+	Testable   Testable `yaml:"testable"` // whether a black-box test can observe it
+	Observe    string   `yaml:"observe"`  // how to observe it
 
-	// Why, Cause and Fix are one sentence each, for users that have to act on a deviation:
+	// Why, Cause and Fix are one sentence each, for users who have to act on a deviation:
 	// how it affects a client, what usually causes it, and how to fix it. Snippets show the
 	// fix in code, by Language. All may be empty.
 	Why      string              `yaml:"why"`
@@ -310,7 +310,7 @@ func Requirements() *Catalogue {
 	return c
 }
 
-// CheckCatalogue returns why the built-in catalogue can't be read.
+// CheckCatalogue returns an error if the built-in catalogue can't be read.
 func CheckCatalogue() error {
 	_, err := builtIn()
 	return err

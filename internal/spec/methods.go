@@ -52,14 +52,14 @@ func IsNotification(method string) bool {
 	return len(method) > len(notificationsPrefix) && method[:len(notificationsPrefix)] == notificationsPrefix
 }
 
-// MayRequireInput reports whether a result of the method may require input from the client. Such results exist
-// from 2026-07-28 on: basic/patterns/mrtr.
+// MayRequireInput reports whether a result of the method may require input from the client. Such
+// results exist from 2026-07-28 on: basic/patterns/mrtr.
 func MayRequireInput(method string) bool {
 	return method == MethodToolsCall || method == MethodPromptsGet || method == MethodResourcesRead
 }
 
-// FilterOf returns the member of a subscription's filter that requests the notification, or "" if subscriptions
-// do not deliver it: basic/patterns/subscriptions of 2026-07-28.
+// FilterOf returns the member of a subscription's filter that requests the notification, or "" if
+// subscriptions do not deliver it: basic/patterns/subscriptions of 2026-07-28.
 func FilterOf(notification string) string {
 	switch notification {
 	case MethodToolsChanged:

@@ -52,8 +52,8 @@ func InEra(era Era, revisions []Revision) []Revision {
 	return slices.DeleteFunc(slices.Clone(revisions), func(r Revision) bool { return r.Era() != era })
 }
 
-// Era returns the era of r. An unknown revision counts as stateless if its text is not less than
-// 2026-07-28, otherwise as handshake.
+// Era returns the era of r. An unknown revision counts as stateless if, as text, it does not
+// sort before 2026-07-28, otherwise as handshake.
 func (r Revision) Era() Era {
 	if r.AtLeast(V20260728) {
 		return Stateless
@@ -72,14 +72,15 @@ func (r Revision) OpeningMethod() string {
 // Published reports whether r names a published revision.
 func (r Revision) Published() bool { return slices.Contains(Revisions(), r) }
 
-// AtLeast reports whether r is other or newer. Dates compare as text.
+// AtLeast reports whether r is equal to other or newer. Dates compare as text.
 func (r Revision) AtLeast(other Revision) bool { return r >= other }
 
 // HasBatches reports whether JSON-RPC batches exist in r.
 func (r Revision) HasBatches() bool { return r == V20250326 }
 
 // HasEmptyCursors reports whether an empty string is a cursor like any other in r. Before
-// 2026-07-28 the specification does not say so, and many servers use it to mark the end.
+// 2026-07-28 the specification does not say so, and many servers mark the last page with an
+// empty cursor.
 func (r Revision) HasEmptyCursors() bool { return r.AtLeast(V20260728) }
 
 // HasVersionHeader reports whether clients over Streamable HTTP name the revision in the header

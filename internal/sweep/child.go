@@ -54,7 +54,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = removeAll(work) }() // what stays is removed with the whole folder
+	defer func() { _ = removeAll(work) }() // leftovers are removed with the work folder
 	partial, err := s.newPartialFolder(e)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,8 @@ func (s *supervisor) argv(e *Entry, folder string) []string {
 	return append(argv, e.Args...)
 }
 
-// formats returns the formats of the reports to write. They include json, from which the result is read.
+// formats returns the formats of the reports to write. They include json, from which the result is
+// read.
 func (s *supervisor) formats() []string {
 	out := slices.Clone(s.Files)
 	if !slices.Contains(out, "json") {
@@ -119,8 +120,9 @@ func (s *supervisor) formats() []string {
 	return out
 }
 
-// EndVariable is the environment variable that tells a run to end when its stdin ends. The stdin of a
-// run ends with the sweep, even if the sweep is killed. The run hides the variable from its server.
+// EndVariable is the environment variable that tells a run to end when its stdin ends. The stdin
+// of a run ends with the sweep, even if the sweep is killed. The run hides the variable from its
+// server.
 const EndVariable = "MCP_CONFORM_ENDS_WITH_STDIN"
 
 // inherited are the variables that every server gets from this process, because it can't start

@@ -9,8 +9,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockFile is the file in the folder of a sweep that is locked while the sweep runs. It is removed at
-// the end.
+// lockFile is the file in the folder of a sweep that is locked while the sweep runs. It is removed
+// at the end.
 const lockFile = ".lock"
 
 // lockFolder makes the folder of a sweep and locks it, because a second sweep would remove what

@@ -105,7 +105,8 @@ func readParts(folders []string) ([]part, error) {
 	return parts, nil
 }
 
-// checkParts returns an error unless the parts are all shards of one finished sweep, or one whole sweep.
+// checkParts returns an error unless the parts are all shards of one finished sweep, or one whole
+// sweep.
 func checkParts(parts []part) error {
 	first := &parts[0]
 	for i := range parts {

@@ -29,8 +29,8 @@ var indexTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("index").Parse(indexText))
 })
 
-// pageData is the data of the page. Its strings have no invisible characters, and the template escapes
-// them.
+// pageData is the data of the page. Its strings have no invisible characters, and the template
+// escapes them.
 type pageData struct {
 	Policy   string
 	Style    template.CSS

@@ -46,8 +46,8 @@ type variable struct {
 	IsRequired bool   `yaml:"isRequired"`
 }
 
-// fixedValue returns the value of the variable. It returns false if there is none, or if the user has
-// to complete it.
+// fixedValue returns the value of the variable. It returns false if there is none, or if the user
+// has to complete it.
 func (v *variable) fixedValue() (string, bool) {
 	value := v.Value
 	if value == "" {

@@ -20,7 +20,7 @@ import (
 // Format is the version of result.json and sweep.json.
 const Format = 1
 
-// An Outcome is what a sweep says about one server.
+// An Outcome is the result of a sweep for one server.
 type Outcome string
 
 // The outcomes.
@@ -43,7 +43,7 @@ func (o Outcome) Failed() bool {
 	return o == Incomplete || o == Unreachable || o == Stopped || o == Unusable
 }
 
-// A Result is what a sweep keeps of one server.
+// A Result is what a sweep stores about one server.
 type Result struct {
 	Name    string  `json:"name"`
 	Folder  string  `json:"folder"` // below servers/
@@ -54,7 +54,7 @@ type Result struct {
 	Asked     string                  `json:"asked"`
 	Package   string                  `json:"package,omitempty"`        // such as npm:weather-mcp
 	Published string                  `json:"packageVersion,omitempty"` // the version of the package in the registry
-	Server    verdict.Server          `json:"server,omitzero"`          // as the server says; untrusted
+	Server    verdict.Server          `json:"server,omitzero"`          // as the server reports it; untrusted
 	SDK       string                  `json:"sdk,omitempty"`            // name and version, if recognised
 	Transport spec.Transport          `json:"transport,omitempty"`
 	Revisions []spec.Revision         `json:"revisions,omitempty"`
@@ -137,7 +137,8 @@ func (r *Result) readReport(path string) error {
 	return nil
 }
 
-// entryDigest returns a digest of an entry, the flags and the version of mcp-conform, see Result.Asked.
+// entryDigest returns a digest of an entry, the flags and the version of mcp-conform, see
+// Result.Asked.
 func entryDigest(e *Entry, flags []string, version string) string {
 	h := sha256.New()
 	text, _ := json.Marshal([]any{e.Name, string(e.text), flags, version}) // strings can always be encoded

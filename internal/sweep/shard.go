@@ -106,9 +106,9 @@ func (s Shard) Of(entries []Entry, weights map[string]float64) []Entry {
 const overload = 1.1
 
 // assignShards returns the shard of each name, from 0, by rendezvous hashing: each name prefers
-// the shards in an order of its own. Without weights it gets the first of them, independently of
-// the other names. With weights, the heaviest names choose first, and a shard that would
-// get more than overload times its share is passed over.
+// the shards in an order of its own. Without weights, each name gets the first of them,
+// independently of the other names. With weights, the heaviest names choose first, and a shard
+// that would get more than overload times its share is passed over.
 func assignShards(names []string, count int, weights map[string]float64) []int {
 	out := make([]int, len(names))
 	if len(weights) == 0 {
@@ -140,8 +140,8 @@ func assignShards(names []string, count int, weights map[string]float64) []int {
 	return out
 }
 
-// weigher returns a function for the weight of a name. A name without a weight weighs as
-// much as the median.
+// weigher returns a function for the weight of a name. A name without a weight gets the
+// median weight.
 func weigher(weights map[string]float64) func(name string) float64 {
 	all := make([]float64, 0, len(weights))
 	for _, w := range weights {

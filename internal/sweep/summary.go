@@ -22,7 +22,7 @@ type Sweep struct {
 	// List identifies the whole list, the flags and the version of mcp-conform. It is the same
 	// for all shards of a sweep.
 	List    string          `json:"list"`
-	All     int             `json:"all"`             // the servers of the whole list
+	All     int             `json:"all"`             // the number of servers in the whole list
 	Shard   *Shard          `json:"shard,omitempty"` // nil for all servers
 	Counts  map[Outcome]int `json:"counts"`
 	SDKs    []SDK           `json:"sdks"`
@@ -67,7 +67,8 @@ func (s *supervisor) currentSweep() *Sweep {
 	return out
 }
 
-// listID returns a digest of the whole list, the flags and the version of mcp-conform, see Sweep.List.
+// listID returns a digest of the whole list, the flags and the version of mcp-conform, see
+// Sweep.List.
 func listID(s *supervisor) string {
 	whole := slices.SortedFunc(slices.Values(s.Whole), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	all := Entry{}
@@ -78,7 +79,8 @@ func listID(s *supervisor) string {
 	return entryDigest(&all, slices.Concat(s.Flags, s.Env, s.Files), s.Version)
 }
 
-// summarise sorts the results by name, and computes the fields that are derived from them.
+// summarise sorts the results sorted by name, and computes the fields that are derived from
+// them.
 func (w *Sweep) summarise() {
 	w.Format, w.Tool = Format, "mcp-conform"
 	slices.SortFunc(w.Servers, func(a, b *Result) int { return strings.Compare(a.Name, b.Name) })

@@ -109,8 +109,8 @@ func (s *supervisor) workFolder() string { return filepath.Join(s.Out, "work") }
 
 func (s *supervisor) folder(e *Entry) string { return filepath.Join(s.Out, "servers", e.Folder) }
 
-// newPartialFolder makes a folder for a server while it is judged. Its name is new, because a killed
-// sweep's run may still be writing to the old folder.
+// newPartialFolder makes a folder for a server while it is judged. Its name is new, because a
+// killed sweep's run may still be writing to the old folder.
 func (s *supervisor) newPartialFolder(e *Entry) (string, error) {
 	folder, err := os.MkdirTemp(filepath.Join(s.Out, "servers"), partialPrefix+e.Folder+"-*")
 	if err != nil {
@@ -226,8 +226,8 @@ type finished struct {
 	err    error   // a failure of the sweep, such as a full disk
 }
 
-// judgeAll judges the entries, as many at once as there are jobs, but servers on one host one after
-// another. A failure of the sweep itself ends it.
+// judgeAll judges the entries, up to Jobs of them at a time, but servers on the same host one
+// after another. A failure of the sweep itself ends it.
 func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -272,8 +272,8 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 	}
 }
 
-// reportProgress reports that a server was judged. It estimates that the remaining servers take as long as
-// the earlier ones.
+// reportProgress reports that a server was judged. It estimates that the remaining servers take as
+// long as the earlier ones.
 func (s *supervisor) reportProgress(r *Result, rest int) {
 	if s.Done == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-// fromArgs reads the positional arguments.
+// fromArgs returns the target that the positional arguments name.
 func (r *resolver) fromArgs() (Target, error) {
 	args := r.Args
 	if r.Dash > 0 && r.Dash <= len(args) {
@@ -86,7 +86,7 @@ func (r *resolver) fromSingleArg(arg string) (Target, error) {
 	return r.command([]string{arg})
 }
 
-// command reads a complete argv, which it does not change.
+// command returns the target for a complete argv, which it does not modify.
 func (r *resolver) command(argv []string) (Target, error) {
 	if err := r.rejectURLFlags(); err != nil {
 		return Target{}, err
@@ -145,7 +145,7 @@ func (r *resolver) checkElsewhere(name string) error {
 		"a relative command is looked up in --cwd, where the server starts; give the full path: "+quoteAll([]string{full}))
 }
 
-// url reads a URL given on the command line.
+// url returns the target for a URL that was given on the command line.
 func (r *resolver) url(raw string) (Target, error) {
 	if err := r.checkURL("", raw); err != nil {
 		return Target{}, err
@@ -234,7 +234,7 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 }
 
 // hasShebang reports whether the file begins with #!. It returns true if the file can't be
-// read: starting the file then fails with the details.
+// read: starting the file then fails with an error that has the details.
 func hasShebang(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 
 // A Credential is a secret in an environment variable that the user names.
 type Credential struct {
-	What     string // what names the variable, such as --bearer-env
+	What     string // the flag or key that names the variable, such as --bearer-env
 	Variable string
-	Token    bool // a bearer token; else a password, which may have spaces
+	Token    bool // whether it is a bearer token; otherwise it is a password, which may have spaces
 }
 
 // Read returns the secret without surrounding spaces, and adds it to secrets. Its errors are of
@@ -48,5 +48,5 @@ func (c *Credential) advice() string {
 	return "set it to the secret"
 }
 
-// variableName matches what is certainly a name and not a secret.
+// variableName matches strings that are certainly names of variables, not secrets.
 var variableName = lazyregexp.New(`^([A-Z_][A-Z0-9_]{0,39}|[a-z_]{1,40})$`)

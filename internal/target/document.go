@@ -121,7 +121,7 @@ func readNode(reader *json.Decoder, text []byte) (*node, error) {
 			if n.members[name] == nil {
 				n.names = append(n.names, name)
 			}
-			n.members[name] = member // of duplicate names the last counts, as for clients
+			n.members[name] = member // the last of duplicate names counts, as in clients
 		}
 	default:
 		return n, nil

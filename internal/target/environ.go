@@ -10,17 +10,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// A setting is one variable; unset removes it.
+// A setting sets one variable or, if unset is true, removes it.
 type setting struct {
 	name, value string
 	unset       bool
-	join        bool // append it to an existing value, as for a list of paths
+	join        bool // append value to an existing one, as for a list of paths
 }
 
 // An environ is an environment with unique names.
 type environ struct {
 	names  []string          // in the order of their first occurrence, as written
-	values map[string]string // by key
+	values map[string]string // by the result of the method key
 	goos   string
 }
 

@@ -13,7 +13,7 @@ type input struct {
 	id, description string
 	fallback        string
 	hasFallback     bool
-	options         []string // the permitted values; empty for any
+	options         []string // the permitted values; empty if any value is permitted
 	password        bool
 }
 

@@ -33,7 +33,7 @@ type Target struct {
 	Transport spec.Transport
 
 	Name    string   // the name in the configuration file, else the result of Display
-	Source  string   // where the target was named
+	Source  string   // where the target was named, such as command line
 	Notices []string // what the user should know about how the target was interpreted
 
 	flags      []string // the flags that name the target again, before Argv or URL
@@ -111,8 +111,7 @@ type Options struct {
 	ServerName string   // --server, empty when not given
 	Inputs     []string // each --input: ID=VALUE, or ID alone
 
-	// Secrets collects the secrets among the options, also if Resolve fails. It
-	// may be nil.
+	// Secrets collects the secrets among the options, even if Resolve fails. It may be nil.
 	Secrets *redact.Secrets
 
 	Environ []string               // os.Environ() if nil
@@ -124,7 +123,7 @@ type Options struct {
 // Resolve returns how to reach the server that the options name. Its errors are of type
 // *UsageError: the user has to change the command line. Only the start itself shows whether
 // a command can be started. Resolve rejects commands that can't work on any machine, or
-// that are a known misunderstanding.
+// that result from a known misunderstanding.
 func Resolve(o Options) (Target, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()

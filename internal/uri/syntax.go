@@ -31,7 +31,8 @@ func CannotBeURI(text string) bool {
 }
 
 // isLiteral reports whether s contains no control character, no space and none of the
-// characters in without, and whether two hex digits follow each percent sign.
+// characters that the string without lists, and whether two hex digits follow each percent
+// sign.
 func isLiteral(s []byte, without string) bool {
 	for i, b := range s {
 		switch {

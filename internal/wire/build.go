@@ -8,13 +8,13 @@ import (
 )
 
 // NewRequest returns the bytes of a request, or of a notification if the id is absent. If params is
-// nil, the params member is left out. JSON encodes params.
+// nil, the params member is left out. Params are encoded by the function JSON.
 func NewRequest(id ID, method string, params any) []byte {
 	return buildMessage(id, method, params)
 }
 
 // NewNotification returns the bytes of a notification. If params is nil, the params member is left
-// out. JSON encodes params.
+// out. Params are encoded by the function JSON.
 func NewNotification(method string, params any) []byte {
 	return buildMessage(ID{}, method, params)
 }

@@ -51,8 +51,8 @@ func (m *Message) IsOverloadError() bool {
 	return false
 }
 
-// hasRetryHint reports whether the error's data has a member such as retryAfter, or an HTTP status
-// of overloadStatuses.
+// hasRetryHint reports whether the error's data has a member such as retryAfter, or a status that
+// is one of overloadStatuses.
 func (m *Message) hasRetryHint() bool {
 	data := m.errorAt("/data")
 	if data.Kind() != '{' {

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits of a frame. Parse reports a frame that exceeds them as unreadable, so that the memory that
-// hostile input costs is bounded.
+// Limits of a frame. Parse reports a frame that exceeds them as unreadable, which bounds the
+// memory that hostile input can take.
 const (
 	// MaxDepth is the deepest allowed nesting of arrays and objects. jsontext itself rejects more
 	// than 10,000 levels.
@@ -30,7 +30,7 @@ type Kind int
 
 // The kinds of messages.
 const (
-	// Invalid is a JSON value of no other kind.
+	// Invalid is a JSON value that is of none of the other kinds.
 	Invalid Kind = iota
 	// Request has a method member of any type and an id member, which may be null.
 	Request
@@ -113,7 +113,8 @@ type Message struct {
 	// Names lists the member names in wire order, including repetitions.
 	Names []string
 
-	// params, result and err are the members of the values that are read most often.
+	// params, result and err are the members within params, result and error, which are read
+	// most often.
 	params, result, err parts
 }
 
@@ -145,8 +146,8 @@ const (
 // which must not be modified afterwards.
 //
 // Duplicate keys, invalid UTF-8, a leading byte order mark and trailing text do not prevent Parse
-// from reading the value and its messages. Input that is not JSON has the problem NotJSON and,
-// apart from it, only problems of the bytes themselves.
+// from reading the value and its messages. Input that is not JSON has the problem NotJSON; its
+// other problems are only those of its bytes, such as invalid UTF-8.
 func Parse(raw []byte) *Frame {
 	f := &Frame{Raw: raw}
 	start := 0

@@ -157,7 +157,8 @@ func unquote(s []byte) (string, bool) {
 	return tok.String(), true
 }
 
-// equalName reports whether name, the text between the quotes of a member name, is wanted.
+// equalName reports whether name, the text between the quotes of a member name, decodes to
+// wanted.
 func equalName(name []byte, wanted string) bool {
 	if bytes.IndexByte(name, '\\') < 0 && utf8.Valid(name) {
 		return string(name) == wanted
