@@ -57,7 +57,8 @@ func (r *Report) hasThisCatalogue() bool {
 	return r.Tool.Catalogue == Digest(spec.CatalogueDigest())
 }
 
-// wrongFindings describes contradictions in the findings that do not depend on profiles.
+// wrongFindings describes the contradictions in the findings themselves, apart from those with
+// profiles.
 func (r *Report) wrongFindings() []string {
 	var out []string
 	for i := range r.Findings {

@@ -107,7 +107,7 @@ func (s *SDK) check() error {
 // Used is the SDK of a server, with its version.
 type Used struct {
 	SDK     *SDK
-	Version string // as 1.2.3
+	Version string // such as 1.2.3
 }
 
 // String returns the name and version.
@@ -193,7 +193,7 @@ func Accept(r *verdict.Report) {
 // version matches a release; its groups are the numbers to compare.
 var version = lazyregexp.New(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$`)
 
-// versionOf returns the numbers of a release such such as 1.2.3. It returns nil for
+// versionOf returns the numbers of a release such as 1.2.3. It returns nil for
 // anything else, because no golden covers a build between two releases.
 func versionOf(text string) []int {
 	var out []int

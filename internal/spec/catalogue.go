@@ -129,7 +129,7 @@ type Requirement struct {
 	Transports Carriers `yaml:"transports"`
 	Section    string   `yaml:"section"`  // page and heading under docs/specification/<revision>/
 	Needs      []string `yaml:"needs"`    // see the head of fixtures/requirements/base.yaml
-	Testable   Testable `yaml:"testable"` // whether a black-box test can observe it
+	Testable   Testable `yaml:"testable"` // whether a black-box test can observe a deviation
 	Observe    string   `yaml:"observe"`  // how to observe it
 
 	// Why, Cause and Fix are one sentence each, for users who have to act on a deviation:

@@ -27,7 +27,7 @@ type Sweep struct {
 	Counts  map[Outcome]int `json:"counts"`
 	SDKs    []SDK           `json:"sdks"`
 	Shared  []Shared        `json:"findings"` // most severe first, and then most widespread
-	Servers []*Result       `json:"servers"`  // by name
+	Servers []*Result       `json:"servers"`  // sorted by name
 }
 
 // An SDK counts the servers that are built with one version of an SDK. Only servers with the
@@ -79,7 +79,7 @@ func listID(s *supervisor) string {
 	return entryDigest(&all, slices.Concat(s.Flags, s.Env, s.Files), s.Version)
 }
 
-// summarise sorts the results sorted by name, and computes the fields that are derived from
+// summarise sorts the results by name, and computes the fields that are derived from
 // them.
 func (w *Sweep) summarise() {
 	w.Format, w.Tool = Format, "mcp-conform"
