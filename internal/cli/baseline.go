@@ -64,9 +64,9 @@ func fileError(err error) error {
 	return err
 }
 
-// apply marks the findings in the report that are in the baseline, and those of the SDK that the
-// server is built with. used is nil if the SDK was not recognised. whole reports that no flag
-// limited what the run judged: only then is an entry stale because its requirement was not judged.
+// apply marks the findings in the report that are in the baseline, and those that are findings of
+// the server's SDK. used is nil if the SDK was not recognised. whole is true if no flag limited
+// what the run judged. Only then is an entry whose requirement was not judged stale.
 func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	used.Mark(r)
 	if f.known != nil {
@@ -110,11 +110,11 @@ func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revisi
 	return focus, revisions, nil
 }
 
-// maxReport is the number of bytes that readReport reads at most.
+// maxReport is the maximum size of a report that readReport reads, in bytes.
 const maxReport = 256 << 20
 
-// readReport reads a report that the json reporter wrote. Errors are usage errors; advice is that
-// of the error for a file that can't be opened.
+// readReport reads a report that the json reporter wrote. All errors are usage errors. If the file
+// can't be opened, the error has the given advice.
 func readReport(path, advice string) (*verdict.Report, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -39,7 +39,8 @@ const (
 	ExitNotJudged   = 4 // nothing could be judged, the run is incomplete, a finding could not be retried, or mcp-conform itself failed
 )
 
-// World is what a test of the command line replaces: input, output, environment and terminal.
+// World is the environment of the command line: input, output, variables and terminal. Tests
+// replace it.
 type World struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -142,8 +143,8 @@ func Main(args []string, w World) int {
 	return a.fail(err)
 }
 
-// cancelAtStdinEnd makes the end of stdin cancel this process, if a sweep started it: the stdin of
-// its runs ends with the sweep, even if the sweep is killed.
+// cancelAtStdinEnd cancels this run when its stdin ends, if a sweep started the run. That stdin
+// ends together with the sweep, even if the sweep is killed.
 func (a *app) cancelAtStdinEnd() {
 	if a.variable(sweep.EndVariable) == "" {
 		return
@@ -169,9 +170,9 @@ type app struct {
 	// wire and wireErr are Out and Err without redaction, for bytes of a server that are passed on
 	// unchanged.
 	wire, wireErr io.Writer
-	// secrets must not leave the process. Out, Err and writeFile replace them.
-	// Text from the server must pass through clear before it is truncated or
-	// wrapped, because part of a secret is not recognised.
+	// secrets must not leave the process. Out, Err and writeFile redact them. Text from the server
+	// must pass through clear before it is truncated or wrapped, because part of a secret is not
+	// recognised.
 	secrets    *redact.Secrets
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
@@ -364,8 +365,8 @@ func (a *app) clear(text string) string { return a.secrets.Text(text) }
 // terminal.
 func (a *app) visible(text string) string { return reporters.Visible(a.clear(text)) }
 
-// exitOf returns the exit code for an error. An error of an unknown type is a usage error, as those
-// of cobra are.
+// exitOf returns the exit code for an error. Errors of an unknown type count as usage errors,
+// because those of cobra are.
 func (a *app) exitOf(err error) int {
 	switch {
 	case errors.As(err, new(*target.UsageError)), errors.As(err, new(*engine.SelectionError)):

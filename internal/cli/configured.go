@@ -197,12 +197,13 @@ func (f *serverFlags) names(text string) bool {
 	}
 	a, err := url.Parse(text)
 	b, err2 := url.Parse(f.target.Args[0])
-	return text == f.target.Args[0] || err == nil && err2 == nil && login.ServerName(a) == login.ServerName(b) // {port} can't be parsed
+	return text == f.target.Args[0] || err == nil && err2 == nil && login.ServerName(a) == login.ServerName(b) // a URL with the placeholder {port} can't be parsed
 }
 
-// setPolicy sets which tools may be called: as the file says or, without a policy in the file, by
-// the given one. A flag or environment variable overrides the policy and tools.call of the file,
-// and with the policy none also its fixtures. An unknown policy is a usage error.
+// setPolicy determines which tools may be called. The file's policy has precedence over the given
+// one, unless a flag or environment variable set the given one (k.forced). In that case tools.call
+// of the file is ignored as well and, with the policy none, also the file's fixtures. An unknown
+// policy is a usage error.
 func (k *configured) setPolicy(given inventory.Policy) error {
 	if k.file != nil {
 		k.calls = k.file.Calls
@@ -269,8 +270,8 @@ func (k *configured) callableText() string {
 	return text
 }
 
-// replayFlags returns the arguments with which a replay command uses the same configuration. A file
-// that was found in the folder needs none.
+// replayFlags returns the arguments that make a replay command use the same configuration. A file
+// that was found in the folder needs no argument.
 func (k *configured) replayFlags() []string {
 	switch {
 	case k.named != "":

@@ -55,8 +55,8 @@ type coveragePage struct {
 
 func (p *coveragePage) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
 
-// tally counts the entries of an area in a revision, or of all areas if area is empty. by has a
-// count for each state.
+// tally counts the entries of an area in a revision, or of all areas if area is empty. The array by
+// has one count per state.
 func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable int, by [4]int) {
 	for _, s := range p.all {
 		if area != "" && s.q.Area != area || !slices.Contains(s.q.Revisions, string(r)) {
@@ -161,8 +161,9 @@ func (s *requirementCoverage) judgedCell() string {
 	}
 }
 
-// provenCell lists the faults without the requirement's id, which begins their ids, and then the
-// variations. If there are neither, it says why, unless no check judges the requirement yet.
+// provenCell lists the faults and then the variations. It omits the requirement's id, with which
+// the ids of the faults begin. Without faults and variations, it returns the reason for their
+// absence, or "" if no check judges the requirement yet.
 func (s *requirementCoverage) provenCell() string {
 	var names []string
 	for _, id := range s.faults {

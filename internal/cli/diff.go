@@ -77,8 +77,8 @@ func (a *app) println(line string) {
 	}
 }
 
-// differenceLines returns one line for each difference, and a heading before those that are no
-// longer observed, which follow each other.
+// differenceLines returns one line for each difference, and a heading before the differences that
+// are no longer observed, which are consecutive in all.
 func differenceLines(all []difference) []string {
 	var out []string
 	for i, g := range all {

@@ -54,8 +54,8 @@ protection can, because there is no token.`,
 	return c
 }
 
-// slowHandshake is the shortest duration for which doctor warns about a slow handshake. Clients
-// give up on slow servers, and a run starts many servers.
+// doctor warns about a handshake that takes slowHandshake or longer. Clients give up on slow
+// servers, and a run starts many servers.
 const slowHandshake = 3 * time.Second
 
 // doctorTime is the time for inspecting the server, in addition to that for its first start.
@@ -294,7 +294,7 @@ func exitText(c *client.Conversation) string {
 	return ""
 }
 
-// quoteStderr prints the lines of the server's stderr that quote selects, or that there are none.
+// quoteStderr prints what quote selects from the server's stderr, or that the stderr is empty.
 func (d *diagnosis) quoteStderr(c *client.Conversation) {
 	text := strings.TrimSpace(c.Stderr(stderrRead))
 	if text == "" {

@@ -21,9 +21,10 @@ const (
 	maxSeen = 180
 )
 
-// printExample prints how the reference server breaks the requirement with one of its faults, and
-// what would be permitted instead, unless none of the faults that are tried produces a finding in
-// time. It also prints the fault, or how many there are; without faults, it prints nothing.
+// printExample prints an example of how the reference server breaks the requirement with one of its
+// faults, and what would be permitted instead. It omits the example if no fault that it tries
+// produces a finding in time. It then prints the fault, or how many there are. Without faults, it
+// prints nothing.
 func (a *app) printExample(q *spec.Requirement) {
 	var candidates []faults.Fault
 	for _, f := range faults.All() {
@@ -69,8 +70,8 @@ func (a *app) findExample(candidates []faults.Fault) (faults.Fault, *verdict.Fin
 	var first faults.Fault
 	var finding *verdict.Finding
 	for i, f := range candidates {
-		// A candidate further on may have its finding first, but the example shall be the same in
-		// each run.
+		// The results are read in the order of the candidates, whichever is ready first, so that
+		// each run prints the same example.
 		if x := <-found[i]; x != nil && finding == nil {
 			first, finding = f, x
 			cancel()

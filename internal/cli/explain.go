@@ -88,8 +88,7 @@ func (a *app) explainRaces(races []suite.Race) {
 	}
 }
 
-// maxExplained is the largest number of requirements of a rule that are explained in full; of more,
-// only the statements are printed.
+// If a rule judges more than maxExplained requirements, only their statements are printed.
 const maxExplained = 5
 
 // listStatements prints the id and statement of each requirement.
@@ -169,8 +168,9 @@ func (a *app) field(name, text string) {
 	}
 }
 
-// gradesOf returns the basis of the requirement and the verdict on a deviation: one text, or one
-// for each group of revisions, with their names, if they differ.
+// gradesOf returns the basis of the requirement and the verdict on a deviation: one string if they
+// are the same in all revisions, otherwise one for each group of revisions, with the revisions'
+// names.
 func gradesOf(q *spec.Requirement) []string {
 	var out []string
 	at := map[string][]string{}

@@ -94,7 +94,7 @@ incomplete.`,
 				return err
 			}
 			f.jobsGiven = c.Flags().Changed("jobs")
-			if c.Flags().Changed("time") && f.time <= 0 { // zero would mean no limit to fuzz.Run
+			if c.Flags().Changed("time") && f.time <= 0 { // fuzz.Run treats zero as no limit
 				return usagef("give a positive value", "--time is %v", f.time)
 			}
 			if f.cases > 0 && !c.Flags().Changed("time") {
@@ -251,7 +251,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 // gcPercent is the GC percentage (GOGC) of a search.
 const gcPercent = 400
 
-// checkTransportDefined returns an error if the user has selected revisions, and none of them
+// checkTransportDefined returns an error if the user has selected revisions and none of them
 // defines the transport.
 func checkTransportDefined(o *engine.Options) error {
 	over := o.Dialer.Transport()
@@ -270,7 +270,8 @@ func revisionNames(all []spec.Revision) string {
 }
 
 // fuzzError converts the error of a search that has no report into one whose type determines the
-// exit code: why the server speaks no revision, why ctx ended, or that the server can't be reached.
+// exit code: the server speaks none of the revisions, ctx has ended, or the server can't be
+// reached.
 func fuzzError(ctx context.Context, err error, o engine.Options) error {
 	if ctx.Err() == nil && errors.Is(err, fuzz.ErrNotSpoken) {
 		if why := engine.WhyUnspoken(ctx, o); why != nil {
@@ -288,13 +289,13 @@ type fuzzScreen struct {
 	a        *app
 	redactor *transcript.Redactor
 	folder   string
-	args     []string  // with which a command reaches the server
+	args     []string  // the arguments that a replay command needs to reach the server
 	sdk      *sdk.Used // nil if it was not recognised
 	callable []string  // the tools that may be called in the previous revision
 	live     bool      // the last line is a progress line, which the next output overwrites
 	last     time.Time // when the last progress line was printed, if lines can't be rewritten
 	count    int       // findings so far
-	err      error     // the errors of writing replay files
+	err      error     // errors from writing replay files
 }
 
 func (s *fuzzScreen) printf(format string, args ...any) {
@@ -411,8 +412,8 @@ func cutText(f *fuzz.Finding) string {
 	return "; there was no time to shrink it further"
 }
 
-// replayFileCommand returns the command that replays a file with the server that the arguments
-// reach.
+// replayFileCommand returns the command that replays a file. args are the arguments with which that
+// command reaches the server.
 func replayFileCommand(name string, args []string) []string {
 	return slices.Concat([]string{"mcp-conform", "replay", name}, args)
 }

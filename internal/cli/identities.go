@@ -71,8 +71,8 @@ func (f *remoteFlags) withoutOther() string {
 	return "name two users, or leave --other-user out"
 }
 
-// addToken adds the token of the user, if there is one, to how the server at u is reached. A header
-// Authorization, or --as none, excludes a token.
+// addToken returns reach with the user's token for the server at u, if there is one. It adds no
+// token to an Authorization header of the user, nor with --as none.
 func (a *app) addToken(s *remoteServer, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
 	defer engine.ReportWaiting(authorizing, 0, s.waiting)()
 	access := reach.Access(u)
@@ -199,7 +199,7 @@ func (a *app) otherTokens(s *remoteServer, hasFirst bool) (func(u *url.URL) stri
 }
 
 // identity returns the identity with the name; "" is the client of --client-id. It returns the zero
-// value if there is none: then the name can only be that of a login.
+// value for an unknown name, which can then only be the name of a login.
 func (f *remoteFlags) identity(name string) config.Identity {
 	if name == "" {
 		return config.Identity{ClientID: f.clientID, ClientSecretEnv: f.clientSecretEnv}
@@ -351,7 +351,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 }
 
 // current returns a function that returns the current token of a source. If the source can't renew
-// the token, that function cancels the run and returns the token last.
+// the token, the function cancels the run and returns the token in last.
 func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() string {
 	return func() string {
 		t, err := source.Token()

@@ -24,9 +24,9 @@ type recorded struct {
 }
 
 // chooseRevision determines the revision and the transport by which the conversation is judged.
-// The file has precedence over the values of the flags, which are the arguments. If neither names a
-// revision, the messages decide, or else it is 2025-11-25, with a notice. An unknown transport or
-// revision in the file is a usage error.
+// What the file names has precedence over the arguments, which are the values of flags. If the
+// revision is in neither, the messages determine it, or else it is 2025-11-25, with a notice. An
+// unknown transport or revision in the file is a usage error.
 func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transport) error {
 	r.transport = transport
 	if r.Transport != "" {
@@ -94,7 +94,7 @@ type judgement struct {
 	rules     []rules.Rule
 	revisions []spec.Revision
 	report    verdict.Builder
-	discounts *discount.Run // for notices only: the rules leave out what does not count in a recording
+	discounts *discount.Run // for notices only: the rules themselves omit what does not count
 }
 
 func newJudgement(all []rules.Rule) *judgement {

@@ -92,8 +92,8 @@ func reportFolder(out string) (string, error) {
 // namePrefix matches the name before a command or a URL, with its "=".
 var namePrefix = lazyregexp.New(`^([A-Za-z][A-Za-z0-9_.-]*)=`)
 
-// allowedServers returns the servers that the flags name. It checks how each one is named, and
-// starts none.
+// allowedServers returns the servers that the flags name. It checks that each one can be resolved,
+// but starts none.
 func (a *app) allowedServers(f *mcpFlags) ([]agent.Server, error) {
 	var out []agent.Server
 	add := func(name string, o target.Options, args ...string) error {

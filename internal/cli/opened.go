@@ -32,7 +32,7 @@ type openedServer struct {
 type remoteServer struct {
 	flags      *remoteFlags
 	waiting    func(string)                      // shows what the program waits for
-	pacer      *exchange.Pacer                   // of all requests to the server
+	pacer      *exchange.Pacer                   // paces all requests to the server
 	issuer     *issuer.Issuer                    // the authorization server of --auth-server; nil without it
 	upstream   *upstream.Double                  // nil without --upstream-env
 	reached    transport.Access                  // the server; its zero value before it is known
@@ -42,7 +42,8 @@ type remoteServer struct {
 
 // open determines how to reach the server that the flags name, and starts it if it has a URL and a
 // command. waiting shows what the program waits for; if it is nil, open prints that on stderr.
-// After an error the result is what was opened until then. The caller must close it in any case.
+// After an error, the result contains what had been opened before. The caller must close the result
+// in any case.
 func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) {
 	if waiting == nil {
 		waiting = a.waiting()
@@ -128,8 +129,8 @@ func (a *app) dialTarget(s *openedServer, t target.Target, timeout time.Duration
 	return why, err
 }
 
-// setTokenOptions sets the options about tokens: who issues them, that of the second user, the
-// double that must not get them, and what to do if the server refuses one.
+// setTokenOptions sets the options about tokens: their issuer, the second user's token, the
+// upstream double, which must not get the tokens, and the advice if the server refuses one.
 func (a *app) setTokenOptions(s *openedServer, t target.Target) (err error) {
 	o := &s.options
 	if o.OtherToken, err = a.otherTokens(&s.remoteServer, s.authorized || hasCredentials(t)); err != nil {

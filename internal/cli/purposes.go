@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A purpose is a group of requirements that a flag, or what the server names, lets a run judge. If
-// none of them was judged, the user gets a notice.
+// A purpose is a group of requirements that a run can judge because of a flag, or because the
+// server names an authorization server. If none of them was judged, the user gets a notice.
 type purpose struct {
 	subject      string   // the beginning of the notice
 	requirements []string // empty for all requirements
@@ -51,9 +51,10 @@ func (f *serverFlags) purposes() []purpose {
 }
 
 // unmetPurposes returns a notice, with the reasons, for each purpose of which no requirement was
-// judged, and the subject of the first one that makes the run incomplete, or "". The purpose of all
-// requirements gets a notice only if no other one does. If the run is already incomplete, only
-// purposes with after get notices, because the reason for that also explains the others.
+// judged. incomplete is the subject of the first purpose that makes the run incomplete, or "". The
+// purpose of all requirements gets a notice only if no other one does. If the run is already
+// incomplete, a purpose gets a notice only if its field after is set: the reason why the run is
+// incomplete also explains the other purposes.
 func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomplete string) {
 	for _, p := range all {
 		if r.Incomplete != "" && p.after == "" {
@@ -74,11 +75,11 @@ func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomple
 // maxReasons limits the reasons in a notice.
 const maxReasons = 3
 
-// reasons returns why no requirement of the purpose was judged; unmet is false if one was judged,
-// if there is no reason, or if p.after is set and was not kept. missed reports whether some
-// requirement could have been observed; then only the reasons of such requirements are returned.
-// Otherwise they are those of requirements that do not apply to the server, or that need a tool
-// which the configuration does not name.
+// reasons returns why no requirement of the purpose was judged. unmet is false if one was judged,
+// if no reason is known, or if p.after is set and that requirement was not kept. missed reports
+// whether some requirement could have been observed. If so, the result has only the reasons of such
+// requirements. Otherwise it has those of requirements that do not apply to the server, or that
+// need a tool which the configuration does not name.
 func (p *purpose) reasons(r *verdict.Report) (reasons []string, unmet, missed bool) {
 	began := p.after == ""
 	var other []string

@@ -39,8 +39,9 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
 }
 
-// commandLine returns the command line of a run with the same scope. With again set, the command also
-// has the flags of this run that do not limit the scope, such as --baseline, and its --quick.
+// commandLine returns the command line of a run with the same scope. If again is true, the command
+// also has the flags of this run that do not limit the scope, such as --baseline, and --quick if
+// this run has it.
 func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	argv := []string{"mcp-conform", "run"}
 	if again && f.quick {

@@ -236,7 +236,7 @@ func (r *sessionRecorder) follow(done <-chan struct{}, update func()) {
 }
 
 // write appends the new events to the file, and reports whether there were any. It prints an error
-// of the file.
+// if writing fails.
 func (r *sessionRecorder) write(s *recordedSession) bool {
 	var failed error
 	if s.over != s.transport() {

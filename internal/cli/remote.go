@@ -41,7 +41,7 @@ type remoteFlags struct {
 
 	as, otherUser string                     // names of identities; "" if none is named
 	identities    map[string]config.Identity // those of the configuration file
-	origins       map[string]string          // by flag that the configuration file sets: how messages name it
+	origins       map[string]string          // how messages name a flag that the configuration file sets, by flag
 }
 
 // named returns the name of a flag for messages: its key if the configuration file sets it.
@@ -54,8 +54,8 @@ func (f *remoteFlags) registerTLS(fs *pflag.FlagSet) {
 }
 
 // dialURL returns the dialer for a server that runs at its URL, and a sentence that says which
-// transport was chosen and why. The sentence is "" if the user named the transport, or if an error
-// status did not show it.
+// transport was chosen and why. The sentence is "" if the user named the transport, or if the
+// server responded with an error status that does not show the transport.
 func (a *app) dialURL(t target.Target, s *remoteServer, timeout time.Duration) (transport.Dialer, string, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
@@ -155,9 +155,9 @@ func (f *remoteFlags) tls() (*tls.Config, error) {
 
 // chooseTransport detects the transport at the URL as the specification's sections on backwards
 // compatibility describe: HTTP+SSE if the server rejects the POST of initialize with 400, 404 or 405
-// and GET opens an event stream, otherwise Streamable HTTP. It also returns a sentence that says why,
-// which is "" if the POST got another status from 300 on. The error is an UnreachableError if the POST
-// gets no response, otherwise a usage error.
+// and GET opens an event stream, otherwise Streamable HTTP. It also returns a sentence with the
+// reason, which is "" if the POST got any other status of 300 or more. The error is an
+// UnreachableError if the POST gets no response, otherwise a usage error.
 func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {
 	defer engine.ReportWaiting("the server's first response", timeout, waiting)()
 	c, err := exchange.Open(u, reach, transcript.New())
@@ -184,7 +184,7 @@ func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, time
 		if stream := c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET", Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}}); opensStream(stream) {
 			return spec.SSE, fmt.Sprintf("transport: HTTP+SSE (POST initialize got %d, and GET opens an event stream)", status), nil
 		}
-		if isJSONRPCError(c, post) { // as from a server that has no initialize
+		if isJSONRPCError(c, post) { // a server without initialize responds like this
 			return spec.StreamableHTTP, fmt.Sprintf("transport: Streamable HTTP (POST initialize got %d and a JSON-RPC error)", status), nil
 		}
 		return spec.StreamableHTTP, fmt.Sprintf("trying Streamable HTTP, though POST initialize got %d: GET opens no event stream either", status), nil

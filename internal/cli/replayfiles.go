@@ -29,12 +29,12 @@ type replayFiles struct {
 	a         *app
 	f         *runFlags
 	o         *engine.Options
-	law       []fuzz.Law                         // that which applies the rules
+	law       []fuzz.Law                         // the law that applies the rules
 	sightings map[string]engine.Sighting         // by the finding's id
 	servers   map[spec.Revision]*fuzz.ServerInfo // nil for a revision in which the server can't be probed
 	names     map[string]bool                    // names that files have
 	written   []replayFile
-	failures  error // of writing files
+	failures  error // errors from writing files
 }
 
 // replayFile is a written replay file, with what it was made from.
@@ -102,8 +102,8 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 	return w.failures
 }
 
-// writeOne writes the replay file of a finding, and reports whether it could. A finding of a case
-// has none, and neither has one that no script shows.
+// writeOne writes the replay file of a finding, and reports whether it wrote one. There is none for
+// a finding of a case, nor for a finding that no script reproduces.
 func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
 	if s.ByCase { // a replay can only judge by laws that apply to all traffic
 		return false

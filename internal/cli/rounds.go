@@ -26,7 +26,7 @@ type rounds struct {
 	wait func()
 	// ignore is called with a file that changes in every round and is ignored from then on.
 	ignore func(path string)
-	// gone reports whether the path does not exist. A nil gone reports false.
+	// gone reports whether the path does not exist. If it is nil, every path counts as existing.
 	gone func(path string) bool
 
 	during map[string]int  // the number of consecutive rounds in which a path has changed
@@ -80,9 +80,9 @@ func (r *rounds) changesDuring(do func()) []string {
 	}
 }
 
-// startsRound reports whether a change starts a new round, rather than being an
-// effect of the rounds themselves. If the channel is closed, it stops waiting
-// for changes.
+// startsRound reports whether a change of path starts a new round, rather than being an effect of
+// the rounds themselves. open is false if the channel of changes is closed. In that case
+// startsRound sets the channel to nil, so that the caller no longer receives from it.
 func (r *rounds) startsRound(path string, open bool) bool {
 	if !open {
 		r.changes = nil
@@ -90,9 +90,9 @@ func (r *rounds) startsRound(path string, open bool) bool {
 	return open && !r.own[path]
 }
 
-// noteChanges counts in how many rounds in a row each path has changed, and attributes those of
-// ownChangeRounds rounds to the server, so that they are ignored from now on. It returns the first
-// other path (or a later one, if that one no longer exists), or "".
+// noteChanges counts in how many consecutive rounds each path has changed. A path that has changed
+// in ownChangeRounds rounds is attributed to the server, and ignored from now on. The result is the
+// first of the other paths (or a later one, if that one no longer exists), or "".
 func (r *rounds) noteChanges(changed []string) string {
 	next, now := "", map[string]int{}
 	for _, path := range changed {

@@ -207,19 +207,19 @@ func (d redactingScreen) Remaining(left time.Duration, why, faster string) {
 // Doing implements screen.
 func (d redactingScreen) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 
-// judgeOnce judges a server once and writes the reports. If nothing could be judged, it returns no
-// report and an error, and writes the report unjudged, with the reason added, as writeUnjudged
-// does.
+// judgeOnce judges a server once and writes the reports. If nothing could be judged, it returns an
+// error and no report; the files then get the report in unjudged, with the reason added (see
+// writeUnjudged).
 func (a *app) judgeOnce(f *runFlags, files []reportFile, console screen, unjudged verdict.Report) (*verdict.Report, error) {
 	report, err := a.judgeServer(f, files, console, &unjudged)
-	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupt of --watch keeps the reports of the last round
+	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupted --watch keeps the reports of the last round
 		err = a.writeUnjudged(files, unjudged, err)
 	}
 	return report, err
 }
 
-// judgeServer judges the server that the flags name, shows that on the console, and writes the
-// reports. It sets the server and the transport of about once they are known.
+// judgeServer judges the server that the flags name, shows the result on the console, and writes
+// the reports. It sets the server and the transport in about once they are known.
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about *verdict.Report) (*verdict.Report, error) {
 	console = redactingScreen{console, a}
 	defer f.through.end()
@@ -268,8 +268,8 @@ func (f *runFlags) judgesAll() bool {
 	return !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && len(f.profiles) == 0 && f.known.rerun == ""
 }
 
-// completeReport adds to a report what the flags say: when it fails, which findings are known, the
-// profiles, the command, and which flags had no effect.
+// completeReport adds to a report what the flags determine: what fails the run, the known findings,
+// the profiles, the command, and which flags had no effect.
 func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options, used *sdk.Used) {
 	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(o, true)
 	unmet, incomplete := unmetPurposes(f.purposes(), report)

@@ -115,8 +115,8 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 	return out, nil
 }
 
-// checkPlaces returns a usage error for a fault that can be tried nowhere, which would otherwise be
-// missing from the matrix without a word.
+// checkPlaces returns a usage error for a fault that can't be tried anywhere. Otherwise the fault
+// would be silently missing from the matrix.
 func checkPlaces(all []faults.Fault) error {
 	for _, f := range all {
 		switch {

@@ -27,8 +27,8 @@ at /sse. Port 0 selects a free port; the URL is written to stderr.
 Processes that have the same MCP_CONFORM_STATE_KEY in their environment accept each
 other's requestState of revision 2026-07-28.`,
 		Args: noArgs,
-		// Serving does not need the catalogue, and reading it would take almost half of the time in
-		// which a server starts, of which a run starts many.
+		// Serving does not need the catalogue. Reading it would take almost half of a server's
+		// start time, and a run starts many servers.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(*cobra.Command, []string) error {
 			if f.fault == "list" {

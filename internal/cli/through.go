@@ -40,7 +40,7 @@ type throughFlags struct {
 	expected []string // changes that the user expects
 
 	upstream *gateway.Upstream // nil before it listens
-	command  []string          // serves it over stdio
+	command  []string          // the command that serves the upstream over stdio
 }
 
 // registerUpstream adds the flags that say how a gateway reaches the reference server.
@@ -186,7 +186,8 @@ func (f *throughFlags) replayArgs(args []string) []string {
 	return out
 }
 
-// explain adds to an UnreachableError that the gateway sent nothing to the upstream, if that is so.
+// explain adds to an UnreachableError that the gateway sent nothing to the upstream, if it sent
+// nothing.
 func (f *throughFlags) explain(err error) error {
 	var unreachable *engine.UnreachableError
 	if f.upstream != nil && f.upstream.Arrived() == 0 && errors.As(err, &unreachable) {
@@ -237,7 +238,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 		return fmt.Errorf("judging the reference server without the gateway: %w", err)
 	}
 	through, end := o.Dialer, func() {}
-	if s, ok := through.(transport.Sharer); ok && !s.Single() { // the run may have left the other in any state
+	if s, ok := through.(transport.Sharer); ok && !s.Single() { // the run may have left the shared server in any state
 		through, end = s.Fresh()
 	}
 	defer end()

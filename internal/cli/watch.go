@@ -24,7 +24,7 @@ type fileWatcher struct {
 	roots   []string
 	// ignored are paths whose changes, and those below them, do not count.
 	ignored []string
-	folders map[string]bool // folders in which each file is watched that isWatched accepts
+	folders map[string]bool // watched folders; isWatched selects the files in them
 	single  map[string]bool // files that are watched individually
 	// isIncomplete reports that maxFolders was reached, so some folders are not
 	// watched.

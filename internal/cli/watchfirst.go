@@ -33,8 +33,8 @@ func suspectVerdicts(r *verdict.Report) []verdict.Verdict {
 }
 
 // labelsOf returns a label filter that selects the requirements of the verdicts, and the cases in
-// which their findings were seen, each in its revision. The user's filter narrow, if not "", also
-// applies.
+// which their findings were seen, each in its revision. narrow is the user's own filter, which also
+// applies unless it is "".
 func labelsOf(r *verdict.Report, verdicts []verdict.Verdict, narrow string) string {
 	var terms []string
 	add := func(judged string, rev spec.Revision) {

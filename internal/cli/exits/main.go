@@ -28,11 +28,11 @@ func main() { os.Exit(exits(os.Args[1:])) }
 //
 //	exits [-within 10s] [-interrupt TEXT] [-interrupt-at FILE] CODE COMMAND ARGUMENT...
 //
-// It fails unless the command ends in time with that exit code (3|4 allows
-// two), stays below the memory limit, and leaves no process running, not even
-// one in another process group. With -interrupt it interrupts the command when
-// TEXT appears on stdout or stderr, and with two of them when both texts have
-// appeared. With -interrupt-at it does so when FILE exists.
+// It fails unless the command ends in time with that exit code (3|4 allows two codes), stays below
+// the memory limit, and leaves no process running, not even one in another process group. With
+// -interrupt it interrupts the command when TEXT appears on stdout or stderr. If -interrupt is
+// repeated, it interrupts the command again at each further TEXT, in the order of the flags. With
+// -interrupt-at it interrupts the command when FILE exists.
 func exits(args []string) int {
 	slack := time.Duration(1)
 	if isSlow() {
@@ -106,7 +106,7 @@ type ending struct {
 	code     int
 	memory   int64    // maximum in MiB, if possible without the servers; 0 if unknown
 	orphans  []string // descendants that are still running
-	survived error    // why the orphans are unknown
+	survived error    // the error that left the orphans unknown, or nil
 }
 
 func (e ending) judge(want string, took time.Duration) int {
@@ -126,7 +126,8 @@ func (e ending) judge(want string, took time.Duration) int {
 	return 1
 }
 
-// cueWriter calls cue when each of its strings, in order, has been written.
+// cueWriter calls cue once for each of its strings, as soon as that string has been written after
+// the previous ones.
 type cueWriter struct {
 	cues []string
 	cue  func()
