@@ -123,8 +123,9 @@ type Access struct {
 // Request is one HTTP request, without its target.
 type Request struct {
 	Method string
-	// Fields are the headers in order. Missing Host and Accept-Encoding headers are added, those
-	// that the user wants on every request and, for a body or a POST, a missing Content-Length.
+	// Fields are the headers in order. Host, Accept-Encoding and, for a body or a POST,
+	// Content-Length are added if they are missing, and so are the headers that the user wants on
+	// every request.
 	Fields []transcript.Field
 	// Body is sent unchanged; nil means no body.
 	Body []byte
@@ -145,7 +146,8 @@ type Exchange interface {
 	// Number is the number in the transcript; 0 before the exchange was recorded, which happens
 	// before Written is closed.
 	Number() int
-	// Written is closed when the request was sent, sending failed, or the response began before.
+	// Written is closed when the request was sent, when sending failed, or when the response began
+	// before either.
 	Written() <-chan struct{}
 	// Responded is closed when the head of the response has arrived or none will come.
 	Responded() <-chan struct{}

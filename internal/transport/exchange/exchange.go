@@ -73,10 +73,10 @@ type Request struct {
 // Pending is an exchange that was begun.
 type Pending struct {
 	written, responded, over chan struct{}
-	stopped                  chan struct{} // closed when the client ends it
+	stopped                  chan struct{} // closed when the client ends the exchange
 
 	mu     sync.Mutex
-	cause  error  // why the client ended it; nil if it did not
+	cause  error  // why the client ended the exchange; nil if it did not
 	quit   func() // cancels dialing, or closes the connection
 	number int
 	head   *transcript.Head
@@ -92,7 +92,8 @@ type Pending struct {
 	passed   time.Time // when the pacer released the last attempt
 }
 
-// Written is closed when the request was sent, sending failed, or the response began before.
+// Written is closed when the request was sent, when sending failed, or when the response began
+// before either.
 func (p *Pending) Written() <-chan struct{} { return p.written }
 
 // Responded is closed when the head of the response has arrived or none will come.
@@ -185,8 +186,8 @@ func (p *Pending) Ended() (how transcript.How, detail string) {
 // LastEventID returns the id of the last complete event with an id in the stream, or "".
 func (p *Pending) LastEventID() string { p.mu.Lock(); defer p.mu.Unlock(); return p.lastID }
 
-// Retry returns the reconnection time that the server requested, or 0 if it requested none or its
-// last request is not an integer.
+// Retry returns the reconnection time that the server requested, or 0 if it requested none or if
+// the last retry field is not an integer.
 func (p *Pending) Retry() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,7 +203,7 @@ type ended struct {
 	how    transcript.How
 	detail string
 	stage  string // the stage that was reached, if no response came
-	// obstacle is what kept the response from coming, or "".
+	// obstacle is what prevented the response, or "".
 	obstacle transcript.Obstacle
 	reason   string // why the client cancelled the requests, or ""
 	// refused describes the refusal of a request that is to be sent again; else it is "".
@@ -221,7 +222,7 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	}
 	stop()
 	if cause := p.endCause(ctx); cause != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
-		if end.stage == "" { // the obstacle is not what the client waited for
+		if end.stage == "" { // the response had begun, so the obstacle is not why the client gave up
 			end.obstacle = ""
 		}
 		end = ended{how: transcript.Dropped, detail: dropped(cause, end.stage), obstacle: end.obstacle, reason: p.cancelReason()}
@@ -254,7 +255,7 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	p.setQuit(func() { _ = conn.Close() })
 	end := c.converse(ctx, p, conn, raw, r)
 	if conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
-		if fresh, err := c.open(ctx, p, r.URL); err == nil { // else the server ended
+		if fresh, err := c.open(ctx, p, r.URL); err == nil { // if this fails, the server has ended
 			conn.discard()
 			conn = fresh
 			p.setQuit(func() { _ = conn.Close() })

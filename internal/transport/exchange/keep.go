@@ -33,7 +33,7 @@ func newConnection(conn net.Conn, to string) *connection {
 	return &connection{Conn: conn, in: in, to: to}
 }
 
-// discard closes the connection, which must not be read any more.
+// discard closes the connection and reuses its buffer. The connection must not be read afterwards.
 func (c *connection) discard() {
 	_ = c.Close()
 	c.in.Reset(nil)
@@ -74,7 +74,7 @@ func (i *idle) take(to string) *connection {
 	return nil
 }
 
-// remove removes and returns the connection to an address that was used last, or nil.
+// remove removes and returns the most recently used connection to an address, or nil.
 func (i *idle) remove(to string) *connection {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -157,8 +157,8 @@ func (c *Client) release(conn *connection, p *Pending, r Request, end ended, und
 }
 
 // isReusable reports whether another exchange is possible on the connection: the request was
-// written, the response of HTTP/1.1 was delimited and not compressed, nothing follows it, and the
-// server did not announce to close the connection.
+// written, the response was HTTP/1.1, delimited and not compressed, nothing follows it, and the
+// server did not announce that it closes the connection.
 func (c *connection) isReusable(head *transcript.Head) bool {
 	if !c.sent || head == nil || !strings.HasPrefix(head.Line, "HTTP/1.1 ") || strings.Contains(strings.ToLower(head.Get("Connection")), "close") {
 		return false

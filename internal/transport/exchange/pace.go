@@ -85,8 +85,8 @@ func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
 type pace struct {
 	rate    float64       // requests a second; 0 while there is no limit
 	ceiling float64       // a rate that was too high; 0 while none is known
-	waited  time.Duration // the last wait, which shows for how long the server counts requests
-	// The fields below are set anew at the end of each wait.
+	waited  time.Duration // the last wait, which suggests the period over which the server counts requests
+	// The fields below are reset at the end of each wait.
 	since         time.Time
 	sent, refused int
 	grown         int  // requests sent since the rate last changed
@@ -128,9 +128,10 @@ func (p *pace) refuse(sent time.Time) {
 	}
 }
 
-// learnRate determines the rate after a wait that began and ended at the given times. The estimate
-// of the limit is what was served since the end of the wait before. At the first wait that may be
-// too low, because other requests may have used up the limit before the run.
+// learnRate determines the rate after a wait that began and ended at the given times. It estimates
+// the limit from the requests that were served since the end of the previous wait. At the first
+// wait the estimate may be too low, because other requests may have used up the limit before the
+// run. It then counts only if at least minSent requests were sent.
 func (p *pace) learnRate(began, end, now time.Time) {
 	p.waited = max(firstPause, end.Sub(began))
 	limit := margin * float64(max(1, p.sent-p.refused)) / max(end.Sub(p.since), firstPause).Seconds()

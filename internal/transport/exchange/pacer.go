@@ -85,8 +85,8 @@ func (p *Pacer) waitTurn(ctx context.Context, clock *transcript.Clock, from *sen
 }
 
 // take removes and returns the waiter whose sender has sent a request most recently, because the
-// state of a conversation may expire, while others that have not begun can wait. Requests of one
-// sender keep their order.
+// state of a conversation may expire, while conversations that have not begun can wait. Requests of
+// one sender keep their order.
 func (q *queue) take() waiter {
 	next := 0
 	for i, w := range *q {
@@ -133,8 +133,8 @@ func (p *Pacer) release() {
 	p.startTimer(now)
 }
 
-// responded notes the response to a request that was released at the time passed. If the response
-// is a refusal, why describes it, and ok reports whether to send the request again.
+// responded notes the response to a request. passed is the time at which the request was released.
+// If the response is a refusal, why describes it, and ok reports whether to send the request again.
 func (p *Pacer) responded(status int, header func(name string) string, passed time.Time, attempts int) (why string, ok bool) {
 	if p == nil || status < http.StatusOK {
 		return "", false
@@ -147,8 +147,8 @@ func (p *Pacer) responded(status int, header func(name string) string, passed ti
 	return r.String(), p.refused(r, passed, attempts)
 }
 
-// refused notes the refusal of a request that was released at the time passed, and reports whether
-// to send it again.
+// refused notes the refusal of a request, and reports whether to send the request again. passed is
+// the time at which the request was released.
 func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -100,7 +100,7 @@ func isInside(a netip.Addr) bool {
 }
 
 // leadsInside reports whether the name of a host resolves only to addresses of this machine or a
-// private network. A server outside could add one of them to its own.
+// private network. One such address is not enough: a server outside could add it to its own.
 func leadsInside(ctx context.Context, host string) bool {
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	return err == nil && areInside(all)
@@ -148,8 +148,8 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	return r.secure(ctx, conn, u)
 }
 
-// within returns err, or a stageError with the cause of the context's end if the context has ended.
-// obstacle is the kind of the stage.
+// within returns err or, if the context has ended, a stageError with the cause of the context's
+// end. stage and obstacle describe the operation that the context interrupted.
 func within(ctx context.Context, obstacle transcript.Obstacle, stage string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &stageError{stage, context.Cause(ctx), obstacle}

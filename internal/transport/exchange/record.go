@@ -208,8 +208,8 @@ func (s *pieces) End(bool) error {
 	return nil
 }
 
-// countBytes returns an error if an event with these bytes would exceed the limits, and then
-// records that they were exceeded.
+// countBytes records that the limits are exceeded, and returns an error, if an event with these
+// bytes would exceed them.
 func (o output) countBytes(data []byte) error {
 	if flood := o.rec.Admit(len(data)); flood != "" {
 		return o.flood(flood, data, len(data))

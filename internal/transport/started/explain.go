@@ -37,7 +37,7 @@ func occupiedError(ctx context.Context, u *url.URL) error {
 }
 
 // ownListeners returns the service's processes that listen at u, or nil if they are not known. It
-// returns an error if only processes of others listen there.
+// returns an error if only processes that do not belong to the service listen there.
 func ownListeners(service *stdio.Service, u *url.URL) ([]int, error) {
 	members := service.Members()
 	if len(members) == 0 {

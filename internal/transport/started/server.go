@@ -75,7 +75,7 @@ func (s *Server) endsWithin(d time.Duration) bool {
 	}
 }
 
-// accepts reports whether the server's address does not refuse connections. It does so too if the
+// accepts returns false if the server's address refuses connections. It returns true even if the
 // attempt to connect fails in another way.
 func (s *Server) accepts() bool {
 	conn, err := net.DialTimeout("tcp", address(s.url), endTime)

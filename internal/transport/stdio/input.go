@@ -152,8 +152,8 @@ func (l *link) CloseInput() error {
 	return nil
 }
 
-// endInput closes stdin. If record is set, it records that we closed it; it is
-// not set when the server has exited.
+// endInput closes stdin. If record is true, it also records that we closed stdin; record is false
+// when the server has exited.
 func (l *link) endInput(record bool) {
 	in := &l.input
 	in.mu.Lock()

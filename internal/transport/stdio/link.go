@@ -27,8 +27,9 @@ type peer interface {
 	name() string
 	// awaitExit returns when the server has exited.
 	awaitExit()
-	// signal calls before and then sends "TERM" or "INT", and reports whether it was sent. If the
-	// server has exited, or the system does not have the signal, it does neither.
+	// signal sends "TERM" or "INT", and reports whether the signal was sent. It first calls the
+	// function before. It neither calls nor sends anything if the server has exited, or if the
+	// system does not have the signal.
 	signal(name string, before func()) bool
 	// kill kills the server and all processes that it started, immediately. It
 	// does nothing if the server has exited.

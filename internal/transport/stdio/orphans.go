@@ -133,10 +133,10 @@ func (r *registry) ownerOf(one processInfo) string {
 	return ""
 }
 
-// isDoomed reports whether the process has to be killed, because its server has exited. The process
-// must not be the leader of a living server. If it has no readable mark, it is killed once no
-// server lives or KillAll was called, unless it may have been there before Adopt or is in the
-// process group of this program.
+// isDoomed reports whether the process must be killed, because its server has exited. The caller
+// must not pass the leader of a living server. A process without a readable mark is doomed once no
+// server lives or KillAll was called, unless it may have existed before Adopt or is in the process
+// group of this program.
 func (r *registry) isDoomed(one processInfo) bool {
 	owner := r.ownerOf(one)
 	switch {
@@ -208,10 +208,10 @@ func (r *registry) endOrphans() {
 	}
 }
 
-// killOrphans kills each orphan of exited servers, and adds it to killed. It returns how many
-// orphans, and after KillAll also servers, are still alive, and whether it killed an orphan that
-// was not in killed before. first and last say whether this is the first or last pass; the last
-// one gives up on the orphans that are still alive.
+// killOrphans kills each orphan of exited servers, and adds it to killed. It returns the number of
+// orphans (and, after KillAll, of servers) that are still alive, and whether it killed an orphan
+// that was not in killed before. first and last are set in the first and the last pass; the last
+// pass gives up on the orphans that are still alive.
 func (r *registry) killOrphans(killed processSet, first, last bool) (left int, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,8 +256,8 @@ func (r *registry) killOrphans(killed processSet, first, last bool) (left int, f
 	return left, fresh
 }
 
-// countRunning returns how many servers have not exited yet: the processes that they
-// started become orphans when they do. The caller holds the lock.
+// countRunning returns how many servers have not exited yet: when one exits, the processes that it
+// started become orphans. The caller holds the lock.
 func (r *registry) countRunning() (n int) {
 	for p := range r.peers {
 		if p, ok := p.(*process); ok {

@@ -37,8 +37,8 @@ func (l *link) readOutput() {
 	l.end()
 }
 
-// read passes all data from f to take until the end of the file or, once the
-// server has exited, until no data has arrived for linger.
+// read passes all data from f to take until the end of the file. Once the server has exited, it
+// also stops when no data has arrived for the duration linger.
 func (l *link) read(f outlet, take func([]byte)) error {
 	buf := make([]byte, readSize)
 	for {

@@ -16,7 +16,7 @@ type registry struct {
 	// The fields below are about processes that servers start, see orphans.go.
 	table    processTable
 	adopting bool            // orphans become our children
-	alone    bool            // adopting, without children before Adopt: orphans without a mark belong to servers
+	alone    bool            // adopting, and Adopt found no children: orphans without a mark belong to servers
 	token    string          // the prefix of all owner names; "" without Adopt
 	outsider string          // the owner name of commands that are not servers
 	started  int             // how many servers were given a name

@@ -117,7 +117,7 @@ func (s *Service) Output() string {
 // gone, or killWithin after that, and reports whether it had to kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
-		s.Keep(s.PID()) // and with it all its descendants, which keep records
+		s.Keep(s.PID()) // this also keeps records of all its descendants
 		gone := s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm)
 		if killed = !gone && !within(s.exited, 0); killed {
 			s.process.kill()
@@ -156,6 +156,6 @@ func (s *Service) Usage() (memory int64, processes int, known bool) {
 	return usageOf(s.PID())
 }
 
-// Keep records members that must end with the service, after Adopt, even if they move to another
-// group or session.
+// Keep records members that must end with the service even if they move to another group or
+// session. It has no effect unless Adopt was called before the service was started.
 func (s *Service) Keep(pids ...int) { s.process.track(pids...) }

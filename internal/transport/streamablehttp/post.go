@@ -99,8 +99,8 @@ func (l *Link) post(frame []byte) (*post, error) {
 	return p, nil
 }
 
-// noteOpen records that the exchange carries the requests, or their responses after an earlier
-// exchange.
+// noteOpen records that the exchange carries the requests with these ids or, if it resumes the
+// stream of an earlier exchange, their responses.
 func (l *Link) noteOpen(ids []wire.ID, p *exchange.Pending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
