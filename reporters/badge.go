@@ -38,8 +38,8 @@ func badgeText(r *verdict.Report) (text, name, color string) {
 // A badge is the label and the text of a badge, with its color by name and in hex.
 type badge struct{ label, text, name, color string }
 
-// badgeOf returns the badge of a run. If the run was limited to one profile, it is about
-// that.
+// badgeOf returns the badge of a run. If the run was limited to one profile, the badge is about
+// that profile.
 func badgeOf(r *verdict.Report) badge {
 	if len(r.Profiles) == 1 {
 		return profileBadge(&r.Profiles[0])
@@ -48,9 +48,9 @@ func badgeOf(r *verdict.Report) badge {
 	return badge{badgeLabel, text, name, color}
 }
 
-// profileBadge returns the badge of a profile: its result, and how many of the
-// requirements that apply were observed. A failed profile shows how many of those that
-// were observed are broken instead, and one that does not apply shows no numbers.
+// profileBadge returns the badge of a profile: its result, and how many of the applicable
+// requirements were observed. For a failed profile, it shows instead how many of the observed
+// requirements are broken. For a profile that does not apply, it shows no numbers.
 func profileBadge(p *verdict.ProfileResult) badge {
 	all := p.All()
 	b := badge{label: "MCP " + clip(p.Name, 80), text: p.Result + fmt.Sprintf(", %d of %d", all.Observed(), all.Applicable()), name: "yellow", color: "#8a6100"}
@@ -106,7 +106,7 @@ func (b badge) json(w io.Writer) error {
 		Label         string `json:"label"`
 		Message       string `json:"message"`
 		Color         string `json:"color"`
-		IsError       bool   `json:"isError,omitempty"` // shields.io lets no query parameter override the colour
+		IsError       bool   `json:"isError,omitempty"` // true keeps query parameters from overriding the colour
 	}{1, b.label, b.text, b.name, b.name == "red"}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("the badge can't be written as JSON: %w", err)

@@ -29,8 +29,8 @@ func groupByCause(es []entry) []family {
 	return out
 }
 
-// sharesAllWith reports whether e shares every one of its causes with root. If
-// e was seen without the root in some revision, it has another cause there.
+// sharesAllWith reports whether e shares every one of its causes with root. If e was seen in a
+// revision without root, it has another cause in that revision.
 func (e *entry) sharesAllWith(root *entry) bool {
 	foreign := func(cause string) bool { return cause == "" || !slices.Contains(root.causes, cause) }
 	return len(e.causes) > 0 && !slices.ContainsFunc(e.causes, foreign)

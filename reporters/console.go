@@ -170,9 +170,9 @@ func (c *Console) areaLine(a *areaProgress, columns, findings, known int, worst 
 // narrowestArea is the minimum width of the column with the names of areas.
 const narrowestArea = 20
 
-// showAreas shows a line for each area that has findings, and one line for all
-// other areas that were completed; with Verbose these have a line each, too. A
-// finding belongs to the area of its requirement, whichever case saw it.
+// showAreas shows a line for each area that has findings, and one line for all other completed
+// areas together, or with Verbose a line for each of these too. A finding belongs to the area of
+// its requirement, whichever case saw it.
 func (c *Console) showAreas(r *verdict.Report) {
 	areaOf := map[string]string{}
 	for i := range r.Verdicts {
@@ -319,8 +319,8 @@ func (c *Console) gap() {
 	}
 }
 
-// progress returns the overall progress, the number of findings so far, how long
-// the rest takes, and why.
+// progress returns the overall progress, the number of findings so far, how long the run still
+// takes, and why it is slow.
 func (c *Console) progress() []string {
 	done := 0
 	for _, a := range c.areas {

@@ -17,8 +17,8 @@ type entry struct {
 	revisions []spec.Revision
 	others    map[string]bool // requirements on which mcp-conform itself failed for the same reason
 	ids       []string        // of the findings that the entry represents
-	causes    []string        // the group of each of them; "" for none
-	blocked   int             // requirements that could not be judged because of it
+	causes    []string        // the cause of each of these findings; "" for none
+	blocked   int             // requirements that could not be judged because of the finding
 }
 
 // entries returns the findings to list, most severe first. Known findings are
@@ -251,9 +251,9 @@ func (c *Console) headline(e *entry, where string) []string {
 	return flow(lead, width(name)+width(id)+4, words(where), c.folding(), 2)
 }
 
-// excerptLines shows the events around the first offending one in at most most
-// lines. If it omits events, the last line says how many. Carets below an event,
-// on a line that does not count, point at the offending part.
+// excerptLines shows the events around the first offending one. most limits the number of lines. If
+// it omits events, the last line says how many. Below an event, carets on an additional line, which
+// most does not count, point at the offending part.
 func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	shown := events
 	if len(events) > most {

@@ -28,8 +28,8 @@ func cells(text string) []string {
 	return words(strings.ReplaceAll(strings.ReplaceAll(text, " ", glued), glued+"·"+glued, " · "))
 }
 
-// flow appends words to lead, which takes a number of columns and may contain
-// colours. It begins an indented line if the next word does not fit.
+// flow appends words to lead, which may contain colours and takes the given number of columns. It
+// begins a new line, indented, when the next word does not fit.
 func flow(lead string, taken int, words []string, columns, indent int) []string {
 	var out []string
 	line, bare := lead, taken == 0

@@ -50,8 +50,8 @@ func orderDoubtfulLast(o verdict.Outcome) int {
 	return 0
 }
 
-// staleEntry returns the position of an outdated baseline entry, and the
-// reason.
+// staleEntry describes an outdated baseline entry: its file and line, what it is about, and why it
+// is outdated.
 func staleEntry(r *verdict.Report, s *verdict.Stale) string {
 	where := []string{s.Requirement}
 	if s.Revision != "" {

@@ -31,7 +31,7 @@ type matrixCell struct{ Mark, Text, Result string }
 
 func newMatrix(reports []*conformance.Report) *matrix {
 	m := &matrix{}
-	for _, p := range spec.Profiles() { // in the order of reports; those of a newer mcp-conform follow
+	for _, p := range spec.Profiles() { // profiles that only a newer mcp-conform knows come last
 		if slices.ContainsFunc(reports, func(r *conformance.Report) bool { return profileIn(r, p.Name) != nil }) {
 			m.Profiles = append(m.Profiles, p.Name)
 		}

@@ -11,7 +11,7 @@ type outlook struct {
 	began  time.Time     // when the first case started
 	left   time.Duration // 0 if it is unknown
 	why    string        // why the run is slow, or ""
-	shown  time.Duration // how long the run had taken when a line about the remaining time was last written
+	shown  time.Duration // how long the run had taken when the last line about the remaining time was written
 	helped bool          // advice that would make the run faster was shown
 }
 
@@ -23,9 +23,9 @@ const (
 	lineFactor = 2
 )
 
-// Remaining shows how long the run still takes, unless left is 0, why it is slow, and what would
-// make the next one faster; both may be empty. A terminal shows it on the status line, and other
-// outputs get a line from time to time.
+// Remaining shows how long the run still takes (unless left is 0), why it is slow, and what would
+// make the next run faster. why and faster may be empty. A terminal shows this on the status line,
+// and other outputs get a line from time to time.
 func (c *Console) Remaining(left time.Duration, why, faster string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,11 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Outputs writes the result of a run as lines of the form KEY=VALUE, which
-// shells and CI systems read as variables: the overall verdict, and the number
-// of requirements with each outcome in any revision, and the results of the
-// profiles that the run was limited to. No value has a space or comes from the
-// server.
+// Outputs writes the result of a run as lines of the form KEY=VALUE, which shells and CI systems
+// read as variables: the overall verdict, the number of requirements with each outcome in any
+// revision, and the results of the profiles that the run was limited to. No value has a space or
+// comes from the server.
 func Outputs(w io.Writer, r *verdict.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "verdict=%s\n", wholeResult(r))

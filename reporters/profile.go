@@ -73,7 +73,7 @@ var profileClasses = map[string]string{
 // A profileColumn is a column of the page's table of profiles.
 type profileColumn struct {
 	label  string
-	always bool // else only if a profile has such a requirement
+	always bool // otherwise it is shown only if a profile has such a requirement
 	count  func(*verdict.ProfileCount) int
 }
 

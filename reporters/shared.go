@@ -62,8 +62,9 @@ func areaOf(r *verdict.Report) map[string]string {
 	return out
 }
 
-// eventsAround returns the evidence and the context of a finding in the order of their conversation,
-// at most most events, and the number of omitted events. It prefers evidence to context.
+// eventsAround returns the evidence and the context of a finding in the order of their
+// conversation, and the number of omitted events. It returns at most the given number of events,
+// and prefers evidence to context.
 func eventsAround(f *verdict.Finding, most int) (events []verdict.Evidence, left int) {
 	events = slices.Clone(f.Evidence[:min(len(f.Evidence), most)])
 	if first := slices.IndexFunc(f.Evidence, func(e verdict.Evidence) bool { return e.Offending }); first >= most {
@@ -74,8 +75,8 @@ func eventsAround(f *verdict.Finding, most int) (events []verdict.Evidence, left
 	return events, len(f.Evidence) + len(f.Context) - len(events)
 }
 
-// splitAtMark splits the text of an event at the offending part. before and after
-// are limited in bytes; the caller must say what was cut.
+// splitAtMark splits the text of an event at the offending part. It uses at most limit bytes of the
+// text; the caller must say what was cut.
 func splitAtMark(e *verdict.Evidence, limit int) (before, offends, after string) {
 	text := head(e.Text, limit)
 	if m := e.Mark; m != nil && m.From >= 0 && m.From < m.To && m.From < len(text) {
@@ -85,8 +86,8 @@ func splitAtMark(e *verdict.Evidence, limit int) (before, offends, after string)
 	return text, "", ""
 }
 
-// cutFrom says how much of an event is cut if only shown bytes of its text are
-// shown.
+// cutFrom returns a phrase such as "300 of 9000 bytes" for an event of whose text only the first
+// bytes are shown, or "" if all are shown. shown is the number of bytes.
 func cutFrom(e *verdict.Evidence, shown int) string {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
 	if size <= int64(shown) {

@@ -15,7 +15,7 @@ import (
 type tallyColumn struct {
 	outcome verdict.Outcome
 	label   string
-	always  bool // else only if a revision has such a verdict
+	always  bool // otherwise it is shown only if a revision has such a verdict
 	known   bool // the verdicts that the baseline or the accepted SDK findings explain
 }
 
@@ -33,7 +33,7 @@ var tallyColumns = []tallyColumn{
 	{outcome: verdict.NotApplicable, label: "not applicable", always: true},
 }
 
-// count returns how many verdicts of a revision belong into the column.
+// count returns how many verdicts of a revision belong in the column.
 func (c *tallyColumn) count(r *verdict.Report, rev spec.Revision) int {
 	n := 0
 	for i := range r.Verdicts {
@@ -196,7 +196,7 @@ func countRequirements(r *verdict.Report, outcomes ...verdict.Outcome) int {
 	return requirementsWhere(r, func(v *verdict.Verdict) bool { return slices.Contains(outcomes, v.Outcome) && v.Known == "" })
 }
 
-// requirementsWhere counts the requirements with a verdict for which meant
+// requirementsWhere counts the requirements that have a verdict for which the function meant
 // returns true.
 func requirementsWhere(r *verdict.Report, meant func(*verdict.Verdict) bool) int {
 	ids := map[string]bool{}

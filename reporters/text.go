@@ -89,8 +89,8 @@ func excerpt(s string, size int64, columns int) string {
 	return fit(v, columns-width(suffix)) + suffix
 }
 
-// wrap breaks Visible(s) between words into at most lines lines of a number of
-// columns. Text that does not fit is cut with an ellipsis.
+// wrap breaks Visible(s) between words into lines of the given width, and cuts text that does not
+// fit into the given number of lines with an ellipsis.
 func wrap(s string, columns, lines int) []string {
 	rest := clip(s, columns*lines)
 	var out []string

@@ -64,8 +64,8 @@ func viewOf(e *verdict.Evidence, columns int) view {
 // metaPrefix begins the keys that every message of the stateless era has in its _meta.
 const metaPrefix = `"io.modelcontextprotocol/`
 
-// abbreviate shortens the keys that begin with metaPrefix, and leaves out what client and server say about
-// themselves in each message, so that the rest can be seen.
+// abbreviate shortens the keys that begin with metaPrefix, and leaves out what client and server
+// say about themselves in each message, so that the rest can be seen.
 func abbreviate(text string) string {
 	for _, key := range []string{"clientInfo", "clientCapabilities", "serverInfo"} {
 		_, after, _ := strings.Cut(text, metaPrefix+key+`":`)

@@ -88,8 +88,8 @@ func lackingGroups(lines []verdict.Setting, counts map[verdict.Setting]int) []la
 	return slices.DeleteFunc([]lackingGroup{calls, known}, func(g lackingGroup) bool { return len(g.lines) == 0 })
 }
 
-// rows returns the first lines, combined to a part of the configuration file
-// that users can copy unchanged: YAML rejects duplicate keys.
+// rows returns the first lines, combined into a part of the configuration file that users can copy
+// unchanged. The lines share one heading, because YAML rejects duplicate keys.
 func (g *lackingGroup) rows(counts map[verdict.Setting]int, most int) []string {
 	var out []string
 	for i, line := range g.lines[:min(len(g.lines), most)] {

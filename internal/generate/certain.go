@@ -65,8 +65,8 @@ func (c certain) namedValue(o map[string]any) (any, bool) {
 	return nil, false
 }
 
-// selected returns as many options as a field for several choices requires, at least one and each
-// once; nil if the field is another one.
+// selected returns options for a field with several choices (an array of options): as many
+// different ones as the field requires, but at least one. It returns nil for any other field.
 func (c certain) selected(o map[string]any) []any {
 	items, _ := o["items"].(map[string]any)
 	if !c.agrees || o["default"] != nil || items == nil {
@@ -81,8 +81,8 @@ func (c certain) selected(o map[string]any) []any {
 	return nil
 }
 
-// titledOptions returns the constants among which a schema lets its user choose by their titles, or
-// nil.
+// titledOptions returns the constants of a schema whose alternatives are constants with titles, or
+// nil for any other schema.
 func titledOptions(o map[string]any) []any {
 	alternatives, _ := o["oneOf"].([]any)
 	if alternatives == nil {

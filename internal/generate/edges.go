@@ -20,9 +20,9 @@ var (
 	rootWords  = []string{"type", "title", "description", "properties", "required", "additionalProperties", "$schema", "$id", "$comment", "$defs", "definitions"}
 )
 
-// EdgeArguments returns arguments with which tools are known to fail: with 0,
-// "", [] and false as the members' values, and with -1. A member whose schema
-// has other keywords keeps its value.
+// EdgeArguments returns arguments that often make tools fail: 0, "", [] and false as the members'
+// values and, in a second set, -1 in place of 0. A member whose schema has other keywords keeps its
+// value.
 func EdgeArguments(schema jsontext.Value) []map[string]any {
 	least, properties := plainArguments(schema)
 	var out []map[string]any

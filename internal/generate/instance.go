@@ -14,8 +14,8 @@ const (
 	maxDepth   = 16
 )
 
-// generator generates a value of a schema. It follows the keywords, and leaves
-// to choices what they leave open.
+// generator generates a value of a schema. It follows the keywords, and calls the methods of
+// choices to decide what the keywords leave open.
 type generator struct {
 	document
 	choices choices
@@ -38,8 +38,7 @@ type choices interface {
 	typeName(names []string) string
 	// optional reports whether to generate the next optional member of an object.
 	optional(o map[string]any, depth int) bool
-	// elements returns how many elements to generate, and how many of them an
-	// array can't do without.
+	// elements returns how many elements to generate, and how many of them a valid array needs.
 	elements(o map[string]any, least, most int) (count, needed int)
 	// text returns a string. The caller checks its length.
 	text(o map[string]any, least, most int) (string, error)
@@ -112,8 +111,8 @@ func (g *generator) follow(sub any, depth int) (any, error) {
 	}
 }
 
-// form returns the keyword that says which other schemas a value conforms to,
-// or else a type that the schema permits. It returns "" if that has no name.
+// form returns the keyword that says which other schemas a value conforms to, or else a type that
+// the schema permits. It returns "" if the keyword type is present but names no type.
 func (g *generator) form(o map[string]any) string {
 	for _, keyword := range []string{"$ref", "anyOf", "oneOf", "allOf"} {
 		if hasKeyword(o, keyword) {

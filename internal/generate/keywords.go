@@ -56,8 +56,8 @@ func (d document) lookUp(ref string) (any, error) {
 	return sub, nil
 }
 
-// resolve follows references until it finds a schema that is none. It returns
-// nil if a reference points to no schema, or references form a cycle.
+// resolve follows references until it finds a schema that is not a reference. It returns nil if a
+// reference points to no schema, or if references form a cycle.
 func (d document) resolve(sub any) any {
 	for range maxDepth {
 		o, _ := sub.(map[string]any)
@@ -73,9 +73,9 @@ func (d document) resolve(sub any) any {
 	return nil
 }
 
-// merge returns a schema of the values that conform to o and to all other
-// schemas, as far as their keywords can be combined: of other keywords that
-// several have, the last applies.
+// merge returns a schema of the values that conform to o and to all other schemas, as far as their
+// keywords can be combined. If several schemas have a keyword that can't be combined, the last one
+// applies.
 func (d document) merge(o map[string]any, others ...any) any {
 	for _, sub := range others {
 		switch resolved := d.resolve(sub).(type) {
@@ -164,7 +164,7 @@ func isOf(name string, v any) bool {
 	}
 }
 
-// isOneOf reports whether v equals one of the values, numbers by their text.
+// isOneOf reports whether v equals one of the values. Numbers are equal if their texts are equal.
 func isOneOf(v any, all []any) bool {
 	return slices.ContainsFunc(all, func(one any) bool { return reflect.DeepEqual(one, v) })
 }
@@ -198,7 +198,7 @@ func sizesOf(o map[string]any, minimum, maximum string) (least, most int) {
 	return least, most
 }
 
-// numberOf returns the value of a JSON number, if a float64 can have it.
+// numberOf returns the value of a JSON number, if a float64 can represent it.
 func numberOf(v any) (x float64, ok bool) {
 	text, ok := v.(json.Number)
 	if !ok {

@@ -11,8 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// orderSteps is how far apart combinations begin in the sequence of all orders. Each also has the
-// first steps of the next one, so that no order is cut in two.
+// orderSteps is the number of steps after which the next combination begins in the sequence of all
+// orders. Each combination also has the first steps of the next one, so that no order is cut in
+// two.
 const orderSteps = 48
 
 // step is one letter of the alphabet from which orders are formed.

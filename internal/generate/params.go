@@ -44,7 +44,7 @@ func (m members) bytes() jsontext.Value {
 	return append(out, '}')
 }
 
-// drawParams draws valid params for a request. What they name usually exists.
+// drawParams draws valid params for a request. The names and URIs in them usually exist.
 func (o *Offer) drawParams(t *rapid.T, method string) members {
 	var m members
 	switch method {

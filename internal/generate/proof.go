@@ -21,7 +21,7 @@ const (
 	// Fits means that the arguments conform to the inputSchema in every dialect
 	// that it may have, and contain nothing that some programs can't handle.
 	Fits
-	// Breaks means that the arguments do not conform to it, and would not do so
+	// Breaks means that the arguments do not conform to the inputSchema, and would not conform even
 	// if the server converted values or ignored additional ones.
 	Breaks
 )
@@ -46,7 +46,8 @@ func (o *Offer) CheckArguments(tool string, arguments jsontext.Value) Proof {
 	}
 	v, ok := decode(arguments).(map[string]any)
 	root, known := s.root.(map[string]any)
-	// A schema that accepts a number was not understood.
+	// The arguments are an object. If the schema also accepts a number, the validator did not
+	// understand the schema.
 	if !ok || !known || !isPortable(v, 0) || !s.Refuses(json.Number("5")) {
 		return Unproven
 	}

@@ -55,9 +55,9 @@ func (b *breaker) add(keyword, at string, apply func()) {
 	b.breaks = append(b.breaks, violation{keyword, at, apply})
 }
 
-// visit collects the violations of the value in one position. put replaces the
-// value. If a schema has alternatives, one may accept what another rejects, so
-// visit only violates the keywords next to them.
+// visit collects the violations of the value in one position. put replaces the value. It does not
+// descend into anyOf and oneOf, because one alternative may accept what another rejects, and
+// violates only the keywords next to them.
 func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	o, ok := b.s.resolve(sub).(map[string]any)
 	if !ok || depth > maxDepth {
@@ -223,7 +223,8 @@ func differentFrom(v any) any {
 	}
 }
 
-// valueNotIn returns a value that is in no list of this kind.
+// valueNotIn returns a value that is unlikely to be in an enum: a number if the first value in all is
+// a number, otherwise a string.
 func valueNotIn(all []any) any {
 	if len(all) > 0 {
 		if _, ok := all[0].(json.Number); ok {

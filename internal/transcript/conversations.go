@@ -67,8 +67,9 @@ func (c *conversation) hasInitialized() bool {
 	})
 }
 
-// kindOf returns the kind of event for a message in a direction. Directions seen from the recorder
-// depend on whether it was on the client's side.
+// kindOf returns the kind of event for a message in a direction. The directions outgoing and
+// incoming are seen from the recorder, so their meaning depends on whether it ran on the client's
+// side.
 func kindOf(s side, onClientSide bool) Kind {
 	switch {
 	case s == fromStderr:
@@ -80,9 +81,10 @@ func kindOf(s side, onClientSide bool) Kind {
 	}
 }
 
-// onClientSide reports whether the log was recorded on the client's side of the connection,
-// so that outgoing messages went to the server. Of the messages that are logged as outgoing or
-// incoming, the first request that only a client sends decides; without one it returns true.
+// onClientSide reports whether the log was recorded on the client's side of the connection, so that
+// outgoing messages went to the server. The direction of the first request that only a client sends
+// decides, among the messages that are logged as outgoing or incoming. Without such a request,
+// onClientSide returns true.
 func onClientSide(log []loggedMessage) bool {
 	for _, l := range log {
 		if l.side != incoming && l.side != outgoing {

@@ -10,12 +10,12 @@ import (
 // A Dialogue pairs the messages of a conversation: it holds the requests of both sides, each with
 // its outcome. The zero value is empty; Note adds events in order.
 //
-// A response belongs to a request of the other side with the same id: of those without a response,
-// to the one of the same HTTP exchange, else to the oldest; if all have one, to the newest. A
-// response with a null id belongs only to a request that has no response yet. A cancellation
-// belongs to every earlier request of its own side with that id. A progress notification belongs to
-// a request of the other side with that token: to the newest without a response, else to the
-// newest.
+// A response belongs to a request of the other side with the same id. If several requests have the
+// id, those without a response come first: the one of the same HTTP exchange, else the oldest. If
+// all have a response, it belongs to the newest. A response with a null id belongs only to a
+// request that has no response yet. A cancellation belongs to every earlier request of its own side
+// with that id. A progress notification belongs to a request of the other side with that token: to
+// the newest without a response or, if all have one, to the newest.
 //
 // Messages are identified by their address in Event.Messages.
 type Dialogue struct {

@@ -40,9 +40,10 @@ func ExchangesOf(events []*Event) *Exchanges {
 // All returns the exchanges in the order in which they began.
 func (x *Exchanges) All() []*Exchange { return x.order }
 
-// RefuseGet reports whether there is a GET, and the server refused every GET. The server then has no
-// stream for messages that belong to no request. A server may refuse GET with 405; other refusals have
-// findings of their own. A proxy's refusal, or a rate limiter's, shows nothing about the server.
+// RefuseGet reports whether there is a GET, and the server refused every GET. The server then has
+// no stream for messages that belong to no request. Any refusal counts: other statuses than 405,
+// which the specification demands, have findings of their own. A refusal that may come from a proxy
+// or a rate limiter does not count, because it shows nothing about the server.
 func (x *Exchanges) RefuseGet() bool {
 	refused := false
 	for _, each := range x.order {
@@ -197,7 +198,7 @@ func IsInterceptedStatus(status int) bool {
 //	402       an exhausted quota, or an unpaid bill
 //	421       a check of the host name, by a server with several
 //
-// A judge of a requirement that demands such a status, such as 403 for an invalid Origin, makes an
+// Checks of requirements that demand such a status, such as 403 for an invalid Origin, make an
 // exception.
 func IsAmbiguousStatus(status int) bool {
 	switch status {

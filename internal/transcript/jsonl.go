@@ -119,7 +119,7 @@ func decode(plain, coded *string) ([]byte, error) {
 // may be empty, unless it has a stream chunk.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
-// asEncodingJSON are the options with which encoding/json/v2 reads a line as encoding/json does, but faster.
+// asEncodingJSON makes encoding/json/v2 read a line as encoding/json does, but faster.
 var asEncodingJSON = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsonv2.MatchCaseInsensitiveNames(true))
 
 func parseLine(text []byte, seq int) (*Event, error) {

@@ -59,8 +59,8 @@ type jsonRedactor struct {
 	out  []byte
 }
 
-// readToken reads a token and returns its position in raw. Only for strings and numbers is from the
-// beginning of the token; for others it is to.
+// readToken reads a token and returns its position in raw. For strings and numbers, from is the
+// offset of the token's beginning; for all other tokens, from equals to.
 func (w *jsonRedactor) readToken() (tok jsontext.Token, from, to int, ok bool) {
 	tok, err := w.dec.ReadToken()
 	if err != nil {
@@ -77,7 +77,8 @@ func (w *jsonRedactor) readToken() (tok jsontext.Token, from, to int, ok bool) {
 	return tok, from, to, true
 }
 
-// replaceUpTo copies raw up to from, appends replaced instead of the bytes up to to, and continues there.
+// replaceUpTo copies the bytes of raw before offset from, and writes replaced in place of the bytes
+// between from and to. Copying continues at offset to.
 func (w *jsonRedactor) replaceUpTo(from, to int, replaced []byte) {
 	w.out = append(append(w.out, w.raw[w.done:from]...), replaced...)
 	w.done = to

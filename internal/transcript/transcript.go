@@ -16,9 +16,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// OverdueReason is the reason that a client gives when it cancels a request because it had
-// no response in time. It is read back from the cancellation, because judge must count recorded
-// requests as a run counts its own, and a transcript has only what went over the wire.
+// OverdueReason is the reason that a client gives when it cancels a request because it had no
+// response in time. The engine recognises such cancellations by it, because a recording contains
+// only what was sent, and judge must count the requests of a recording as a run counts its own.
 const OverdueReason = "no answer in time"
 
 // JudgedReason is the reason that a client gives when it cancels a request because it had no
@@ -72,11 +72,12 @@ type Event struct {
 	Stream []byte
 	// How is the way in which the exchange ended, in Over.
 	How How
-	// Obstacle is what kept the response from coming, in Over, or "" if the client knows of nothing.
-	// It is for advice during the run, and not written to files.
+	// Obstacle, in Over, is what prevented the response, or "" if the client knows of nothing. It
+	// is for advice during the run, and not written to files.
 	Obstacle Obstacle
-	// Reason is why the client closed the connection, in Over, if it did so to cancel the requests;
-	// like the reason of notifications/cancelled. It is not written to files.
+	// Reason, in Over, is why the client cancelled the requests of the exchange by closing the
+	// connection, or "" if it did not. It is like the reason of notifications/cancelled, and not
+	// written to files.
 	Reason string
 	// Of is the position of the request, in GaveUp.
 	Of int
