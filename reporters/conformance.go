@@ -70,8 +70,8 @@ func profilesOf(r *verdict.Report) []verdict.ProfileResult {
 	return out
 }
 
-// conformanceFindings groups the deviations above a note: it returns one finding for each
-// requirement, verdict and reason, with its revisions, the most severe first.
+// conformanceFindings groups the deviations that are more severe than a note: it returns one
+// finding for each requirement, verdict and reason, with its revisions, the most severe first.
 func conformanceFindings(r *verdict.Report) []conformance.Finding {
 	type finding struct {
 		conformance.Finding

@@ -55,8 +55,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// repeats returns how often the unit at a position is repeated directly after
-// it.
+// repeats returns how often a group of events is repeated directly after itself. The group begins
+// at position at and consists of unit events.
 func repeats(events []pageEvent, at, unit int) int {
 	if unit == 2 && (at+1 >= len(events) || events[at].Way != "out" || events[at+1].Way != "in") {
 		return 0

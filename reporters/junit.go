@@ -72,13 +72,12 @@ const (
 	noTime        = "0.000"
 )
 
-// JUnit writes the report as JUnit XML, with a testsuite for each area and
-// revision, and a testcase for each requirement. Of these, only a broken one is a
-// failure, and only a harness error is an error. If warnings fail the run, they
-// are failures, too. A requirement that was not judged is skipped with its
-// reason, and so is a finding in the baseline. A run that ended early has one
-// additional testcase, which is an error, and each stale baseline entry has one,
-// which is a failure. What was compared of a gateway is a testsuite of its own.
+// JUnit writes the report as JUnit XML, with a testsuite for each area and revision, and a testcase
+// for each requirement. A broken requirement is a failure, and a harness error is an error.
+// Warnings are failures if they fail the run. A requirement that was not judged is skipped with its
+// reason, and so is a finding in the baseline. A run that ended early has one additional testcase,
+// which is an error, and each stale baseline entry has one, which is a failure. What was compared
+// of a gateway is a testsuite of its own.
 func JUnit(w io.Writer, r *verdict.Report) error {
 	doc := junitSuites{Name: "mcp-conform " + clip(serverName(r), junitMessage), Time: seconds(r)}
 	findings := findingsByID(r)

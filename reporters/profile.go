@@ -19,7 +19,7 @@ var profileColors = map[string]color{
 	verdict.ProfilePassed: green, verdict.ProfileFailed: red, verdict.ProfileIncomplete: yellow, verdict.ProfileNotObserved: yellow, verdict.ProfileNotApplicable: dim,
 }
 
-// observedText says how many of the requirements that apply were observed, in words.
+// observedText returns a phrase with the number of applicable requirements that were observed.
 func observedText(c *verdict.ProfileCount) string {
 	return observedShare(c) + " applicable requirements observed"
 }

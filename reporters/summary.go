@@ -95,7 +95,7 @@ func isRecording(r *verdict.Report) bool {
 	return r.Transport != "" && r.Stats.Servers == 0 && r.Stats.Cases == 0 && r.Incomplete == ""
 }
 
-// conclusion says what the run shows, and claims no more than was judged.
+// conclusion returns a sentence on what the run shows, which claims no more than was judged.
 func conclusion(r *verdict.Report) (string, color) {
 	subject, in := cmp.Or(serverName(r), "the server"), ""
 	if isRecording(r) {

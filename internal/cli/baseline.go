@@ -22,7 +22,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// baselineFile is the path to which baseline write writes without an argument.
+// baselineFile is the path that mcp-conform baseline write writes to if no argument is given.
 const baselineFile = "mcp-conform-baseline.yaml"
 
 // knownFlags are the flags that relate a run to known findings: a baseline, those of

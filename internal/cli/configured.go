@@ -136,10 +136,10 @@ func environmentValue(environ []string, name string) string {
 	return value
 }
 
-// setFromFile sets the flags that are not set yet, and the server, from the configuration file. It
-// ignores settings about the target unless the server is the one in the file; named reports that
-// the command line names a server. Environment variables and headers of the command line are added
-// to those of the file.
+// setFromFile sets the flags that are not set yet, and the server, from the configuration file.
+// named is true if the command line names a server. Settings about the target are ignored unless
+// the server is the one in the file. Environment variables and headers of the command line are
+// added to those of the file.
 func (k *configured) setFromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
 	k.server = k.file.Named() && (!named || f.names(k.file.URL))
 	f.remote.identities, f.remote.origins = k.file.Identities, map[string]string{}

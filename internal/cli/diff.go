@@ -78,7 +78,7 @@ func (a *app) println(line string) {
 }
 
 // differenceLines returns one line for each difference, and a heading before the differences that
-// are no longer observed, which are consecutive in all.
+// are no longer observed. Those must follow each other.
 func differenceLines(all []difference) []string {
 	var out []string
 	for i, g := range all {

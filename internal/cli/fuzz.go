@@ -363,8 +363,7 @@ func (s *fuzzScreen) progress(st fuzz.Status) {
 	}
 }
 
-// found prints a finding as run does, and writes its replay file if a folder is
-// named.
+// found prints a finding as the command run does, and writes its replay file if a folder is named.
 func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.count++
 	again, err := s.writeReplay(f)

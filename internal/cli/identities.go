@@ -72,7 +72,7 @@ func (f *remoteFlags) withoutOther() string {
 }
 
 // addToken returns reach with the user's token for the server at u, if there is one. It adds no
-// token to an Authorization header of the user, nor with --as none.
+// token if the user gives an Authorization header, nor with --as none.
 func (a *app) addToken(s *remoteServer, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
 	defer engine.ReportWaiting(authorizing, 0, s.waiting)()
 	access := reach.Access(u)

@@ -137,7 +137,7 @@ func (j *judgement) judge(r *recorded) {
 }
 
 // expect adds the verdict "not observed" on each requirement that the rules can judge in the
-// revision over the transport, which stays if no rule observes the requirement.
+// revision over the transport. The verdict stays if no rule observes the requirement.
 func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 	if !slices.Contains(j.revisions, revision) {
 		j.revisions = append(j.revisions, revision)

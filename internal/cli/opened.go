@@ -35,7 +35,7 @@ type remoteServer struct {
 	pacer      *exchange.Pacer                   // paces all requests to the server
 	issuer     *issuer.Issuer                    // the authorization server of --auth-server; nil without it
 	upstream   *upstream.Double                  // nil without --upstream-env
-	reached    transport.Access                  // the server; its zero value before it is known
+	reached    transport.Access                  // how to reach the server; the zero value before that is known
 	accessTo   func(u *url.URL) transport.Access // like reached, for the server at a URL
 	authorized bool                              // there is a token of the user
 }

@@ -60,10 +60,11 @@ func (a *app) newReplayFiles(f *runFlags, o *engine.Options) (*replayFiles, erro
 	return w, nil
 }
 
-// write writes a replay file for each finding above a note that recurs when its conversation is
-// replayed, and adds the replay command to the finding. A finding in several revisions gets a file
-// for the first revision in which it recurs. write also adds a notice with the number of files. It
-// calls doing with the progress. It does nothing if w is nil or ctx has ended.
+// write writes a replay file for each finding that is more severe than a note and recurs when its
+// conversation is replayed, and adds the replay command to the finding. A finding in several
+// revisions gets a file for the first revision in which it recurs. write also adds a notice with
+// the number of files. It calls doing to report progress. It does nothing if w is nil or ctx has
+// ended.
 func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(string)) error {
 	if w == nil || ctx.Err() != nil {
 		return nil

@@ -205,8 +205,9 @@ func (f *throughFlags) end() {
 }
 
 // compareThrough judges the reference server without the gateway, and adds the comparison of both
-// runs to the report. It does nothing without --through, or if ctx has already ended. If the
-// gateway never reached the upstream, or if ctx ends meanwhile, the report becomes incomplete.
+// runs to the report. It does nothing without --through, or if ctx has already ended. The report
+// becomes incomplete if the gateway never reached the upstream, or if ctx ends during the
+// comparison.
 func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options, report *verdict.Report, doing func(string)) error {
 	t := &f.through
 	if !t.on {

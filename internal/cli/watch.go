@@ -26,15 +26,14 @@ type fileWatcher struct {
 	ignored []string
 	folders map[string]bool // watched folders; isWatched selects the files in them
 	single  map[string]bool // files that are watched individually
-	// isIncomplete reports that maxFolders was reached, so some folders are not
-	// watched.
+	// isIncomplete is set if maxFolders was reached, so that some folders are not watched.
 	isIncomplete bool
 	stop         chan struct{}
 	ended        chan struct{}
 }
 
-// watchFiles watches the paths in roots and below, except those in without, and those that
-// isWatched excludes.
+// watchFiles watches the paths in roots and everything below them, except the paths in without and
+// those that isWatched rejects.
 func watchFiles(roots, without []string) (*fileWatcher, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {

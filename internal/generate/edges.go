@@ -76,8 +76,8 @@ func plainArguments(schema jsontext.Value) (least map[string]any, properties map
 	return least, properties
 }
 
-// keywords returns the keywords of a schema. ok is false if it has others than
-// the known ones.
+// keywords returns the keywords of a schema. ok is false if the schema has a keyword that is not in
+// known.
 func keywords(schema jsontext.Value, known []string) (words map[string]jsontext.Value, ok bool) {
 	names, words := wire.Members(schema)
 	return words, words != nil && !slices.ContainsFunc(names, func(name string) bool {

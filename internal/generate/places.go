@@ -255,7 +255,7 @@ func (m *maker) addTemplateRead(conversation int, template, variable, value stri
 	m.addRequest(conversation)
 }
 
-// addRequestWith adds a request with valid params, to which more adds members.
+// addRequestWith adds a request with valid params. The function more adds members to the params.
 func (m *maker) addRequestWith(conversation int, more func(p *members)) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	p := m.offer.drawParams(m.t, method)

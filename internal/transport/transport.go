@@ -77,8 +77,8 @@ type Mortal interface {
 // its response (2026-07-28, basic/transports/streamable-http#cancellation).
 type Canceller interface {
 	Link
-	// CloseResponse closes the connection that carries the response to the request
-	// with this id, for a reason that is recorded. It returns false if there is none.
+	// CloseResponse closes the connection that carries the response to the request with this id,
+	// and records the reason. It returns false if there is no such connection.
 	CloseResponse(id wire.ID, reason string) bool
 }
 

@@ -121,8 +121,8 @@ func (c *Client) Wait() {
 // Drop closes the connection of the exchange.
 func (p *Pending) Drop() { p.end(errDropped) }
 
-// Cancel closes the connection of the exchange to cancel its requests, for a reason that is
-// recorded.
+// Cancel closes the connection of the exchange in order to cancel its requests, and records the
+// reason.
 func (p *Pending) Cancel(reason string) {
 	p.mu.Lock()
 	p.reason = reason

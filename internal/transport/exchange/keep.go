@@ -17,7 +17,7 @@ type connection struct {
 	net.Conn
 	in *bufio.Reader
 	to string
-	// sent reports that all of the request was written, see isReusable.
+	// sent is set once the whole request was written, see isReusable.
 	sent bool
 	used bool // it was used for an earlier exchange
 

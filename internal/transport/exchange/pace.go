@@ -130,8 +130,8 @@ func (p *pace) refuse(sent time.Time) {
 
 // learnRate determines the rate after a wait that began and ended at the given times. It estimates
 // the limit from the requests that were served since the end of the previous wait. At the first
-// wait the estimate may be too low, because other requests may have used up the limit before the
-// run. It then counts only if at least minSent requests were sent.
+// wait, the estimate may be too low, because other requests may have used up the limit before the
+// run, and is used only if at least minSent requests were sent.
 func (p *pace) learnRate(began, end, now time.Time) {
 	p.waited = max(firstPause, end.Sub(began))
 	limit := margin * float64(max(1, p.sent-p.refused)) / max(end.Sub(p.since), firstPause).Seconds()

@@ -49,11 +49,11 @@ type Reach struct {
 
 const defaultConnect = 10 * time.Second
 
-// Access returns how to reach u outside of a link. Unless u is in the private network of this
-// machine, the client does not connect to addresses in that network, because a server outside could
-// name them to make the client attack it. This is not checked for requests through a proxy, which
-// resolves names itself, or if Dial is set. Requests to the host of u wait for the pacer, which stops
-// the clock of their context meanwhile.
+// Access returns how to reach u outside of a link. The client does not connect to addresses in the
+// private network of this machine unless u is in that network too, because an outside server could
+// name such addresses to make the client attack them. This is not checked if Dial is set, nor for
+// requests through a proxy, which resolves names itself. Requests to the host of u wait for the
+// pacer, which stops the clock of their context during the wait.
 func (r *Reach) Access(u *url.URL) transport.Access {
 	guarded := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(address); err != nil || !isInside(at.Addr()) || leadsInside(ctx, u.Hostname()) {

@@ -181,8 +181,8 @@ var (
 	firstPick = rand.Uint32N(portCount) //nolint:gosec // no secret
 )
 
-// FreePort returns a port that is free on all addresses of this machine, and that no call before
-// has returned in this process, unless all others are taken.
+// FreePort returns a port that is free on all addresses of this machine. It does not return a port
+// a second time in this process until it has tried all others.
 func FreePort() (string, error) {
 	var failed error
 	for range portCount {

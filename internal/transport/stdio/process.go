@@ -15,7 +15,7 @@ type process struct {
 
 	mu    sync.Mutex
 	gone  bool       // the server has exited: its pid may soon be reused
-	known processSet // descendants that end with it, whatever their marks
+	known processSet // processes that must end with the server, whatever their marks
 }
 
 // startProcess starts the command in its own process group and closes far; if it

@@ -31,7 +31,7 @@ type Link struct {
 	url     *url.URL
 	session string
 	version string // the negotiated version, once it is known
-	// isStateless is set by the first message if it carries its own protocol version.
+	// isStateless is set if the first message carries its own protocol version.
 	isStateless  bool
 	initializeID wire.ID // the id of the initialize request
 	initializeAt int     // position in the record at which initialize was sent
@@ -65,9 +65,9 @@ func (l *Link) Begin(r transport.Request, target string) (transport.Exchange, er
 // Access implements transport.Web.
 func (l *Link) Access() transport.Access { return l.client.Reach.Access(l.URL()) }
 
-// Send posts each frame in a request of its own, in order. It returns when requests are written
-// and when the server has responded to the POSTs of notifications and responses, so that later
-// messages cannot overtake them.
+// Send posts each frame in a request of its own, in order. It returns once all JSON-RPC requests
+// are written and the server has responded to the POSTs of notifications and responses, so that
+// later messages cannot overtake them.
 func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 	posts := make([]*post, 0, len(frames))
 	for _, frame := range frames {
@@ -97,9 +97,9 @@ func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	return (&post{first: p}).await(ctx, p.Responded())
 }
 
-// request returns a request with the headers of the session and those that mirror m, the message
-// in its body. m is nil if the body has no message or several. The request may use an open
-// connection, and leaves its own open.
+// request returns a request with the headers of the session and those that mirror m, the message in
+// its body. m is nil if the body has no message or several. The request reuses an open connection
+// if there is one, and leaves its connection open.
 func (l *Link) request(method string, body []byte, m *wire.Message) exchange.Request {
 	return exchange.Request{URL: l.URL(), Request: transport.Request{Method: method, Fields: l.fields(method, m), Body: body, Keep: true}}
 }
