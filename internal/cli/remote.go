@@ -154,8 +154,8 @@ func (f *remoteFlags) tls() (*tls.Config, error) {
 }
 
 // chooseTransport detects the transport at the URL as the specification's sections on backwards
-// compatibility describe: HTTP+SSE if the server rejects the POST of initialize with 400, 404 or 405
-// and GET opens an event stream, otherwise Streamable HTTP. It also returns a sentence with the
+// compatibility describe: HTTP+SSE if the server rejects the POST of initialize with 400, 404 or
+// 405 and GET opens an event stream, otherwise Streamable HTTP. It also returns a sentence with the
 // reason, which is "" if the POST got any other status of 300 or more. The error is an
 // UnreachableError if the POST gets no response, otherwise a usage error.
 func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {

@@ -121,8 +121,8 @@ func formatDuration(d time.Duration) string {
 	return text
 }
 
-// waiting returns a function for Progress.Waiting that prints the first text of each wait on stderr.
-// The text "" ends a wait.
+// waiting returns a function for Progress.Waiting that prints the first text of each wait on
+// stderr. The text "" ends a wait.
 func (a *app) waiting() func(text string) {
 	var mu sync.Mutex
 	waits := false

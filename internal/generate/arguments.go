@@ -43,9 +43,9 @@ func Form(schema jsontext.Value) (map[string]any, error) {
 	return certainArguments(schema, certain{every: true, agrees: true})
 }
 
-// Value returns a value that certainly conforms to a JSON Schema, chosen as Arguments chooses those of
-// members: a string, bool, json.Number, map[string]any, []any or nil. It returns an error if none can be
-// generated.
+// Value returns a value that certainly conforms to a JSON Schema, chosen in the way in which
+// Arguments chooses the values of members: a string, bool, json.Number, map[string]any, []any or
+// nil. It returns an error if no such value can be generated.
 func Value(schema jsontext.Value) (any, error) {
 	d := document{decode(schema)}
 	return d.value(d.root, certain{})

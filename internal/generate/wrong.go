@@ -15,10 +15,10 @@ type InvalidArguments struct {
 }
 
 // WrongArguments returns arguments that violate a tool's schema in one position each and are valid
-// otherwise: a required one is missing, one has another type, an integer has a fraction, one is not a
-// member of its enum, one is unknown; and the same inside an argument that is an object or an array.
-// A kind is omitted if the schema has no position for it. Apart from rounding the fraction, no usual
-// conversion makes them valid, unlike many values that Invalid draws.
+// otherwise: a required one is missing, one has another type, an integer has a fraction, one is not
+// a member of its enum, one is unknown; and the same inside an argument that is an object or an
+// array. A kind is omitted if the schema has no position for it. Apart from rounding the fraction,
+// no usual conversion makes them valid, unlike many values that Invalid draws.
 func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArguments {
 	var out []InvalidArguments
 	d := document{decode(input)}

@@ -172,8 +172,8 @@ const keptAround = 32
 var leftOutEvent = &Event{Kind: Remark, Detail: "left out because the server sent too much"}
 
 // Thin frees memory: it drops the frames, stream chunks and stderr that are far from all given
-// positions, from the beginning and from the end. It keeps the events of other kinds, which show how
-// the connection and its exchanges began and ended.
+// positions, from the beginning and from the end. It keeps the events of other kinds, which show
+// how the connection and its exchanges began and ended.
 func (t *Transcript) Thin(keep ...int) {
 	defer t.lockToChange()()
 	near := make([]bool, len(t.events))

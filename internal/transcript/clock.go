@@ -82,8 +82,8 @@ func (c *Clock) Moment() Moment { return Moment{time.Now(), c.Held()} }
 
 type clockKey struct{}
 
-// WithClock returns a context for requests outside of a conversation: the clock is stopped while they
-// are delayed.
+// WithClock returns a context for requests outside of a conversation: the clock is stopped while
+// they are delayed.
 func WithClock(ctx context.Context, c *Clock) context.Context {
 	return context.WithValue(ctx, clockKey{}, c)
 }

@@ -259,8 +259,8 @@ func (r *Request) RespondedBefore(at int) bool {
 	return len(r.Responses) > 0 && r.Responses[0].Event.Seq < at
 }
 
-// CancelReasons yields the events with which the client cancelled the request, and its reasons: each
-// notifications/cancelled, and the end of the connection if the client closed it to cancel.
+// CancelReasons yields the events with which the client cancelled the request, and its reasons:
+// each notifications/cancelled, and the end of the connection if the client closed it to cancel.
 func (r *Request) CancelReasons() iter.Seq2[*Event, string] {
 	return func(yield func(*Event, string) bool) {
 		for _, m := range r.Cancellations {

@@ -71,8 +71,8 @@ func (e *Event) withStream(stream []byte, detail string) *Event {
 	return &changed
 }
 
-// redactStderr removes known secrets that span several chunks of stderr. The chunks may end anywhere,
-// because they depend on the writes of the server and on the reads.
+// redactStderr removes known secrets that span several chunks of stderr. The chunks may end
+// anywhere, because they depend on the writes of the server and on the reads.
 func (r *Redactor) redactStderr(events []*Event) {
 	var whole []byte
 	var pieces []int

@@ -182,13 +182,15 @@ func (at place) memberPlace(name string) place {
 	return inner
 }
 
-// redactString removes secrets from a JSON string. It keeps the bytes of the other parts where it can.
+// redactString removes secrets from a JSON string. It keeps the bytes of the other parts where it
+// can.
 func (r *Redactor) redactString(raw []byte, text string, at place) []byte {
 	if (at.secret || at.schema) && text != "" {
 		return wire.Quote(redact.Mark)
 	}
 	clean := r.known.Bytes([]byte(text))
-	// Keep the original bytes, such as invalid UTF-8, if removing the secrets from them yields the same text.
+	// Keep the original bytes, such as invalid UTF-8, if removing the secrets from them yields the
+	// same text.
 	inner := slices.Concat([]byte{'"'}, r.known.Bytes(raw[1:len(raw)-1]), []byte{'"'})
 	if same, ok := wire.Text(inner); ok && same == string(clean) {
 		raw, text = inner, same

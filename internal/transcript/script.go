@@ -84,8 +84,8 @@ func (s *script) parseLine(line string) error {
 	return s.parseField(name, strings.TrimSpace(value))
 }
 
-// parseFrameText returns the frame after a mark: a space and the bytes as they are, or "q", a space and
-// a quoted string.
+// parseFrameText returns the frame after a mark: a space and the bytes as they are, or "q", a space
+// and a quoted string.
 func parseFrameText(rest string) (string, error) {
 	if quoted, ok := strings.CutPrefix(rest, "q "); ok {
 		return unquote(quoted)
@@ -157,8 +157,8 @@ func (s *script) addNow(e Event) {
 	s.add(e)
 }
 
-// parseOtherEvent parses a line that begins with "! ": an event that is not a frame, or a property of
-// the event before.
+// parseOtherEvent parses a line that begins with "! ": an event that is not a frame, or a property
+// of the event before.
 func (s *script) parseOtherEvent(what, arg string) error {
 	switch Kind(what) {
 	case Opened:
@@ -268,7 +268,8 @@ func (s *script) requestPosition(arg string) (int, error) {
 	return 0, errors.New("gave-up: no earlier request has the id " + clip(arg) + "")
 }
 
-// newestWithID returns the position of the newest sent frame that has a message with this id, or -1.
+// newestWithID returns the position of the newest sent frame that has a message with this id, or
+// -1.
 func newestWithID(events []*Event, id string) int {
 	for i := len(events) - 1; i >= 0; i-- {
 		if events[i].Kind != Sent || id == "" {

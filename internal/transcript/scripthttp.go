@@ -74,7 +74,8 @@ func (s *script) parseOver(number int, arg string) error {
 	return err
 }
 
-// finishOpen adds the event that is still open, after its last line. It does nothing if there is none.
+// finishOpen adds the event that is still open, after its last line. It does nothing if there is
+// none.
 func (s *script) finishOpen() {
 	if s.open == nil {
 		return

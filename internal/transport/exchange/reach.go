@@ -30,9 +30,9 @@ type Reach struct {
 	// Token returns the current bearer token, for a client whose tokens expire; nil if there is
 	// none. Fields with an Authorization header take precedence.
 	Token func() string
-	// Widen requests a token with further scopes, separated by spaces, because the server refused the
-	// current one for lack of them. It returns false if it gets none. If Widen is nil, the refusal is
-	// the response.
+	// Widen requests a token with further scopes, separated by spaces, because the server refused
+	// the current one for lack of them. It returns false if it gets none. If Widen is nil, the
+	// refusal is the response.
 	Widen func(scope string) bool
 	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config
@@ -42,8 +42,8 @@ type Reach struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Connect is the timeout for opening a connection; default 10 s.
 	Connect time.Duration
-	// Pacer keeps the requests below the server's rate limit. If it is nil, requests are sent at once,
-	// and refused ones are not sent again.
+	// Pacer keeps the requests below the server's rate limit. If it is nil, requests are sent at
+	// once, and refused ones are not sent again.
 	Pacer *Pacer
 }
 
