@@ -19,7 +19,7 @@ type argument struct {
 	kind              string // string, integer, number, boolean or point (a pair of numbers)
 	required          bool
 	defaultValue      any      // int, string, bool or nil
-	min, max          int      // of an integer
+	min, max          int      // bounds of an integer, both inclusive
 	oneOf             []string // the permitted strings; nil permits any
 	header            string   // suffix of the Mcp-Param- header that repeats the argument, since 2026-07-28
 }
@@ -78,9 +78,8 @@ func (a *argument) schema(r spec.Revision) object {
 	return o
 }
 
-// readArguments checks given against the descriptions of the arguments. It returns
-// either the values, with defaults for omitted arguments, or a description of the first
-// problem.
+// readArguments checks the arguments of a call against their descriptions. It returns either the
+// values, with defaults for omitted arguments, or a description of the first problem.
 func readArguments(arguments []argument, given fields) (values, string) {
 	out := values{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -41,11 +41,11 @@ func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error)
 	return out, nil
 }
 
-// SendRequest sends a request to the client on behalf of the call and waits for the
-// result. It returns an error if the client responds with an error, or does not respond
-// in time or before the call ends. It returns an error without sending the request if the
-// client has not sent notifications/initialized, or with Options.JSONOnly unless the call
-// runs as a task.
+// SendRequest sends a request to the client on behalf of the call and waits for the result. It
+// returns an error if the client responds with an error, or does not respond in time or before
+// the call ends. It returns ErrNotInitialized without sending the request if the client has not
+// sent notifications/initialized, and ErrNoStream if Options.JSONOnly is set and the call does
+// not run as a task.
 //
 // In a stateless revision it returns the client's response if the call's request
 // carries it. Otherwise it returns an error, and the call ends with an input_required
@@ -74,15 +74,15 @@ func (c *Call) SendRequest(method string, params any) (jsontext.Value, error) {
 }
 
 // SendRequest sends a request to the client, whether or not the client has sent
-// notifications/initialized, and waits for the result. If the request times out or ctx
-// ends before the session does, SendRequest sends notifications/cancelled. related is the
-// id of the client's request that this one belongs to, if any.
+// notifications/initialized, and waits for the result. It sends notifications/cancelled if the
+// request times out, or if ctx ends while the session continues. related is the id of the
+// client's request that this one belongs to, if any.
 func (s *Session) SendRequest(ctx context.Context, related wire.ID, method string, params any) (jsontext.Value, error) {
 	return s.sendRequest(ctx, related, "", method, params)
 }
 
-// sendRequest is like SendRequest, but relates the request to a task unless task is
-// empty.
+// sendRequest is like SendRequest, but also adds related-task metadata with the id of a task. An
+// empty id adds none.
 func (s *Session) sendRequest(ctx context.Context, related wire.ID, task, method string, params any) (jsontext.Value, error) {
 	id, response := s.registerRequest()
 	defer s.unregisterRequest(id)

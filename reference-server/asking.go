@@ -89,8 +89,9 @@ func askSampling(c *Call, a values) object {
 		"systemPrompt": "Be brief.",
 		"maxTokens":    100,
 	}
-	// Servers SHOULD NOT request context without need, so the tool requests it only
-	// if an argument says so. Since 2025-11-25 the client must also have declared it.
+	// Servers SHOULD NOT request context without need, so the tool requests it only if an
+	// argument says so. Since 2025-11-25 the client must also have declared the capability
+	// sampling.context.
 	if context := a["context"]; context != "none" {
 		if c.Revision.AtLeast(spec.V20251125) && !c.Declared("sampling", "context") {
 			return c.failUndeclared("This client has not declared context in sampling.", "sampling", "context")
@@ -181,17 +182,18 @@ func (c *Call) pageToVisit(id, message string) object {
 	return params
 }
 
-// A visit describes a page that the user must visit. The error of a call names the page.
+// A visit is a visit to a page that a call requires of the user. The error of that call names the
+// page.
 type visit struct {
 	id       string        // the elicitationId
 	call     *Call         // the call that gets the error
 	answered chan struct{} // closed when the error has been sent, or dropped after a cancellation
 }
 
-// requireURL fails a call with an error that names a page to visit, and takes the session's
-// next call of the tool as proof of the visit, which the server can't observe. The call
-// after that fails again, as does the next call if the client cancelled the failed one. In
-// a stateless revision requireURL requests an elicitation instead of failing the call, and
+// requireURL fails a call with an error that names a page to visit. The session's next call of
+// the tool succeeds: it counts as proof of the visit, which the server can't observe. The call
+// after that fails again. If the client cancelled the call that failed, the next call fails, too.
+// In a stateless revision requireURL requests an elicitation instead of failing the call, and
 // takes the user's consent as proof.
 func requireURL(c *Call, _ values) object {
 	if !c.Declared("elicitation", "url") {

@@ -68,10 +68,10 @@ func (f fields) filledArguments() (map[string]string, *Error) {
 	return out, nil
 }
 
-// candidates returns all values of an argument of the prompt, or of a variable of the
-// template, that ref names: for a template those compatible with the filled-in values. An
-// unknown argument has no values, nor has a resource that is not a template. A ref to anything
-// that the server does not have is an error.
+// candidates returns all values of an argument of a prompt, or of a variable of a template; ref
+// names the prompt or the template. For a template it returns only values that are compatible
+// with the filled-in ones. An unknown argument has no values, nor has a resource that is not a
+// template. A ref to anything that the server does not have is an error.
 func (c *Call) candidates(ref fields, argument string, filled map[string]string) ([]string, *Error) {
 	kind, _ := wire.Text(ref["type"])
 	switch kind {

@@ -49,15 +49,15 @@ func annotations(r spec.Revision, priority float64) object {
 	return o
 }
 
-// withMeta adds a _meta member to o and returns o. Results have _meta in every
-// revision, most other objects since 2025-06-18.
+// withMeta adds a _meta member to o and returns o. Results can have _meta in every revision, most
+// other objects only since 2025-06-18.
 func withMeta(o object) object {
 	o["_meta"] = object{"com.example/made-for": "demonstration"}
 	return o
 }
 
-// everyBlock returns content blocks of all types that revision r defines: of embedded
-// resources one with text and one with a blob, of every other type one.
+// everyBlock returns one content block of each type that revision r defines. Of embedded
+// resources it returns two: one with text and one with a blob.
 func everyBlock(r spec.Revision) []object {
 	text := textBlock("Text, with annotations.")
 	text["annotations"] = annotations(r, 0.5)

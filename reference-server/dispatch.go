@@ -149,7 +149,8 @@ func (s *Session) handleRequest(m *wire.Message, a *responder) {
 	}
 }
 
-// respond sends o as the response to c. If o is nil, it calls onUnanswered instead.
+// respond sends o as the response to c. A nil o means that there is no response; then respond
+// calls onUnanswered, if that is set.
 func (s *Session) respond(a *responder, place int, c *Call, o *Out) {
 	a.deliver(place, o)
 	if o == nil && s.onUnanswered != nil {

@@ -12,8 +12,8 @@ type Error struct {
 	Code    spec.Code
 	Message string
 	Data    any // left out when nil
-	// Status is the HTTP status of the response in revision 2026-07-28. If it is 0,
-	// the code decides.
+	// Status is the HTTP status of the response in revision 2026-07-28. If it is 0, the status
+	// depends on the code.
 	Status int
 }
 

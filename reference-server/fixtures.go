@@ -24,7 +24,7 @@ func fixtureTools() []*tool {
 		}
 	}
 	return append([]*tool{
-		contactTool, // the suite reads only the first page of the list
+		contactTool, // first, because the suite reads only the first page of the list
 		{
 			name: "test_header", title: "An argument in a header", since: spec.V20260728,
 			description: "For the official conformance suite: a header repeats its argument.",

@@ -69,7 +69,7 @@ var fixtureOptions = []string{"option1", "option2", "option3"}
 var fixtureChoices = []formField{
 	{name: "untitledSingle", schema: object{"type": "string", "enum": fixtureOptions}, isValid: oneOf(fixtureOptions)},
 	{name: "titledSingle", schema: object{"type": "string", "oneOf": titledChoices("value1", "value2")}, isValid: oneOf([]string{"value1", "value2"})},
-	// enumNames is deprecated; the revision keeps it for older clients.
+	// 2025-11-25 deprecates enumNames, but still defines it for compatibility.
 	{name: "legacyEnum", schema: object{"type": "string", "enum": []string{"opt1", "opt2"}, "enumNames": []string{"One", "Two"}}, isValid: oneOf([]string{"opt1", "opt2"})},
 	{name: "untitledMulti", schema: object{"type": "array", "items": object{"type": "string", "enum": fixtureOptions}}, isValid: someOf(fixtureOptions, 0)},
 	{name: "titledMulti", schema: object{"type": "array", "items": object{"anyOf": titledChoices("value1", "value2")}}, isValid: someOf([]string{"value1", "value2"}, 0)},

@@ -101,7 +101,7 @@ func isHeaderText(text string) bool {
 }
 
 // decodeHeader returns the text of a header value, which may be marked as base64. It returns
-// false if the mark is present and what it marks is not UTF-8 in base64.
+// false if a value is marked as base64, but is not the base64 of UTF-8 text.
 func decodeHeader(value string) (string, bool) {
 	const prefix, suffix = "=?base64?", "?="
 	if len(value) < len(prefix)+len(suffix) || !strings.HasPrefix(value, prefix) || !strings.HasSuffix(value, suffix) {
@@ -111,8 +111,9 @@ func decodeHeader(value string) (string, bool) {
 	return string(text), err == nil && utf8.Valid(text)
 }
 
-// checkNameHeader compares Mcp-Name with the body, for the methods in nameMembers. A body
-// without a name must have no header either; the check of its params refuses it later.
+// checkNameHeader compares Mcp-Name with the body, for the methods in nameMembers. If the body
+// has no name, the header must be absent, too; the check of the params refuses such a request
+// later.
 func (c *Call) checkNameHeader() *Error {
 	member, required := nameMembers[c.Method]
 	if !required {
@@ -205,8 +206,8 @@ func (c *Call) checkParamHeader(header string, v jsontext.Value) *Error {
 	}
 }
 
-// isSameNumber reports whether a is a JSON number with the same value as the JSON number b,
-// as 42.0 and 42 are.
+// isSameNumber reports whether a is a JSON number with the same value as the JSON number b, such
+// as 42.0 and 42.
 func isSameNumber(a, b string) bool {
 	if v := jsontext.Value(a); !v.IsValid() || v.Kind() != '0' {
 		return false

@@ -33,10 +33,12 @@ type post struct {
 	unanswered     chan struct{} // closed if the request gets no response
 }
 
-// isStateless reports whether a POST belongs to a stateless revision. On a server of one era
-// that era decides. On a server of both, _meta with a version makes the POST stateless, and
-// initialize without one does not. Then the header decides, if it names a stateless revision.
-// Outside a session server/discover and a header with an unknown version are stateless too.
+// isStateless reports whether a POST belongs to a stateless revision. If the server serves
+// revisions of only one era, the answer is the same for every POST. If it serves both, a version
+// in _meta makes a POST stateless, and initialize without such a version does not. For any other
+// POST the MCP-Protocol-Version header decides: it makes the POST stateless if it names a
+// stateless revision. Outside a session, server/discover and a header with an unknown version
+// also make it stateless.
 func (h *HTTPHandler) isStateless(r *http.Request, f *wire.Frame) bool {
 	stateless := h.options.statelessRevisions()
 	if len(stateless) == 0 || len(h.options.handshakeRevisions()) == 0 {
@@ -118,8 +120,8 @@ func (p *post) close() {
 	p.cancel()
 }
 
-// acceptNotification handles a notification. The revision defines no notification that
-// has an effect over HTTP, and the version is the only header with a rule.
+// acceptNotification handles a notification. The stateless revisions define no notification that
+// has an effect over HTTP. Of the headers it checks only the version.
 func (p *post) acceptNotification(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	version := r.Header.Get(versionHeader)
 	if version != "" && !slices.Contains(p.session.options.statelessRevisions(), spec.Revision(version)) {
@@ -206,9 +208,9 @@ func (p *post) respond(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream sends first, unless it is nil, and then the queued messages as events, until the
-// response is sent, or the connection or the session ends. The events have no ids: a stream
-// can't be resumed.
+// stream sends messages as events: the one in first, unless it is nil, and then the queued ones,
+// until the response is sent, or the connection or the session ends. The events have no ids: a
+// stream can't be resumed.
 func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	h, flush := w.Header(), http.NewResponseController(w).Flush
 	h.Set("Content-Type", streamType)

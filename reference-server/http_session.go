@@ -48,10 +48,10 @@ func (s *httpSession) close() {
 	s.session.Close(ctx)
 }
 
-// post handles the body of a POST. It acknowledges notifications and responses with
-// 202. It responds to requests with JSON if no message precedes the response, which must
-// come within jsonTimeout, otherwise with a stream. With JSONOnly there is no stream, and 202
-// also acknowledges requests that get no response.
+// post handles the body of a POST. It acknowledges notifications and responses with 202. It
+// responds to requests with JSON if the response is ready within jsonTimeout and no other message
+// precedes it, otherwise with a stream. With JSONOnly it never opens a stream, and requests that
+// get no response are acknowledged with 202, too.
 func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	var requestIDs []wire.ID
 	for i := range f.Messages {
@@ -85,10 +85,10 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 	stream.serve(w, r, 0, true)
 }
 
-// jsonTimeout returns how long post waits for a response that it can send as JSON. It is 0
-// for a call of a tool, which may send notifications first, and an hour for tasks/get,
-// because a client that polls a task needs no stream, and for every request with JSONOnly. It
-// is a second for all others.
+// jsonTimeout returns how long post waits for a response that it can send as JSON. For tools/call
+// it is 0, because a tool may send notifications first. For tasks/get, and for every request with
+// JSONOnly, it is an hour: a client that polls a task needs no stream. For all other requests it
+// is a second.
 func (s *httpSession) jsonTimeout(f *wire.Frame) time.Duration {
 	if s.handler.options.JSONOnly {
 		return time.Hour
@@ -145,10 +145,10 @@ func (s *httpSession) openStream(requestIDs []wire.ID) *eventStream {
 	return stream
 }
 
-// emit adds a message to its stream: responses and messages that belong to a
-// request to that request's stream, an error without an id to the stream of the frame being
-// delivered, all others to the listening stream. With JSONOnly the stream of a request gets
-// only responses.
+// emit adds a message to its stream. Responses, and messages that belong to a request, go to the
+// stream of the request. An error without an id goes to the stream of the frame being delivered.
+// All other messages go to the listening stream. With JSONOnly the stream of a request gets only
+// responses.
 func (s *httpSession) emit(o *Out) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,9 +201,9 @@ func (s *httpSession) endWithoutResponse(id wire.ID) {
 	}
 }
 
-// closeConnection closes the connection that carries the stream of a request, and waits for
-// that connection if there is none yet. The client can resume the stream. With JSONOnly it
-// does nothing.
+// closeConnection closes the connection that carries the stream of a request. If the stream has
+// no connection yet, it waits for one. The client can resume the stream. With JSONOnly it does
+// nothing.
 func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	s.mu.Lock()
 	stream := s.byID[id.Key()]
@@ -213,9 +213,9 @@ func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	}
 }
 
-// openListening returns the stream for a GET. It is a new one unless this is the first GET,
-// because a stream that is resumed must not repeat what another one has sent. The earlier streams
-// stay open, but get no more messages.
+// openListening returns the stream for a GET. Each GET but the first gets a new stream, because a
+// resumed stream must not repeat what another stream has sent. The earlier streams stay open, but
+// get no more messages.
 func (s *httpSession) openListening() *eventStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()

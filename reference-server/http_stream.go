@@ -38,9 +38,9 @@ func newEventStream(s *httpSession, number int) *eventStream {
 	return &eventStream{session: s, number: number}
 }
 
-// add adds a message, one event for each frame. answers is the number of requests that
-// the message completes. The last response ends the stream under the same lock, because
-// waitForSingleResponse must not see one without the other.
+// add adds a message, one event for each frame. answers is the number of requests that the
+// message completes. add ends the stream together with its last response, under one lock, because
+// waitForSingleResponse must not see the response before the end.
 func (e *eventStream) add(frames [][]byte, answers int, isRefusal bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -74,8 +74,9 @@ func (e *eventStream) changes() <-chan struct{} {
 	return e.changed
 }
 
-// takeUnsent removes the messages that no connection has sent from a listening stream, and returns
-// them. If no GET has opened the stream yet, it notes that one does, and returns false.
+// takeUnsent removes from a listening stream the messages that no connection has sent, and
+// returns them. If no GET has opened the stream yet, takeUnsent marks it as opened and returns
+// false.
 func (e *eventStream) takeUnsent() (frames [][]byte, used bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,8 +102,8 @@ func (e *eventStream) takeLastFrame() []byte {
 }
 
 // waitForSingleResponse reports whether the response can be sent as JSON. It waits until the
-// stream has ended or another message has come first, but no longer than the timeout, ctx and
-// the session last.
+// stream has ended or another message has preceded the response, but no longer than timeout. It
+// returns false if ctx or the session ends first.
 func (e *eventStream) waitForSingleResponse(ctx context.Context, timeout time.Duration) bool {
 	var deadline *time.Timer
 	for {
@@ -126,8 +127,8 @@ func (e *eventStream) waitForSingleResponse(ctx context.Context, timeout time.Du
 	}
 }
 
-// checkSingleResponse returns in single whether the response can be sent as JSON. If that is
-// not known yet, it returns a channel that is closed when the stream changes.
+// checkSingleResponse reports in single whether the response can be sent as JSON. If that is not
+// known yet, known is false and it returns a channel that is closed when the stream changes.
 func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -142,9 +143,10 @@ func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known 
 	}
 }
 
-// eventsFrom returns the events from a number on, without those that were discarded, the
-// number of the first of them, and a channel that is closed when the stream changes. ended is
-// true if the stream has ended or the connection is no longer the newest.
+// eventsFrom returns the kept events, beginning with the one of the given number or, if that was
+// discarded, the oldest; the number of the first returned event; and a channel that is closed
+// when the stream changes. ended is true if the stream has ended or the connection is no longer
+// the newest.
 func (e *eventStream) eventsFrom(from, connection int) (frames [][]byte, first int, ended bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -191,9 +193,10 @@ func (e *eventStream) closeConnection(ctx context.Context) {
 	}
 }
 
-// serve sends the events from a number on, until the stream or the session ends, or the
-// client disconnects or opens another connection. A disconnect does not cancel a request.
-// fresh is false if the client resumes the stream, which then needs no priming event.
+// serve sends the events, beginning with the one of the given number, until the stream or the
+// session ends, or the client disconnects or opens another connection. A disconnect does not
+// cancel a request. fresh is false if the client resumes the stream, which then needs no priming
+// event.
 func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fresh bool) {
 	connection := e.addConnection()
 	flush := http.NewResponseController(w).Flush

@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Deliver handles one frame from the client. Requests run in their own goroutines, except
-// those of the methods in handledInOrder, so Deliver blocks only while it handles such a
-// request or too many are in flight. It must be called by one goroutine at a time.
+// Deliver handles one frame from the client. Requests run in their own goroutines, except those
+// of the methods in handledInOrder, so Deliver blocks only while it handles such a request, or
+// while too many requests are in flight. It must be called by one goroutine at a time.
 func (s *Session) Deliver(raw []byte) { s.deliver(raw, nil) }
 
 // deliver is like Deliver for callers that have already parsed the frame; f may be
@@ -96,9 +96,9 @@ func (s *Session) handleMessage(m *wire.Message, duplicates bool, a *responder) 
 	}
 }
 
-// checkMessage returns an error if m is not a valid JSON-RPC message. It does not check the
-// id, the result and the error of a response. duplicates says that an object of the frame,
-// though perhaps of another message of a batch, has a member twice.
+// checkMessage returns an error if m is not a valid JSON-RPC message. It does not check the id,
+// the result and the error of a response. duplicates is true if an object in the frame has a
+// member twice; in a batch that object may be in another message.
 func checkMessage(m *wire.Message, duplicates bool) *Error {
 	if m.Members == nil {
 		return invalidRequest("a message is an object")

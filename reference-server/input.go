@@ -21,12 +21,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// In the stateless era the server sends no requests. A call that needs input from the
-// client ends with a result that contains the requests for it, and the client repeats the
-// call with its responses (basic/patterns/mrtr). Handlers are the same in both eras: a
-// repeated call runs its handler from the start, and SendRequest returns the responses
-// that the client has already given. requestState contains them, so that any process with
-// the same key can continue the call.
+// In the stateless era the server sends no requests. A call that needs input from the client ends
+// with a result that contains requests, and the client repeats the call with its responses to
+// them (basic/patterns/mrtr). Handlers are the same in both eras: a repeated call runs its
+// handler from the start, and SendRequest returns the responses that the client has already
+// given. requestState contains them, so that any process with the same key can continue the call.
 
 // stateLifetime is how long a client may take to respond.
 const stateLifetime = 10 * time.Minute
@@ -65,14 +64,14 @@ type requestState struct {
 	User    string                    `json:"user,omitempty"`
 }
 
-// requestInput returns the client's results for several requests, or errInputRequired if one
-// of them has no result yet. If the client has not declared the capability for a request, or
-// its result is malformed, requestInput also makes the call fail with the error.
+// requestInput returns the client's results for several requests, or errInputRequired if one of
+// them has no result yet. If the client has not declared the capability for a request, or a
+// result is malformed, requestInput returns an error and makes the call fail with it.
 func (c *Call) requestInput(requests []ClientRequest) ([]jsontext.Value, error) {
 	if !takesInput[c.Method] {
 		return nil, fmt.Errorf("%s may not ask for input", c.Method)
 	}
-	if err := c.readInput(); err != nil { // a seam asks before the handler does
+	if err := c.readInput(); err != nil { // not read yet if a fault requests input before the handler runs
 		return nil, err
 	}
 	var missing [][]string
@@ -111,8 +110,8 @@ func (c *Call) requestInput(requests []ClientRequest) ([]jsontext.Value, error) 
 	return out, nil
 }
 
-// capability returns the capability that a client needs for the request, or nil if a
-// result can't carry such a request.
+// capability returns the path of the capability that a client needs for the request, or nil if an
+// input_required result can't carry such a request.
 func (r ClientRequest) capability() []string {
 	switch r.Method {
 	case spec.MethodRootsList:

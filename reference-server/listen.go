@@ -31,8 +31,9 @@ type HTTPServer struct {
 }
 
 // Listen serves MCP at an address until the caller closes the server: HTTP+SSE at /sse, or
-// Streamable HTTP at /mcp. Port 0 selects a free port. The sessions end with ctx. It returns
-// an error if it can't listen, or if none of the revisions has HTTP+SSE and that is requested.
+// Streamable HTTP at /mcp. Port 0 selects a free port. The sessions end with ctx. It returns an
+// error if it can't listen, or if HTTP+SSE is requested and none of the revisions has that
+// transport.
 func Listen(ctx context.Context, address string, over spec.Transport, o Options) (*HTTPServer, error) {
 	if o = o.withDefaults(); over == spec.SSE && len(o.handshakeRevisions()) == 0 {
 		return nil, fmt.Errorf("none of the revisions %v has HTTP+SSE", o.Revisions)
@@ -125,7 +126,7 @@ func (s *HTTPServer) Shutdown(ctx context.Context) {
 	}
 }
 
-// errKilled is the error that Failed receives when a fault has ended the server.
+// errKilled is sent on the channel of Failed when a fault has ended the server.
 var errKilled = errors.New("the server died of a fault")
 
 // kill ends the server like a killed process: it breaks all connections at once.

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// listPage returns the result of a list request: one page of entries from the cursor
-// on, and nextCursor if more follow.
+// listPage returns the result of a list request: the page of entries that begins at the cursor,
+// and nextCursor if more entries follow.
 func listPage[T any](c *Call, member string, items []T, entry func(T) object) (any, *Error) {
 	from := 0
 	if raw, ok := c.fields()["cursor"]; ok {

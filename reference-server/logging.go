@@ -47,8 +47,9 @@ func logMessage(level, text string) object {
 	return object{"level": level, "logger": "reference", "data": text}
 }
 
-// wantsLog reports whether a request of a stateless revision gets log messages of this level: only if
-// its _meta has a level, and this one is at least as severe. With JSONOnly no request gets any.
+// wantsLog reports whether a request of a stateless revision gets log messages of the given
+// level: its _meta must have a level, which must not be more severe. With JSONOnly no request
+// gets log messages.
 func (c *Call) wantsLog(level string) bool {
 	least, _ := wire.Text(c.meta()[metaLogLevel])
 	from := slices.Index(levels, least)

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// An offer holds what the server lists and its tools can change. Each session of a
-// handshake revision has its own offer. Requests of stateless revisions share one for the
-// whole process, because lists must not depend on the connection.
+// An offer holds the state of what the server offers: its lists, the text of the note, and the
+// subscribers. Each session of a handshake revision has its own offer. Requests of stateless
+// revisions share one for the whole process, because lists must not depend on the connection.
 type offer struct {
 	numbered []*resource   // for a long list of resources
 	limiter  *rate.Limiter // nil means no limit

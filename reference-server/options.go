@@ -29,12 +29,13 @@ type Options struct {
 	LongList int
 	// MoreTools is the number of read-only tools that are listed after the others.
 	MoreTools int
-	// moreTools are these tools. They are made once, because all sessions can share them.
+	// moreTools holds the tools that MoreTools adds. They are made once, because all sessions can
+	// share them.
 	moreTools []*tool
-	// RateLimit is the number of tool calls and completions per second that each session
-	// may request, and all requests of stateless revisions together; 0 means no limit.
+	// RateLimit is the number of tool calls and completions per second that one session may
+	// request. The requests of stateless revisions share one such limit. 0 means no limit.
 	RateLimit int
-	// MaxFrame is the longest frame in bytes that is read; 16 MiB when zero.
+	// MaxFrame is the maximum length of an incoming frame in bytes; 16 MiB when zero.
 	MaxFrame int
 	// JSONOnly makes the server respond with JSON over Streamable HTTP, and with a stream
 	// only to subscriptions/listen. Calls that do not run as tasks then report no progress
@@ -51,17 +52,18 @@ type Options struct {
 	// https://example.com. Pages of the server's own host may always use it, and local pages
 	// may use a server that is reached under a loopback name.
 	Origins []string
-	// Hosts are the permitted values of the Host header, without port. When empty,
-	// a connection over loopback permits the loopback names, any other all names.
+	// Hosts are the permitted values of the Host header, without port. When empty, a connection
+	// over loopback permits only loopback names, and any other connection permits all names.
 	Hosts []string
 	// Token makes the HTTP server a protected resource, which serves only requests with
 	// this bearer token. It has no effect if AuthServer is set.
 	Token string
 	// AuthServer is the issuer URL of an authorization server. With it, the HTTP server is a
-	// protected resource, which serves requests with a token that was issued for it.
+	// protected resource, which serves only requests with a token that was issued for this
+	// server.
 	AuthServer string
-	// Upstream is the URL of the service that the tool forecast calls; the tool exists only
-	// if it is set.
+	// Upstream is the URL of the service that the tool forecast calls; the tool exists only if
+	// Upstream is set.
 	Upstream string
 }
 

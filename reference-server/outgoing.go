@@ -33,11 +33,10 @@ type Out struct {
 	Batched  bool          // the message is an element of a batch
 	Status   int           // HTTP status of a response in a stateless revision, unless a stream carries it
 
-	// Frames are the frames to write, in one write, each followed by Terminator.
-	// Initially it is the one message. An Outgoing seam may change them; without
-	// frames nothing is sent.
+	// Frames are the frames to write, in one write, each followed by Terminator. Initially there
+	// is one: the message. An Outgoing seam may change them; without frames nothing is sent.
 	Frames [][]byte
-	// Terminator ends each frame on stdio: a newline.
+	// Terminator ends each frame on stdio; by default it is a newline.
 	Terminator string
 
 	call *Call // the stateless call to which the message belongs; may be nil

@@ -12,14 +12,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A ProtectionSeams lets a fault change how the HTTP server protects itself. A nil seam changes
+// ProtectionSeams let a fault change how the HTTP server protects itself. A nil seam changes
 // nothing.
 type ProtectionSeams struct {
 	// Accept decides whether a request is served; valid is what the server decides.
 	Accept func(r *http.Request, valid bool) bool
 	// Refuse may change a refusal before it is sent.
 	Refuse func(r *http.Request, f *Refusal)
-	// Documents may change the metadata documents, which are listed by path.
+	// Documents may change the metadata documents, which are keyed by path.
 	Documents func(documents map[string]*Document)
 	// Verify may leave out parts of the verification of issued tokens.
 	Verify func(v *Verification)
@@ -29,7 +29,7 @@ type ProtectionSeams struct {
 	// AnyState accepts a retry with a requestState that the server did not issue for it: the
 	// server then uses only the responses of the retry.
 	AnyState bool
-	// Upstream may change a request to the upstream; token is that of the client.
+	// Upstream may change a request to the upstream; token is the client's token.
 	Upstream func(r *http.Request, token string)
 }
 
@@ -113,8 +113,8 @@ func tokenOf(r *http.Request) string {
 	return token
 }
 
-// checkToken returns the user that the request's token names, or the refusal of a request
-// without a valid token. A token that equals Options.Token is its own user.
+// checkToken returns the user that the request's token names, or the refusal of a request without
+// a valid token. For a token that equals Options.Token, the user is the token itself.
 func (o *Options) checkToken(r *http.Request, endpoint string, keys *keySet) (f *Refusal, user string) {
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
@@ -145,8 +145,8 @@ func (o *Options) checkToken(r *http.Request, endpoint string, keys *keySet) (f 
 	return nil, token
 }
 
-// newRefusal returns a refusal with a challenge. code and description are the parameters
-// error and error_description of the challenge, which an empty code leaves out.
+// newRefusal returns a refusal with a challenge. code and description are the parameters error
+// and error_description of the challenge. If code is empty, the challenge has neither.
 func (o *Options) newRefusal(host, endpoint string, status int, code, description string) *Refusal {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="http://%s%s%s", scope="%s"`, host, ResourceMetadataPath, endpoint, scope)
 	if code != "" {

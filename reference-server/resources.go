@@ -146,8 +146,8 @@ func (c *Call) targetResource() (*resource, *Error) {
 	return r, nil
 }
 
-// isURI reports whether text is an absolute URI. It uses net/url, not the package with
-// which the harness checks URIs, so that a bug in that package can't hide here.
+// isURI reports whether text is an absolute URI. It uses net/url rather than the package with
+// which the harness checks URIs: a bug that both shared would go unnoticed.
 func isURI(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Scheme != ""
@@ -219,8 +219,8 @@ func (t *template) completions(variable string, filled map[string]string) []stri
 	})
 }
 
-// match returns the values of the variables with which t expands to uri, and whether there
-// are such values, none of them empty.
+// match returns the values of the variables for which t expands to uri. It returns false if there
+// are none, or if one of them is empty.
 func (t *template) match(uri string) (map[string]string, bool) {
 	pattern, given := strings.Split(t.uri, "/"), strings.Split(uri, "/")
 	if len(pattern) != len(given) {

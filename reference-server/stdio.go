@@ -20,13 +20,13 @@ const closeTimeout = 500 * time.Millisecond
 // reports the same code for a process killed by SIGKILL.
 const ExitKilled = 137
 
-// ServeStdio serves one client over a pair of pipes, one message per line, and
-// returns the exit code of the process: 0, unless a fault chooses another, when in ends or
-// signals receives TERM or INT. At the end of in it first waits at most
-// Options.DrainTimeout for the responses to the requests that it has read. When ctx ends
-// it returns ExitKilled at once, as if killed.
+// ServeStdio serves one client over a pair of pipes, one message per line, and returns the exit
+// code of the process: 0, unless a fault chooses another, when the input ends, or when the
+// channel signals receives TERM or INT. At the end of the input it first waits at most
+// Options.DrainTimeout for the responses to the requests that it has read. When ctx ends it
+// returns ExitKilled at once, as if killed.
 //
-// A pending read of in outlives the call; the caller closes in.
+// A pending read of the input outlives ServeStdio; the caller must close in.
 func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string, o Options) (exitCode int) {
 	w := &lineWriter{w: out}
 	defer w.stopped.Store(true)
@@ -93,7 +93,7 @@ func (s *Session) drain(ctx context.Context) {
 	s.Close(closing)
 }
 
-// readLines delivers the lines of in until it ends or the session does.
+// readLines delivers the lines of the input to the session, until the input or the session ends.
 func readLines(in io.Reader, s *Session) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for s.ctx.Err() == nil {

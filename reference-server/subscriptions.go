@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// In the stateless era a client learns of changes through subscriptions/listen. The
-// server sends notifications for it (basic/patterns/subscriptions) until the client
+// In the stateless era a client learns of changes through subscriptions/listen. The server sends
+// notifications that belong to this request (basic/patterns/subscriptions), until the client
 // cancels the request or the server shuts down.
 
 // A subscription is a subscriptions/listen request in progress.

@@ -110,8 +110,8 @@ func (t *task) setTerminal(status, message string, result any, err *Error) bool 
 	return true
 }
 
-// update changes the status and notifies the client. The notification contains the
-// task and its id, so it needs no related-task. The caller holds mu.
+// update changes the status and notifies the client. The notification contains the task and its
+// id, so it needs no related-task metadata. The caller holds mu.
 func (t *task) update(status, message string) {
 	t.status, t.message, t.updated = status, message, time.Now()
 	t.session.notify(wire.ID{}, spec.MethodTasksStatus, t.describe())

@@ -18,9 +18,9 @@ func taskCapability() object {
 	return object{"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}}}
 }
 
-// runsAsTask reports whether a call of the tool runs as a task. It returns an error if the
-// call is a task and the tool forbids that, or is not and the tool requires it. Revisions
-// without tasks ignore the member task.
+// runsAsTask reports whether a call of the tool runs as a task. It returns an error if the call
+// asks for a task and the tool forbids tasks, or if it does not and the tool requires one.
+// Revisions without tasks ignore the member task.
 func (c *Call) runsAsTask(t *tool, f fields) (bool, *Error) {
 	if !c.Session.options.hasTasks(c.Revision) {
 		return false, nil

@@ -18,8 +18,8 @@ import (
 // leaves one out.
 type Verification struct {
 	Signature, Issuer, Audience, Expiry, NotBefore, Scope bool
-	// Unsigned accepts tokens with alg none, PublicSecret tokens that are signed with the public
-	// key as a secret.
+	// Unsigned also accepts tokens with alg none. PublicSecret also accepts tokens with an HMAC
+	// whose secret is the public key.
 	Unsigned, PublicSecret bool
 }
 
