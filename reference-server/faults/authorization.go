@@ -15,11 +15,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Token is the token that servers with a fault of this area accept, unless they trust an
-// authorization server. It has the form of a JWT with empty claims.
+// Token is the token that servers with a fault of the area authorization accept, unless they
+// trust an authorization server. It has the form of a JWT with empty claims.
 const Token = "eyJhbGciOiJSUzI1NiJ9.e30.bWNwLWNvbmZvcm0tcmVmZXJlbmNlLXRva2Vu" //nolint:gosec // of the reference server
 
-// Scopes are all scopes that a server with a fault of this area may demand.
+// Scopes are all scopes that a server with a fault of the area authorization may demand.
 const Scopes = "mcp " + secondScope
 
 const secondScope = "mcp:more"
@@ -47,7 +47,7 @@ func replaceInChallenges(old, with string) *refserver.Seams {
 	})
 }
 
-// alsoAccept serves some requests that have no valid token.
+// alsoAccept makes the server also serve the matching requests without a valid token.
 func alsoAccept(also func(r *http.Request) bool) *refserver.Seams {
 	return &refserver.Seams{Protection: refserver.ProtectionSeams{Accept: func(r *http.Request, valid bool) bool { return valid || also(r) }}}
 }
@@ -79,7 +79,8 @@ func replaceMember(members map[string]any, name string, value any) {
 	}
 }
 
-// movePaths moves the documents from paths that begin with from, or removes them if to is "".
+// movePaths moves metadata documents to other paths: it replaces the prefix of their paths. If
+// the new prefix is empty, it removes these documents.
 func movePaths(from, to string) func(all map[string]*refserver.Document) {
 	return func(all map[string]*refserver.Document) {
 		for path, d := range all {

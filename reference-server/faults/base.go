@@ -144,13 +144,14 @@ func setRequestIDs(raw func(n int64) string) *refserver.Seams {
 	return &refserver.Seams{NextID: func(n int64) wire.ID { return wire.RawID(raw(n)) }}
 }
 
-// editResponseIDs edits the ids, as raw JSON, of all responses but that to initialize.
+// editResponseIDs edits the ids, as raw JSON, of all responses except the one to initialize.
 func editResponseIDs(alter func(id string) string) *refserver.Seams {
 	return EditMessage(isResponseWithID, func(m Members) { m["id"] = jsontext.Value(alter(string(m["id"]))) })
 }
 
-// isUnsolicitedResponse matches results, or errors, whose id is a string. The server gives
-// its requests numbers, so such a response belongs to no request.
+// isUnsolicitedResponse matches responses whose id is a string: errors if isError is true,
+// otherwise results. The ids of the server's requests are numbers, so such a response belongs to
+// no request.
 func isUnsolicitedResponse(isError bool) func(*refserver.Session, *wire.Frame) bool {
 	return singleMessage(func(m *wire.Message) bool {
 		return m.Kind == wire.Response && m.IsError() == isError && m.ID.IsString()
@@ -163,7 +164,8 @@ type twinIDs struct {
 	seen map[string]bool
 }
 
-// seams returns the seams that record the ids and drop the requests that drop matches.
+// seams returns the seams that record the ids, and drop the requests for whose ids drop returns
+// true.
 func (t *twinIDs) seams(drop func(id wire.ID) bool) *refserver.Seams {
 	return onIncoming(requestWithID(func(id wire.ID) bool {
 		drops := drop(id)
@@ -203,13 +205,13 @@ func replaceIfEqual(s, from, to string) string {
 	return s
 }
 
-// requestWithID matches frames with a single request whose id matches.
+// requestWithID matches frames with a single request whose id satisfies the condition.
 func requestWithID(when func(id wire.ID) bool) func(*refserver.Session, *wire.Frame) bool {
 	return singleMessage(func(m *wire.Message) bool { return m.Kind == wire.Request && when(m.ID) })
 }
 
-// singleMessage matches frames that contain one valid JSON object, not a batch, that
-// matches.
+// singleMessage matches frames with a single message, outside a batch, that is a valid JSON
+// object and satisfies the condition.
 func singleMessage(when func(m *wire.Message) bool) func(*refserver.Session, *wire.Frame) bool {
 	return func(_ *refserver.Session, f *wire.Frame) bool {
 		return !f.Batch && len(f.Problems) == 0 && len(f.Messages) == 1 && f.Messages[0].Members != nil && when(&f.Messages[0])

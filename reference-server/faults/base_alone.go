@@ -78,8 +78,8 @@ func lacksText(c *refserver.Call) bool {
 	return name == "echo" && !isText
 }
 
-// onRedundantUnsubscribe lets respond handle a resources/unsubscribe of a URI that the session
-// has not subscribed to.
+// onRedundantUnsubscribe calls respond instead of the handler for each resources/unsubscribe of a
+// URI to which the session is not subscribed.
 func onRedundantUnsubscribe(respond func(*refserver.Call) (any, *refserver.Error)) *refserver.Seams {
 	type subscription struct {
 		session *refserver.Session

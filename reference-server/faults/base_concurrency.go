@@ -46,8 +46,9 @@ func concurrencyFaults() []*Fault {
 	}
 }
 
-// editAfterConsecutive applies f to the responses to a method, except to the first limit
-// consecutive ones. A response to another method resets the count.
+// editAfterConsecutive applies f to the responses to a method. In each series of consecutive
+// responses to that method, it leaves the first ones unchanged, up to limit. A response to
+// another method ends the series.
 func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *refserver.Seams {
 	var mu sync.Mutex
 	consecutive := 0
@@ -130,7 +131,7 @@ func swapResults(methods ...string) *refserver.Seams {
 			delete(waiting, c.Session)
 			return result, nil
 		}
-		theirs := <-own // a concurrent request has just claimed this one
+		theirs := <-own // a concurrent request has just claimed this result
 		own <- result
 		return theirs, nil
 	}

@@ -28,9 +28,10 @@ func orderFaults() []*Fault {
 	}
 }
 
-// reassignReplies changes the id of a sampling response to that of the session's pending
-// sampling request which pick selects. open are the pending ids, oldest first. It also gives
-// ask-sampling readOnlyHint, so that the harness calls it.
+// reassignReplies replaces the id of each sampling response by the id that pick returns. The
+// arguments of pick are the ids of the session's pending sampling requests, oldest first, and the
+// id of the response. reassignReplies also gives ask-sampling readOnlyHint, so that the harness
+// calls it.
 func reassignReplies(pick func(open []wire.ID, id wire.ID) wire.ID) *refserver.Seams {
 	var mu sync.Mutex
 	open, asked := map[*refserver.Session][]wire.ID{}, map[*refserver.Session][]wire.ID{}

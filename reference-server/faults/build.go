@@ -283,7 +283,7 @@ func requestOnInitialized(method string, params any) *refserver.Seams {
 	})
 }
 
-// onIncoming lets f decide about the incoming frames that match.
+// onIncoming calls f for the incoming frames that match; f decides what happens to them.
 //
 //go:noinline
 func onIncoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *refserver.Session, raw []byte) refserver.FrameAction) *refserver.Seams {

@@ -38,7 +38,8 @@ func allOf(several ...func(s *refserver.Session) bool) func(s *refserver.Session
 	}
 }
 
-// sendFromTool makes a tool send a request to the client before it runs.
+// sendFromTool makes a tool send a request to the client before the tool runs, if the session
+// matches.
 func sendFromTool(tool string, when func(s *refserver.Session) bool, method string, params any) *refserver.Seams {
 	return wrapTool(tool, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c.Session) {
@@ -58,8 +59,9 @@ func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refser
 	})
 }
 
-// onClientResponse calls then for the matching responses of the client to requests
-// of a method. The server waits for the client's responses without a timeout.
+// onClientResponse passes those responses of the client that belong to requests of a method, and
+// that match, to the function then. The server waits for the client's responses without a
+// timeout.
 //
 //go:noinline
 func onClientResponse(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() *refserver.Seams {

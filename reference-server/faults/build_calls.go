@@ -164,7 +164,7 @@ func (t *callTracker) isKnown(n *refserver.Notification) bool {
 	return t.byKey[callKey{n.Session, cancelledIn(n).Key()}] != nil
 }
 
-// cancelAnother marks one other running call of the session as cancelled.
+// cancelAnother marks one of the session's running calls that are not yet cancelled as cancelled.
 func (t *callTracker) cancelAnother(s *refserver.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -85,16 +85,16 @@ func isResume(v *exchange) bool {
 
 func isDelete(v *exchange) bool { return v.r.Method == http.MethodDelete }
 
-// has reports whether the body has a message of the kind, and, if methods are
-// given, one of them.
+// has reports whether the body has a message of the kind. If methods are given, the message must
+// have one of them.
 func (v *exchange) has(kind wire.Kind, methods ...string) bool {
 	return v.frame != nil && slices.ContainsFunc(v.frame.Messages, func(m wire.Message) bool {
 		return m.Kind == kind && (len(methods) == 0 || slices.Contains(methods, m.Method))
 	})
 }
 
-// hasRequestOf matches bodies with a request of the methods, or with any request but
-// initialize if none is given.
+// hasRequestOf matches bodies with a request of one of the methods. If no method is given, it
+// matches bodies with any request except initialize.
 func hasRequestOf(methods ...string) func(v *exchange) bool {
 	return func(v *exchange) bool {
 		return v.has(wire.Request, methods...) && (len(methods) > 0 || !v.has(wire.Request, spec.MethodInitialize))
@@ -242,7 +242,7 @@ func replaceStatus(old, changed int) func(int) int {
 	}
 }
 
-// setContentType sets the content type of responses of one type.
+// setContentType replaces the content type media of responses by another one.
 func setContentType(when func(v *exchange) bool, media, other string) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, h http.Header, _ []byte) int {

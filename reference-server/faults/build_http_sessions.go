@@ -176,8 +176,8 @@ func (e *listeningStreams) otherSession(session string) string {
 	return ""
 }
 
-// divertEvents moves the matching events of POST streams to the session's listening
-// stream; copied leaves them on the POST stream, too.
+// divertEvents moves the matching events of POST streams to the session's listening stream; If
+// copied is true, the POST stream also carries them.
 func divertEvents(when func(event []byte) bool, copied bool) *refserver.Seams {
 	e := newListeningStreams()
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {

@@ -51,8 +51,8 @@ func completeMeta() Members {
 	return Members{spec.MetaVersion: wire.Quote(string(spec.V20260728)), spec.MetaClientCapabilities: jsontext.Value("{}")}
 }
 
-// supplyMeta lets the server serve requests that lack metadata: fill returns what it adds to
-// a request that matches.
+// supplyMeta adds the members that fill returns to the _meta of the matching requests, so that
+// the server serves them although they lack metadata.
 func supplyMeta(when func(c *refserver.Call) bool, fill func(c *refserver.Call) Members) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isStatelessCall(c) && when(c) {
@@ -75,7 +75,8 @@ func lacksMeta(keys ...string) func(c *refserver.Call) bool {
 	}
 }
 
-// editStatelessErrors edits the errors with a code that stateless requests get.
+// editStatelessErrors edits the errors with the given code that matching requests of the
+// stateless era get.
 func editStatelessErrors(code spec.Code, when func(c *refserver.Call) bool, edit func(e *refserver.Error)) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

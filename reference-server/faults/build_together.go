@@ -7,9 +7,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// combine merges the seams of several faults. Seams that wrap a handler are nested, with the
-// last outermost; of BeforeHandle and Outgoing all run, the first one first. Of each other
-// seam, and of Protection as a whole, the last one is used.
+// combine merges the seams of several faults. Seams that wrap a handler are nested, with the last
+// one outermost. The BeforeHandle seams all run, in the given order; so do the Outgoing seams,
+// until one of them drops the message. Of each other seam, and of Protection as a whole, only the
+// last one is used.
 func combine(several ...*refserver.Seams) *refserver.Seams {
 	t := &refserver.Seams{}
 	for _, one := range several {

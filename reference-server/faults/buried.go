@@ -37,7 +37,8 @@ func editMatchingResults(method string, when func(c *refserver.Call) bool, do fu
 	})
 }
 
-// paramText matches requests whose params have a string at the pointer that fits.
+// paramText matches requests whose params have, at the JSON pointer, a string that satisfies
+// fits.
 func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		s, ok := wire.Text(wire.At(c.Params, pointer))

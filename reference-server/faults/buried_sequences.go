@@ -28,8 +28,8 @@ func (h *methodHistory) endsWith(step string, last ...string) bool {
 	return len(h.steps) >= len(last) && slices.Equal(h.steps[len(h.steps)-len(last):], last)
 }
 
-// onSequence calls do instead of the handler if the newest methods, including that of the
-// request, are equal to methods.
+// onSequence calls the function do instead of the handler if the newest methods, including that
+// of the request, are equal to methods.
 func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any, *refserver.Error)) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		h := &methodHistory{}

@@ -11,7 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// declared returns what a request says in _meta under a key, as JSON; "" if nothing.
+// declared returns the value of a key of a request's _meta, as JSON, or "" if _meta lacks the
+// key.
 func declared(c *refserver.Call, key string) string {
 	return string(wire.At(c.Params, spec.MetaPointer(key)))
 }
@@ -53,7 +54,7 @@ func (f *follower) seams(edit func(o *refserver.Out)) *refserver.Seams {
 }
 
 // editAfter edits the responses to requests of a method that come right after a request for which
-// before is true.
+// before returns true.
 func editAfter(before func(c *refserver.Call) bool, method string, edit func(o *refserver.Out)) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		return newFollower(before, method).seams(edit)

@@ -65,9 +65,9 @@ func refuseCancelled() *refserver.Seams {
 // maxHoldUp is the longest time that a pending request delays the next message.
 const maxHoldUp = 200 * time.Millisecond
 
-// readOneByOne delays each message until the previous request has its response, but at most
-// for maxHoldUp. It waits only for requests of which needsNoFurtherMessage is true: the
-// others may need a message of the client that arrives later.
+// readOneByOne delays each message until the previous request has its response, but for at most
+// maxHoldUp. It waits only for requests for which needsNoFurtherMessage returns true: other
+// requests may need a later message from the client.
 func readOneByOne() *refserver.Seams {
 	var mu sync.Mutex
 	pending := map[callKey]chan struct{}{}

@@ -9,8 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// neverReleaseLock runs one call of the tool slow at a time. Once a running call was
-// cancelled, it never starts another.
+// neverReleaseLock runs one call of the tool slow at a time. After a running call was cancelled,
+// no other call starts.
 func neverReleaseLock() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool { return c.Context().Err() == nil })
 }
@@ -18,8 +18,8 @@ func neverReleaseLock() *refserver.Seams {
 // clearUp is how long the server stays busy after a cancelled call.
 const clearUp = 100 * time.Millisecond
 
-// delayAfterCancelled runs one call of the tool slow at a time. When a running call was
-// cancelled, it waits for clearUp before it starts the next.
+// delayAfterCancelled runs one call of the tool slow at a time. After a running call was
+// cancelled, the next call starts only after clearUp.
 func delayAfterCancelled() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool {
 		if c.Context().Err() != nil {
@@ -29,7 +29,7 @@ func delayAfterCancelled() *refserver.Seams {
 	})
 }
 
-// serializeSlow runs one call of the tool slow at a time. When a call has ended, leaves
+// serializeSlow runs one call of the tool slow at a time. After each call it calls leaves, which
 // reports whether the next call may start.
 func serializeSlow(leaves func(c *refserver.Call) bool) *refserver.Seams {
 	turn := make(chan struct{}, 1)
@@ -55,7 +55,8 @@ func wrapSlow(f func(c *refserver.Call, next Handler) (any, *refserver.Error)) *
 	})
 }
 
-// acquire waits for the slot turn. It reports whether it acquired it before ctx ended.
+// acquire waits for the slot of the channel turn. It reports whether it acquired the slot before
+// ctx ended.
 func acquire(ctx context.Context, turn chan<- struct{}) bool {
 	select {
 	case turn <- struct{}{}:

@@ -262,8 +262,9 @@ func mapURIs(uris ...string) *refserver.Seams {
 		editSentParams(spec.MethodResourcesUpdated, outward))
 }
 
-// addTemplate adds a template to the list, returns no completions for its variables, and
-// serves resources/read of URIs that begin with the part of it before the first variable.
+// addTemplate adds a template to the list, returns no completions for its variables, and serves
+// resources/read of URIs that begin with the text that precedes the first variable of the
+// template.
 func addTemplate(text string) *refserver.Seams {
 	prefix, _, _ := strings.Cut(text, "{")
 	return combine(EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {

@@ -13,8 +13,8 @@ import (
 )
 
 // refuseEarlyLists refuses list requests between initialize and notifications/initialized, and
-// calls refuses for each of them. After that notification it refuses, without calling refuses,
-// those list requests for which refusesLater returns true.
+// calls the function refuses for each of them. After notifications/initialized it refuses only
+// the list requests for which refusesLater returns true, and no longer calls refuses.
 func refuseEarlyLists(refuses func(c *refserver.Call), refusesLater func(c *refserver.Call) bool) *refserver.Seams {
 	var begun sync.Map
 	return &refserver.Seams{

@@ -73,8 +73,9 @@ func supportOnly(r spec.Revision) *refserver.Seams {
 	})
 }
 
-// declareOnly declares only the given capabilities, refuses the methods of all others,
-// and drops list_changed and log messages. Without tasks it ignores the member task of calls.
+// declareOnly declares only the given capabilities, refuses the methods of all others, and drops
+// list_changed and log messages. If tasks is not among the capabilities, the server ignores the
+// member task of calls.
 func declareOnly(capabilities ...string) *refserver.Seams {
 	offered := map[string]bool{"initialize": true, "ping": true}
 	for _, name := range capabilities {

@@ -134,8 +134,8 @@ func (t *levelTracker) isResponse(o *refserver.Out) bool {
 	return wants && Results()(o)
 }
 
-// logOnOtherCall sends a log message for each earlier call that matches whenever the tool log
-// is called with a level.
+// logOnOtherCall makes each call of the tool log with a level send a log message for every
+// earlier call that matches.
 func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var others []*refserver.Call
@@ -152,7 +152,7 @@ func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 			for _, other := range others {
 				other.Notify(spec.MethodMessage, logParams())
 			}
-			sleep(c.Context(), 100*time.Millisecond) // the streams have no order
+			sleep(c.Context(), 100*time.Millisecond) // messages on different streams have no order
 		}
 		return next(c)
 	}))

@@ -32,7 +32,7 @@ func multiRoundFaults() []*Fault {
 	asks := map[string]any{"resultType": "input_required", "inputRequests": roots}
 	return []*Fault{
 		newFault(supported+"list", "tools/list with a cursor requires input", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if wire.At(c.Params, "/cursor") != nil { // so that some tools can be found
+			if wire.At(c.Params, "/cursor") != nil { // the first page must list some tools for the harness to call
 				return asks, nil
 			}
 			return next(c)
@@ -200,10 +200,10 @@ func greetByState(greeting any) *refserver.Seams {
 	)
 }
 
-// takeAnyState replaces any requestState by the last one for the same tool; with onlyGiven
-// only a requestState that the server issued.
+// takeAnyState replaces any requestState by the last one that the server issued for the same
+// tool. If onlyGiven is true, it replaces only a requestState that the server issued.
 func takeAnyState(onlyGiven bool) *refserver.Seams {
-	var last, given sync.Map // states by tool, and all of them
+	var last, given sync.Map // the last state by tool, and all states that were issued
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, _ := wire.Text(wire.At(c.Params, "/name"))
 		sent, _ := wire.Text(wire.At(c.Params, "/requestState"))
@@ -224,7 +224,8 @@ func takeAnyState(onlyGiven bool) *refserver.Seams {
 	})
 }
 
-// countOpenRounds sends no more results that require input after five that got no retry.
+// countOpenRounds stops sending results that require input as soon as five of them have got no
+// retry.
 func countOpenRounds() *refserver.Seams {
 	var open atomic.Int64
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {

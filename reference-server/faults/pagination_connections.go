@@ -30,8 +30,8 @@ func connectionFaults() []*Fault {
 	}
 }
 
-// alternate makes every second server leave out the first entry of each page of a list that
-// has several entries.
+// alternate makes every second server leave out, in a list, the first entry of each page that has
+// several entries.
 func alternate(method string) func() *refserver.Seams {
 	var servers atomic.Int64
 	return func() *refserver.Seams {
@@ -42,8 +42,8 @@ func alternate(method string) func() *refserver.Seams {
 	}
 }
 
-// forgetAfter leaves out the first entry of each page of the list that has several entries, once the
-// client has sent a request of the other method.
+// forgetAfter leaves out, in a list, the first entry of each page that has several entries, once
+// the client has sent a request of another method.
 func forgetAfter(method, list string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var asked atomic.Bool

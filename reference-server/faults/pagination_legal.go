@@ -92,8 +92,9 @@ func addFractionsToSizes(frame []byte) []byte {
 
 func plainCursor(page int) string { return "page-" + strings.Repeat("i", page) }
 
-// repage splits the lists into other pages. The second page has the cursor that cursor
-// returns for 1, and so on.
+// repage splits each list into the pages that cut returns. The first page needs no cursor. The
+// second page has the cursor that the function cursor returns for 1, the third the one for 2, and
+// so on.
 func repage(cut func(all []any) [][]any, cursor func(page int) string) *refserver.Seams {
 	return replacePaging(func(_ *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		sheets := cut(all)
@@ -111,8 +112,8 @@ func repage(cut func(all []any) [][]any, cursor func(page int) string) *refserve
 	})
 }
 
-// replacePaging lets f return each page of a list. Its arguments are the requested
-// cursor, or nil, the name of the member with the items, and all items.
+// replacePaging calls f for each page of a list. The arguments of f are the requested cursor (nil
+// if there is none), the name of the member with the items, and all items of the list.
 func replacePaging(f func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error)) *refserver.Seams {
 	var mu sync.Mutex // handling one request at a time changes only the speed
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -116,8 +116,8 @@ func varyPageSizes() *refserver.Seams {
 	})
 }
 
-// sharePosition keeps one position for each list of a session. A request with any cursor of
-// the list's form gets the page at this position.
+// sharePosition keeps one position for each list of a session. A request with any cursor of the
+// form that the list uses gets the page at this position.
 func sharePosition() *refserver.Seams {
 	const size = 2
 	type key struct {
@@ -153,8 +153,8 @@ func sharePosition() *refserver.Seams {
 	})
 }
 
-// refuseEarlierCursors splits lists into pages, all but the last with one item, and
-// refuses the cursor of an earlier page than the last one requested.
+// refuseEarlierCursors splits lists into pages, all but the last with one item, and refuses the
+// cursor of a page that precedes the page requested last.
 func refuseEarlierCursors() *refserver.Seams {
 	var mu sync.Mutex
 	reached := map[string]int{}

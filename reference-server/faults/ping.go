@@ -203,8 +203,8 @@ func (q *pendingRequest) waitForEnd(c *refserver.Call) {
 	}
 }
 
-// silentDuring sends no response to pings while a request of the method to the client
-// is pending.
+// silentDuring sends no response to pings while a request to the client of the given method is
+// pending.
 func silentDuring(method string) func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 	return func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 		if q.method == method {

@@ -18,8 +18,8 @@ func fileFaults() []*Fault {
 	}
 }
 
-// replaceByFiles replaces arguments that are the name of a file, after the prefix,
-// with the beginning of the file. It reads only files in the temporary folder.
+// replaceByFiles replaces each argument that consists of the prefix and the path of a file with
+// the beginning of that file. It reads only files in the temporary folder.
 func replaceByFiles(prefix string) *refserver.Seams {
 	return WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)

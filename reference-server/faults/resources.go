@@ -60,7 +60,7 @@ func pagesOf(method string, cut func(all []any) [][]any) *refserver.Seams {
 	})
 }
 
-// onRead lets answer handle resources/read for the URIs that match.
+// onRead calls answer instead of the handler for resources/read of the URIs that match.
 func onRead(when func(uri string) bool, answer func(uri string) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if uri, ok := wire.Text(wire.At(c.Params, "/uri")); ok && when(uri) {
@@ -142,9 +142,9 @@ func resourceReadFaults() []*Fault {
 }
 
 // staleSizes keeps the sizes that resources had in the first list. It also gives the tool that
-// changes a size readOnlyHint.
+// changes a size readOnlyHint, so that the harness calls it.
 func staleSizes() *refserver.Seams {
-	var known sync.Map // any by URI
+	var known sync.Map // sizes by URI
 	return combine(markReadOnly("update-resource"), EditResult(spec.MethodResourcesList, func(r map[string]any) {
 		for _, resource := range objectsIn(r, "resources") {
 			if size := resource["size"]; size != nil {

@@ -18,8 +18,8 @@ func rootBoundaryFaults() []*Fault {
 	}
 }
 
-// legalFiles returns the legal variations in reading files, prompts of files and
-// roots.
+// legalFiles returns the legal variations of servers that read files: in resources, in prompts,
+// and in what roots permit.
 func legalFiles() []*Fault {
 	root := string(filepath.Separator) + "root" + string(filepath.Separator)
 	return []*Fault{

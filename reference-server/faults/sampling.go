@@ -41,7 +41,7 @@ func samplingFaults() []*Fault {
 	}
 }
 
-// weatherTools is the member tools of a sampling request.
+// weatherTools is a value of the member tools of a sampling request.
 const weatherTools = `[{"name":"weather","inputSchema":{"type":"object"}}]`
 
 // samplingWith returns the params of a sampling request with one additional member.
@@ -204,7 +204,7 @@ func wantsTools(m *wire.Message) bool {
 func legalOrder() []*Fault {
 	return []*Fault{
 		newStatefulVariation("sampling-one-at-a-time", "a session has at most one pending sampling request", func() *refserver.Seams {
-			var turns sync.Map // by session: a channel of capacity 1 that is the lock
+			var turns sync.Map // by session: a channel of capacity 1 that serves as a lock
 			return combine(markReadOnly("ask-sampling"), &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				if name, _ := wire.Text(wire.At(c.Params, "/name")); c.Method != spec.MethodToolsCall || name != "ask-sampling" {
 					return next(c)

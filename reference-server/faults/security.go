@@ -31,7 +31,7 @@ func foreignSessionFaults() []*Fault {
 	}
 }
 
-// refuseForeign refuses requests with one of the methods in a session, if they have another
+// refuseForeign refuses a request in a session if it has one of the HTTP methods, and another
 // token than the session's first request.
 func refuseForeign(methods ...string) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	var mu sync.Mutex

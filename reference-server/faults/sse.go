@@ -107,8 +107,8 @@ func sseFaults() []*Fault {
 	}
 }
 
-// onClosedStream lets do respond to the POSTs that the server refuses with 404 because
-// their stream does not exist.
+// onClosedStream calls the function do to respond to the POSTs that the server refuses with 404,
+// because their stream does not exist.
 func onClosedStream(do func(v *exchange)) *refserver.Seams {
 	return onExchange(isPost, func(v *exchange) {
 		r := httptest.NewRecorder()

@@ -76,8 +76,8 @@ func metadataFaults() []*Fault {
 	}
 }
 
-// askIfUndeclared requires input of a client, in calls whose params have the member, if the client does not
-// declare the capability for it.
+// askIfUndeclared requests input of the client in calls whose params have the member, although
+// the client does not declare the capability for it. member is a JSON pointer.
 func askIfUndeclared(capability, member string, input map[string]any) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, member) == nil || c.Declared(capability) {
@@ -153,8 +153,8 @@ func earlierRequestFaults() []*Fault {
 	}
 }
 
-// useLastMeta gives matching requests the member key of _meta that the last successful request
-// with this member had, of those that do not match.
+// useLastMeta gives each matching request a member of _meta from an earlier request: from the
+// last request that did not match, had this member and succeeded.
 func useLastMeta(key string, when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var last jsontext.Value
@@ -255,7 +255,7 @@ func removedMethodFaults() []*Fault {
 	}
 }
 
-// refuseForeignCursors refuses a cursor on another connection than the one that received it.
+// refuseForeignCursors refuses a cursor that was issued on another connection.
 func refuseForeignCursors() *refserver.Seams {
 	const mark = "Faults-Connection"
 	var mu sync.Mutex

@@ -240,8 +240,8 @@ func legalHeaderHandling() []*Fault {
 	}
 }
 
-// setUnknownSessionStatus refuses the session ids that the harness made up with the given
-// status instead of 404.
+// setUnknownSessionStatus responds with the given status, instead of 404, to session ids that the
+// harness made up.
 func setUnknownSessionStatus(status int) *refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {

@@ -29,8 +29,8 @@ func editRequestHeaders(when func(c *refserver.Call) bool, amend func(c *refserv
 	})
 }
 
-// refuseHeaders refuses matching POSTs of the stateless era as the server refuses headers
-// that do not match.
+// refuseHeaders refuses matching POSTs of the stateless era with the error that the server sends
+// if headers do not match the body.
 func refuseHeaders(when func(c *refserver.Call) bool) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Header != nil && isStatelessCall(c) && when(c) {
@@ -167,7 +167,7 @@ func nameHeaderFaults() []*Fault {
 var routeHeaders = map[string]string{"Region": "region", "Priority": "priority", "Dry-Run": "dryRun"}
 
 // routeHeaderValue returns an argument of the tool route in the form of a header value. It
-// returns false if the call lacks the argument, or is one of another tool.
+// returns false if the call lacks the argument, or calls another tool.
 func routeHeaderValue(c *refserver.Call, argument string) (string, bool) {
 	v := wire.At(c.Params, "/arguments/"+argument)
 	if v == nil || nameOf(c) != "route" {

@@ -33,7 +33,7 @@ func acceptAnyHost() *refserver.Seams {
 func originFaults() []*Fault {
 	const validated, invalid = "streamable-http.origin-validated/", "streamable-http.origin-invalid-403/"
 	refusing := func(do func(v *exchange)) *refserver.Seams { return onExchange(isCrossOrigin, do) }
-	// of matches requests by their Origin.
+	// of returns a condition on the Origin of a request.
 	of := func(form func(origin string) bool) func(v *exchange) bool {
 		return func(v *exchange) bool { return form(v.r.Header.Get("Origin")) }
 	}

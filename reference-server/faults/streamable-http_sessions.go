@@ -18,7 +18,7 @@ func sessionFaults() []*Fault {
 		return func() *refserver.Seams { return mapSessionIDs(name) }
 	}
 	nameless := func(v *exchange) bool { return v.r.Header.Get(sessionHeader) == "" && !isInitialize(v) }
-	// ended lets do respond to requests with the id of an ended session.
+	// ended calls the function do to respond to requests with the id of an ended session.
 	ended := func(do func(v *exchange)) func() *refserver.Seams {
 		return func() *refserver.Seams {
 			var mu sync.Mutex
@@ -79,8 +79,8 @@ func sessionFaults() []*Fault {
 	}
 }
 
-// openStreamWithoutSession responds to a GET without a session id with a stream that
-// begins with event.
+// openStreamWithoutSession responds to a GET without a session id with a stream that begins with
+// the given event.
 func openStreamWithoutSession(event string) *refserver.Seams {
 	return onExchange(func(v *exchange) bool { return opensListeningStream(v) && v.r.Header.Get(sessionHeader) == "" }, func(v *exchange) {
 		v.w.Header().Set("Content-Type", streamType)

@@ -230,8 +230,8 @@ func removeAfterResult() *refserver.Seams {
 	}), refuseCalls(spec.MethodTasksGet, func(c *refserver.Call) bool { return n.get(taskID(c)) != "" }, spec.CodeInvalidParams, "Invalid params: there is no such task"))
 }
 
-// completeLate delays the response that creates a task of the tool slow for twice the duration
-// of the work. tasks/get shows working tasks as completed.
+// completeLate delays the response that creates a task of the tool slow by twice the duration of
+// the work. tasks/get shows working tasks as completed.
 func completeLate() *refserver.Seams {
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if toolName(c) == "slow" && isTaskCall(c) {

@@ -185,8 +185,8 @@ func renameCalledTool(c *refserver.Call, rename func(string) string) *refserver.
 	return c
 }
 
-// removeAfterWalk removes an item from a list from the second walk on, counting the walks of
-// all sessions.
+// removeAfterWalk removes an item from a list, starting with the second walk through it. The
+// walks of all sessions count.
 func removeAfterWalk(method, member, name string) *refserver.Seams {
 	var walks atomic.Int64
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

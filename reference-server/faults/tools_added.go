@@ -45,9 +45,9 @@ func addTools(tools ...addedTool) *refserver.Seams {
 	)
 }
 
-// A survey is a tool that shows most of its behaviour only with optional arguments.
-// structured is its structured content for fahrenheit, data the data of its image, and
-// problem its error for an invalid options.limit, or "" to accept it.
+// A survey is a tool that shows most of its behaviour only with optional arguments. structured is
+// its structured content for the unit fahrenheit. data is the data of its image. problem is its
+// error message for an invalid options.limit; if it is "", the tool accepts the invalid value.
 type survey struct{ structured, data, problem string }
 
 func (s survey) tool() addedTool {

@@ -5,8 +5,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// structuredContentFaults returns the faults in structured content that show only in a
-// comparison.
+// structuredContentFaults returns the faults in structured content that show only in a comparison
+// with the output schema or with the text.
 func structuredContentFaults() []*Fault {
 	structured := func(id, title string, e edit) *Fault {
 		return newFault("tools.structured."+id, title, editAddResult(e))

@@ -94,8 +94,8 @@ func editOfferedVersion(when func(c *refserver.Call) bool, offer func(version st
 	})
 }
 
-// offerNewestAfterFirst treats every initialize after the first of the process that requests
-// a supported version as a request for the newest handshake revision.
+// offerNewestAfterFirst treats an initialize that requests a supported version as a request for
+// the newest handshake revision, except the first initialize of the process.
 func offerNewestAfterFirst() *refserver.Seams {
 	var later atomic.Bool
 	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -117,7 +117,7 @@ func asCurrent(c *refserver.Call) {
 	}
 }
 
-// serveVersions serves requests that name other versions as if they named the current revision.
+// serveVersions serves the matching requests as if they named the current revision.
 func serveVersions(when func(c *refserver.Call) bool) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isStatelessCall(c) && when(c) {
