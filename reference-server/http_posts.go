@@ -249,8 +249,8 @@ func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	}
 }
 
-// writeAndReportEnd writes a message as one event for each frame. It reports whether the stream ends
-// with the message, because it is the response or can't be written.
+// writeAndReportEnd writes a message as one event for each frame. It reports whether the stream
+// ends with the message, because it is the response or can't be written.
 func (p *post) writeAndReportEnd(w http.ResponseWriter, o *Out) (last bool) {
 	for _, frame := range o.Frames {
 		e := &Event{Data: frame, Revision: o.Revision}

@@ -44,8 +44,8 @@ type Issuer struct {
 // A grant is what a code or a refresh token represents. Each client has one user.
 type grant struct{ client, resource, scope, challenge string }
 
-// keys returns the key that the issuer publishes, and one that it does not. They are generated
-// once, because that is slow.
+// keys returns the key that the issuer publishes, and another one that it does not publish. They
+// are generated once, because that is slow.
 var keys = sync.OnceValue(func() [2]*rsa.PrivateKey {
 	var out [2]*rsa.PrivateKey
 	for i := range out {
@@ -256,7 +256,7 @@ const (
 	PublicSecret  Kind = "public-secret"  // HS256 with the public key as the secret
 	OtherIssuer   Kind = "other-issuer"   // issued in the name of another issuer
 	NoScope       Kind = "no-scope"
-	OtherUser     Kind = "other-user" // valid, of another user
+	OtherUser     Kind = "other-user" // valid, but for another user
 )
 
 // lifetime is how long a valid token lasts: longer than a run.
@@ -355,7 +355,7 @@ func part(v any) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// publicPEM returns the public key as text, as servers keep it.
+// publicPEM returns the public key in PEM, the form in which servers usually have it.
 func publicPEM() []byte {
 	der, err := x509.MarshalPKIXPublicKey(keys()[0].Public())
 	if err != nil {

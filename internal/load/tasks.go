@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// task is one request, or several that belong together. Its do returns a
-// complaint, or "".
+// task is one request, or several that belong together. The function do sends them, and returns a
+// complaint, or "" if all is well.
 type task struct {
 	name     string
 	requests int // number of requests that the client sends

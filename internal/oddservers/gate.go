@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// gate is a gateway over stdio. The first argument is how it misbehaves; the others are the command
-// of the server, with which it exchanges lines.
+// gate is a gateway over stdio. The first argument names its misbehaviour; the others are the
+// command of its upstream server. It passes lines on in both directions.
 func gate(args []string) int {
 	server := exec.Command(args[1], args[2:]...) //nolint:gosec // from a script
 	in, errIn := server.StdinPipe()

@@ -49,8 +49,8 @@ type leak struct {
 	streams sync.Map // SSE streams by session id
 }
 
-// Spellings returns the encodings in which a secret is repeated, and searched
-// for.
+// Spellings returns a secret in each encoding in which leaky repeats it, and in which the tests
+// search for it.
 func Spellings(s string) []string {
 	var percent, lower, unicode, mixed strings.Builder
 	for i, c := range []byte(s) {

@@ -59,8 +59,8 @@ func once(make func() string) func(int) string {
 	}
 }
 
-// toolsOf returns a tool list with one tool for each schema. All of the tools
-// may be called.
+// toolsOf returns a tool list with one tool for each schema. All of them have readOnlyHint, so
+// that the harness may call them.
 func toolsOf(schemas ...string) string {
 	var tools []string
 	for i, schema := range schemas {
@@ -69,7 +69,7 @@ func toolsOf(schemas ...string) string {
 	return `{"tools":[` + strings.Join(tools, ",") + `]}`
 }
 
-// many joins n results of item with commas.
+// many calls item for the numbers from 0 to n-1, and joins the strings with commas.
 func many(n int, item func(i int) string) string {
 	var b bytes.Buffer
 	for i := range n {

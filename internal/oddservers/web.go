@@ -24,7 +24,8 @@ import (
 //
 //	web ADDRESS [WHAT ARGUMENT]
 //
-// Variables in the address are expanded. It is the reference server, except:
+// Environment variables in the address are expanded. The server is the reference server, except
+// that WHAT changes one thing:
 //
 //	dies TEXT        exits when a posted message contains this string, such as a method
 //	ends TEXT        the same, without output on stderr

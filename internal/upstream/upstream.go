@@ -42,8 +42,8 @@ type request struct {
 	parts map[string]string // the parts that may contain a token, by name
 }
 
-// Start starts a double on a free port of this machine. Requests are passed on to service, if that
-// is not nil.
+// Start starts a double on a free port of this machine. It forwards requests to the URL service,
+// unless that is nil.
 func Start(ctx context.Context, service *url.URL) (*Double, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -93,10 +93,10 @@ func (d *Double) Calls() int {
 	return d.calls
 }
 
-// Find looks for the tokens, one after the other, in the kept requests, without the first ones, as
-// many as after says. It returns the line of the first request with a token, and the part that
-// contains it; "" if there is none. A token shorter than leastToken counts only in a header for
-// credentials.
+// Find searches the kept requests, except the first ones, for the tokens, one token after the
+// other. after is the number of requests to skip. It returns the line of the first request found
+// and the part that contains the token, or "" if there is none. A token shorter than leastToken
+// counts only in a header for credentials.
 func (d *Double) Find(tokens []string, after int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -204,9 +204,9 @@ func addEverywhere(v any) {
 	}
 }
 
-// addLaterMembers adds to list items, contents, content blocks, results of tools/call, serverInfo and
-// progress the members that a later revision defines. In the negotiated revision they are additional
-// members, so any value is permitted.
+// addLaterMembers adds to list items, contents, content blocks, results of tools/call, serverInfo
+// and progress the members that a later revision defines. In the negotiated revision they are
+// additional members, so any value is permitted.
 func addLaterMembers(names ...string) *refserver.Seams {
 	ahead := func(m map[string]any) {
 		for _, name := range names {

@@ -76,8 +76,8 @@ func metadataFaults() []*Fault {
 	}
 }
 
-// askIfUndeclared requests input of the client in calls whose params have the member, although
-// the client does not declare the capability for it. member is a JSON pointer.
+// askIfUndeclared requests input from a client that does not declare the capability for it, in
+// calls of tools whose params have a value at the JSON pointer member.
 func askIfUndeclared(capability, member string, input map[string]any) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, member) == nil || c.Declared(capability) {

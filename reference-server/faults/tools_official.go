@@ -14,9 +14,9 @@ import (
 // doneResult is a tool result with one text block.
 const doneResult = `{"content":[{"type":"text","text":"Done."}]}`
 
-// officialResults returns the results of tools that the official conformance suite calls by name,
-// except the results in change, which replace or extend them. The harness assumes that a server
-// with three of these tools was made for that suite, and so knows how they must behave.
+// officialResults returns the results of tools that the official conformance suite calls, by tool
+// name. The entries of change replace or extend them. The harness assumes that a server with
+// three of these tools was made for that suite, and so knows how the tools must behave.
 func officialResults(change map[string]string) map[string]string {
 	out := map[string]string{
 		"test_simple_text":    doneResult,
