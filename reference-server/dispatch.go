@@ -158,8 +158,8 @@ func (s *Session) respond(a *responder, place int, c *Call, o *Out) {
 	}
 }
 
-// registerCall adds c to the requests in flight. It returns false if a request
-// with the same id is among them.
+// registerCall adds c to the requests in flight. It returns false if a request with the same id
+// is already in flight.
 func (s *Session) registerCall(c *Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

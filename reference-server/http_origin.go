@@ -65,8 +65,8 @@ func requestedParamHeaders(r *http.Request) []string {
 	return out
 }
 
-// allowCrossOrigin sets the CORS headers for a page whose origin was admitted. If
-// the request is a preflight, allowCrossOrigin responds to it and returns true.
+// allowCrossOrigin sets the CORS headers for a page whose origin is allowed. If the request is a
+// preflight, allowCrossOrigin responds to it and returns true.
 func allowCrossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

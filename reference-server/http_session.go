@@ -85,10 +85,10 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 	stream.serve(w, r, 0, true)
 }
 
-// jsonTimeout returns how long post waits for a response that it can send as JSON. For tools/call
-// it is 0, because a tool may send notifications first. For tasks/get, and for every request with
-// JSONOnly, it is an hour: a client that polls a task needs no stream. For all other requests it
-// is a second.
+// jsonTimeout returns how long post waits for a response that it can send as JSON. With JSONOnly
+// it is an hour for every request. Otherwise it is 0 for tools/call, because a tool may send
+// notifications first; an hour for tasks/get, because a client that polls a task needs no stream;
+// and a second for every other request.
 func (s *httpSession) jsonTimeout(f *wire.Frame) time.Duration {
 	if s.handler.options.JSONOnly {
 		return time.Hour

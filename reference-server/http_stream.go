@@ -25,7 +25,7 @@ type eventStream struct {
 	mu          sync.Mutex
 	frames      [][]byte      // event n is frames[n-dropped]
 	dropped     int           // how many of the oldest events were discarded
-	unsent      int           // the first event that no connection has sent
+	unsent      int           // number of the first event that no connection has sent
 	changed     chan struct{} // closed when the stream changes; nil until a goroutine asks for it
 	connections int           // connections and calls of closeConnection so far; only the newest connection is served
 	pending     int           // responses still to come; 0 for a listening stream

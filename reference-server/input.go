@@ -48,7 +48,7 @@ type ClientRequest struct {
 	Key    string // in inputRequests; by default input-1, input-2 and so on
 }
 
-// An input holds the requests of a call to the client, and the client's responses.
+// An input holds the requests that a call sends to the client, and the client's responses.
 type input struct {
 	answers  map[string]jsontext.Value // results, by the key of the request
 	requests int                       // number of requests in this run of the handler
@@ -71,7 +71,7 @@ func (c *Call) requestInput(requests []ClientRequest) ([]jsontext.Value, error) 
 	if !takesInput[c.Method] {
 		return nil, fmt.Errorf("%s may not ask for input", c.Method)
 	}
-	if err := c.readInput(); err != nil { // not read yet if a fault requests input before the handler runs
+	if err := c.readInput(); err != nil { // still unread if a fault requests input first
 		return nil, err
 	}
 	var missing [][]string

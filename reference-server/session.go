@@ -33,8 +33,8 @@ type Session struct {
 	exitCode       chan int    // set by a fault that ends the process
 	onExit         func()      // called when exitCode is set; nil on stdio
 	header         http.Header // header of the session's POST, in a stateless revision; else nil
-	user           string      // of that POST; "" if the server is not protected
-	token          string      // with which the session was opened
+	user           string      // user of that POST; "" if the server is not protected
+	token          string      // bearer token with which the session was opened, or ""
 
 	closeMu    sync.Mutex // guards closed, so that no goroutine starts once Close waits
 	closed     bool
@@ -133,8 +133,8 @@ func (s *Session) Exit(code int) {
 	}
 }
 
-// Go runs f in a goroutine for which Close waits. Its context ends with the session.
-// After Close, Go does nothing.
+// Go runs f in a goroutine for which Close waits. The context of f ends with the session. After
+// Close, Go does nothing.
 func (s *Session) Go(f func(ctx context.Context)) {
 	s.spawn(&s.background, func() { f(s.ctx) })
 }

@@ -32,9 +32,10 @@ type Plan struct {
 	// Rate is the number of requests per second of all sessions together; zero
 	// means no limit.
 	Rate float64
-	// Time is the period in which new sessions begin. Sessions in progress are completed. In its
-	// first session each worker sends a different number of requests, so that the sessions do not
-	// all end, and are not all judged, at the same moment. Zero means one session per worker.
+	// Time is the period in which new sessions begin. Sessions in progress are completed. In the
+	// first session of a worker the number of requests is smaller, and depends on the worker, so
+	// that the sessions do not all end, and are not all judged, at the same moment. Zero means
+	// one session per worker.
 	Time time.Duration
 }
 

@@ -42,7 +42,7 @@ type request struct {
 	parts map[string]string // the parts that may contain a token, by name
 }
 
-// Start starts a double on a free port of this machine. It forwards requests to the URL service,
+// Start starts a double on a free port of this machine. The double forwards requests to service,
 // unless that is nil.
 func Start(ctx context.Context, service *url.URL) (*Double, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -135,8 +135,8 @@ func containsToken(text, token string) bool {
 // credentials are the headers for credentials.
 var credentials = []string{"the header Authorization", "the header Proxy-Authorization"}
 
-// isCredential reports whether the token is the credential in the value of a header, or the user or
-// the password in it.
+// isCredential reports whether the token is the credential in the value of a header, or the user
+// or the password of Basic authentication.
 func isCredential(value, token string) bool {
 	for line := range strings.SplitSeq(value, "\n") {
 		scheme, credential, _ := strings.Cut(line, " ")

@@ -10,8 +10,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// singleMessageFaults returns the faults that show in one unusual request, or only while the
-// client sends nothing else.
+// singleMessageFaults returns the faults that show with a single unusual request, or only while
+// the client sends nothing else.
 func singleMessageFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("base.request-answered/held-call", "the response to tools/call is written only when the client sends another message", func() *refserver.Seams {

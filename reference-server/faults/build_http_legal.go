@@ -62,8 +62,7 @@ func withoutSessionIDs() *refserver.Seams {
 	})
 }
 
-// errorStatus sends JSON-RPC error responses to requests with the given HTTP status instead of
-// 200.
+// errorStatus sends JSON-RPC error responses with the given HTTP status instead of 200.
 func errorStatus(status int) *refserver.Seams {
 	return editResponses(hasRequestOf(), func(_ *exchange, r *responseEditor) {
 		r.editHead = func(old int, h http.Header, first []byte) int {

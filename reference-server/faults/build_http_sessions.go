@@ -176,7 +176,7 @@ func (e *listeningStreams) otherSession(session string) string {
 	return ""
 }
 
-// divertEvents moves the matching events of POST streams to the session's listening stream; If
+// divertEvents moves the matching events of POST streams to the session's listening stream. If
 // copied is true, the POST stream also carries them.
 func divertEvents(when func(event []byte) bool, copied bool) *refserver.Seams {
 	e := newListeningStreams()

@@ -32,7 +32,7 @@ func multiRoundFaults() []*Fault {
 	asks := map[string]any{"resultType": "input_required", "inputRequests": roots}
 	return []*Fault{
 		newFault(supported+"list", "tools/list with a cursor requires input", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if wire.At(c.Params, "/cursor") != nil { // the first page must list some tools for the harness to call
+			if wire.At(c.Params, "/cursor") != nil { // the first page lists tools as usual
 				return asks, nil
 			}
 			return next(c)
@@ -224,8 +224,8 @@ func takeAnyState(onlyGiven bool) *refserver.Seams {
 	})
 }
 
-// countOpenRounds stops sending results that require input as soon as five of them have got no
-// retry.
+// countOpenRounds sends an error instead of a result that requires input, while five earlier ones
+// have got no retry.
 func countOpenRounds() *refserver.Seams {
 	var open atomic.Int64
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {

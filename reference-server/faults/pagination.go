@@ -168,8 +168,8 @@ func appendEmptyPages() *refserver.Seams {
 	})
 }
 
-// countCursorUses makes each cursor unique, and calls the function again instead of the handler
-// for requests with a cursor that was used before.
+// countCursorUses makes each cursor unique. A second handler, given as again, replaces the usual
+// one for requests with a cursor that was used before.
 func countCursorUses(again CallHandler) *refserver.Seams {
 	var mu sync.Mutex
 	used := map[string]bool{}

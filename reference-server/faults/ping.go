@@ -203,8 +203,8 @@ func (q *pendingRequest) waitForEnd(c *refserver.Call) {
 	}
 }
 
-// silentDuring sends no response to pings while a request to the client of the given method is
-// pending.
+// silentDuring sends no response to pings while the server waits for the client's response to a
+// request of the method.
 func silentDuring(method string) func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 	return func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 		if q.method == method {

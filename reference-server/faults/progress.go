@@ -109,8 +109,9 @@ func progressFaults() []*Fault {
 	}
 }
 
-// ordered returns the transports that deliver all messages of the server in one order.
-// Over Streamable HTTP the stream of a request ends with its response.
+// ordered returns the transports that deliver all messages of the server in one order. Over
+// Streamable HTTP, messages on different streams have no order, and the stream of a request ends
+// with the response.
 func ordered() []spec.Transport { return []spec.Transport{spec.Stdio, spec.SSE} }
 
 func isProgress(o *refserver.Out) bool {

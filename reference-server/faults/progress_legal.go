@@ -86,7 +86,7 @@ func legalUtilities() []*Fault {
 }
 
 // prependProgress sends progress before the response to each request with a token, except
-// initialize, the requests before it, and tools/call.
+// tools/call, initialize, and requests that precede initialize.
 func prependProgress() *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if token := tokenOf(c); token != nil && c.Method != spec.MethodToolsCall && c.Revision != "" {

@@ -120,8 +120,8 @@ func onPromptError(words string, f func(err *refserver.Error) (any, *refserver.E
 	return onErrors(spec.MethodPromptsGet, words, f)
 }
 
-// onErrors calls f to replace the errors of a method whose message contains the given words, if
-// the request has params.
+// onErrors calls f to replace error responses of a method, if their message contains the given
+// words and the request has params.
 func onErrors(method, words string, f func(err *refserver.Error) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

@@ -60,7 +60,7 @@ func updateFaults() []*Fault {
 	}
 }
 
-// legalChangeNotifications returns the legal variations in when the server sends notifications of
+// legalChangeNotifications returns the legal variations in the time at which the server announces
 // changes.
 func legalChangeNotifications() []*Fault {
 	// Servers that watch files often debounce for this long.

@@ -18,8 +18,7 @@ func rootBoundaryFaults() []*Fault {
 	}
 }
 
-// legalFiles returns the legal variations of servers that read files: in resources, in prompts,
-// and in what roots permit.
+// legalFiles returns the legal variations of servers that read files or keep the client's roots.
 func legalFiles() []*Fault {
 	root := string(filepath.Separator) + "root" + string(filepath.Separator)
 	return []*Fault{

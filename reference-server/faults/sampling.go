@@ -41,7 +41,7 @@ func samplingFaults() []*Fault {
 	}
 }
 
-// weatherTools is a value of the member tools of a sampling request.
+// weatherTools is the value of the member tools in a sampling request, as raw JSON.
 const weatherTools = `[{"name":"weather","inputSchema":{"type":"object"}}]`
 
 // samplingWith returns the params of a sampling request with one additional member.

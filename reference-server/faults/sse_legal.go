@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// longDelayOverSSE is longer than the harness waits for a missing message of an otherwise
-// fast server.
+// longDelayOverSSE exceeds the time that the harness waits for a missing message of a server that
+// is otherwise fast.
 const longDelayOverSSE = 300 * time.Millisecond
 
 // legalSSE returns the legal variations in HTTP with SSE.

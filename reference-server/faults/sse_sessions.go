@@ -12,8 +12,8 @@ import (
 
 // sseCrossingFaults is like crossingFaults, but for HTTP with SSE.
 func sseCrossingFaults() []*Fault {
-	// 2024-11-05, the revision of this transport, does not define readOnlyHint, so the tools lack
-	// it by default.
+	// 2024-11-05, the only revision that defines this transport, does not define readOnlyHint, so
+	// the tools lack it by default.
 	with := func(tool string, seams func() *refserver.Seams) func() *refserver.Seams {
 		return func() *refserver.Seams { return combine(markReadOnly(tool), seams()) }
 	}

@@ -27,7 +27,7 @@ func legalRefusals() []*Fault {
 // isLargeBody matches requests with a body of more than 300 kB.
 func isLargeBody(v *exchange) bool { return v.frame != nil && v.r.ContentLength > 300_000 }
 
-// freeRequests is how many requests are always served.
+// freeRequests is the number of requests that are served before the first refusal is possible.
 const freeRequests = 10
 
 // everyThirdCall returns a function that returns true on every third call after

@@ -189,8 +189,8 @@ func (m *textStore) get(name string) string {
 	return m.texts[name]
 }
 
-// editRepeatedGet edits the results of tasks/get for a completed or failed task, except the
-// first one with this status.
+// editRepeatedGet edits the results of tasks/get for a completed or failed task, except the first
+// such result of each task.
 func editRepeatedGet(edit func(r map[string]any)) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		n := newTextStore()
