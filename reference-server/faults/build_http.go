@@ -29,8 +29,8 @@ type exchange struct {
 	frame *wire.Frame // of a POST's body; else nil
 }
 
-// onExchange returns seams that pass each request for which when returns true to the function do
-// instead of the server.
+// onExchange passes the requests that satisfy the condition to the function do, instead of to the
+// server.
 //
 //go:noinline
 func onExchange(when func(v *exchange) bool, do func(v *exchange)) *refserver.Seams {
@@ -118,7 +118,8 @@ func hasOnlyResponses(v *exchange) bool {
 	return v.has(wire.Response) && !v.has(wire.Request) && !v.has(wire.Notification) && !v.has(wire.Invalid)
 }
 
-// isCrossOrigin reports whether the Origin is that of another host.
+// isCrossOrigin reports whether the request has an Origin other than that of the host to which it
+// is sent.
 func isCrossOrigin(v *exchange) bool {
 	origin := v.r.Header.Get("Origin")
 	return origin != "" && origin != "http://"+v.r.Host

@@ -13,9 +13,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Buried returns faults that no case shows, because they require a sequence of
-// requests, a boundary value, a race or a rare value. They measure what the fuzzer
-// finds. All does not include them.
+// Buried returns faults that no case shows, because they require a sequence of requests, a
+// boundary value, a race or a rare value. They serve to measure which faults the fuzzer finds.
+// All does not include them.
 func Buried() []Fault {
 	var out []Fault
 	for _, f := range slices.Concat(buriedValues(), buriedIDFaults(), buriedSequences(), buriedRaces(), buriedTasks(), buriedStateless()) {

@@ -206,8 +206,8 @@ func hangAfterCancelledWait() *refserver.Seams {
 	}))
 }
 
-// exitOnCancelledInitialize ends the process when initialize is cancelled, if when returns
-// true for its session.
+// exitOnCancelledInitialize ends the process when initialize is cancelled, if the session
+// satisfies the condition.
 func exitOnCancelledInitialize(when func(*refserver.Session) bool) *refserver.Seams {
 	var mu sync.Mutex
 	ids := map[callKey]bool{}

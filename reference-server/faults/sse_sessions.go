@@ -67,8 +67,8 @@ func sseLeakFaults() []*Fault {
 	}
 }
 
-// sendToAllStreams also sends messages of the kind, and of the methods if any are given, on
-// the streams of all other clients.
+// sendToAllStreams also sends messages of the given kind and, if methods are given, of one of
+// them, on the streams of all other clients.
 func sendToAllStreams(kind wire.Kind, methods ...string) *refserver.Seams {
 	return copyToListeningStreams(func(streams []*responseEditor) []*responseEditor { return streams }, kind, methods...)
 }

@@ -91,9 +91,9 @@ func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserv
 
 func firstStream(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
-// copyToListeningStreams also sends messages of the kind, and of the methods if any are given,
-// on the listening streams that pick selects. pick receives all listening streams that were
-// ever opened, oldest first.
+// copyToListeningStreams also sends messages of the given kind and, if methods are given, of one
+// of them, on the listening streams that pick selects. pick receives all listening streams that
+// were ever opened, oldest first.
 func copyToListeningStreams(pick func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) *refserver.Seams {
 	var mu sync.Mutex
 	var streams []*responseEditor
