@@ -130,9 +130,9 @@ func replaceLevel(f func(level string) string) *refserver.Seams {
 	})
 }
 
-// dropLogMessages drops the log messages that satisfy the condition. The arguments of the
-// condition are set, the level of the last successful logging/setLevel, and level, the level of
-// the message. Before the first successful logging/setLevel no message is dropped.
+// dropLogMessages drops the log messages that satisfy the condition. The condition receives two
+// levels: set is the level of the last successful logging/setLevel, level is the level of the
+// message. Before the first successful logging/setLevel no message is dropped.
 func dropLogMessages(when func(set, level string) bool) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var set atomic.Value
