@@ -28,11 +28,11 @@ type Case struct {
 	// Needs lists the server capabilities without which the case does not
 	// apply, such as tools or resources.subscribe.
 	Needs []string
-	// OnlyOver is the transport that the case is about, although a requirement
-	// that it judges or provokes also exists over others; "" for none.
+	// OnlyOver limits the case to one transport, although a requirement that it judges or provokes
+	// also exists over others; "" means no limit.
 	OnlyOver spec.Transport
-	// Revisions limits the revisions in which the case runs. By default, these
-	// are all in which a requirement exists that it judges or provokes.
+	// Revisions limits the revisions in which the case runs. By default, these are all revisions
+	// with a requirement that the case judges or provokes.
 	Revisions []spec.Revision
 	// SharesConversation reports whether the case leaves the conversation as it
 	// found it, so that it can share one with other cases.
@@ -50,8 +50,8 @@ type Case struct {
 	// clients would disturb. If the run can start a server for this case alone,
 	// it does.
 	OwnServer bool
-	// Waits reports whether the case waits for a second, or for seconds on a
-	// server that deviates, so that it is started first.
+	// Waits reports whether the case waits about a second, or several seconds if the server
+	// deviates. Such cases start first.
 	Waits bool
 	// Rounds is how many responses the case waits for, one after the other. The time that the
 	// case takes depends on it.
@@ -59,8 +59,8 @@ type Case struct {
 	// SpoilsServer reports whether the case ends its servers or leaves them in an unusual state, so that it
 	// runs after the cases that reuse each other's servers.
 	SpoilsServer bool
-	// SpoilsSession is like SpoilsServer, but for a case that changes only the state of its sessions. The
-	// stateless era has none.
+	// SpoilsSession is like SpoilsServer, but for a case that changes only the state of its
+	// sessions. The stateless era has no sessions.
 	SpoilsSession bool
 	// Reuses says which servers of earlier cases suit the case.
 	Reuses Reuse
@@ -82,17 +82,18 @@ type Reuse int
 const (
 	// ReuseUnspoiled is for servers that no case has spoiled.
 	ReuseUnspoiled Reuse = iota
-	// ReuseUncalled is for those of them that have run no tool: nobody called one, or each call was refused.
+	// ReuseUncalled is for unspoiled servers that have run no tool: no client called one, or every
+	// call was refused.
 	ReuseUncalled
-	// ReuseAny is for all that still respond.
+	// ReuseAny is for all servers that still respond.
 	ReuseAny
-	// ReuseNone is for a case that starts servers for itself. Unless it spoils them, it runs before the
-	// cases that reuse each other's servers, and leaves its own to these.
+	// ReuseNone is for a case that starts its own servers. Unless the case spoils them, it runs
+	// before the cases that reuse servers, so that they can reuse these.
 	ReuseNone
 )
 
-// Rounds is the number of rounds over each transport, with a server that offers everything; 0 if
-// it is unknown.
+// Rounds is the number of rounds of a case over each transport, with a server that offers
+// everything. 0 means unknown.
 type Rounds struct{ Stdio, HTTP int }
 
 // Over returns the number of rounds over a transport.

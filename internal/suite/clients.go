@@ -143,7 +143,7 @@ func (c *ConcurrentClients) Work(ctx context.Context) {
 }
 
 // checkEqualIDs sends a request with the same id from each client. If the server has tools, the
-// second client's has another method than the others'.
+// request of the second client has another method.
 func (c *ConcurrentClients) checkEqualIDs(ctx context.Context) {
 	same, replies, others := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs)), make([]*client.Reply, len(c.convs))
 	lists := c.t.Inventory.Declares("tools")

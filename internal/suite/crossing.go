@@ -19,7 +19,7 @@ import (
 // crossingID is the id that the calls of all clients have.
 const crossingID = "mcp-conform/crossing"
 
-// crossTime is long enough for all clients to wait at the same time.
+// crossTime is how long a call takes: long enough for the calls of all clients to overlap.
 const crossTime = 200 * time.Millisecond
 
 // A pair is the replies to two requests of one client: one has an id that
@@ -86,8 +86,8 @@ func (c *ConcurrentClients) judgeUnanswered(i int, p pair) bool {
 	return true
 }
 
-// stepsOf returns the number of steps of the calls of client i: one that
-// results do not contain by chance.
+// stepsOf returns the number of steps of the calls of client i: a number that results do not
+// contain by chance.
 func stepsOf(i int) int { return []int{17, 23, 29}[i%clientCount] }
 
 // paramsWithSteps returns the params of a call whose result identifies client
@@ -114,10 +114,9 @@ func maskNumber(r *client.Reply, number int) (string, bool) {
 	return text, found
 }
 
-// areDistinguishable reports whether each result contains the number of steps
-// of its own call, and all are equal otherwise. Then they depend on nothing
-// else, so a result shows which call it belongs to. Results that differ from
-// run to run, such as in how long they took, may equal another one by chance.
+// areDistinguishable reports whether each result contains the number of steps of its own call, and
+// the results are equal otherwise. Then a result shows which call it belongs to. Results that also
+// vary from call to call, such as by a duration, may equal another one by chance.
 func areDistinguishable(pairs []pair) bool {
 	first := ""
 	for i, p := range pairs {
@@ -168,9 +167,9 @@ func positionsOfResponse(r *client.Reply) []int {
 	return []int{r.Event.Seq}
 }
 
-// checkSubscriptions subscribes the last client, and then the first, to a
-// resource that all clients change, because a misdirected update goes to
-// either. Rules judge updates that come to the others.
+// checkSubscriptions subscribes the last client, and then the first, to a resource that all clients
+// change: a server that misdirects updates may send them to its first client or to its latest.
+// Rules judge updates that the other clients receive.
 func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
 	change, uri, ok := c.t.Inventory.ResourceChange()
 	if !ok || c.Isolation == "" {
@@ -188,9 +187,9 @@ func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
 }
 
 // checkUnsubscribing subscribes two clients to a resource, and ends one subscription: the other
-// client must still get updates. It makes the changes itself, because each client may have a
-// resource of its own. A miss counts only if it occurs twice, and updates come before it, and
-// again as soon as the client renews its subscription.
+// client must still get updates. That client makes the changes, because the server may have a
+// separate resource for each client. A missing update counts only if it occurs twice, if updates
+// came before, and if they come again as soon as the client renews its subscription.
 func (c *ConcurrentClients) checkUnsubscribing(ctx context.Context, uri string) {
 	leaving, staying, changes := c.First(), c.convs[len(c.convs)-1], 0
 	send := func(conv *client.Conversation, method string) *client.Reply {

@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// DisturbsOthers reports whether the tool is known to change the lists of the
-// server while other cases use the same server. The lists that they know might
-// then be outdated. A case that needs the tool is exclusive.
+// DisturbsOthers reports whether the tool is known to change the lists of the server while other
+// cases use the same server. The lists that those cases know might then be outdated. A case that
+// needs such a tool is exclusive.
 func (t *T) DisturbsOthers(tool inventory.Tool) bool {
 	if t.Transport == spec.Stdio || t.Case.Exclusive {
 		return false

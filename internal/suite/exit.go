@@ -27,7 +27,8 @@ func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
 const endTime = 2 * time.Second
 
 // HasEnded reports whether the server has ended; err is the result of the last operation. A write
-// may fail a little before the end of the output, which is what rules look at.
+// may fail a little before the server's output ends. HasEnded waits for the end of the output,
+// because rules look at that.
 func HasEnded(ctx context.Context, c *client.Conversation, err error) bool {
 	if err == nil || errors.Is(err, client.ErrUnanswered) {
 		return !c.Alive()

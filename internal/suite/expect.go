@@ -12,9 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// An Explainer is a matcher that describes what it permits and what it saw. All
-// matchers of this package are Explainers. Of other matchers, reports show the
-// failure message.
+// An Explainer is a matcher that describes what it permits and what it saw. All matchers of this
+// package are Explainers. For other matchers, reports show the failure message.
 type Explainer interface {
 	Permitted() string
 	Seen(actual any) string
@@ -28,9 +27,8 @@ type Assertion struct {
 	at     []int
 }
 
-// Expect begins an assertion about actual, which the given events of
-// conversation c show, the offending one last. The events of a reply are added
-// automatically.
+// Expect begins an assertion about the value actual of conversation c. The events in shownBy show
+// the value; the offending one is the last. The events of a reply are added automatically.
 func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Event) Assertion {
 	a := Assertion{t: t, c: c, actual: actual}
 	if r, ok := actual.(*client.Reply); ok {

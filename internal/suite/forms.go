@@ -15,11 +15,10 @@ const longText = 40_000
 // noSession is a session id that no server assigns.
 const noSession = "mcp-conform-00000000-0000-4000-8000-000000000000"
 
-// CheckForms posts requests in the forms that HTTP has for a body: long, in
-// chunks, slow, with white space around it, with header names in upper or lower
-// case, on a connection on which another request was refused. It reports
-// nothing about an exchange for which isJudgedElsewhere returns true: rules judge that
-// refusal.
+// CheckForms posts requests in unusual forms that HTTP permits: with a body that is long, in
+// chunks, slow, or surrounded by white space; with header names in upper or lower case; and on a
+// connection on which another request was refused. It reports nothing about an exchange for which
+// isJudgedElsewhere returns true, because rules judge that refusal.
 func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudgedElsewhere func(x *transcript.Exchange) bool) {
 	params := map[string]any{"_meta": map[string]any{"com.example/long": strings.Repeat("x", longText)}}
 	request := func(params map[string]any) []byte { return w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), params) }
@@ -28,7 +27,7 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudged
 	for _, form := range []struct {
 		summary string
 		r       WebRequest
-		refused []Header // of a request before it on the same connection, which may be refused
+		refused []Header // headers of an earlier request on the same connection, which may be refused
 	}{
 		{"The server does not serve a request with a long body.", WebRequest{Body: long}, nil},
 		{"The server does not serve a request with a chunked body.", WebRequest{Body: chunked, Chunks: []int{1, len(chunked) / 2, len(chunked)}}, nil},
@@ -66,8 +65,8 @@ func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exch
 	return w.RoundTrip(ctx, r)
 }
 
-// mayRefuse reports whether HTTP lets a server refuse an odd form with this
-// status, or something in front of it may have done so.
+// mayRefuse reports whether a refusal with this status shows nothing: HTTP permits it for an odd
+// form, or an intermediary may have sent it.
 func mayRefuse(status int, odd bool) bool {
 	switch status {
 	case 404, 408, 411, 413, 431, 501:

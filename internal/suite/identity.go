@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// IdentifyingHeader returns the name of a request header by which a server may
-// recognize the client, which is one that the user has set, or "".
+// IdentifyingHeader returns the name of a request header that the user has set, and by which a
+// server may recognize the client, or "" if there is none.
 func IdentifyingHeader(c *client.Conversation) string {
 	usual := []string{
 		"host", "accept", "accept-encoding", "content-type", "content-length", "user-agent", "mcp-session-id", "mcp-protocol-version", "connection",

@@ -38,15 +38,14 @@ func (c *ConcurrentClients) provocations() []provocation {
 	return out
 }
 
-// controlFactor is how many times longer the listeners listen without the calls
-// than with them. Messages that come now and then, to all clients, would
-// otherwise often come with the calls only.
+// controlFactor is how many times longer the listeners listen without the calls than with them.
+// Otherwise messages that the server sends to all clients now and then would often arrive only
+// during the calls.
 const controlFactor = 3
 
-// checkLeaks makes calls with the first client that bring messages to it, while
-// the others only listen. A message is a leak if it comes to a listener with
-// the calls, twice, and not without them, twice: a server may send all clients
-// messages that concern no single one.
+// checkLeaks makes calls with the first client that bring messages to it, while the others only
+// listen. A message to a listener is a leak if it comes in two rounds with the calls and in neither
+// of two rounds without them: a server may send all clients messages that concern no single client.
 func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	all := c.provocations()
 	if c.Isolation == "" || len(all) == 0 {
@@ -93,8 +92,8 @@ func (c *ConcurrentClients) call(ctx context.Context, p provocation) {
 	c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
 }
 
-// listen calls act for each provocation, and returns what the listeners received until all were
-// quiet: for each provocation at most one message, which has its method. It returns false if
+// listen runs the function act for each provocation. It returns what the listeners received until
+// all were quiet: for each provocation at most one message with its method. It returns false if
 // silence cannot be proved.
 func (c *ConcurrentClients) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheard, ok bool) {
 	listeners := c.convs[1:]
@@ -128,14 +127,14 @@ func firstWithMethod(events []*transcript.Event, method string) *transcript.Even
 	return nil
 }
 
-// logLevelRounds is how often the second client changes its log level. Messages
-// that a server logs for all clients come and go by themselves. If they follow
-// the other client's level in every round, that is not by chance.
+// logLevelRounds is how often the second client changes its log level. Messages that a server logs
+// for all clients come and go by themselves. If they follow the second client's level in every
+// round, that is no coincidence.
 const logLevelRounds = 5
 
-// checkLogLevels changes the log level of the second client repeatedly, and
-// checks whether that changes the levels of the messages that the first client
-// receives, which keeps its own level.
+// checkLogLevels changes the log level of the second client repeatedly, while the first client
+// keeps its own. It checks whether that changes the levels of the messages that the first client
+// receives.
 func (c *ConcurrentClients) checkLogLevels(ctx context.Context) {
 	first, second := c.First(), c.convs[1]
 	if c.Isolation == "" || !first.Server().Declares("logging") {
@@ -247,8 +246,8 @@ func (c *ConcurrentClients) checkLeaving(ctx context.Context) {
 		if all := transcript.ExchangesOf(conv.Record.From(0)).All(); len(at) == 0 && len(all) > 0 {
 			at = PositionsOf(all[len(all)-1])
 		}
-		// T.Deviates would not count a session that the server ended by itself,
-		// so it is not used here: another client caused the end.
+		// T.Deviates is not used here, because it would mark the session as ended, and such a
+		// deviation may not count. Here another client caused the end.
 		c.t.add(Observation{Requirement: requirement, Outcome: verdict.Note, Record: conv.Record, Deviation: &verdict.Deviation{
 			Requirement: requirement,
 			Summary:     "The server stops serving a client when another one leaves.",

@@ -15,9 +15,8 @@ import (
 // ForeignOrigin is the origin of pages on a foreign host.
 const ForeignOrigin = "http://evil.example"
 
-// ForeignOrigins returns origins that are not the server's: of a page
-// elsewhere, "null", of hosts whose names only begin like a name of the server,
-// and one that is not an origin.
+// ForeignOrigins returns values of Origin that are not the server's: a foreign origin, "null",
+// hosts whose names only begin with a name of the server, and a string that is not an origin.
 func (w *Web) ForeignOrigins() []string {
 	origins := []string{ForeignOrigin, "null"}
 	for _, name := range w.hostNames() {

@@ -33,8 +33,8 @@ func (o *Outside) Headers(method string, body []byte, authorization []string) ht
 	return h
 }
 
-// HeadersIn is like Headers, but for a request in a session that is not that of the conversation; the
-// id is "" if the server has no sessions.
+// HeadersIn is like Headers, but for a request in another session than that of the conversation.
+// session is its id, or "" if the server has no sessions.
 func (o *Outside) HeadersIn(session, method string, body []byte, authorization []string) http.Header {
 	h := o.Headers(method, body, authorization)
 	h.Del(sessionHeader)
@@ -47,8 +47,8 @@ func (o *Outside) HeadersIn(session, method string, body []byte, authorization [
 	return h
 }
 
-// Authorization returns the Authorization header of the user, and the bearer token in it, or "" if
-// it has another scheme.
+// Authorization returns the Authorization header of the user, and the bearer token in it. The token
+// is "" if the header has another scheme.
 func (o *Outside) Authorization() (header, token string) {
 	for _, f := range o.Fields {
 		if strings.EqualFold(f.Name, "Authorization") {

@@ -57,9 +57,9 @@ type OutsideResponse struct {
 	Peer netip.Addr
 }
 
-// Send sends a request and records it with its response; about says what it is. It ends the case if
-// the request is invalid, the server under test does not respond, the case ran out of time, or the
-// status is one that a rate limit or a proxy may have caused.
+// Send sends a request and records it with its response. about describes the request for humans. It
+// ends the case if the request is invalid, the server under test does not respond, the case ran out
+// of time, or the status is one that a rate limit or a proxy may have caused.
 func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideResponse {
 	limited, cancel := o.C.Record.WithTimeout(transcript.WithClock(ctx, &o.C.Record.Clock), outsideTimeout, context.DeadlineExceeded)
 	defer cancel()
@@ -164,8 +164,8 @@ func (a *OutsideResponse) Result() jsontext.Value {
 	return nil
 }
 
-// carries reports whether the body, or an event in it, is a JSON-RPC response that has the member,
-// an object.
+// carries reports whether the body, or an event in it, is a JSON-RPC response in which the member
+// is an object.
 func (a *OutsideResponse) carries(member string) bool {
 	return slices.ContainsFunc(a.responses(), func(members map[string]jsontext.Value) bool { return members[member].Kind() == '{' })
 }

@@ -51,9 +51,8 @@ type Odd struct {
 	byName  bool
 }
 
-// CompareOdd returns a reply to a request whose method is odd, together with
-// the result of its control. Any other response to the control shows that the
-// server distinguishes methods.
+// CompareOdd returns a reply to a request whose method is odd, together with the result of its
+// control. A control that gets a different response shows that the server distinguishes methods.
 func CompareOdd(odd, ordinary *client.Reply) Odd {
 	return Odd{Reply: odd, Control: control.New("an ordinary request", nil, ordinary.Message), byName: true}
 }
@@ -177,8 +176,8 @@ func plainParams(params map[string]any) map[string]any {
 	return out
 }
 
-// whyUnclear returns why the response to an odd request shows nothing, or "" if it shows
-// something or there is none.
+// whyUnclear returns why the response to an odd request shows nothing, or "" if it shows something
+// or there is no response.
 func (o Odd) whyUnclear() string {
 	if !o.Answered() || control.Served(o.Message) {
 		return ""
@@ -196,16 +195,15 @@ func (t *T) CanInterpret(o Odd, requirement string) bool {
 	return why == ""
 }
 
-// controlTime bounds the wait for a control without Probe.Limit, because it may run
-// code of the server's author.
+// controlTime bounds the wait for a control without Probe.Limit, because the control may run code
+// of the server's author.
 const controlTime = 3 * time.Second
 
-// Ordinary returns a request for the method that the server should serve, for
-// use as a control. For tools/call, prompts/get and resources/read it names a listed
-// tool that may be called and does not disturb other cases, a listed prompt, or a
-// listed resource; if there is none, the request is for the list. For lists and
-// logging/setLevel the request has the method itself, and for any other method one
-// that every server serves.
+// Ordinary returns a request for the method that the server should serve, for use as a control. For
+// tools/call, prompts/get and resources/read it names a listed tool that may be called and does not
+// disturb other cases, a listed prompt, or a listed resource; if there is none, the request is for
+// the list. For a list method or logging/setLevel the request has that method. For any other method
+// it has one that every server serves.
 func (t *T) Ordinary(method string) Request {
 	switch method {
 	case spec.MethodToolsCall:

@@ -9,15 +9,14 @@ import (
 )
 
 // IsRefused reports whether the first POST at or after the given position was refused by its HTTP
-// status, whatever its body: an error in the body needs no id, so it may not be the response to a
-// request.
+// status. The body does not matter: an error in it may lack the id of the request.
 func IsRefused(c *client.Conversation, from int) bool {
 	x := firstPost(c, from)
 	return x != nil && x.Status() >= 400 && x.Status() < 500
 }
 
 // IsRefusedByStatus reports whether the first POST at or after the given position was refused by an
-// HTTP status alone: a body that explains it is optional.
+// HTTP status without a message in the body, which is optional.
 func IsRefusedByStatus(c *client.Conversation, from int) bool {
 	return IsRefused(c, from) && len(firstPost(c, from).Messages()) == 0
 }

@@ -25,7 +25,8 @@ type Opener interface {
 	// server is suitable. In the stateless era a request does not depend on earlier ones, so such a
 	// server is equivalent to a fresh one. In the handshake era the session continues.
 	Continue(ctx context.Context, o client.Options) *client.Conversation
-	// Leave lets later cases continue the conversation, after an ordinary handshake.
+	// Leave lets later cases continue the conversation. It must be called after an ordinary
+	// handshake.
 	Leave(c *client.Conversation)
 	// Shared returns the conversation that cases share.
 	Shared(ctx context.Context) (*client.Conversation, error)
@@ -51,7 +52,7 @@ type Env struct {
 	Idle <-chan struct{}
 }
 
-// An Issuer issues right and wrong tokens of an authorization server that the server under test
+// An Issuer issues valid and invalid tokens of an authorization server that the server under test
 // trusts.
 type Issuer interface {
 	// Token returns a token for a resource, with scopes separated by spaces; "" if it issues none of
@@ -76,9 +77,8 @@ type Observation struct {
 	StartUnclear bool
 }
 
-// A T is a case's handle on the server. Its methods may be called from any
-// goroutine, except those that open conversations or end the case, which only
-// the case's own may call.
+// A T is a case's handle on the server. Its methods may be called from any goroutine, except those
+// that open conversations or end the case, which only the goroutine of the case may call.
 type T struct {
 	Env
 	Case *Case
@@ -151,9 +151,9 @@ func (t *T) Skip(reason string) { panic(Stop{Outcome: verdict.NotApplicable, Rea
 // GiveUp ends the case. What it has not judged yet is not observed.
 func (t *T) GiveUp(reason string) { panic(Stop{Outcome: verdict.NotObserved, Reason: reason}) }
 
-// Conversation returns a conversation after its handshake: the shared one for a
-// case that shares it, otherwise that of Start. If there is none, it ends the case
-// as blocked; if the server no longer answers in the shared one, as not observed.
+// Conversation returns a conversation after its handshake: the shared one if the case shares it,
+// otherwise one from Start. It ends the case as blocked if there is no conversation, and as not
+// observed if the server no longer answers in the shared one.
 func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	if !t.Case.SharesConversation {
 		return t.Start(ctx, client.Options{})
@@ -171,9 +171,9 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	return c
 }
 
-// WalkUnlessNotified walks a list again if the server did not declare
-// listChanged, because only an entry that is missing twice is known to be
-// missing. The capability has the name of the member.
+// WalkUnlessNotified walks a list again if the server did not declare listChanged, because only an
+// entry that is missing twice is known to be missing. member names both the capability and the
+// member of the result that holds the entries.
 func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages int) {
 	if !t.Inventory.Declares(member + ".listChanged") {
 		inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)
@@ -205,8 +205,8 @@ func (t *T) StartFresh(ctx context.Context, o client.Options) *client.Conversati
 	return c
 }
 
-// Open returns a conversation with a fresh server in which nothing was sent
-// yet. The engine ends it after the case.
+// Open starts a fresh server, and returns a conversation in which nothing was sent yet. The engine
+// ends the conversation after the case.
 func (t *T) Open(ctx context.Context, o client.Options) *client.Conversation {
 	if o.Revision == "" {
 		o.Revision = t.Revision
@@ -218,15 +218,15 @@ func (t *T) Open(ctx context.Context, o client.Options) *client.Conversation {
 	return c
 }
 
-// Fence ends the case as not observed if the server does not respond to a
-// fence.
+// Fence sends a fence, and ends the case as not observed if the server does not respond to it.
 func (t *T) Fence(ctx context.Context, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
 		t.GiveUp("the server did not answer a later request: " + err.Error())
 	}
 }
 
-// AwaitQuiet ends the case as not observed if silence cannot be proved.
+// AwaitQuiet waits until the server has nothing more to send. It ends the case as not observed if
+// the server does not respond to a fence.
 func (t *T) AwaitQuiet(ctx context.Context, c *client.Conversation) {
 	if err := c.AwaitQuiet(ctx); err != nil {
 		t.GiveUp("the server did not answer a later request: " + err.Error())

@@ -16,8 +16,8 @@ import (
 // requests as tokens.
 const tokenOfAll = "mcp-conform/token-of-all"
 
-// progress is the progress of a call that a client received: the total of each
-// notification, "" without one, and the last event.
+// progress is the progress that a client received for a call: the total in each notification, "" if
+// it has none, and the event of the last one.
 type progress struct {
 	totals []string
 	last   *transcript.Event

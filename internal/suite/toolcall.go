@@ -36,7 +36,8 @@ func (n *ToolCall) Request(method string) *wire.Message {
 }
 
 // Positions returns the positions of the call, of the request with the method that came during it,
-// of the client's response to that, and of the response to the call, as far as there are any.
+// of the client's response to that request, and of the response to the call, as far as there are
+// any.
 func (n *ToolCall) Positions(method string) []int {
 	request, e := n.firstRequest(method)
 	return transcript.Positions(n.Sent, e, n.responseTo(request), n.Event)
@@ -71,8 +72,7 @@ func (n *ToolCall) firstRequest(method string) (*wire.Message, *transcript.Event
 	return nil, nil
 }
 
-// Failed reports whether the response is an error, or a result in which a tool
-// says that it failed.
+// Failed reports whether the response is an error, or a result with isError set to true.
 func (n *ToolCall) Failed() bool {
 	return n.Answered() && (n.Message.IsError() || string(wire.At(n.Message.Result(), "/isError")) == "true")
 }
@@ -88,10 +88,10 @@ func (n *ToolCall) EndedServer(ctx context.Context, c *client.Conversation) bool
 }
 
 // JudgeEnd records the requirement of d as kept if the call got a response and the server did not
-// end. It records d as a deviation if the server ended, or if only a fence after the call got a
-// response, unless mayTakeLong is set: then the call may still be running. In all other cases it
-// records nothing. It returns false if the server ended, or if neither the call nor the fence
-// got a response.
+// end. It records d as a deviation if the server ended. A call without a response is also a
+// deviation if a later fence got one, but not if mayTakeLong is set: then the call may still be
+// running. In all other cases it records nothing. It returns false if the server ended, or if
+// neither the call nor the fence got a response.
 func (n *ToolCall) JudgeEnd(ctx context.Context, t *T, c *client.Conversation, d verdict.Deviation, mayTakeLong bool) bool {
 	switch {
 	case n.Answered():
@@ -123,7 +123,7 @@ func withEnd(c *client.Conversation, d verdict.Deviation) verdict.Deviation {
 }
 
 // Call calls a tool with the arguments that tool.Arguments returns, and waits for the response as
-// client.Within(limit) says. It returns nil if there are none.
+// client.Within(limit) says. It returns nil if no arguments can be made.
 func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limit time.Duration) *ToolCall {
 	arguments, err := tool.Arguments()
 	if err != nil {

@@ -107,8 +107,7 @@ func (t *T) NeedsCallable() {
 	}
 }
 
-// endUnconfigured ends the case because the configuration does not name what it
-// needs.
+// endUnconfigured ends the case because the configuration does not name what the case needs.
 func (t *T) endUnconfigured(w Want) {
 	panic(Stop{Outcome: verdict.NotObserved, Reason: w.Text(), Gap: verdict.Unconfigured})
 }

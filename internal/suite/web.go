@@ -64,7 +64,8 @@ func RenameHeaders(write func(name string) string) Header {
 type WebRequest struct {
 	// Method is POST by default.
 	Method string
-	// Target is the target of messages by default.
+	// Target is the URL, which may be relative. By default, it is the URL to which messages are
+	// posted.
 	Target string
 	Body   []byte
 	// Chunks are the offsets at which the body is split into chunks, Pieces
@@ -116,11 +117,11 @@ func (w *Web) Begin(r WebRequest) *Stream {
 	return s
 }
 
-// RoundTrip sends a request and returns the exchange, or nil if nothing was sent. It returns when
-// the exchange has ended. It closes an event stream a grace after the responses to all requests in
-// the body have come, or at once if the body has no request, and any response when the time is
-// over. If no response has come by then, it waits on until the server has responded to a fence, and
-// for the grace. It ends the case if ctx ends.
+// RoundTrip sends a request, waits until the exchange has ended, and returns it, or nil if nothing
+// was sent. It closes an event stream one grace after the responses to all requests in the body
+// have come, or at once if the body has no request. It closes any other response when the time is
+// over. If no response has come by then, it first waits until the server has responded to a fence,
+// and for the grace. It ends the case if ctx ends.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	s := w.Begin(r)
 	var ids []wire.ID
@@ -315,8 +316,8 @@ func DescribeExchange(x *transcript.Exchange) string {
 	return text
 }
 
-// SameHost resolves a reference against another target of the server, and
-// returns its target. It returns "" if the reference is invalid or leads to
+// SameHost resolves a URL reference against base, which is a URL of the server or its path, and
+// returns the path and query of the result. It returns "" if the reference is invalid or leads to
 // another host.
 func (w *Web) SameHost(base, reference string) string {
 	from, err := url.Parse(base)

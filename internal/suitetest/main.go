@@ -15,9 +15,9 @@ func Main(m *testing.M) {
 	m.Run()
 }
 
-// WaitInParallel lets parallelTests tests run in parallel, however many cores there are, unless
-// the flag -parallel is given. Call it before testing.M.Run. It must not mark
-// the flag as given, because Ginkgo rejects that.
+// WaitInParallel lets parallelTests tests run in parallel, however many cores there are, unless the
+// flag -parallel is given. Call it before testing.M.Run. It does not mark the flag as given,
+// because Ginkgo rejects -parallel.
 func WaitInParallel() {
 	if f := flag.Lookup("test.parallel"); f != nil {
 		_ = f.Value.Set(parallelTests)

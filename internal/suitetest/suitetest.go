@@ -31,10 +31,10 @@ import (
 
 const targetVariable = "MCP_CONFORM_TARGET"
 
-// Declare declares the cases as the specs of a run, each for every transport,
-// by default stdio. A spec starts its case when Ginkgo reaches it, so that
-// ginkgo -p runs each case in one process only. t is the test that runs the specs with the
-// returned configuration: in it, ginkgo --label-filter selects what a run with this filter does.
+// Declare declares the cases as the specs of a run, each for every transport, by default stdio. A
+// spec starts its case when Ginkgo reaches it, so that ginkgo -p runs each case in one process
+// only. t is the test that runs the specs with the returned configuration. With that configuration,
+// ginkgo --label-filter selects the same specs as a run with this filter.
 func Declare(t *testing.T, cases []suite.Case, over ...spec.Transport) types.SuiteConfig {
 	if len(over) == 0 {
 		over = []spec.Transport{spec.Stdio}
@@ -87,7 +87,7 @@ func judge(ctx context.Context, t *testing.T, c suite.Case, rev spec.Revision, o
 		})
 	}
 	if _, here := d.(*stdio.InProcessDialer); here {
-		synctest.Test(t, func(t *testing.T) { run(t.Context()) }) // a context from outside would stop its clock
+		synctest.Test(t, func(t *testing.T) { run(t.Context()) }) // a context from outside the bubble would stop its clock
 	} else {
 		run(ctx)
 	}

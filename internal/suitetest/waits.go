@@ -22,15 +22,15 @@ func (w Wait) Allowed() time.Duration { return max(100*time.Millisecond, 3*w.Slo
 
 // Waited returns how long the client waited, according to a transcript. It does not count waits
 // with an open request (up to unansweredLimit), because the client waits for the response. It also
-// ignores the time before the response to initialize, which includes the start, waits between
-// cases or left to later cases with a remark, and the time after the input was closed.
+// ignores the time before the response to initialize, which includes the start; waits between
+// cases; waits that a remark leaves to later cases; and the time after the input was closed.
 func Waited(events []*transcript.Event) Wait {
 	var w Wait
 	answered, slowest := responsesOf(events)
 	w.Slowest = slowest
 	open := map[int]bool{} // the open requests, by position
 	var last *transcript.Event
-	left := false // to later cases, with a remark
+	left := false // whether a remark leaves the wait to later cases
 	for _, e := range events {
 		if last != nil && len(open) == 0 && isClientAction(e) && !left && !isBetweenCases(last, e) && e.At-last.At > w.Longest {
 			w.Longest, w.Before = e.At-last.At, e
@@ -51,7 +51,7 @@ func Waited(events []*transcript.Event) Wait {
 // a wait counts even if the client never gave up on the request.
 const unansweredLimit = 50 * time.Millisecond
 
-// updateOpen updates the open requests.
+// updateOpen adds the requests that e sends to the open ones, and removes those that end with e.
 func updateOpen(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
 	switch {
 	case e.Kind == transcript.Sent && e.Frame != nil:

@@ -26,14 +26,14 @@ const thinkingTime = 3 * time.Second
 const farIDs = 7001
 
 // pingWhileAsked leaves requests of the server open, as a user does who takes time to decide, and
-// pings. A server that reads its input only for the response takes the ping for it, or leaves the
-// ping unread. Roots, sampling and elicitation are each tested, because servers may wait for them
-// in different ways.
+// pings. A server that reads its input only for the response mistakes the ping for it, or leaves
+// the ping unread. Roots, sampling and elicitation are each tested, because servers may wait for
+// them in different ways.
 func pingWhileAsked(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	a := &askingConversation{t: t}
 	a.c = t.Start(ctx, client.Options{FirstID: farIDs, Answer: a.thinks.answer})
-	t.AwaitQuiet(ctx, a.c) // requests that the server sends on its own at the start have come
+	t.AwaitQuiet(ctx, a.c) // by now, requests that the server sends on its own at the start have come
 	for _, tool := range askingTools(t.Inventory) {
 		if !a.pingDuringCall(ctx, tool) {
 			break
@@ -82,7 +82,7 @@ func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.
 		return ended
 	}
 	a.tried = true
-	c.AwaitResponse(ctx, from, call, client.Within(c.Grace())) // further requests that the tool sends at once have come
+	c.AwaitResponse(ctx, from, call, client.Within(c.Grace())) // by now, further requests that the tool sends at once have come
 	at, pings := c.Record.Len(), []wire.ID{c.NewID()}
 	if c.RequestSent(0, question.ID) == nil {
 		pings = append(pings, question.ID)
@@ -110,8 +110,8 @@ func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.
 	return c.AwaitResponse(ctx, from, call, client.Within(c.Options().Timeout)).Answered()
 }
 
-// limit returns how long to wait for a ping while a request is open. Once a late ping is known, only
-// pings matter that stay unanswered after the client's response too.
+// limit returns how long to wait for a ping while a request is open. Once a late ping was reported,
+// only pings that stay unanswered even after the client's response matter.
 func (a *askingConversation) limit() time.Duration {
 	if a.reportedLate {
 		return a.c.Grace()

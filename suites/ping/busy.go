@@ -56,15 +56,15 @@ func pingWhileBusy(ctx context.Context, t *suite.T) {
 }
 
 const (
-	lateTime   = 50 * time.Millisecond // a ping that takes so much longer during a call may have waited for it
+	lateTime   = 50 * time.Millisecond // a ping that takes this much longer during a call may have waited for the call
 	maxCalls   = 20                    // concurrent calls
 	idlePings  = 3                     // the fastest shows how long a ping takes on an idle server
 	idleFactor = 20                    // how much longer a ping must take than on an idle server to exclude a busy machine
 )
 
-// pingBehindCalls pings during one call. If the ping is late, for which the machine may be the
-// cause, it sends enough concurrent calls to keep a sequential server busy for thinkingTime, and
-// pings after them.
+// pingBehindCalls pings during one call. If the ping is late, which may be due to a busy machine,
+// it sends enough concurrent calls to keep a sequential server busy for thinkingTime, and pings
+// after them.
 func pingBehindCalls(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	if last := t.KnownRevisions; len(last) > 0 && t.Revision != slices.Max(last) {

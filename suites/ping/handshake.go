@@ -12,17 +12,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// earlyWait is how long initialize is delayed to wait for the response to an earlier ping, once
-// the server has started. No verdict depends on it: a later response counts too.
+// earlyWait is how long the client, once the server has started, waits for the response to an early
+// ping before it sends initialize. No verdict depends on it: a later response counts too.
 const earlyWait = 2 * time.Second
 
 func pingDuringHandshake(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	init := pingBeforeInitialize(ctx, t, c)
 	if !init.Succeeded() {
-		// The effect of an early ping must not hide the response to a ping at the
-		// proper time. Some servers tolerate no second instance of themselves, so
-		// the first one ends before.
+		// The effect of an early ping must not hide the response to a ping at the proper time. Some
+		// servers tolerate no second instance of themselves, so the first one ends before the
+		// second starts.
 		c.CloseIdle()
 		c = t.Open(ctx, client.Options{})
 		init = c.Initialize(ctx)
@@ -34,7 +34,7 @@ func pingDuringHandshake(ctx context.Context, t *suite.T) {
 }
 
 // pingBeforeInitialize is the weak case: the specification permits a ping before the response to
-// initialize, and does not mention the time before the request.
+// initialize, and does not mention the time before the initialize request.
 func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversation) *client.Reply {
 	if t.Transport == spec.StreamableHTTP {
 		return c.Initialize(ctx) // before that there may be no session to ping in
@@ -60,7 +60,7 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 }
 
 // asksForMetadata reports whether a response may refuse a request of 2026-07-28 without metadata. A
-// server of both eras cannot know before initialize that the ping belongs to the other one.
+// server of both eras cannot know before initialize that the ping belongs to the handshake era.
 func asksForMetadata(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	return ok && spec.Code(code) == spec.CodeInvalidParams
@@ -81,8 +81,8 @@ func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *clie
 	}
 }
 
-// pingBeforeInitialized is the strong case, in the phase for which pings are expressly exempt. A
-// rule judges the response, and servers that have answered no ping yet.
+// pingBeforeInitialized is the strong case: the specification expressly permits pings in this
+// phase. A rule judges the content of the response, and servers that have answered no ping yet.
 func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) {
 	r := c.Do(ctx, spec.MethodPing, nil)
 	switch {

@@ -80,7 +80,7 @@ func Cases() []suite.Case {
 }
 
 // judgePing judges the reply to one ping, and reports whether it makes sense to continue. Rules
-// judge the content of a response, and servers that answer no ping at all. This judges servers
+// judge the content of a response, and servers that answer no ping at all. judgePing judges servers
 // that answer some pings and not others.
 func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) bool {
 	switch {
@@ -114,8 +114,8 @@ func hasAnsweredPing(c *client.Conversation) bool {
 	})
 }
 
-// sharedConversation returns the shared conversation. It ends the case if the server was lost in
-// an earlier one, because that shows nothing about pings.
+// sharedConversation returns the shared conversation. It ends the case if the server was lost in an
+// earlier case, because that shows nothing about pings.
 func sharedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := t.Conversation(ctx)
 	if !c.Alive() {

@@ -16,9 +16,9 @@ import (
 const noBroadcast = "streamable-http.no-broadcast"
 
 // oneChangeCase makes the same call repeatedly, with several open streams and then without them.
-// Only the server knows how many changes a call makes, and it may send each notification on
-// another stream. So the case judges only if both streams have the same notifications, and calls
-// without the streams show that one call causes no more than these.
+// Only the server knows how many changes a call makes, and it may send each notification on another
+// stream. So the case judges only if both streams have the same notifications, and calls without
+// the streams show that one call causes no more notifications than these.
 func oneChangeCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.one-change",
@@ -51,8 +51,8 @@ func oneChangeCase() suite.Case {
 	}
 }
 
-// makeChange makes the call that changes something. It returns the position from which the change
-// may be announced.
+// makeChange makes the call that changes something. It returns the position of the first event that
+// may announce the change.
 func makeChange(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.KnownCall) int {
 	t.AwaitQuiet(ctx, c)
 	from := c.Record.Len()
@@ -188,7 +188,7 @@ func messageTexts(events []*transcript.Event) []string {
 	return out
 }
 
-// changesOn returns the change notifications on a stream from a position on.
+// changesOn returns the change notifications on a stream at or after the given position.
 func changesOn(x *transcript.Exchange, from int) []*transcript.Event {
 	i := slices.IndexFunc(x.Body, func(e *transcript.Event) bool { return e.Seq >= from })
 	if i < 0 {

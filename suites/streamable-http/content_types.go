@@ -40,15 +40,15 @@ var accepts = []headerSpelling{
 	{"The server refuses an Accept header in lower case.", headersWith("accept", "application/json, text/event-stream"), ""},
 }
 
-// ranges accept both types without listing them. Refusals are noted.
+// ranges are Accept headers that match both types without naming them. A refusal is only a note.
 var ranges = []headerSpelling{
 	{"The server refuses Accept: */*.", headersWith("Accept", "*/*"), ""},
 	{"The server refuses Accept: */* with a q value.", headersWith("Accept", "*/*;q=0.8"), ""},
 	{"The server refuses an Accept of application/* and text/*.", headersWith("Accept", "application/*, text/*"), ""},
 }
 
-// unaccepted do not accept both types. The server may serve them or not; rules judge the
-// responses.
+// unaccepted are Accept headers that do not match both types. The server may serve them or not;
+// rules judge the responses.
 var unaccepted = [][]suite.Header{
 	headersWith("Accept", "application/json"),
 	headersWith("Accept", "text/event-stream"),
@@ -69,7 +69,8 @@ var contentTypes = []headerSpelling{
 	{"The server refuses a content type whose header is in lower case.", headersWith("content-type", "application/json"), ""},
 }
 
-// otherTypes are not the JSON content type. The specification does not regulate the response.
+// otherTypes are Content-Type headers other than that of JSON. The specification does not regulate
+// the response to them.
 var otherTypes = [][]suite.Header{
 	headersWith("Content-Type", "text/plain"),
 	headersWith("Content-Type", "application/x-www-form-urlencoded"),
@@ -154,7 +155,7 @@ func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement st
 	}
 }
 
-// recordRefusals notes refused spellings that need not be understood.
+// recordRefusals notes refusals of spellings that a server need not understand.
 func recordRefusals(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	for _, s := range spellings {
 		x := w.SendHarmless(ctx, s.headers...)
@@ -185,8 +186,8 @@ func noteServerErrors(ctx context.Context, t *suite.T, w *suite.Web, requirement
 	}
 }
 
-// isServed reports whether the server accepted the request. Over HTTP+SSE the response comes
-// elsewhere.
+// isServed reports whether the server accepted the request. Over HTTP+SSE the response comes on
+// another stream.
 func isServed(x *transcript.Exchange) bool {
 	if x == nil || !x.Succeeded() {
 		return false

@@ -10,17 +10,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Since 2026-07-28 headers repeat parts of the body of each POST. Each request of the cases changes
-// one header, or the case of all header names. The rules on headers compare each response with the
-// one to the same request with the right headers.
+// Since 2026-07-28 headers repeat parts of the body of each POST. Each request of these cases
+// changes one header, or writes all header names in upper or lower case. The rules on headers
+// compare each response with that to the same request with the right headers.
 const (
 	methodHeader = "Mcp-Method"
 	nameHeader   = "Mcp-Name"
 	paramHeader  = "Mcp-Param-"
 )
 
-// headerCase sends requests whose headers lack something, say something else than the
-// body, or the same in another form.
+// headerCase sends requests whose headers are missing, differ from the body, or repeat it in
+// another form.
 func headerCase() suite.Case {
 	return suite.Case{
 		ID:       "streamable-http.headers",

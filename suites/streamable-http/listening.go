@@ -67,8 +67,8 @@ const callTime = 3 * time.Second
 // endTime is longer than a stream may stay open after the response.
 const endTime = 6 * time.Second
 
-// callUntilStreamEnd makes a call and waits until its stream ends, which a conforming server does
-// at once.
+// callUntilStreamEnd makes a call and waits until its stream ends. A conforming server ends it
+// right after the response.
 func callUntilStreamEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 	if !t.KnowsTool(inventory.Slow) {
 		return

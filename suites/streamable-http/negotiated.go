@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// negotiatedListsCase is apart from the case with several clients, which takes long, and must not
-// end sessions while it checks that the end of one session ends no other.
+// negotiatedListsCase is separate from sideBySideCase, which takes long, and must end no further
+// sessions while it checks that the end of one session ends no other.
 func negotiatedListsCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.negotiated-lists",

@@ -38,7 +38,7 @@ func paramCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			t.NeedsCallable()
 			w := t.Web(t.Conversation(ctx))
-			inventory.Walk(ctx, w.C, spec.MethodToolsList, "tools", 200) // which shows the client what to repeat
+			inventory.Walk(ctx, w.C, spec.MethodToolsList, "tools", 200) // this shows the client which arguments to repeat
 			tried, superfluous := 0, false
 			for _, tool := range t.Inventory.Callable() {
 				arguments, err := tool.Arguments()
@@ -74,8 +74,8 @@ type headerArgument struct {
 	value        any // a valid one: a string, bool or integer json.Number
 }
 
-// headerArguments returns the arguments that a schema marks, as far as a value can be made
-// for each.
+// headerArguments returns the arguments that the schema marks with x-mcp-header, without those for
+// which no value can be generated.
 func headerArguments(schema jsontext.Value) []headerArgument {
 	var out []headerArgument
 	for _, a := range headers.Arguments(schema) {
@@ -114,7 +114,7 @@ func propertyAt(schema jsontext.Value, path []string) (jsontext.Value, bool) {
 	return schema, true
 }
 
-// put returns arguments with a value for this one.
+// put returns a copy of arguments in which this argument has the given value.
 func (a headerArgument) put(arguments map[string]any, value any) map[string]any {
 	return put(arguments, a.Path, value)
 }

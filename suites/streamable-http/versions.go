@@ -32,8 +32,8 @@ func versionHeaderCase() suite.Case {
 	}
 }
 
-// recordOtherVersion records the response to a version that the server supports but the session
-// did not negotiate, which is not regulated.
+// recordOtherVersion records the response to a version that the server supports but the session did
+// not negotiate. The specification does not regulate that response.
 func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 	for _, r := range t.KnownRevisions {
 		if r == t.Revision {
