@@ -56,8 +56,8 @@ type Case struct {
 	// Rounds is how many responses the case waits for, one after the other. The time that the
 	// case takes depends on it.
 	Rounds Rounds
-	// SpoilsServer reports whether the case ends its servers or leaves them in an unusual state, so that it
-	// runs after the cases that reuse each other's servers.
+	// SpoilsServer reports whether the case ends its servers or leaves them in an unusual state, so
+	// that it runs after the cases that reuse each other's servers.
 	SpoilsServer bool
 	// SpoilsSession is like SpoilsServer, but for a case that changes only the state of its
 	// sessions. The stateless era has no sessions.

@@ -240,8 +240,8 @@ func (c *ConcurrentClients) repeatAlone(ctx context.Context, conv *client.Conver
 	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
-// AwaitExpected waits for an expected response, for the timeout of the conversation at most. Responses
-// to later requests do not end the wait, because responses may come in any order.
+// AwaitExpected waits for an expected response, for the timeout of the conversation at most.
+// Responses to later requests do not end the wait, because responses may come in any order.
 func AwaitExpected(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }

@@ -59,8 +59,8 @@ func AwaitExit(ctx context.Context, c *client.Conversation, within time.Duration
 	}
 }
 
-// LastPosition returns the position of the last event of a kind, as evidence of a deviation: nil if there is
-// none.
+// LastPosition returns the position of the last event of a kind, as evidence of a deviation: nil if
+// there is none.
 func LastPosition(c *client.Conversation, kind transcript.Kind) []int {
 	events := c.Record.From(0)
 	for _, e := range slices.Backward(events) {

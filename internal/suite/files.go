@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// FileURI returns the URI of the file or folder with this absolute path. It does not resolve elements
-// such as "..".
+// FileURI returns the URI of the file or folder with this absolute path. It does not resolve
+// elements such as "..".
 func FileURI(path string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {

@@ -153,8 +153,8 @@ func (a *OutsideResponse) Outcome() string {
 // CarriesResult reports whether the body, or an event in it, is a JSON-RPC response with a result.
 func (a *OutsideResponse) CarriesResult() bool { return a.carries("result") }
 
-// Result returns the result of the JSON-RPC response in the body, or in an event in it; nil if there
-// is none.
+// Result returns the result of the JSON-RPC response in the body, or in an event in it; nil if
+// there is none.
 func (a *OutsideResponse) Result() jsontext.Value {
 	for _, members := range a.responses() {
 		if result := members["result"]; result.Kind() == '{' {

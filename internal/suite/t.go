@@ -36,8 +36,8 @@ type Opener interface {
 type Env struct {
 	Revision  spec.Revision
 	Transport spec.Transport
-	// KnownRevisions are the handshake revisions that the run judges and the server was seen to speak. The
-	// server may speak others.
+	// KnownRevisions are the handshake revisions that the run judges and the server was seen to
+	// speak. The server may speak others.
 	KnownRevisions []spec.Revision
 	Inventory      *inventory.Inventory
 	Opener         Opener
@@ -55,11 +55,11 @@ type Env struct {
 // An Issuer issues valid and invalid tokens of an authorization server that the server under test
 // trusts.
 type Issuer interface {
-	// Token returns a token for a resource, with scopes separated by spaces; "" if it issues none of
-	// this kind.
+	// Token returns a token for a resource, with scopes separated by spaces; "" if it issues none
+	// of this kind.
 	Token(kind issuer.Kind, resource, scope string) string
-	// ForOtherUser returns the token of another user for the same resource and with the same scopes as
-	// a token of the first user; "" if it knows only one user.
+	// ForOtherUser returns the token of another user for the same resource and with the same scopes
+	// as a token of the first user; "" if it knows only one user.
 	ForOtherUser(token string) string
 }
 
@@ -71,7 +71,8 @@ type Observation struct {
 	Gap         verdict.Gap // classifies Reason
 	Deviation   *verdict.Deviation
 	Record      *transcript.Transcript // the transcript that the deviation's positions refer to; nil without one
-	// SessionEnded reports whether the server had ended the session when the deviation was reported.
+	// SessionEnded reports whether the server had ended the session when the deviation was
+	// reported.
 	SessionEnded bool
 	// StartUnclear reports whether the server may still have been starting then.
 	StartUnclear bool

@@ -67,8 +67,8 @@ func findIncomplete(all []progress) (int, bool) {
 	return 0, false
 }
 
-// callWithUniqueToken makes a call of client i with a token of its own, and reports whether the client
-// receives the progress of each step, and that of no other call.
+// callWithUniqueToken makes a call of client i with a token of its own, and reports whether the
+// client receives the progress of each step, and that of no other call.
 func (c *ConcurrentClients) callWithUniqueToken(ctx context.Context, i int) bool {
 	p := c.callWithProgress(ctx, i, c.convs[i].NewID(), clientMark(i)+"alone")
 	_, others := p.foreignClient(i, len(c.convs))

@@ -245,9 +245,9 @@ func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *tr
 	}
 }
 
-// untilFence is like Until with the usual limit. If no response has come by then, the server may only
-// be slow, so untilFence waits on until the server has responded to a fence, and for the grace after
-// that.
+// untilFence is like Until with the usual limit. If no response has come by then, the server may
+// only be slow, so untilFence waits on until the server has responded to a fence, and for the grace
+// after that.
 func (s *Stream) untilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	x := s.Until(ctx, s.w.limit(), done)
 	if ctx.Err() != nil || x != nil && x.Response != nil || s.w.C.Fence(ctx) != nil {

@@ -1,6 +1,6 @@
 // Package authorization judges how a server protects itself (basic/authorization): how it refuses
-// requests without a token and with wrong ones, what its challenges and its metadata documents
-// say, and whether it checks the token of every request. Most of it needs no token.
+// requests without a token and with wrong ones, what its challenges and its metadata documents say,
+// and whether it checks the token of every request. Most cases need no token.
 //
 // The requests are sent outside of the conversation, see prober.
 package authorization

@@ -61,8 +61,8 @@ func useIssuedTokens(ctx context.Context, t *suite.T) {
 	p.judgeNoScope(ctx, resource)
 }
 
-// issuedHeader returns the Authorization header with a token of a kind; nil if the authorization server
-// issues none.
+// issuedHeader returns the Authorization header with a token of a kind; nil if the authorization
+// server issues none.
 func (p *prober) issuedHeader(kind issuer.Kind, resource, scope string) []string {
 	token := p.t.Issuer.Token(kind, resource, scope)
 	if token == "" {
@@ -88,8 +88,8 @@ func (p *prober) resourceAndScope(ctx context.Context) (resource, scope string) 
 	return resource, scope
 }
 
-// judgeIssued judges the answer to a token that must be refused. In 2025-03-26 only the best practices
-// demand that the audience is checked.
+// judgeIssued judges the answer to a token that must be refused. In 2025-03-26 only the best
+// practices demand that the audience is checked.
 func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.OutsideResponse) {
 	if w.requirement == audience && !p.t.Revision.AtLeast(spec.V20250618) {
 		w.requirement = passthrough
@@ -114,8 +114,8 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 	}
 }
 
-// judgeNoScope sends a token without scope, and judges the answer. A server may need none for the
-// first request.
+// judgeNoScope sends a token without scope, and judges the answer. A server may require no scope
+// for the first request.
 func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 	token := p.issuedHeader(issuer.NoScope, resource, "")
 	if token == nil {
@@ -150,8 +150,8 @@ func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 	}
 }
 
-// judgeChallengedScopes judges whether a token with the scopes of the challenge suffices, and whether
-// the same request is challenged in the same way again.
+// judgeChallengedScopes judges whether a token with the scopes of the challenge suffices, and
+// whether the same request is challenged in the same way again.
 func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope string, without []string, first *suite.OutsideResponse) {
 	again := p.sendOpening(ctx, "with a token without scope, once more", without)
 	if c, _ := challengeIn(again); again.Status == http.StatusForbidden && c.Param("scope") != "" {
@@ -171,7 +171,8 @@ func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope stri
 	}
 }
 
-// keepsUnless reports that the server keeps the requirement, or the deviation.
+// keepsUnless reports v if deviates is set, and otherwise that the server keeps the requirement of
+// v.
 func (p *prober) keepsUnless(ctx context.Context, deviates bool, v verdict.Deviation, shownBy ...*suite.OutsideResponse) {
 	if deviates {
 		p.deviates(ctx, v, shownBy...)
@@ -180,7 +181,7 @@ func (p *prober) keepsUnless(ctx context.Context, deviates bool, v verdict.Devia
 	p.t.Kept(v.Requirement)
 }
 
-// isSubset reports whether every scope of a is in b.
+// isSubset reports whether every scope in the list a is also in the list b.
 func isSubset(a, b string) bool {
 	in := strings.Fields(b)
 	return !slices.ContainsFunc(strings.Fields(a), func(scope string) bool { return !slices.Contains(in, scope) })

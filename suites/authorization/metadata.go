@@ -17,8 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// fetchResourceMetadata returns the metadata document of the resource, as clients look for it; nil if
-// there is none. tried are the answers of the places without one.
+// fetchResourceMetadata looks for the metadata document of the resource as clients do. It returns
+// the document, or nil if there is none, and the answers from the places that have none.
 func (p *prober) fetchResourceMetadata(ctx context.Context) (found *suite.OutsideResponse, tried []*suite.OutsideResponse) {
 	if c, ok := challengeIn(p.refused); ok {
 		if u, err := url.Parse(c.Param("resource_metadata")); err == nil && oauth.MayFetch(p.URL, u) {
@@ -93,11 +93,11 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 	}
 }
 
-// describeUnreachable returns the reason why a document is not judged if its host is not the server's
-// and does not respond: it may be unreachable only from this machine.
+// describeUnreachable returns the reason why a document is not judged if its host is not the
+// server's and does not respond: other machines may reach it.
 func describeUnreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
 
-// judgeMissing judges that no metadata document was found.
+// judgeMissing reports that no metadata document was found.
 func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideResponse) {
 	for _, a := range tried {
 		if isOutOfReach(a) {
@@ -133,8 +133,8 @@ func urlsOf(all []*suite.OutsideResponse) []string {
 	return out
 }
 
-// judgeResource judges the identifier of the resource: that for which the document was found, or a
-// prefix of it.
+// judgeResource judges the resource identifier in the document. It should be the URL of the server,
+// or a prefix of that.
 func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) {
 	named, ok := wire.Text(doc.Members()["resource"])
 	u, err := url.Parse(named)
@@ -166,13 +166,14 @@ func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideResponse) 
 	}
 }
 
-// isSameResource reports whether two URLs identify the same resource, but for the case of scheme and
-// host, a slash at the end, and the query.
+// isSameResource reports whether two URLs identify the same resource. It ignores the case of scheme
+// and host, a slash at the end, and the query.
 func isSameResource(a, b *url.URL) bool {
 	return isSameHost(a, b) && strings.TrimSuffix(a.Path, "/") == strings.TrimSuffix(b.Path, "/")
 }
 
-// isSameHost reports whether two URLs lead to the same server. On this machine it has several names.
+// isSameHost reports whether two URLs lead to the same server. A server on this machine has several
+// names.
 func isSameHost(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) &&
 		(strings.EqualFold(a.Host, b.Host) || oauth.IsLoopback(a) && oauth.IsLoopback(b) && a.Port() == b.Port())
@@ -209,7 +210,7 @@ func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideResponse) {
 	}
 }
 
-// judgeList judges that a list of the document, if it has one, lacks a value.
+// judgeList judges whether a list in the document, if it has this list, lacks a value.
 func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideResponse, requirement, member, value, summary string) {
 	if !slices.Contains(stringsIn(doc.Members()[member]), value) {
 		p.t.Kept(requirement)
@@ -255,8 +256,8 @@ func readServerMetadata(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judgeServer judges the metadata of one authorization server. It is not the server under test, so
-// that nothing about it breaks a requirement.
+// judgeServer judges the metadata of one authorization server. That is not the server under test,
+// so a deviation is at most a warning.
 func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL) {
 	if !oauth.MayFetch(p.URL, issuer) {
 		p.t.GiveUp("mcp-conform does not follow the issuer URL into another network: " + wire.Excerpt(named, 200))
@@ -340,7 +341,8 @@ func readRootMetadata(ctx context.Context, t *suite.T) {
 	if !isServerDocument(root) {
 		below := p.fetch(ctx, u.JoinPath(p.URL.Path))
 		if isServerDocument(below) {
-			// Without metadata at the root the server may still have the default paths, which are not tried.
+			// Without metadata at the root the server may still have the default paths, which are
+			// not tried.
 			p.deviates(ctx, verdict.Deviation{
 				Requirement: rootOnly, Summary: "The server has its authorization metadata only below its path.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
 			}, below, root)

@@ -49,8 +49,8 @@ func newProber(t *suite.T, c *client.Conversation) *prober {
 	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideResponse{}}
 }
 
-// openProtectedProber is like openProber, but for cases that judge a server that refuses a request
-// without a token with status 401. It ends the case for other servers.
+// openProtectedProber is like openProber, but it also ends the case if the server does not refuse a
+// request without a token with status 401.
 func openProtectedProber(ctx context.Context, t *suite.T) *prober {
 	p := openProber(ctx, t)
 	p.mustBeProtected(ctx)
@@ -92,8 +92,8 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
 	return first
 }
 
-// sendOpening sends the first request of an ordinary client with these Authorization headers, outside
-// of any session, or the first one that needs a token.
+// sendOpening sends a request with these Authorization headers: p.inner if it is set, or else the
+// first request of an ordinary client, outside of any session.
 func (p *prober) sendOpening(ctx context.Context, how string, authorization []string) *suite.OutsideResponse {
 	if in := p.inner; in != nil {
 		body := p.C.Request(p.C.NewID(), in.method, in.params)
@@ -115,8 +115,8 @@ func (p *prober) post(ctx context.Context, how string, authorization []string, b
 	return p.Send(ctx, "POST"+method+" "+how, http.MethodPost, &u, p.Headers(http.MethodPost, body, authorization), body)
 }
 
-// fetch gets a metadata document, without any of the user's headers. It follows redirects as far as
-// a document may be fetched. It gets each document once.
+// fetch gets a metadata document, without any of the user's headers. It follows redirects, but only
+// to URLs that a client may fetch. It gets each document once.
 func (p *prober) fetch(ctx context.Context, u *url.URL) *suite.OutsideResponse {
 	if a := p.documents[u.String()]; a != nil {
 		return a
@@ -181,10 +181,11 @@ func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherw
 	p.t.Deviates(p.C, v)
 }
 
-// leastWeight returns the least weight that a deviation must have. That is Full if the server
-// names metadata in its challenge, or has the metadata document of a protected resource. In
-// 2025-03-26 neither exists yet; a document at the root of the host may belong to another server.
-// Without any of them the server shows no sign that it follows the authorization of MCP.
+// leastWeight returns the least weight that a deviation must have. That is Full if the server names
+// metadata in its challenge, or has the metadata document of a protected resource. In 2025-03-26
+// neither exists yet. A document of an authorization server at the root of the host gives
+// AtMostWarning, because it may belong to another server. Without any of them the server shows no
+// sign that it follows the authorization of MCP, and leastWeight returns the given weight.
 func (p *prober) leastWeight(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
 	if c, ok := challengeIn(p.refused); ok && c.Param("resource_metadata") != "" {
 		return verdict.Full
@@ -199,8 +200,8 @@ func (p *prober) leastWeight(ctx context.Context, otherwise verdict.Weight) verd
 }
 
 // isResourceDocument reports whether the answer is the metadata document of a protected resource,
-// found at u. One at the root counts only if its resource is above the endpoint: it may be about
-// another server of the host.
+// found at u. A document at the root counts only if its resource is the endpoint or above it,
+// because it may be about another server on the host.
 func (p *prober) isResourceDocument(a *suite.OutsideResponse, u *url.URL) bool {
 	members := a.Members()
 	if a.Status != http.StatusOK || members["resource"] == nil && members["authorization_servers"] == nil {

@@ -39,7 +39,7 @@ func sendWithoutToken(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judgeHasChallenge judges whether a refusal has a challenge, and reports whether it has.
+// judgeHasChallenge judges whether a refusal has a challenge, and reports whether it has one.
 func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideResponse) bool {
 	if len(challengeLines(a)) > 0 {
 		p.t.Kept(hasChallenge)
@@ -64,8 +64,8 @@ func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideRespo
 	}, first)
 }
 
-// judgeLaterLeak is like judgeLeak, but for a refusal after the first one, whose leak would show no
-// more.
+// judgeLaterLeak is like judgeLeak, but for a refusal after the first one. It does nothing if the
+// first one leaked, because another leak shows nothing more.
 func (p *prober) judgeLaterLeak(ctx context.Context, a *suite.OutsideResponse) {
 	if !p.refused.CarriesResult() && p.refused.Header.Get(sessionHeader) == "" {
 		p.judgeLeak(ctx, a)
@@ -87,8 +87,8 @@ func (p *prober) judgeLeak(ctx context.Context, a *suite.OutsideResponse) {
 	p.deviates(ctx, v, a)
 }
 
-// judgeGet judges the answer to a GET without a token. Another refusal may come first, for
-// instance because the session is missing, or because the server has no GET.
+// judgeGet judges the answer to a GET without a token. The server may refuse it for another reason,
+// such as a missing session, or because it supports no GET.
 func (p *prober) judgeGet(ctx context.Context, a *suite.OutsideResponse) {
 	switch {
 	case a.Status == http.StatusUnauthorized:

@@ -13,9 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// useSessionWithoutToken sends requests, a notification, and the GET and the DELETE of a session that
-// a token has opened, without the token or with a wrong one. It gives up if the server does not
-// serve a request with the token.
+// useSessionWithoutToken sends requests, a notification, and the GET and the DELETE of a session
+// that a token has opened, without the token or with a wrong one. It gives up if the server does
+// not serve a request with the token.
 func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	if t.Transport != spec.StreamableHTTP {
 		t.Skip("the case applies only to Streamable HTTP")
@@ -139,7 +139,7 @@ func isRefusal(a *suite.OutsideResponse) bool {
 	return a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden
 }
 
-// listen sends the GET of a session's stream; nil if the revision has none.
+// listen sends the GET of a session's stream. It returns nil if the revision has no such stream.
 func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideResponse {
 	if p.t.Revision.Era() == spec.Stateless {
 		return nil
@@ -147,7 +147,8 @@ func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideRespons
 	return p.Send(ctx, "GET of the event stream "+w.how, http.MethodGet, p.URL, p.Headers(http.MethodGet, nil, w.header), nil)
 }
 
-// judgeQuery judges the answer to a request that is refused without the token in the query.
+// judgeQuery judges the answer to a request with the token in the query. Without it, the server
+// refuses the same request.
 func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideResponse) {
 	if !a.IsServed() {
 		p.t.Kept(queryUnused)

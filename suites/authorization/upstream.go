@@ -13,14 +13,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Limits of what is called, so that the server calls the upstream.
+// Limits on the requests that should make the server call the upstream service.
 const (
 	maxUpstreamCalls = 30 // of each kind
 	upstreamCallTime = 5 * time.Second
 )
 
-// watchUpstream uses what the server offers, and looks for the client's token in the requests of the
-// server to the service that it calls.
+// watchUpstream uses what the server offers, and looks for the client's token in the requests of
+// the server to the service that it calls.
 func watchUpstream(ctx context.Context, t *suite.T) {
 	header, token := t.Outside(t.Open(ctx, client.Options{})).Authorization()
 	switch {
@@ -61,8 +61,8 @@ func watchUpstream(ctx context.Context, t *suite.T) {
 	}
 }
 
-// tokensOf returns the bearer tokens that a conversation has sent. A client may have another one for
-// each request.
+// tokensOf returns the bearer tokens that a conversation has sent. A client may have another one
+// for each request.
 func tokensOf(c *client.Conversation) []string {
 	var out []string
 	for _, x := range transcript.ExchangesOf(c.Record.From(0)).All() {

@@ -101,8 +101,8 @@ func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 	}
 }
 
-// connectedURL returns the URL of the server with the address that was connected to as its host. A name
-// does not show whether it leads into a private network.
+// connectedURL returns the URL of the server with the IP address of the connection as its host,
+// because a host name does not show whether it leads into a private network.
 func (p *prober) connectedURL() *url.URL {
 	at := *p.URL
 	if p.refused.Peer.IsValid() {

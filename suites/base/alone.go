@@ -98,8 +98,9 @@ func aloneRequests(t *suite.T, c *client.Conversation) []plainRequest {
 	return append(all, plainRequest{method: "com.example/does-not-exist"})
 }
 
-// sendThenNext sends a request, then nothing for the time of silence, and then another request if no
-// response came. It reports whether the response to the first came right after the second was sent.
+// sendThenNext sends a request, then nothing for the time of silence, and then another request if
+// no response came. It reports whether the response to the first came right after the second was
+// sent.
 func sendThenNext(ctx context.Context, c *client.Conversation, a plainRequest, silence time.Duration) (r *client.Reply, followed bool) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, a.method, a.params)) != nil {

@@ -75,9 +75,9 @@ const (
 	maxLarge         = 4
 )
 
-// aloneTime is how long a single request may take. quickLimit is the limit for a request that is then
-// sent concurrently with others: it must not depend on code of the server's author, because a
-// response is expected.
+// aloneTime is how long a single request may take. quickLimit is the longest time that a request
+// may take alone if it is then sent concurrently with others: a slower one may depend on code of
+// the server's author, and a response is expected.
 const (
 	aloneTime  = 2 * time.Second
 	quickLimit = 500 * time.Millisecond
@@ -87,8 +87,8 @@ const (
 // machine was busy.
 const slowRepeats = 3
 
-// plainRequest is a request that a case sends. response is what it got when it was sent alone, or nil
-// if it was not sent alone.
+// plainRequest is a request that a case sends. response is what it got when it was sent alone, or
+// nil if it was not sent alone.
 type plainRequest struct {
 	method   string
 	params   map[string]any

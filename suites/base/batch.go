@@ -91,7 +91,7 @@ func (a *batchResponses) collect(c *client.Conversation) {
 	})
 }
 
-// firstSent returns the position of the first frame sent since from.
+// firstSent returns the position of the first frame sent at or after the given position.
 func firstSent(c *client.Conversation, from int) int {
 	for _, e := range c.Record.From(from) {
 		if e.Kind == transcript.Sent {

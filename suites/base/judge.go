@@ -57,7 +57,8 @@ type wrongAnswers struct {
 	lines []*sentLine
 }
 
-// add adds a line. The first one stays the offending one, because Seen begins with it.
+// add adds a line. The first line stays the last position in At, as the offending one, because Seen
+// begins with it.
 func (w *wrongAnswers) add(d verdict.Deviation, p *sentLine) {
 	w.lines = append(w.lines, p)
 	w.At = append(d.At, w.At...)

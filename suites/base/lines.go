@@ -31,7 +31,7 @@ type line struct {
 	readable bool
 	// codes are the permitted error codes; empty means any.
 	codes []spec.Code
-	// silence is set if no response is permitted too.
+	// silence is set if the server is also permitted to send no response.
 	silence bool
 	// serves is set if a result is permitted.
 	serves bool

@@ -57,7 +57,7 @@ type sentLine struct {
 	id       wire.ID // the id that a response may have; absent if it can't be read
 	stem     wire.ID // the fresh number in the id
 	frame    []byte  // as it was sent
-	sent     int     // the position in the transcript from which to search for it
+	sent     int     // the position in the transcript from which to search for the line
 	until    int     // the position after the response to the next fence
 	state    serverState
 	reply    *wire.Message // the first response, nil if none came
@@ -77,8 +77,9 @@ type lineRun struct {
 
 // send sends lines, each followed by a fence, until the server ends or becomes unresponsive. It
 // returns the remaining lines. A server may answer one more request before it ends, so the cause
-// may also be the line before. In that case both lines remain, and stillUnsure is set. The first
-// of two unsure lines, and the last line of all, are followed by a longer wait.
+// may also be the line before. In that case both lines remain, and stillUnsure is set. If unsure is
+// set, lines begins with two such lines. The first of two unsure lines, and the last line of all,
+// are followed by a longer wait.
 func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []line, stillUnsure bool) {
 	w.from = w.c.Record.Len()
 	for i, l := range lines {
@@ -152,9 +153,9 @@ func (w *lineRun) noteEvent(e *transcript.Event) {
 }
 
 // assignResponse finds the line to which a response belongs. Over HTTP it is the line of the same
-// exchange. Otherwise it is the first unanswered line that matches in this order: the line with
-// the response's id; a line whose id contains the response's id, as in ID.5; for a result without an id,
-// the line with id null; the line directly before the response; any line that still expects a
+// exchange. Otherwise it is the first unanswered line that matches in this order: the line with the
+// response's id; a line whose id contains the response's id, as in ID.5; for a result without an
+// id, the line with id null; the line directly before the response; any line that still expects a
 // response.
 func (w *lineRun) assignResponse(e *transcript.Event, m *wire.Message) {
 	usable := m.ID.Present() && !m.ID.IsNull()

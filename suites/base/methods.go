@@ -21,7 +21,7 @@ var unknown = []struct {
 	{"tools/does-not-exist", map[string]any{"name": "any"}},
 	{"Ping", nil}, // method names are case-sensitive
 	{"", nil},
-	// Members that every object has, in servers that look methods up in an object.
+	// Members that every object has: some servers look methods up in an object.
 	{"constructor", nil},
 	{"toString", nil},
 	{"__proto__", nil},

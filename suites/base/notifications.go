@@ -41,15 +41,16 @@ func unknownNotificationCase() suite.Case {
 			} {
 				frames = append(frames, c.Notification(n.method, n.params))
 			}
-			// The request is in the same write, so that a server that exits at a notification leaves it
-			// unanswered, however fast it exits.
+			// The request is in the same write, so that a server that exits at a notification
+			// leaves it unanswered, however fast it exits.
 			_ = c.Send(ctx, append(frames, c.Request(c.NewID(), c.HarmlessMethod(), nil))...) // after an error the fence shows why
 			judgeSilence(ctx, t, c, from)
 		},
 	}
 }
 
-// judgeSilence judges what the server sent after the unknown notifications since from.
+// judgeSilence judges what the server sent after the unknown notifications, which were sent at or
+// after the given position.
 func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	err := c.AwaitQuiet(ctx)
 	switch {
@@ -125,8 +126,8 @@ func oddNotificationCase() suite.Case {
 	}
 }
 
-// unmatchedResponses returns the positions of events since from with a response without an id. It
-// skips the bodies of refused POSTs, which may be such responses.
+// unmatchedResponses returns the positions of the events at or after the given position that bring
+// a response without an id. It skips the bodies of refused POSTs, which may be such responses.
 func unmatchedResponses(c *client.Conversation, from int) []int {
 	var at []int
 	exchanges := transcript.ExchangesOf(c.Record.From(0))

@@ -15,17 +15,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// cancelAskingCall makes two calls during which the server sends requests to the client. It responds
-// to the request of one, so that this call can end, and cancels the other call. After the server
-// had time to cancel its own request, cancelAskingCall responds to that too. It cancels a call of
-// each other kind of asking tool in the same way. Then the first tool has to work again.
+// cancelAskingCall makes two calls during which the server sends requests to the client. It
+// responds to the request of one, so that this call can end, and cancels the other call. After the
+// server had time to cancel its own request, cancelAskingCall responds to that too. It cancels a
+// call of each other kind of asking tool in the same way. Then the first tool has to work again.
 func cancelAskingCall(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.Asking()
 	var open atomic.Bool
 	open.Store(true)
 	c := t.Start(ctx, client.Options{Answer: suite.LeaveOpen(&open)})
-	t.AwaitQuiet(ctx, c) // requests that the server sends on its own at the start have come
+	t.AwaitQuiet(ctx, c) // by now, requests that the server sends on its own at the start have come
 	calls, from := []wire.ID{c.NewID(), c.NewID()}, c.Record.Len()
 	asked := awaitServerRequests(ctx, t, c, calls, tool.Params(), tool.Params())
 	if len(asked) == 0 {
@@ -81,8 +81,8 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 	}
 }
 
-// againTime is how long a call may take whose request is refused at once, before it is compared
-// with a call on another server.
+// againTime is how long a call whose request is refused at once may take before it is compared with
+// a call on another server.
 const againTime = 3 * time.Second
 
 // repeatCall calls the tool once more, and refuses its request. If the call does not end, it is

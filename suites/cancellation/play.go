@@ -204,9 +204,9 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	return c
 }
 
-// rerunUncancelled runs the race without its cancellations. It reports whether every request gets
-// a response there that is not an overload error, while e still has no response after twice that
-// time, although its server runs.
+// rerunUncancelled runs the race again without its cancellations. It reports whether every request
+// of the rerun gets a response other than an overload error, while the request e of the first run
+// still has none after twice the time of the rerun, although the server is alive.
 func (r race) rerunUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
 	p := newRaceRun(ctx, c, with.makeFrame)
 	p.cancels, p.runs = false, with.runs
@@ -214,7 +214,8 @@ func (r race) rerunUncancelled(ctx context.Context, c *client.Conversation, with
 	r.steps(p)
 	for _, e := range p.asked {
 		reply := c.AwaitResponse(ctx, p.from, e.id, client.Within(c.Options().Timeout))
-		// An overload error comes sooner than the result of a call, and would make the wait too short.
+		// An overload error comes sooner than the result of a call, and would make the wait too
+		// short.
 		if !reply.Answered() || reply.Message.IsOverloadError() {
 			return false
 		}

@@ -186,13 +186,13 @@ func mixedRace(n int) race {
 	return r
 }
 
-// noCapabilities is the capabilities of a client that a server can't send requests to: many servers wait
-// for the response to their own request before they exit.
+// noCapabilities are the capabilities of a client to which a server can't send requests: many
+// servers wait for the responses to their own requests before they exit.
 var noCapabilities = map[string]any{}
 
 // runQuickRaces runs the races one after the other, and ends by closing the server's input right
-// after cancellations. The server is a fresh one: some take its first requests as the sign of the
-// client's era.
+// after cancellations. The server is fresh, because some servers decide by the first requests which
+// era the client uses.
 func runQuickRaces(ctx context.Context, t *suite.T) {
 	c := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
 	first := c
@@ -215,7 +215,7 @@ func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 	return func(id wire.ID, n int) []byte { return c.Request(id, methods[n%len(methods)], nil) }
 }
 
-// longList is the smallest size in bytes with which a list is not requested repeatedly.
+// longList is the size in bytes at which a list is too long to be requested repeatedly.
 const longList = 32 << 10
 
 // shortList returns the method for the list of tools, if it is declared and shorter than longList,

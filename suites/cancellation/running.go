@@ -35,7 +35,7 @@ func runSlowRaces(ctx context.Context, t *suite.T) {
 	after.judgeLaterCall(ctx, t, c)
 }
 
-// The races that listen long enough for rules to judge the outcome.
+// The races after which the case listens long enough for rules to judge the outcome.
 var (
 	firstProgress = suite.Race{Name: "after the first progress", Cancelled: suite.Any}
 	withCall      = suite.Race{Name: "in the write that makes the call", Cancelled: suite.Any}

@@ -15,14 +15,14 @@ import (
 
 const exit = "stdio.exit-on-stdin-close-2024-11-05"
 
-// leastExit is the minimum time that any server has to exit.
+// leastExit is the least time that a server is given to exit.
 const leastExit = 3 * time.Second
 
 var closing = suite.Race{Name: "right before the client closes the server's input (on stdio), whereupon the server exits", Cancelled: suite.Any}
 
 // closeAfterCancellations cancels requests and closes the server's input at once: cancelled work
-// must not keep a process alive. A server that stays is compared with one that is closed without
-// a cancellation.
+// must not keep a process alive. A server that does not exit is compared with one whose input is
+// closed without a cancellation.
 func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.Transport != spec.Stdio || !c.Alive() {
 		return
@@ -36,7 +36,7 @@ func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversa
 		p.cancel(p.request())
 	}
 	p.send()
-	_ = c.CloseInput() // it fails if the server is gone, as it should be
+	_ = c.CloseInput() // this fails if the server has already exited, which is permitted
 	if suite.AwaitExit(ctx, c, suite.ExitTime(c, leastExit)) {
 		t.Kept(exit)
 		return

@@ -61,8 +61,8 @@ func Cases() []suite.Case {
 	}
 }
 
-// mayComplete reports whether completion may be requested. A revision without a capability for it
-// permits it, so it is tried.
+// mayComplete reports whether completion may be requested. A revision without a capability for
+// completion permits it for every server, so it is tried.
 func mayComplete(t *suite.T) bool {
 	return !t.Revision.HasCompletionsCapability() || t.Inventory.Declares("completions")
 }

@@ -82,8 +82,8 @@ func completeUnknown(ctx context.Context, t *suite.T) {
 	t.ResendAlone(ctx, c, suite.Request{Method: spec.MethodComplete, Params: requests[0]})
 }
 
-// completeMalformed refers to existing items where possible, so that the requests have no other
-// fault.
+// completeMalformed refers to existing items where possible, so that nothing else is wrong with the
+// requests.
 func completeMalformed(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
 	s := completable{promptRef(unknownName), unknownName}

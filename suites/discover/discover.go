@@ -43,7 +43,7 @@ func Cases() []suite.Case {
 }
 
 // useListedVersions requests each listed handshake revision in the first message of a connection,
-// because a server may decide by it which era the connection uses.
+// because a server may decide by that message which era the connection uses.
 func useListedVersions(ctx context.Context, t *suite.T) {
 	listed := t.SupportedVersions(spec.Handshake)
 	if len(listed) == 0 {

@@ -40,7 +40,7 @@ func respondWithError(code spec.Code, message string) func(m *wire.Message) []by
 type responseVariation struct {
 	requirement string
 	answer      func(m *wire.Message) []byte
-	startsWork  bool // the server may need long after it
+	startsWork  bool // the server may work for a long time after the response
 	summary     string
 }
 
@@ -61,7 +61,7 @@ func responseVariations() []responseVariation {
 const (
 	// leastTime is the minimum time for a call that the server may have forgotten.
 	leastTime = 5 * time.Second
-	// maxMissed is how many calls without a response are waited for.
+	// maxMissed is the number of calls without a response after which the case stops.
 	maxMissed = 2
 )
 
@@ -143,8 +143,8 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 	return n.JudgeEnd(ctx, t, c, d, v.startsWork)
 }
 
-// judgeVisit judges the result after the user agrees to visit a page, for which there is no
-// content. The tool may insist on the visit first.
+// judgeVisit judges the result after the user agrees to visit a page. The response to such an
+// elicitation has no content. The tool may insist on the visit first.
 func judgeVisit(t *suite.T, c *client.Conversation, declined, n *suite.ToolCall) {
 	if !n.Answered() || declined.Message.IsError() {
 		return

@@ -23,8 +23,8 @@ type toolCall struct {
 	arguments       jsontext.Value
 	asked, answered int // positions in the transcript
 	answer          *wire.Message
-	// disturbed is set if the call was cancelled, or if the server sent the client a request
-	// during it: either may be the cause.
+	// disturbed is set if the call was cancelled, or if the server sent the client a request during
+	// it: either may be the cause of a failure.
 	disturbed bool
 }
 

@@ -129,7 +129,7 @@ func callsTool(t *script.Conversation) bool {
 	return false
 }
 
-// hasListChanged reports whether the server announced a changed list.
+// hasListChanged reports whether the events in t.Events[from:to] announce a changed list.
 func hasListChanged(t *script.Conversation, from, to int) bool {
 	for _, m := range transcript.Messages(t.Events[from:min(to, len(t.Events))]) {
 		switch m.Method {

@@ -14,10 +14,9 @@ import (
 // deficient are the codes of errors that say that the request itself lacks something.
 var deficient = []spec.Code{spec.CodeInvalidRequest, spec.CodeInvalidParams, spec.CodeMissingClientCap, spec.CodeUnsupported}
 
-// dependsOnOthers reports requests of the stateless era that are refused for something that they lack,
-// though an equal request was served. The server must have taken what is missing, or what is too much,
-// from other requests. It looks only at requests whose params name nothing, because what they name may
-// come and go.
+// dependsOnOthers reports requests of the stateless era that are refused for something that they
+// lack, though an equal request was served. The outcome must then depend on other requests. It
+// looks only at requests whose params name no item, because a named item may come and go.
 func dependsOnOthers(execution *fuzz.Execution) []fuzz.Breach {
 	if execution.Script.Revision.Era() != spec.Stateless {
 		return nil
@@ -58,8 +57,8 @@ func hasEqualRequests(execution *fuzz.Execution, _ string) bool {
 	return most > 1
 }
 
-// eachPlainRequest calls f for each response to a request that an operation sent and whose params name
-// nothing. It passes the request without what distinguishes equal requests.
+// eachPlainRequest calls f for each response to a request that an operation sent and whose params
+// name no item. The string that it passes as request is the same for equal requests.
 func eachPlainRequest(execution *fuzz.Execution, f func(n int, e *transcript.Event, m *wire.Message, request string, r *transcript.Request)) {
 	for n, t := range execution.Conversations {
 		for e, m := range transcript.Messages(t.Events, transcript.Received) {

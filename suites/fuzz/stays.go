@@ -73,8 +73,8 @@ type suspect struct {
 	own     bool                // no operation of the script sent it, so it is ordinary, usually a fence
 }
 
-// findSuspects returns the sent messages and lines without everything that the server survived:
-// requests with a response, and other lines once a later request was answered.
+// findSuspects returns the sent messages and lines except those that the server survived: requests
+// with a response, and other lines once a later request was answered.
 func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*transcript.Event) suspects {
 	var s suspects
 	dialogue := transcript.DialogueOf(events)

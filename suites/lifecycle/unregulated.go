@@ -75,9 +75,9 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 	return usable
 }
 
-// requestBeforeInitialized sends a request that the server supports between the response to
-// initialize and initialized. The specification neither forbids that to a client nor obliges the
-// server to serve it. It returns the method, "" for none.
+// requestBeforeInitialized sends a supported request after the response to initialize and before
+// initialized. The specification neither forbids clients to do so nor obliges the server to serve
+// the request. It returns the method, "" for none, and whether the server is still alive.
 func requestBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) (method string, alive bool) {
 	for _, list := range listMethods {
 		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {

@@ -96,8 +96,8 @@ var known = []string{"emergency", "alert", "critical", "error", "warning", "noti
 // unknown are values that are not levels.
 var unknown = []any{"verbose", 3, nil, "INFO"}
 
-// setLevels has its own conversation: the previous level can't be queried, so it can't be
-// restored. It is a fresh one, because many servers log only when it begins.
+// setLevels has its own conversation: the previous level can't be queried, so it can't be restored.
+// The server is fresh, because many servers log only when a conversation begins.
 func setLevels(ctx context.Context, t *suite.T) {
 	c := t.StartFresh(ctx, client.Options{})
 	judgeLogging(ctx, t, c, "")
@@ -140,9 +140,9 @@ func setLevel(ctx context.Context, c *client.Conversation, level any) *client.Re
 	return c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level})
 }
 
-// judgeLogging makes the server log, if a suitable tool is known. Of the levels at which the tool
-// logs, the enabled ones must come. The fence ensures that messages in transit when the level was
-// set have come.
+// judgeLogging makes the server log, if a suitable tool is known. A message must come for each
+// enabled level at which the tool logs. The fence ensures that messages in transit when the level
+// was set have come.
 func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
 	t.Fence(ctx, c)
 	if !t.KnowsTool(inventory.Logging) {
@@ -247,8 +247,8 @@ func whyInconclusive(tool inventory.KnownCall) string {
 	return "the tool " + name + ", which only its name suggests to log, sent no log message at the levels of such tools"
 }
 
-// firstMissingLevel returns the first level in want that no log message from the given position on
-// has, or "".
+// firstMissingLevel returns the first level in want that no log message at or after the given
+// position has, or "".
 func firstMissingLevel(c *client.Conversation, from int, want []string) string {
 	got := map[string]bool{}
 	for _, m := range transcript.Messages(c.Record.From(from)) {
@@ -270,5 +270,5 @@ func setLevelUndeclared(ctx context.Context, t *suite.T) {
 	if c.Server().Declares("logging") {
 		t.Skip("the server declares logging")
 	}
-	setLevel(ctx, c, "debug") // the conversation continues, whatever it logs
+	setLevel(ctx, c, "debug") // the shared conversation continues, whatever the server logs now
 }

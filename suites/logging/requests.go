@@ -12,8 +12,9 @@ import (
 
 // In the stateless era each request states the minimum level of the messages it wants.
 
-// requestedLevels are the levels of the calls of a logging tool. The call after them has none, and
-// the last one is debug, so a server that keeps the level sends messages for the next call.
+// requestedLevels are the levels of successive calls of a logging tool. The last is debug, and the
+// call after it has no level, so a server that keeps the level of a request also logs for that
+// call.
 var requestedLevels = []string{"emergency", "error", "warning", "info", "debug"}
 
 // unknownRequestLevels are values that are not levels.
@@ -28,8 +29,8 @@ func withLevel(params map[string]any, level any) map[string]any {
 	return params
 }
 
-// requestLogs calls the tool without a level before and after calls with one: their levels must
-// not affect it.
+// requestLogs calls the tool without a level before and after calls with levels, which must not
+// affect the calls without one.
 func requestLogs(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Logging)
 	c := t.Conversation(ctx)
@@ -75,7 +76,7 @@ func requestLogsOnStreams(ctx context.Context, t *suite.T) {
 	}
 }
 
-// Duration and number of steps of the call with the other stream.
+// Duration and number of steps of the slow call that has its own stream.
 const (
 	slowTime  = 400 * time.Millisecond
 	slowSteps = 2

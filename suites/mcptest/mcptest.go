@@ -46,8 +46,8 @@ type Options struct {
 	// Requirements are ids of the requirements to judge, or regular expressions that
 	// match them; empty means all.
 	Requirements []string
-	// Profiles are names of profiles, such as "core@1", whose requirements are judged: lists
-	// that a newer version of this package does not change. Empty means all requirements.
+	// Profiles are names of profiles, such as "core@1", whose requirements are judged. Newer
+	// versions of this package do not change a profile. Empty means all requirements.
 	Profiles []string
 	// Quick judges in a few seconds what needs no server of its own, in the newest
 	// revision only. The other requirements are skipped.
@@ -123,8 +123,8 @@ func whyNothingJudged(r *verdict.Report) string {
 // errNotRun says that -run selects none of the requirements.
 var errNotRun = errors.New("-run selects no requirement")
 
-// judge runs the suites. name is that of the test. It adds what must not be printed to the
-// secrets, and removes it from the report.
+// judge runs the suites. name is that of the test. It adds to secrets what must not be printed, and
+// removes that from the report.
 func judge(ctx context.Context, name string, s Server, o Options, secrets *redact.Secrets) (*verdict.Report, error) {
 	eo := engine.Options{
 		Cases: s.cases(), Rules: ruleset.All(), Target: s.name, Timeout: o.Timeout, Quick: o.Quick,
@@ -271,7 +271,7 @@ func (s Server) cases() []suite.Case {
 	return slices.DeleteFunc(suites.Cases(), func(c suite.Case) bool { return s.inMemory && slices.Contains(processCases, c.ID) })
 }
 
-// leavesOut reports whether the requirement is about a process, which the server is not.
+// leavesOut reports whether the requirement is about a process, while the server is none.
 func (s Server) leavesOut(requirement string) bool {
 	return s.inMemory && spec.Requirements().Has(requirement, spec.ProcessEnd)
 }

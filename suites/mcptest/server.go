@@ -28,8 +28,8 @@ import (
 type Server struct {
 	name     string // in reports
 	inMemory bool   // it is not a process, so that nothing is judged about its exit
-	// open returns how to connect, and a function that ends what it started. It adds what
-	// must not be printed to the secrets.
+	// open returns how to connect, and a function that ends what it started. It adds to the secrets
+	// what must not be printed.
 	open func(*redact.Secrets) (d transport.Dialer, stop func(), err error)
 }
 
@@ -47,8 +47,8 @@ func Command(name string, args ...string) Server {
 	}}
 }
 
-// URL returns a server over Streamable HTTP that is already running. The fields of header, which may
-// be nil, are sent with each request.
+// URL returns a server over Streamable HTTP that is already running. The fields of header, which
+// may be nil, are sent with each request.
 func URL(address string, header http.Header) Server {
 	return remote(spec.StreamableHTTP, address, header)
 }
@@ -113,11 +113,11 @@ func dialerFor(over spec.Transport, u *url.URL, r exchange.Reach) transport.Dial
 	return streamablehttp.NewDialer(u, r)
 }
 
-// Stream returns a server in this process that reads messages from a stream, one on a line, and
-// writes them there. connect is called for each session, and returns the client's end of
-// the stream; its server must run until the stream is closed. The session is that of stdio,
-// without what is specified for a process: its exit and its stderr. If the stream has a
-// method CloseWrite, that ends the input of the server.
+// Stream returns a server in this process that reads messages from a stream, one per line, and
+// writes its own to it. connect is called for each session, and returns the client's end of the
+// stream; its server must run until the stream is closed. The session is that of stdio, without
+// what is specified for a process: its exit and its stderr. If the stream has a method CloseWrite,
+// that ends the input of the server.
 func Stream(connect func(context.Context) (io.ReadWriteCloser, error)) Server {
 	return Server{name: "the stream", inMemory: true, open: func(*redact.Secrets) (transport.Dialer, func(), error) {
 		return stdio.InProcess("stream", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
@@ -126,8 +126,8 @@ func Stream(connect func(context.Context) (io.ReadWriteCloser, error)) Server {
 	}}
 }
 
-// quietTime is how long nothing must have come from a stream that can't be closed in one
-// direction before it is closed.
+// quietTime is how long a stream that can't be closed in one direction must be silent before it is
+// closed.
 const quietTime = 100 * time.Millisecond
 
 // serve connects the client's streams to a server until the server's output ends, a signal comes,
@@ -180,7 +180,7 @@ func serve(ctx context.Context, connect func(context.Context) (io.ReadWriteClose
 	}
 }
 
-// notifyingWriter is a writer that notes each write.
+// notifyingWriter is a writer that signals each write on wrote.
 type notifyingWriter struct {
 	io.Writer
 	wrote chan<- struct{}

@@ -123,8 +123,8 @@ func (a inputRequest) send(ctx context.Context, params map[string]any) *client.R
 	return a.c.Do(ctx, a.Method, params, client.OneRound, client.Within(callTime))
 }
 
-// begin sends the request and returns the params of its retry. It returns false if the
-// result does not require input, or input that the client can't give.
+// begin sends the request and returns the params of its retry. It returns false if the result does
+// not require input, or requires input that the client can't give.
 func (a inputRequest) begin(ctx context.Context) (next map[string]any, ok bool) {
 	r := a.send(ctx, a.Params)
 	if !r.IsInputRequired() {
@@ -146,8 +146,8 @@ func responseResult(r *client.Reply) []byte {
 	return r.Message.Result()
 }
 
-// findAsking returns requests that require input, at most as many as given, and ends the
-// case if there is none.
+// findAsking returns requests that require input, up to the given number, and ends the case if
+// there is none.
 func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most int) []inputRequest {
 	var out []inputRequest
 	for _, r := range candidates(t) {
@@ -236,10 +236,10 @@ func without(m map[string]any, name string) map[string]any {
 	return out
 }
 
-// declareLess sends the requests that may require input, first without capabilities, and then with
-// one at a time, and a second round that declares the same; rules judge whether the server requires only
-// input that the client can give. At last come second rounds that declare nothing. The server is fresh,
-// so that it knows no capability from an earlier request.
+// declareLess sends the requests that may require input, first without capabilities and then with
+// one at a time, and retries each with the same capabilities. Last, it sends each with all
+// capabilities, and retries it without any. Rules judge whether the server requires only input that
+// the client can give. The server is fresh, so that it knows no capability from an earlier request.
 func declareLess(ctx context.Context, t *suite.T) {
 	o := willingClient(t)
 	everything := o.Capabilities

@@ -95,8 +95,8 @@ const (
 // maxEdits bounds the values that are replaced.
 const maxEdits = 6
 
-// editedStates returns the states in which one value of the content is replaced. The
-// content is a JSON object, as it is or in base64, alone or before a dot.
+// editedStates returns the states in which one value of the content is replaced. The content must
+// be a JSON object, plain or in base64. A dot and more text may follow it.
 func editedStates(state string) []forgery {
 	payload, rest := state, ""
 	if !strings.HasPrefix(state, "{") {
@@ -135,8 +135,8 @@ func editedStates(state string) []forgery {
 	return out
 }
 
-// replaceScalar replaces the nth string, number or boolean in a value, in the order of the keys.
-// It reports whether there is one, and what a result shows that uses it.
+// replaceScalar replaces the nth string, number or boolean in a value, in the order of the keys. It
+// reports whether there is one, and what a result contains if the server uses the replacement.
 func replaceScalar(v any, n *int) (found bool, shows string) {
 	replace := func(inner any, set func(any)) bool {
 		var by any
@@ -176,7 +176,8 @@ func replaceScalar(v any, n *int) (found bool, shows string) {
 }
 
 // forgedRetries returns, for each forgery of the state, the params of a retry with it. Each retries
-// a new request, because a state may be usable only once. It ends when a request gets no state.
+// a new request, because a state may be usable only once. The sequence ends when a request gets no
+// state.
 func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2[forgery, map[string]any] {
 	return func(yield func(forgery, map[string]any) bool) {
 		for i := range forgeries(state) {
@@ -190,9 +191,9 @@ func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2
 	}
 }
 
-// tamper retries the request with changed states. Whether the state matters to the
-// server is not known, so that an accepted one is a note, unless the result shows that
-// the server used what was changed. It reports whether one was accepted.
+// tamper retries the request with changed states. Whether the state matters to the server is not
+// known, so an accepted change is only a note, unless the result shows that the server used it.
+// tamper reports whether a change was accepted.
 func tamper(ctx context.Context, t *suite.T, a inputRequest, first string) (accepted bool) {
 	for forged, params := range a.forgedRetries(ctx, first) {
 		r := a.send(ctx, params)
@@ -221,8 +222,8 @@ func tamper(ctx context.Context, t *suite.T, a inputRequest, first string) (acce
 	return accepted
 }
 
-// swapStates retries the request other with the state of a. It first ensures that other completes
-// with its own state; the caller has done so for a.
+// swapStates retries the request in other with the state of the request in a. It first checks that
+// the former completes with its own state; the caller has checked that for the latter.
 func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 	own, ok := other.begin(ctx)
 	if !ok || !completes(other.send(ctx, own)) {
@@ -288,9 +289,9 @@ func sendOddStates(ctx context.Context, t *suite.T, a inputRequest) {
 	}
 }
 
-// retryElsewhere has another client send the retry. The retry in the first conversation
-// is the control. Over stdio the other client has a process of its own: a server that
-// makes up the key of its states when it starts gets a note.
+// retryElsewhere has another client send the retry. The retry in the first conversation is the
+// control. Over stdio the other client has a process of its own: a server that generates the key of
+// its states when it starts gets only a note.
 func retryElsewhere(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, willingClient(t))
 	other := t.Start(ctx, willingClient(t))

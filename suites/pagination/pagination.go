@@ -14,7 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// list is a paginated method, with its capability and the notification of its changes, if there is one.
+// list is a paginated method, with its capability and the notification of its changes, if there is
+// one.
 type list struct{ capability, method, changed string }
 
 var lists = []list{
@@ -73,10 +74,10 @@ func Cases() []suite.Case {
 	}
 }
 
-// forEachList runs f for each list of a declared capability that gave the inventory a result: over
-// HTTP, or if the server is slow, for all at the same time, so that they cost the rounds of the
-// longest list; else one by one until one gets no response, because each of the others would cost
-// the same wait.
+// forEachList runs f for each list that has a declared capability and gave the inventory a result.
+// Over HTTP, or if the server is slow, it does so for all lists at the same time, so that they take
+// no more rounds than the longest list. Otherwise it takes one list after the other until a request
+// gets no response, because each further list would cost the same wait.
 func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
@@ -106,8 +107,9 @@ type listing struct {
 	unanswered bool
 }
 
-// subscribe subscribes to changes of the list in the stateless era, if the server announces them: without
-// that, another page for the same cursor may come from a list that has changed. The function ends it.
+// subscribe subscribes to changes of the list in the stateless era, if the server announces them:
+// without a subscription, another page for the same cursor may come from a list that has changed.
+// end ends the subscription.
 func (l *listing) subscribe(ctx context.Context) (end func()) {
 	if l.c.Revision().Era() != spec.Stateless || l.changed == "" || !l.c.Server().Declares(l.capability+".listChanged") {
 		return func() {}

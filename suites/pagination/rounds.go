@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 )
 
-// rounds sends the requests of several lists together: each round has the next ones of every list
-// that is still being requested, in the order of the lists.
+// rounds sends the requests of several lists together: each round has the next requests of every
+// list that is still being requested, in the order of the lists.
 type rounds struct {
 	c *client.Conversation
 
@@ -24,7 +24,7 @@ type turn struct {
 	replies  chan []*client.Reply
 }
 
-// inRounds runs f for all lists at the same time.
+// inRounds runs f for all lists at the same time, and sends their requests in rounds.
 func inRounds(ctx context.Context, c *client.Conversation, all []*listing, f func(ctx context.Context, l *listing)) {
 	r := &rounds{c: c, all: all, over: map[*listing]bool{}, waiting: map[*listing]*turn{}}
 	var running sync.WaitGroup
@@ -48,7 +48,7 @@ func (r *rounds) send(ctx context.Context, l *listing, requests [][]byte) []*cli
 	return <-t.replies
 }
 
-// endPart ends the part of a list.
+// endPart removes a list from the rounds, so that the others no longer wait for it.
 func (r *rounds) endPart(ctx context.Context, l *listing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,8 +56,8 @@ func (r *rounds) endPart(ctx context.Context, l *listing) {
 	r.next(ctx)
 }
 
-// next does the next round once every list waits for it. It requires r.mu: meanwhile nothing else
-// can happen.
+// next does the next round once every list waits for it. The caller holds r.mu, so that nothing
+// else can happen meanwhile.
 func (r *rounds) next(ctx context.Context) {
 	if len(r.waiting) == 0 || len(r.waiting)+len(r.over) < len(r.all) {
 		return

@@ -23,7 +23,8 @@ func Cases() []suite.Case {
 }
 
 // tokens are the tokens of concurrent calls: strings, integers, and values that a program may
-// mistake for none. No two differ only in type, so that a changed token does not match another.
+// mistake for a missing token. No two differ only in type, so that a changed token does not match
+// another.
 var tokens = []any{"mcp-conform/Progress", 41, "42", 0, "", 9_007_199_254_740_991}
 
 // Duration and number of steps of a slow tool call.

@@ -94,7 +94,7 @@ func Cases() []suite.Case {
 			Provokes: []string{"prompts.list-changed."},
 			Needs:    []string{"prompts", "tools"},
 			OnlyOver: spec.Stdio,
-			Run:      getAfterChange, // elsewhere streamable-http.list-changes does it alone
+			Run:      getAfterChange, // over Streamable HTTP, streamable-http.list-changes does this
 		},
 		{
 			ID:                 "prompts.undeclared",
@@ -184,7 +184,7 @@ func getPrompts(ctx context.Context, t *suite.T) {
 	}
 }
 
-// getSimplePrompts gets prompts that have no reason to refuse the request.
+// getSimplePrompts gets prompts with values that the server has no reason to refuse.
 func getSimplePrompts(ctx context.Context, t *suite.T) {
 	prompts := t.Inventory.PromisedPrompts()
 	if len(prompts) == 0 {

@@ -197,7 +197,7 @@ func walkLists(ctx context.Context, t *suite.T) {
 
 // judgeTemplates judges a list of templates that was returned empty at least twice, although it was
 // not empty earlier in this conversation or in the inventory, and nothing may have changed it. A
-// tool call may have, unless the server declares that it announces changes.
+// tool call may have changed it, unless the server declares that it announces changes.
 func judgeTemplates(t *suite.T, c *client.Conversation) {
 	changing := []string{spec.MethodRootsChanged, spec.MethodResourcesChanged}
 	if !t.Inventory.Declares("resources.listChanged") {
@@ -268,7 +268,8 @@ func readResources(ctx context.Context, t *suite.T) {
 	}
 }
 
-// readPromised reads resources, and expansions of templates, that have no reason to be refused.
+// readPromised reads resources, and expansions of templates, that the server has no reason to
+// refuse.
 func readPromised(ctx context.Context, t *suite.T) {
 	c := listedConversation(ctx, t)
 	for _, p := range promised(t) {

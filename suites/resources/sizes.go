@@ -16,8 +16,8 @@ import (
 
 const sizeRaw = "resources.read.size-is-raw-bytes"
 
-// resizings are the numbers of changes that are likely to differ in length, if the call has a
-// placeholder for them.
+// resizings are numbers of changes. If the call has a placeholder for the number, the changed
+// contents are likely to differ in length.
 var resizings = []int{1, 10, 100}
 
 // resizeResource changes a resource until its contents have another length, and compares that with

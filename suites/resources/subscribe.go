@@ -22,7 +22,7 @@ func subscribeToResources(ctx context.Context, t *suite.T) {
 		r := changeSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
 		if r.Succeeded() {
 			changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
-			changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri) // a result or an error, but the server survives it
+			changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri) // a result or an error is permitted, but the server must survive
 		} else if !r.Answered() {
 			return
 		}

@@ -15,9 +15,10 @@ import (
 // resource, that is not a failure.
 const anyValue = "1"
 
-// readExpansions reads expansions of templates with one variable, with the values that the server
-// completes, because it has to know that they are valid, or else with anyValue. Before, it reads
-// malformed escapes. Expansions with values that the author promises are read by readPromised.
+// readExpansions reads expansions of templates with one variable. The values are those that the
+// server offers as completions, because it has to know that they are valid, or else anyValue. First
+// it reads malformed escapes. Expansions with values that the author promises are read by
+// readPromised.
 func readExpansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.HasCompletionsCapability()
 	c := listedConversation(ctx, t)

@@ -87,7 +87,7 @@ func (f *systemFile) isIn(r *client.Reply) bool {
 }
 
 // upSteps is the number of ".." that leads to the root of the file system, from any folder that is
-// at most so deep.
+// at most this deep.
 const upSteps = 12
 
 // traversalURIs returns URIs with a path that leads from a resource, or from a template, to the
@@ -114,7 +114,8 @@ func traversalURIs(resources, templates []string, file string) []string {
 			values.Set(name, uritemplate.String(anyValue))
 		}
 		values.Set(parsed.Variables[len(parsed.Variables)-1], uritemplate.String(plain))
-		// Every operator counts, above all {+path}, which keeps slashes.
+		// Templates with any operator are expanded; the most important is {+path}, which keeps
+		// slashes.
 		if t, err := uritemplate.New(template); err == nil {
 			if expanded, err := t.Expand(values); err == nil {
 				out = append(out, expanded)

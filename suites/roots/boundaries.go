@@ -99,7 +99,7 @@ func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g 
 		reportNotApplicable(t, "the server may run on another machine, where mcp-conform can't write files for it")
 	case !awaitRootsRequest(ctx, c, 0, time.Millisecond):
 		reportNotApplicable(t, "the server did not request the roots")
-	case c.AwaitQuiet(ctx) == nil: // by now it knows them
+	case c.AwaitQuiet(ctx) == nil: // by now the server knows the roots
 		for _, way := range ways {
 			g.judge(ctx, t, c, way)
 		}
@@ -111,8 +111,8 @@ func reportNotApplicable(t *suite.T, reason string) {
 	t.NotApplicable(pathsValidated, reason)
 }
 
-// judge also requests a file within the root: if that fails, a refusal of the others shows
-// nothing.
+// judge requests files outside the root and one within it: if the latter fails, a refusal of the
+// others shows nothing.
 func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversation, way fileReader) {
 	shows := func(path, content string) (*client.Reply, bool) {
 		r := c.Do(ctx, way.method, way.params(path), client.Within(callTime))
@@ -133,7 +133,7 @@ func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversat
 				At:        transcript.Positions(r.Sent, r.Event),
 			})
 			if o.requirement == withinRoots {
-				return // the same whatever the path
+				return // a path with .. would show nothing more
 			}
 		case reads && r.Answered():
 			t.Kept(o.requirement)

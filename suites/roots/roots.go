@@ -117,8 +117,8 @@ func changeRoots(ctx context.Context, t *suite.T) {
 	}
 }
 
-// awaitUnpromptedRequest reports whether the server requests the roots unprompted, as servers do that
-// cache them. After the grace it waits only while other cases run anyway.
+// awaitUnpromptedRequest reports whether the server requests the roots unprompted, as servers do
+// that cache them. After the grace it waits only while other cases run anyway.
 func awaitUnpromptedRequest(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if c.Fence(ctx) != nil {
 		return false
@@ -154,8 +154,8 @@ func isRootsList(e *transcript.Event) bool {
 	})
 }
 
-// announceChange announces changed roots, and reports whether the case can continue. unprompted
-// says that the server has requested the roots before, so that it should request them again.
+// announceChange announces changed roots, and reports whether the case can continue. unprompted is
+// set if the server has requested the roots by itself before, so that it should request them again.
 func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, unprompted bool) bool {
 	from := c.Record.Len()
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil {
@@ -204,8 +204,8 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, unp
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: asksAgain,
-		// It may know that its roots are outdated, and request them when it next
-		// needs them, which is not visible here.
+		// The server may know that its roots are outdated, and request them when it next needs
+		// them, which is not visible here.
 		Weight:    verdict.OnlyNote,
 		Summary:   "The server does not request the roots again after they change.",
 		Permitted: "roots/list after notifications/roots/list_changed",
@@ -215,8 +215,8 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, unp
 	return true
 }
 
-// removeRoots announces changed roots, so that the server requests roots that are gone. It
-// reports whether the case can continue: the server survives that, or requests no roots.
+// removeRoots announces changed roots, so that the server requests roots that are gone. It reports
+// whether the case can continue because the server survived the response, or requested no roots.
 func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
 	from := c.Record.Len()
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !awaitRootsRequest(ctx, c, from, againTime) {
@@ -243,8 +243,8 @@ func awaitReply(ctx context.Context, c *client.Conversation, from int) {
 	}, client.Within(againTime))
 }
 
-// callTools calls each tool once while the roots are available. It returns the time limits for
-// calls without roots, for the tools that request them.
+// callTools calls each tool once while the roots are available. For each tool that requests the
+// roots, it returns the time limit for a call without them.
 func callTools(ctx context.Context, c *client.Conversation, tools []inventory.Tool) map[string]time.Duration {
 	limits := map[string]time.Duration{}
 	for _, tool := range tools {
@@ -283,7 +283,8 @@ func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversatio
 	return again.Answered()
 }
 
-// removeRootsDuringCall calls a tool that requests roots that are gone.
+// removeRootsDuringCall calls a tool that requests roots that are gone, and reports whether the
+// case can continue.
 func removeRootsDuringCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool, limit time.Duration, summary string) bool {
 	from := c.Record.Len()
 	n := suite.Call(ctx, c, tool, limit)

@@ -90,7 +90,7 @@ func responseVariations(r spec.Revision) []responseVariation {
 const (
 	// leastTime is the minimum time for a call that the server may have forgotten.
 	leastTime = 5 * time.Second
-	// maxMissed is how many calls without a response are waited for.
+	// maxMissed is the number of calls without a response after which the case stops.
 	maxMissed = 2
 )
 
@@ -138,7 +138,7 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 		d.Summary, d.Weight = v.notedAs, verdict.OnlyNote
 	}
 	if v.legal && n.Failed() && !plain.Failed() {
-		if !n.Message.IsOverloadError() { // else any call could fail so
+		if !n.Message.IsOverloadError() { // any call can fail with an overload error
 			d.Permitted = "the same as for a plain response of a model"
 			t.Deviates(c, d)
 		}
@@ -172,7 +172,7 @@ func runToolLoop(ctx context.Context, t *suite.T) {
 	}
 }
 
-// model calls offered tools for a number of rounds.
+// model simulates a model that calls offered tools for a number of rounds.
 type model struct {
 	rounds int32
 	called atomic.Int32

@@ -135,8 +135,8 @@ func (p *twoCalls) showOwnReplies() bool {
 	return hasText(p.first, toFirst) && hasText(p.second, toSecond)
 }
 
-// findCrossedCall returns a call that shows the model's response to the other request and not the one
-// to its own; nil if there is none.
+// findCrossedCall returns a call that shows the model's response to the other request and not the
+// one to its own; nil if there is none.
 func (p *twoCalls) findCrossedCall() *crossedCall {
 	switch {
 	case hasText(p.first, toSecond) && !hasText(p.first, toFirst):

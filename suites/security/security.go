@@ -27,9 +27,10 @@ func Cases() []suite.Case {
 	}
 }
 
-// useForeignSession uses the session of the first user as the second one. The first user's own request
-// is served, and the second one's is refused in a session that does not exist: a server that serves it
-// there, too, may know a session only together with its user, and have begun one for the second.
+// useForeignSession uses the session of the first user as the second one. The case gives up if the
+// server does not serve the first user, or if it also serves the second user in a session that does
+// not exist: such a server may identify a session by its id and its user, and may have begun a
+// session for the second user.
 func useForeignSession(ctx context.Context, t *suite.T) {
 	if t.Revision.Era() == spec.Stateless {
 		t.Skip("the revision has no sessions")
@@ -112,8 +113,8 @@ func makeUpSessionID(id string) string {
 	return string(out)
 }
 
-// similarCharacters returns the digits or letters that a character can be exchanged with, "" if it is
-// neither. An id that is hexadecimal stays so.
+// similarCharacters returns the digits or letters that a character can be exchanged with, "" if it
+// is neither. An id that is hexadecimal stays so.
 func similarCharacters(c byte) string {
 	for _, kind := range []string{"0123456789", "abcdef", "ABCDEF", "ghijklmnopqrstuvwxyz", "GHIJKLMNOPQRSTUVWXYZ"} {
 		if strings.IndexByte(kind, c) >= 0 {

@@ -128,8 +128,8 @@ func judgeLacking(t *suite.T, c *client.Conversation, key string, before, comple
 	}
 }
 
-// judgeUnknown compares the responses to a request with an unknown version before and after a complete
-// one.
+// judgeUnknown compares the responses to a request with an unknown version before and after a
+// complete one.
 func judgeUnknown(t *suite.T, c *client.Conversation, before, complete, after *client.Reply) {
 	switch {
 	case !before.Answered() || before.Busy():

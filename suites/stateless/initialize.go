@@ -13,9 +13,9 @@ import (
 
 const bothEras = "versioning.dual-era-initialize"
 
-// initializeCase begins as a client of a handshake revision does. Only the response shows
-// whether the server serves such clients. If it does not, it has no reason to take
-// requests without metadata for theirs, and what such requests get is judged strictly.
+// initializeCase begins as a client of a handshake revision does. Only the response shows whether
+// the server serves such clients. If it does not, it has no reason to regard requests without
+// metadata as theirs, so the responses to such requests are judged strictly.
 func initializeCase() suite.Case {
 	return suite.Case{
 		ID:           "stateless.initialize",

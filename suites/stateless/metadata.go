@@ -20,8 +20,8 @@ func metadataCase() suite.Case {
 			"stateless.meta-missing", "stateless.meta-protocol-version-required", "stateless.meta-client-capabilities-required",
 			"stateless.meta-malformed", "stateless.meta-missing-http-400", "discover.requires-meta",
 		},
-		// A server of both eras may take a request without a version for an older revision, and
-		// what follows too: so these requests come last, in a conversation of their own.
+		// A server of both eras may regard a request without a version, and all later requests, as
+		// those of an older revision. So these requests come last, in a conversation of their own.
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			methods := append([]string{spec.MethodDiscover}, first(t.DeclaredLists())...)
@@ -63,8 +63,8 @@ func versionlessParams(c *client.Conversation) []any {
 	}
 }
 
-// sendIncomplete sends a request. If it names no version, a server that speaks handshake
-// revisions, too, may take it for one before initialize, and so leave it unanswered.
+// sendIncomplete sends a request. If it names no version, a server that also speaks handshake
+// revisions may regard it as sent before initialize, and leave it unanswered.
 func sendIncomplete(ctx context.Context, c *client.Conversation, id wire.ID, frame []byte) *client.Reply {
 	if _, named := wire.Text(wire.At(wire.Parse(frame).Messages[0].Params(), spec.MetaPointer(spec.MetaVersion))); !named {
 		return c.DoRaw(ctx, id, frame, client.MayIgnore)

@@ -19,7 +19,7 @@ const (
 	inFlight      = "stdio.responses-before-exit"
 )
 
-// leastExit is the minimum time that any server has to exit.
+// leastExit is the least time that a server is given to exit.
 var leastExit = 3 * time.Second
 
 // exitTime returns how long a server may take to exit. The specification says only "reasonable" or
@@ -42,7 +42,7 @@ func closedStdinCase() suite.Case {
 				open = subscribe(ctx, t, idle)
 			}
 			t.Fence(ctx, idle)
-			_ = idle.CloseInput() // it fails if the server is gone, as it should be
+			_ = idle.CloseInput() // this fails if the server has already exited, which is permitted
 			if judgeExit(ctx, t, idle, open, "The server does not exit promptly when stdin closes.") {
 				judgeExitCode(t, idle, exitHandshake, "The server exits with a code other than 0 when stdin closes.")
 				closeWhileBusy(ctx, t)
@@ -54,8 +54,8 @@ func closedStdinCase() suite.Case {
 	}
 }
 
-// noCapabilities is the capabilities of a client that a server can't send requests to: many servers wait
-// for the response to their own request before they exit.
+// noCapabilities are the capabilities of a client to which a server can't send requests: many
+// servers wait for the responses to their own requests before they exit.
 var noCapabilities = map[string]any{}
 
 // Limits on the work before the server has to exit.
@@ -64,9 +64,8 @@ const (
 	workTime = time.Second // the longest wait for each response
 )
 
-// doWork makes the server do typical work: anything that a tool has started
-// must not outlive the input. It reports whether all requests were answered, so that no work is
-// left.
+// doWork makes the server do typical work: what a tool has started must not keep the process alive
+// after stdin closes. It reports whether all requests were answered, so that no work is left.
 func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if t.Inventory.Declares("tools") && !c.Do(ctx, spec.MethodToolsList, nil, client.Within(0)).Answered() {
 		return false
@@ -110,8 +109,9 @@ func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) *transcr
 	return s.Sent
 }
 
-// closeWhileBusy closes stdin right after requests, at the end of a conversation with some work. No other
-// case has called tools of the server, because the work of these may keep a process alive.
+// closeWhileBusy closes stdin right after requests, at the end of a conversation with some work. No
+// other case has called tools of the server, because what the tools started may keep the process
+// alive.
 func closeWhileBusy(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: noCapabilities})
 	if !doWork(ctx, t, c) {
@@ -237,8 +237,8 @@ func interruptCase() suite.Case {
 	}
 }
 
-// sendInterrupt interrupts a server that other cases have used. If it stays, it may still be at their work, so
-// a fresh one decides.
+// sendInterrupt interrupts a server that other cases have used. If it does not exit, it may still
+// be busy with their requests, so a fresh server decides.
 func sendInterrupt(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if exitsOnInterrupt(ctx, t, c) {
@@ -257,7 +257,8 @@ func sendInterrupt(ctx context.Context, t *suite.T) {
 	})
 }
 
-// exitsOnInterrupt sends SIGINT and reports whether the server exits, or there was no time to see that.
+// exitsOnInterrupt sends SIGINT and reports whether the server exits, or there was no time to see
+// that.
 func exitsOnInterrupt(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	t.Fence(ctx, c)
 	if !c.Signal("INT") {

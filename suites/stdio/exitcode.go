@@ -12,9 +12,9 @@ import (
 // afterTerm is the conventional exit code of a program ended by SIGTERM.
 const afterTerm = 143
 
-// judgeExitCode notes a process that ended as requested with an exit code of failure. The
-// specification defines no exit codes, but programs that start servers look at them. An end by a
-// signal has no exit code.
+// judgeExitCode notes a process that ended as requested, but with an exit code that says that it
+// failed. The specification defines no exit codes, but programs that start servers look at them. An
+// end by a signal has no exit code.
 func judgeExitCode(t *suite.T, c *client.Conversation, requirement, summary string, permitted ...int) {
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.Exited && e.ExitCode > 0 && !slices.Contains(permitted, e.ExitCode) {

@@ -96,9 +96,9 @@ func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	})
 }
 
-// sendSplitCharacters sends messages that are cut between any two bytes of three characters of two,
-// three and four bytes. The characters are in the id, so that the response shows what the server
-// read.
+// sendSplitCharacters sends messages with three characters of two, three and four bytes, and cuts
+// each message between another two of these bytes. The characters are in the id, so that the
+// response shows what the server read.
 func sendSplitCharacters(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
 		t.NotObserved(partialUTF8, "the server does not answer a request with a non-ASCII id that arrives in one piece, either")
@@ -164,7 +164,7 @@ func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, re
 	if err := c.SendBytes(ctx, first); err != nil {
 		return &client.Reply{Err: err}
 	}
-	_ = suite.AwaitExpected(ctx, c, from, before) // a server that mishandled the first write has failed, which the later response shows
+	_ = suite.AwaitExpected(ctx, c, from, before) // if the server mishandled the first write, the later response shows it
 	var rest [][]byte
 	for _, b := range append(slices.Clone(request[cut:]), '\n') {
 		rest = append(rest, []byte{b})
@@ -178,7 +178,7 @@ func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, re
 	return r
 }
 
-// sentSince returns the position of the first frame sent since from.
+// sentSince returns the position of the first frame sent at or after the given position.
 func sentSince(c *client.Conversation, from int) []int {
 	for _, e := range c.Record.From(from) {
 		if e.Kind == transcript.Sent {

@@ -27,10 +27,10 @@ func closedMidworkCase() suite.Case {
 	}
 }
 
-// closeMidwork closes stdin during a slow call, after a call in which the client answered a request of
-// the server. If the server does not exit, closeMidwork tries each of the two calls alone. A server
-// whose request got no response is not judged: no keyword forbids it to wait, and many do until their
-// own timeout.
+// closeMidwork closes stdin during a slow call, after a call in which the client answered a request
+// of the server. If the server does not exit, closeMidwork tries each of the two calls alone. A
+// server whose request got no response is not judged: no keyword forbids it to wait, and many do
+// until their own timeout.
 func closeMidwork(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow, inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	c := t.Start(ctx, client.Options{})
@@ -56,8 +56,8 @@ func closeMidwork(ctx context.Context, t *suite.T) {
 	}
 }
 
-// callWithServerRequest makes a call during which the server sends a request to the client. It reports
-// whether all of that was answered.
+// callWithServerRequest makes a call during which the server sends a request to the client. It
+// reports whether all of that was answered.
 func callWithServerRequest(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	asking, ok := t.Inventory.Asking()
 	from := c.Record.Len()
@@ -107,8 +107,8 @@ func exitTimeAfter(c *client.Conversation, took time.Duration) time.Duration {
 	return exitTime(c) + (2 * took).Round(time.Second)
 }
 
-// judgeMidwork waits for the exit of a server whose stdin was closed, and compares one that stays
-// with an idle one.
+// judgeMidwork waits for the exit of a server whose stdin was closed, and compares a server that
+// does not exit with an idle one.
 func judgeMidwork(ctx context.Context, t *suite.T, c *client.Conversation, limit time.Duration, summary string) {
 	if suite.AwaitExit(ctx, c, limit) {
 		return

@@ -106,9 +106,9 @@ func (k *cutCall) isResumed() bool {
 	return k.again != nil && k.again.Exchange() != nil && k.again.Exchange().ResponseTo(k.id) != nil
 }
 
-// resumeElsewhere requests the stream of the call in another session, to which it does not belong. It
-// runs after the other calls were resumed; they take equally long, so this call has ended too, and
-// its response could be replayed. Rules judge the events.
+// resumeElsewhere requests the stream of the call in another session, to which it does not belong.
+// It runs after the other calls were resumed; they take equally long, so this call has ended too,
+// and its response could be replayed. Rules judge the events.
 func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	if k.early || k.lastID == "" || !hasSession(w) {
 		return

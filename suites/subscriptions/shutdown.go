@@ -12,13 +12,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// leastExit is how long any server may take to exit.
+// leastExit is the least time that a server is given to exit.
 const leastExit = 3 * time.Second
 
-// terminate sends SIGTERM to the server. Only a process that exits with 0 shows that the
-// server ended the subscription by itself: a signal that it does not handle ends it
-// as a broken transport does. The end of stdin is different, as then it is the client
-// that ends everything.
+// terminate sends SIGTERM to the server. Only a process that exits with 0 shows that the server
+// ended the subscription by itself: a signal that the process does not handle ends the subscription
+// like a broken transport. The case does not close stdin, because then it is the client that ends
+// everything.
 func terminate(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	s, err := c.Subscribe(ctx, map[string]any{"toolsListChanged": true})
@@ -58,7 +58,7 @@ func terminate(ctx context.Context, t *suite.T) {
 	}
 }
 
-// end is how a subscription ended with the server.
+// end describes how a subscription ended when the server exited.
 type end struct {
 	responded bool // by a result of subscriptions/listen
 	announced bool // by a cancellation

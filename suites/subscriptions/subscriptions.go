@@ -131,8 +131,8 @@ func (ch change) make(ctx context.Context, t *suite.T, c *client.Conversation, n
 	return ctx.Err() == nil && c.Alive()
 }
 
-// watchedURIs returns the resource that a call changes, or the first one if no such call is known, and
-// others that are listed. So one subscription leaves a resource out that may change.
+// watchedURIs returns the resource that a call changes, or the first one if no such call is known,
+// and other listed resources. So one subscription can leave out the resource that may change.
 func watchedURIs(t *suite.T) (changing, others []string) {
 	_, uri, ok := t.Inventory.ResourceChange()
 	if !ok && len(t.Inventory.Resources) > 0 {
@@ -150,10 +150,10 @@ func watchedURIs(t *suite.T) (changing, others []string) {
 	return changing, others
 }
 
-// subscribeToChanges opens several subscriptions at the same time: one to nothing, one to everything,
-// one whose id is a string, one to some things, and one with an empty filter. The one to nothing
-// comes first, because servers that know only one subscription send everything with the id of the
-// first.
+// subscribeToChanges opens several subscriptions at the same time: one to nothing, one to
+// everything, one whose id is a string, one to some things, and one with an empty filter. The one
+// to nothing comes first, because servers that know only one subscription send everything with the
+// id of the first.
 func subscribeToChanges(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	changing, others := watchedURIs(t)
@@ -199,8 +199,8 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 }
 
 // isAcknowledged reports whether the server acknowledges the subscription. If the server neither
-// acknowledges nor refuses it within the time for a notification, isAcknowledged cancels it and sends
-// two fences, which show the rules that no acknowledgement was in transit.
+// acknowledges nor refuses it within the time for a notification, isAcknowledged cancels it and
+// sends two fences, which show the rules that no acknowledgement was in transit.
 func isAcknowledged(ctx context.Context, t *suite.T, c *client.Conversation, s *client.Subscription) bool {
 	_, err := s.AwaitAcknowledgement(ctx)
 	if err == nil || errors.Is(err, client.ErrRefused) {
@@ -230,9 +230,9 @@ func listen(ctx context.Context, c *client.Conversation, id wire.ID, filter map[
 	return s
 }
 
-// judgeCancelled subscribes once more with the id of a subscription whose stream was
-// closed. A client that never got a response should not use its id again, so that a
-// refusal is at most a warning.
+// judgeCancelled subscribes once more with the id of a subscription whose stream was closed. A
+// client should not use the id of a request again that got no response, so a refusal is at most a
+// warning.
 func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id wire.ID) {
 	if t.Transport != spec.StreamableHTTP {
 		return
@@ -259,11 +259,11 @@ func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id 
 	t.Deviates(c, d)
 }
 
-// idleTime is a little more than the time in which an end comes too soon.
+// idleTime is a little longer than the time in which the end of a subscription counts as too early.
 const idleTime = 1100 * time.Millisecond
 
 // stayIdle sends nothing after subscriptions/listen, so that no request can be the cause of an end.
-// Requests show only afterwards that the server still has the subscription.
+// The requests that show that the server still has the subscription come only afterwards.
 func stayIdle(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	from := c.Record.Len()

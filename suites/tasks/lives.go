@@ -46,8 +46,8 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 	r.createWithHugeTTL(ctx, run[0])
 }
 
-// createWithHugeTTL requests a task for a hundred years, only from a server that ends with the
-// run: another one might keep it.
+// createWithHugeTTL requests a task with a ttl of a hundred years, but only from a server that ends
+// with the run: any other server might keep the task.
 func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.KnownCall) {
 	if !suite.IsStartedByRun(r.c) {
 		return
@@ -96,15 +96,15 @@ func (r *runner) createWaiting(ctx context.Context, run []inventory.KnownCall) [
 	return ids
 }
 
-// How long tasks are watched before their requests get responses, and the minimum interval
-// between queries if the server gives none.
+// How long tasks are watched before their requests get responses, and the minimum interval between
+// queries.
 const (
 	watchTime     = 100 * time.Millisecond
 	leastInterval = 20 * time.Millisecond
 )
 
-// watch queries the tasks until each has ended or waits for the client: for watchTime, and at least
-// twice.
+// watch queries the tasks until each has ended or waits for the client. It stops after watchTime,
+// but queries each task that is still working at least twice.
 func (r *runner) watch(ctx context.Context, ids []string) {
 	began := r.c.Record.Moment()
 	for round := 1; ; round++ {
@@ -125,7 +125,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 	}
 }
 
-// leaveTime is how long to wait for a task in input_required that has all its input.
+// leaveTime is how long a task may stay in input_required after it got all its input.
 const leaveTime = 1100 * time.Millisecond
 
 // awaitResults waits for the results of the tasks, and requests the first one again.

@@ -23,7 +23,7 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 	if len(ids) == 0 || !r.request(ctx, spec.MethodTasksGet, ids[0]).Succeeded() {
 		t.GiveUp("the server shows the first user no task")
 	}
-	r.c.Do(ctx, spec.MethodTasksResult, object{"taskId": ids[0]}, client.Within(allTime)) // the task has ended then
+	r.c.Do(ctx, spec.MethodTasksResult, object{"taskId": ids[0]}, client.Within(allTime)) // by then, the task has ended
 	request := func(method, id string) *suite.OutsideResponse {
 		return u.Post(ctx, r.c.Request(r.c.NewID(), method, object{"taskId": id}))
 	}
@@ -78,8 +78,8 @@ func isAbout(a *suite.OutsideResponse, id string) bool {
 // maxForeignPages is how many pages of the second user's list are read.
 const maxForeignPages = 5
 
-// findListed reports whether a task is in the second user's list, and returns the page that shows it,
-// or else the last page.
+// findListed reports whether a task is in the second user's list, and returns the page that shows
+// it, or else the last page.
 func findListed(ctx context.Context, r *runner, u *suite.OtherUser, id string) (bool, *suite.OutsideResponse) {
 	params := object{}
 	for page := 1; ; page++ {

@@ -27,11 +27,11 @@ const (
 	beforeCancel = 6
 )
 
-// runSlowTask runs the plain call and both tasks concurrently, so that they take no longer than
-// one.
+// runSlowTask runs the plain call and both tasks concurrently, so that together they take no longer
+// than one of them.
 //
-// The cancelled task would run longer, so that even a slow machine cancels it while it runs. It
-// is queried again when it would have ended: an equal call without a task shows when that is.
+// The cancelled task would run longer, so that even a slow machine cancels it while it runs. It is
+// queried again when it would have ended: an equal call without a task shows when that is.
 func runSlowTask(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	if _, ok := findSlowTask(t); !ok {
@@ -123,8 +123,8 @@ func (r *runner) creatingRequest(id string) string {
 	return ""
 }
 
-// requestResultAfterCancel requests the result of a cancelled task. Any response is permitted, but it
-// must come.
+// requestResultAfterCancel requests the result of a cancelled task. Any response is permitted, but
+// it must come.
 func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id string) {
 	reply := r.request(ctx, spec.MethodTasksResult, id)
 	switch {
@@ -157,7 +157,7 @@ func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	}, client.Within(duration/2))
 }
 
-// awaitResponse waits for the response to a request that was sent at from or later.
+// awaitResponse waits for the response to a request that was sent at or after the given position.
 func (r *runner) awaitResponse(ctx context.Context, from int, id wire.ID) {
 	r.c.AwaitResponse(ctx, from, id, client.Within(callTime))
 }

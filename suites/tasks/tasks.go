@@ -31,7 +31,7 @@ const toolCalls = "tasks.requests.tools.call"
 const (
 	maxPages = 20 // of a list
 	maxTools = 8  // tools that are run as tasks
-	maxPlain = 3  // tools that are called both ways
+	maxPlain = 3  // tools that are called both as a task and without one
 	maxWrong = 2  // tools that are called in the way that they forbid
 	callTime = 3 * time.Second
 	allTime  = 5 * time.Second // for the results of tasks
@@ -113,8 +113,7 @@ type runner struct {
 	held chan struct{} // closed when the server's requests may be answered; nil if they are answered at once
 }
 
-// start opens a conversation with its own server and lists the tools in it, so that the rules
-// know their taskSupport.
+// start begins a conversation and lists the tools in it, so that the rules know their taskSupport.
 func start(ctx context.Context, t *suite.T) *runner {
 	caps := client.AllCapabilities(t.Revision)
 	script := client.NewAnswers(caps)
@@ -193,7 +192,9 @@ func asTask(call inventory.KnownCall, token string, task object) object {
 	return params
 }
 
-// toolsByTaskSupport returns calls of the tools that may be called, by their task support.
+// toolsByTaskSupport returns calls of the tools that may be called: of those that can run as tasks,
+// of those that refuse tasks, and of those that require them. optional has the names of the tools
+// that can be called both as a task and without one.
 func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.KnownCall, optional map[string]bool) {
 	optional = map[string]bool{}
 	slow, _ := t.Inventory.Slow(40*time.Millisecond, 2)

@@ -229,9 +229,10 @@ func sendMalformedCalls(ctx context.Context, t *suite.T) {
 	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodToolsCall, params...), ByName: true})
 }
 
-// callWithWrongArguments calls only tools that may be called, because a lenient tool runs. Tools
-// whose arguments can be wrong in more ways come first. A tool that fails with valid arguments
-// shows nothing, so others are tried too. Rules judge the responses; a missing one is judged here.
+// callWithWrongArguments calls only tools that may be called, because a lenient server runs the
+// tool. Tools whose arguments can be wrong in more ways come first. A tool that fails with valid
+// arguments shows nothing, so others are tried too. Rules judge the responses; a missing one is
+// judged here.
 func callWithWrongArguments(ctx context.Context, t *suite.T) {
 	var tools []readyTool
 	for _, r := range readyTools(t) {

@@ -19,7 +19,7 @@ type change struct {
 	role    inventory.Role
 	needs   string // the capability
 	summary string
-	method  string // the method that reads it
+	method  string // the method that reads what changes
 	member  string // the member of the result
 }
 
@@ -30,13 +30,13 @@ var changes = []change{
 	{inventory.ChangesResource, "resources", "The server's tool does not change the resource as it is known to.", spec.MethodResourcesRead, "contents"},
 }
 
-// promisedChange is a call that changes something, according to the server's author. Each number
-// makes another change.
+// promisedChange is a call that changes something, according to the server's author. The call has a
+// number; each number makes another change.
 type promisedChange struct {
 	change
 
 	call   func(number int) inventory.KnownCall
-	params map[string]any // of the request that reads it
+	params map[string]any // of the request that reads what changes
 }
 
 func promisedChanges(t *suite.T) []promisedChange {

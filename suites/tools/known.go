@@ -29,7 +29,8 @@ type effect struct {
 	message bool
 }
 
-// effects returns the effects that one call shows. For changes of lists and resources see changes.go.
+// effects returns the effects that one call shows. For changes of lists and resources see
+// changes.go.
 func effects() []effect {
 	content := func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
 		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.ShownBy(m) }
@@ -121,7 +122,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 	}
 	if e.message && t.Transport == spec.StreamableHTTP {
 		if x := transcript.ExchangesOf(k.c.Record.From(from)).Of(r.Sent); x == nil || !x.IsStream() {
-			return more // a server that responds with JSON alone has no stream for it
+			return more // a server that responds with JSON alone has no stream for the message
 		}
 	}
 	seen := func() bool {

@@ -66,7 +66,7 @@ func (n *negotiation) request(ctx context.Context, version string) {
 		n.judgeRefusal(c, r, version)
 	case ctx.Err() != nil || r.Sent == nil:
 		t.GiveUp("mcp-conform could not send initialize or wait for its response")
-	default: // it is known to answer initialize with a supported version
+	default: // the server is known to answer initialize with a supported version
 		for _, id := range []string{otherVersion, errorsPrepared} {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: id,
@@ -108,8 +108,8 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 	}
 }
 
-// tryVersion requests a version from a fresh server, unless that was done before, and reports whether
-// the server accepts it. An error means that no response came.
+// tryVersion requests a version from a fresh server, unless that was done before, and reports
+// whether the server accepts it. An error means that no response came.
 func (n *negotiation) tryVersion(ctx context.Context, version string) (bool, error) {
 	if known, ok := n.accepted[version]; ok {
 		return known, nil
