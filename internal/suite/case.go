@@ -1,6 +1,5 @@
-// Package suite is the language in which suites are written: a case is a
-// value, T is its handle on the server, and every statement about the server
-// names the requirement it is about.
+// Package suite has the types with which suites are written: a Case is a value, a T is its handle
+// on the server, and every observation about the server names a requirement.
 package suite
 
 import (
@@ -40,11 +39,11 @@ type Case struct {
 	// Quick reports whether quick runs include the case although it does not
 	// share a conversation, because many requirements depend on its traffic.
 	Quick bool
-	// Unchecked reports whether the case itself judges whether the server still
-	// responds, so that the shared conversation is not checked first.
+	// Unchecked reports whether the shared conversation is not checked first, because the case
+	// itself judges whether the server still responds.
 	Unchecked bool
-	// Exclusive reports whether timing matters, so that nothing else runs at
-	// the same time.
+	// Exclusive reports whether nothing else may run at the same time, for example because timing
+	// matters.
 	Exclusive bool
 	// OwnServer reports whether the case compares its own sessions, which other
 	// clients would disturb. If the run can start a server for this case alone,
@@ -56,8 +55,8 @@ type Case struct {
 	// Rounds is how many responses the case waits for, one after the other. The time that the
 	// case takes depends on it.
 	Rounds Rounds
-	// SpoilsServer reports whether the case ends its servers or leaves them in an unusual state, so
-	// that it runs after the cases that reuse each other's servers.
+	// SpoilsServer reports whether the case ends its servers or leaves them in an unusual state.
+	// Such a case runs after those that reuse each other's servers.
 	SpoilsServer bool
 	// SpoilsSession is like SpoilsServer, but for a case that changes only the state of its
 	// sessions. The stateless era has no sessions.
@@ -88,7 +87,7 @@ const (
 	// ReuseAny is for all servers that still respond.
 	ReuseAny
 	// ReuseNone is for a case that starts its own servers. Unless the case spoils them, it runs
-	// before the cases that reuse servers, so that they can reuse these.
+	// before the cases that reuse servers, which can then reuse its servers.
 	ReuseNone
 )
 
@@ -104,9 +103,9 @@ func (r Rounds) Over(t spec.Transport) int {
 	return r.HTTP
 }
 
-// Area returns the area of the specification that the case belongs to: the first word
-// of its id or, if that is not an area, of the first requirement that it judges or
-// provokes whose first word is one.
+// Area returns the area of the specification that the case belongs to: the first word of its id or,
+// if that is not an area, the first area among the first words of the requirements that it judges
+// or provokes.
 func (c *Case) Area() string {
 	for _, id := range slices.Concat([]string{c.ID}, c.Requirements, c.Provokes) {
 		if area := spec.AreaOf(id); slices.Contains(spec.Areas(), area) {
@@ -116,7 +115,8 @@ func (c *Case) Area() string {
 	return spec.AreaOf(c.ID)
 }
 
-// Spoils reports whether no other case should reuse the servers of the case in an era.
+// Spoils reports whether the case leaves its servers in a state in which no other case should reuse
+// them, in an era.
 func (c *Case) Spoils(e spec.Era) bool {
 	return c.SpoilsServer || c.SpoilsSession && e == spec.Handshake
 }

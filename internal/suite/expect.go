@@ -27,7 +27,7 @@ type Assertion struct {
 	at     []int
 }
 
-// Expect begins an assertion about the value actual of conversation c. The events in shownBy show
+// Expect begins an assertion about actual, a value from conversation c. The events in shownBy show
 // the value; the offending one is the last. The events of a reply are added automatically.
 func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Event) Assertion {
 	a := Assertion{t: t, c: c, actual: actual}
@@ -79,8 +79,8 @@ func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, wei
 	return false
 }
 
-// describeCause returns what follows the statement that there is no response: err after
-// a colon, or "" if err says nothing more.
+// describeCause returns a suffix for a text that says that there is no response: a colon and err,
+// or "" if err adds nothing.
 func describeCause(err error) string {
 	if err == nil || errors.Is(err, client.ErrUnanswered) {
 		return ""

@@ -15,9 +15,9 @@ import (
 // AwaitNotification waits for a notification of a change at or after the given position, for at
 // most verdict.NoticeTime. Then it sends a fence, because silence only counts if the conversation
 // continued. It reports whether the notification came. In the stateless era changes are announced
-// only to subscriptions, so without one it does not wait. If the server refuses every GET, it waits
-// only for the grace, except for an updated resource, whose notification may come on the stream of
-// a POST.
+// only to subscriptions, so without a subscription it does not wait. If the server refuses every
+// GET, it waits only for the grace, except for an updated resource, whose notification may come on
+// the stream of a POST.
 func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
 	if t.Revision.Era() == spec.Stateless && !isSubscribed(c) {
 		return false

@@ -97,8 +97,8 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 	}
 }
 
-// ResendAlone sends a request that got no response in c again, in a conversation of its own, and
-// waits for the whole timeout; rules judge the response. A call of a real tool may take any time,
+// ResendAlone resends a request that got no response in c, in a conversation of its own, and waits
+// for up to the whole timeout; rules judge the response. A call of a real tool may take any time,
 // and keep a server busy. A request with an unknown name runs no code of the server's author, so an
 // otherwise idle server has to answer it.
 func (t *T) ResendAlone(ctx context.Context, c *client.Conversation, r Request) {

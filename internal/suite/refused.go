@@ -44,8 +44,8 @@ func FirstPostFrom(c *client.Conversation, from int) int {
 	return 0
 }
 
-// DescribeSilence describes that the first POST at or after the given position got no message; over
-// HTTP it includes the status.
+// DescribeSilence describes a missing response. Over HTTP it includes the status with which the
+// first POST at or after the given position was answered.
 func DescribeSilence(c *client.Conversation, from int) string {
 	if x := firstPost(c, from); x != nil && x.Status() > 0 {
 		return fmt.Sprintf("no response, and the POST was answered with status %d", x.Status())

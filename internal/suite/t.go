@@ -36,8 +36,8 @@ type Opener interface {
 type Env struct {
 	Revision  spec.Revision
 	Transport spec.Transport
-	// KnownRevisions are the handshake revisions that the run judges and the server was seen to
-	// speak. The server may speak others.
+	// KnownRevisions are the handshake revisions that the run judges and that the server was seen
+	// to speak. The server may speak others.
 	KnownRevisions []spec.Revision
 	Inventory      *inventory.Inventory
 	Opener         Opener
@@ -70,7 +70,7 @@ type Observation struct {
 	Reason      string
 	Gap         verdict.Gap // classifies Reason
 	Deviation   *verdict.Deviation
-	Record      *transcript.Transcript // the transcript that the deviation's positions refer to; nil without one
+	Record      *transcript.Transcript // the transcript that the deviation's positions refer to; nil without a deviation
 	// SessionEnded reports whether the server had ended the session when the deviation was
 	// reported.
 	SessionEnded bool
@@ -137,8 +137,8 @@ func (t *T) NotApplicable(requirement, reason string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.NotApplicable, Reason: reason})
 }
 
-// Deviates reports that the server deviates, as seen in conversation c. Whether that counts is
-// decided by the discounts of the run.
+// Deviates reports that the server deviates, as seen in conversation c. The discounts of the run
+// decide whether that counts.
 func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
 	t.add(Observation{
 		Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record,

@@ -201,8 +201,7 @@ func (w *Web) Host() string {
 	return ""
 }
 
-// IsServed reports whether the exchange brought a result, and none of its messages
-// is an error.
+// IsServed reports whether the exchange brought a result and no error.
 func IsServed(x *transcript.Exchange) bool {
 	if x == nil || !x.Succeeded() {
 		return false
@@ -287,7 +286,7 @@ func (s *Stream) Drop() {
 	<-s.exchange.Over()
 }
 
-// PositionsOf returns the positions that show the exchange.
+// PositionsOf returns the positions of the request and of the head of the response, as evidence.
 func PositionsOf(x *transcript.Exchange) []int {
 	var at []int
 	for _, e := range []*transcript.Event{x.Request, x.Sent, x.Response} {

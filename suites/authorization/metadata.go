@@ -210,7 +210,7 @@ func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideResponse) {
 	}
 }
 
-// judgeList judges whether a list in the document, if it has this list, lacks a value.
+// judgeList judges whether a list in the document lacks a value that must not be in it.
 func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideResponse, requirement, member, value, summary string) {
 	if !slices.Contains(stringsIn(doc.Members()[member]), value) {
 		p.t.Kept(requirement)

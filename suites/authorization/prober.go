@@ -21,7 +21,7 @@ type prober struct {
 	*suite.Outside
 	t         *suite.T
 	documents map[string]*suite.OutsideResponse // metadata documents by URL
-	// refused is the answer to the first request without a token that is refused.
+	// refused is the first refusal of a request without a token.
 	refused *suite.OutsideResponse
 	// inner is the request that needs a token, if the first request of a client needs none.
 	inner *innerRequest

@@ -75,7 +75,7 @@ func (p *prober) uses() []use {
 	return out
 }
 
-// useRequest returns a function that makes a new request of the first of uses; nil if there is
+// useRequest returns a function that makes a new request for the first of uses; nil if there is
 // none.
 func (p *prober) useRequest() func() []byte {
 	all := p.uses()

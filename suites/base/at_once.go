@@ -69,7 +69,7 @@ const (
 	maxReads         = 3
 	maxTools         = 3
 	maxSubscriptions = 4
-	copies           = 98 // concurrent copies of a request, with one before and one after
+	copies           = 98 // concurrent copies of a request; one more is sent before, and one after
 	copiesOverHTTP   = 38 // each is an exchange with its own connection
 	maxBytes         = 4 << 20
 	maxLarge         = 4

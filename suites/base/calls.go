@@ -22,8 +22,8 @@ const (
 )
 
 // callConcurrently calls a tool that echoes its argument, and a tool that is known to report
-// progress, so that the reports interleave. Without the latter it calls tools that need no
-// arguments; their results may depend on what else runs, so they are not compared.
+// progress, so that the reports interleave. If no tool is known to report progress, it calls tools
+// that need no arguments. Their results may depend on what else runs, so they are not compared.
 func callConcurrently(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	echoTool, echoes := findEchoTool(ctx, t, c)

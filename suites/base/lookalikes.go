@@ -19,16 +19,17 @@ func lookalikeIDs() []wire.ID {
 	return []wire.ID{wire.IntID(7_000_021), wire.StringID("7000021"), wire.IntID(-7_000_021), wire.StringID("-7000021")}
 }
 
-// wideIDs returns ids beyond 2^53, and another one for a trial. From there on a double can't hold
-// every integer, but it can hold these.
+// wideIDs returns ids beyond 2^53, and another one for a trial. A double can't hold every integer
+// beyond 2^53, but it can hold these.
 func wideIDs() (trial wire.ID, ids []wire.ID) {
 	return wire.IntID(1<<53 + 6), []wire.ID{wire.IntID(1<<53 + 2), wire.IntID(1<<53 + 4)}
 }
 
 // callWithLookalikeIDs makes concurrent calls of a slow tool, and requests a list while they run,
 // with ids that differ only in type and sign. If the server answers a request with a very large id,
-// it uses such ids, too. It does so only if the server answers the same requests with ordinary ids
-// quickly. Rules judge that each gets one response, and no progress after it.
+// it uses such ids, too. It sends the concurrent requests only if the server answers the same
+// requests with ordinary ids quickly. Rules judge that each gets one response, and no progress
+// after it.
 func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversation) {
 	ids := lookalikeIDs()
 	trial, wide := wideIDs()

@@ -25,8 +25,8 @@ type capacityCheck struct {
 	works    bool          // two concurrent calls, and then a single one, were answered
 }
 
-// How long a call takes that is not cancelled, and the maximum time that the client waits for one
-// after others were cancelled.
+// The duration of a call that is not cancelled, and the maximum time that the client waits for such
+// a call after others were cancelled.
 const (
 	briefDuration = 20 * time.Millisecond
 	maxWait       = 30 * time.Second

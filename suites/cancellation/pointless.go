@@ -37,7 +37,7 @@ func cancelPointlessly(ctx context.Context, t *suite.T) {
 	}
 	for _, n := range danglingNotifications {
 		if n.method == spec.MethodProgress && t.Revision.Era() == spec.Stateless {
-			continue // there clients send none
+			continue // in the stateless era clients send no progress
 		}
 		var params any // nil if there are none
 		if n.params != nil {
@@ -50,7 +50,8 @@ func cancelPointlessly(ctx context.Context, t *suite.T) {
 }
 
 // conversationAfter returns the conversation if the server still responds, and a new one if the
-// server has ended. It gives up on an unresponsive server, which costs the timeout only once.
+// server has ended. It gives up on an unresponsive server, so that such a server costs the timeout
+// only once.
 func conversationAfter(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conversation {
 	r := c.Do(ctx, c.HarmlessMethod(), nil)
 	switch {

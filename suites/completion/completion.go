@@ -67,7 +67,8 @@ func mayComplete(t *suite.T) bool {
 	return !t.Revision.HasCompletionsCapability() || t.Inventory.Declares("completions")
 }
 
-// requireCompletion skips the case if completion is not declared, in revisions in which it can be.
+// requireCompletion skips the case if completion is not declared, in revisions in which servers
+// declare it.
 func requireCompletion(t *suite.T) {
 	if !mayComplete(t) {
 		t.Skip("the server does not declare completions")

@@ -59,7 +59,7 @@ func responseVariations() []responseVariation {
 }
 
 const (
-	// leastTime is the minimum time for a call that the server may have forgotten.
+	// leastTime is the minimum time limit for a call that the server may never answer.
 	leastTime = 5 * time.Second
 	// maxMissed is the number of calls without a response after which the case stops.
 	maxMissed = 2

@@ -113,8 +113,8 @@ func setLevels(ctx context.Context, t *suite.T) {
 	}
 }
 
-// setInvalidLevels sets invalid levels between and after two valid ones: a refused level leaves
-// the level unchanged. Only a restrictive level shows that, by the absence of less severe
+// setInvalidLevels sets invalid levels between and after two valid ones: a refused level must leave
+// the current level unchanged. Only a restrictive level shows that, by the absence of less severe
 // messages.
 func setInvalidLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
@@ -127,7 +127,7 @@ func setInvalidLevels(ctx context.Context, t *suite.T) {
 		}
 	}
 	judgeLogging(ctx, t, c, "")
-	if !setLevel(ctx, c, "warning").Succeeded() { // from everything to less
+	if !setLevel(ctx, c, "warning").Succeeded() { // from all messages to fewer
 		return
 	}
 	judgeLogging(ctx, t, c, "warning")
@@ -209,8 +209,8 @@ type logEntry struct {
 	m     *wire.Message
 }
 
-// logsOnListeningStream returns the log messages since a position that came on a stream that a
-// GET opened over Streamable HTTP.
+// logsOnListeningStream returns the log messages at or after the given position that came on a
+// stream that a GET opened over Streamable HTTP.
 func logsOnListeningStream(t *suite.T, c *client.Conversation, from int) (out []logEntry) {
 	if t.Transport != spec.StreamableHTTP {
 		return nil

@@ -45,7 +45,7 @@ func requestLogs(ctx context.Context, t *suite.T) {
 		if !call(withLevel(tool.Params(), level)) {
 			return
 		}
-		t.Fence(ctx, c) // a message after the response comes before the next call
+		t.Fence(ctx, c) // a log message that follows the response comes before the next call
 	}
 	call(tool.Params())
 	c.Do(ctx, c.HarmlessMethod(), withLevel(nil, "debug"))

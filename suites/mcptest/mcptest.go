@@ -123,8 +123,8 @@ func whyNothingJudged(r *verdict.Report) string {
 // errNotRun says that -run selects none of the requirements.
 var errNotRun = errors.New("-run selects no requirement")
 
-// judge runs the suites. name is that of the test. It adds to secrets what must not be printed, and
-// removes that from the report.
+// judge runs the suites. name is the name of the test. It adds to secrets what must not be printed,
+// and removes that from the report.
 func judge(ctx context.Context, name string, s Server, o Options, secrets *redact.Secrets) (*verdict.Report, error) {
 	eo := engine.Options{
 		Cases: s.cases(), Rules: ruleset.All(), Target: s.name, Timeout: o.Timeout, Quick: o.Quick,
@@ -271,7 +271,7 @@ func (s Server) cases() []suite.Case {
 	return slices.DeleteFunc(suites.Cases(), func(c suite.Case) bool { return s.inMemory && slices.Contains(processCases, c.ID) })
 }
 
-// leavesOut reports whether the requirement is about a process, while the server is none.
+// leavesOut reports whether the requirement is about a process although the server is not one.
 func (s Server) leavesOut(requirement string) bool {
 	return s.inMemory && spec.Requirements().Has(requirement, spec.ProcessEnd)
 }

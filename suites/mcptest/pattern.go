@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// subtestPattern returns the pattern by which -run selects subtests of a test, or nil if it
-// selects all of them, or not even the test. It reads -run as go test does: alternatives, each
-// with a pattern for every level of subtests.
+// subtestPattern returns the pattern by which -run selects subtests of a test, or nil if it selects
+// all of them, or does not select the test at all. It reads -run as go test does: alternatives,
+// each with a pattern for every level of subtests.
 func subtestPattern(run, test string) (*regexp.Regexp, error) {
 	names := strings.Split(test, "/")
 	var wanted []string
@@ -31,7 +31,7 @@ func subtestPattern(run, test string) (*regexp.Regexp, error) {
 	return regexp.Compile(strings.Join(wanted, "|"))
 }
 
-// matchAll reports whether each pattern matches the name in its place. Names of tests have
+// matchAll reports whether each pattern matches the name at the same index. Names of tests have
 // underscores instead of spaces.
 func matchAll(patterns, names []string) (bool, error) {
 	for i, p := range patterns {

@@ -33,8 +33,8 @@ type Server struct {
 	open func(*redact.Secrets) (d transport.Dialer, stop func(), err error)
 }
 
-// Command returns a server over stdio that is started with these words, in the environment of
-// the test. It is started several times.
+// Command returns a server over stdio that is started with this command and these arguments, in the
+// environment of the test. It is started several times.
 func Command(name string, args ...string) Server {
 	return Server{name: name, open: func(secrets *redact.Secrets) (transport.Dialer, func(), error) {
 		c := stdio.Command{Argv: append([]string{name}, args...), Env: os.Environ()}
@@ -81,7 +81,7 @@ func remote(over spec.Transport, address string, header http.Header) Server {
 // interface while the test runs.
 func Handler(h http.Handler) Server { return serving(spec.StreamableHTTP, h, "/mcp") }
 
-// SSEHandler is like Handler for a server over HTTP+SSE. path is that of its stream.
+// SSEHandler is like Handler for a server over HTTP+SSE. path is the path of its event stream.
 func SSEHandler(h http.Handler, path string) Server { return serving(spec.SSE, h, path) }
 
 func serving(over spec.Transport, h http.Handler, path string) Server {

@@ -63,7 +63,7 @@ type askingConversation struct {
 	t            *suite.T
 	c            *client.Conversation
 	thinks       openRequests
-	tried        bool // it was pinged while a request was open
+	tried        bool // the server was pinged while a request was open
 	reportedLate bool // a late ping was reported
 }
 
@@ -158,7 +158,7 @@ func (k *openRequests) answer(m *wire.Message) []byte {
 
 func (k *openRequests) begin() { k.on.Store(true) }
 
-// end returns the open requests.
+// end returns the open requests. The server's later requests are no longer left open.
 func (k *openRequests) end() []*wire.Message {
 	k.mu.Lock()
 	defer k.mu.Unlock()

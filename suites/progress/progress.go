@@ -66,5 +66,5 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 		c.DoAll(ctx, calls, client.Within(callTime))
 		resume()
 	}
-	t.AwaitQuiet(ctx, c) // late progress comes now
+	t.AwaitQuiet(ctx, c) // by now, late progress has come
 }

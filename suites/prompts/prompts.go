@@ -54,7 +54,7 @@ func Cases() []suite.Case {
 			Title:        "Gets prompts twice, with different values of an argument",
 			Requirements: []string{ownArguments},
 			Needs:        []string{"prompts"},
-			Run:          compareArguments, // on a server that has made no prompt yet
+			Run:          compareArguments, // not in the shared conversation, in which other cases get prompts
 		},
 		{
 			ID:                 "prompts.promised",

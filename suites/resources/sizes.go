@@ -76,7 +76,7 @@ type contents struct {
 }
 
 // listAndRead returns the size of a resource and its contents. It ends the case if there is no
-// size, if clients may use an older list, or if the contents change while it looks.
+// size, if clients may use an older list, or if the contents change meanwhile.
 func listAndRead(ctx context.Context, t *suite.T, c *client.Conversation, uri string) sizedContents {
 	_, earlier := readContents(ctx, t, c, uri)
 	s := sizedContents{size: -1}

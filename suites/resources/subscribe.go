@@ -135,7 +135,8 @@ func walkList(ctx context.Context, c *client.Conversation, method string) {
 	walkPages(ctx, c, method, func(*client.Reply) bool { return true })
 }
 
-// walkPages walks through a list as long as each returns true for a page.
+// walkPages walks through a list. It passes every page to the function each, until that returns
+// false.
 func walkPages(ctx context.Context, c *client.Conversation, method string, each func(*client.Reply) (more bool)) {
 	var params map[string]any
 	for range maxPages {

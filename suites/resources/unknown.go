@@ -59,8 +59,8 @@ func missingURI(resources, templates []string) (string, bool) {
 	return "", false
 }
 
-// schemeOf returns the scheme of a URI; false if it has none, or is on the web, so that
-// reading it may cause a request to the web.
+// schemeOf returns the scheme of a URI. It returns false if the URI has none, or is on the web,
+// because reading it may then cause a request to the web.
 func schemeOf(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Scheme == "http" || u.Scheme == "https" {

@@ -117,8 +117,8 @@ func changeRoots(ctx context.Context, t *suite.T) {
 	}
 }
 
-// awaitUnpromptedRequest reports whether the server requests the roots unprompted, as servers do
-// that cache them. After the grace it waits only while other cases run anyway.
+// awaitUnpromptedRequest reports whether the server requests the roots unprompted, as servers that
+// cache them do. After the grace it waits only while other cases run anyway.
 func awaitUnpromptedRequest(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if c.Fence(ctx) != nil {
 		return false
@@ -181,7 +181,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, unp
 		d.Seen = "the server ended"
 		t.Deviates(c, d)
 		return false
-	case errors.Is(err, client.ErrUnanswered): // it responded before
+	case errors.Is(err, client.ErrUnanswered): // the server responded before
 		t.Deviates(c, d)
 		return false
 	default:

@@ -58,7 +58,7 @@ type responseVariation struct {
 	requirement string
 	answer      func(m *wire.Message) []byte
 	// legal is set if a tool that succeeds with the plain response has to succeed with this one.
-	// Otherwise the call has to end in any way.
+	// Otherwise the call only has to end, in whatever way.
 	legal   bool
 	summary string
 	// noted selects the requests for which a failure is only noted, with notedAs as summary.
@@ -88,7 +88,7 @@ func responseVariations(r spec.Revision) []responseVariation {
 }
 
 const (
-	// leastTime is the minimum time for a call that the server may have forgotten.
+	// leastTime is the minimum time limit for a call that the server may never answer.
 	leastTime = 5 * time.Second
 	// maxMissed is the number of calls without a response after which the case stops.
 	maxMissed = 2
@@ -190,7 +190,7 @@ func (m *model) answer(request *wire.Message) []byte {
 	})(request)
 }
 
-// toolUse calls a tool with its minimal arguments.
+// toolUse returns the content block with which a model calls a tool with minimal arguments.
 func toolUse(request *wire.Message, tool []byte, suffix string) object {
 	name, _ := wire.Text(wire.At(tool, "/name"))
 	input, err := generate.Arguments(wire.At(tool, "/inputSchema"))

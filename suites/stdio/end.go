@@ -257,8 +257,7 @@ func sendInterrupt(ctx context.Context, t *suite.T) {
 	})
 }
 
-// exitsOnInterrupt sends SIGINT and reports whether the server exits, or there was no time to see
-// that.
+// exitsOnInterrupt sends SIGINT and reports whether the server exits, or the case ran out of time.
 func exitsOnInterrupt(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	t.Fence(ctx, c)
 	if !c.Signal("INT") {

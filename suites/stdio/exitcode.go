@@ -13,8 +13,8 @@ import (
 const afterTerm = 143
 
 // judgeExitCode notes a process that ended as requested, but with an exit code that says that it
-// failed. The specification defines no exit codes, but programs that start servers look at them. An
-// end by a signal has no exit code.
+// failed. The specification defines no exit codes, but programs that start servers look at them. A
+// process that was ended by a signal has no exit code.
 func judgeExitCode(t *suite.T, c *client.Conversation, requirement, summary string, permitted ...int) {
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.Exited && e.ExitCode > 0 && !slices.Contains(permitted, e.ExitCode) {

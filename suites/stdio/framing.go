@@ -97,7 +97,7 @@ func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 }
 
 // sendSplitCharacters sends messages with three characters of two, three and four bytes, and cuts
-// each message between another two of these bytes. The characters are in the id, so that the
+// each message at a different place between these bytes. The characters are in the id, so that the
 // response shows what the server read.
 func sendSplitCharacters(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {

@@ -130,8 +130,8 @@ func nameCase() suite.Case {
 	}
 }
 
-// swapCase returns a name with the case of its letters changed. If it has none, or the result is
-// not printable ASCII, it returns another name.
+// swapCase returns a name with the case of its letters changed. If there are no letters, or the
+// result is not printable ASCII, it returns another name.
 func swapCase(name string) string {
 	swapped := strings.Map(func(r rune) rune {
 		if unicode.IsUpper(r) {

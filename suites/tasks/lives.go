@@ -79,8 +79,8 @@ func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.KnownCal
 }
 
 // createWaiting makes each call as a task; the first one also without a ttl, and with a taskId,
-// which the client must not choose. The tasks' requests get their responses only after the tasks
-// were seen waiting.
+// which the client must not choose. The requests that the server sends for the tasks get their
+// responses only after the tasks were seen waiting.
 func (r *runner) createWaiting(ctx context.Context, run []inventory.KnownCall) []string {
 	release := r.holdReplies()
 	defer release()

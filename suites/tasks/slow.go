@@ -69,7 +69,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	r.awaitResponse(ctx, from, result)
 	r.get(ctx, ids[0])
 	r.awaitResponse(ctx, from, plain)
-	t.AwaitQuiet(ctx, r.c) // late messages of a cancelled execution come now
+	t.AwaitQuiet(ctx, r.c) // by now, late messages of a cancelled execution have come
 	r.awaitResponse(ctx, from, whole)
 	for _, id := range ids {
 		r.get(ctx, id)
