@@ -115,8 +115,8 @@ func (c *Case) Area() string {
 	return spec.AreaOf(c.ID)
 }
 
-// Spoils reports whether the case leaves its servers in a state in which no other case should reuse
-// them, in an era.
+// Spoils reports whether, in the given era, the case leaves its servers in a state in which no
+// other case should reuse them.
 func (c *Case) Spoils(e spec.Era) bool {
 	return c.SpoilsServer || c.SpoilsSession && e == spec.Handshake
 }

@@ -80,8 +80,8 @@ func elicitationIDs(events []*transcript.Event) []string {
 	return out
 }
 
-// completedElicitation returns the one of ids whose elicitation the event reports as completed, or
-// "".
+// completedElicitation returns the id among ids whose elicitation the event reports as completed,
+// or "".
 func completedElicitation(e *transcript.Event, ids []string) string {
 	if e.Kind != transcript.Received {
 		return ""

@@ -223,7 +223,7 @@ func tamper(ctx context.Context, t *suite.T, a inputRequest, first string) (acce
 }
 
 // swapStates retries the request in other with the state of the request in a. It first checks that
-// the former completes with its own state; the caller has checked that for the latter.
+// the request in other completes with its own state; the caller has checked that for the one in a.
 func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 	own, ok := other.begin(ctx)
 	if !ok || !completes(other.send(ctx, own)) {

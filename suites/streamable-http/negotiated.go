@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// negotiatedListsCase is separate from sideBySideCase, which takes long, and must end no further
+// negotiatedListsCase is separate from sideBySideCase, which takes long, and must not end further
 // sessions while it checks that the end of one session ends no other.
 func negotiatedListsCase() suite.Case {
 	return suite.Case{
