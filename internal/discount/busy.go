@@ -10,8 +10,8 @@ import (
 )
 
 // busy requires that every attempt reproduces a broken requirement if its
-// evidence is an error that may mean that the server was busy. A server under
-// load refuses some requests, and the code shows nothing about the request.
+// evidence is an error that a busy server may return. Under load, a server
+// refuses some requests, and the error code says nothing about the request.
 type busy struct{}
 
 func (busy) discount(c *Claim) (Effect, string) {
@@ -26,8 +26,8 @@ func (busy) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// mayBeBusy reports whether an error has a code for a failure within the
-// server, or one that only the server's author knows.
+// mayBeBusy reports whether m is an error with the code of an internal failure,
+// or with a code that the specification does not define.
 func mayBeBusy(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	switch spec.Code(code) {
@@ -39,8 +39,8 @@ func mayBeBusy(m *wire.Message) bool {
 }
 
 // brokenConnection requires that every attempt reproduces a deviation if a
-// connection broke before the response to a request, though the server did not
-// end: the server is not to blame for an unreliable network.
+// connection broke before a response came, although the server did not exit:
+// an unreliable network is not the server's fault.
 type brokenConnection struct{}
 
 func (brokenConnection) discount(c *Claim) (Effect, string) {

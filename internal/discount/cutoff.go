@@ -21,8 +21,8 @@ type cutoffs map[string]*cutoff
 // response.
 type cutoff struct{ broke, complete int }
 
-// manyCutoffs is the minimum number of requests of a method for a notice that
-// all of them broke off.
+// manyCutoffs is the minimum number of requests of one method whose connection
+// broke. With fewer, notice does not list the method.
 const manyCutoffs = 3
 
 // observe counts how the requests of one conversation ended, except those whose
@@ -49,8 +49,9 @@ func (c cutoffs) observe(conv Conversation) {
 	}
 }
 
-// notice lists the methods whose requests all broke off. It returns "" if there
-// are none, or if no request at all succeeded, as after the end of the server.
+// notice lists the methods none of whose requests got a complete response. It
+// returns "" if there are none, or if no request of any method succeeded, as
+// after the server has ended.
 func (c cutoffs) notice() string {
 	var said []string
 	whole := 0

@@ -1,10 +1,10 @@
 // Package discount lists the reasons for which an observation does not count against the server.
 //
-// Each request of a client must get a response, unless a discount applies; otherwise there is a
-// finding. One table is for JSON-RPC requests over any transport, and one for HTTP requests. A third
-// one, in Run, uses observations of the whole run: it may void a deviation of a rule, of a case or of
-// the fuzzer, or require that every attempt reproduces it. Run also returns notices about
-// observations that explain no deviation but that the user should know.
+// A client's request without a response is a finding, unless a discount applies. One table of
+// discounts is for JSON-RPC requests over any transport, and one for HTTP requests. A third table, in
+// Run, uses observations of the whole run: it may void a deviation of a rule, of a case or of the
+// fuzzer, or require that every attempt reproduces it. Run also returns notices about observations
+// that explain no deviation but that the user should know.
 package discount
 
 import (
@@ -21,11 +21,11 @@ type ExchangeFacts struct {
 	// Partial is set if the response came, but its body ended before its
 	// announced end or could not be read.
 	Partial bool
-	// Ended is how the exchange ended, or "" if the record ends before it.
+	// Ended is how the exchange ended, or "" if the transcript ends before that.
 	Ended transcript.How
 	// Size is the number of bytes in the body of the request.
 	Size int64
-	// Waited is set if the client waited as long as a response may take.
+	// Waited is set if the client waited for a response until the timeout.
 	Waited bool
 	// ServerEnded is set if the server had ended, or the client had begun
 	// to stop it.
@@ -38,7 +38,7 @@ type ExchangeFacts struct {
 	// Withdrawn is set if the client cancelled its JSON-RPC requests.
 	Withdrawn bool
 	// SessionOver is set if the session of the request had ended, or was
-	// about to.
+	// about to end.
 	SessionOver bool
 }
 
@@ -47,7 +47,7 @@ func (f ExchangeFacts) isIncomplete() bool { return f.Status == 0 || f.Partial }
 
 // A Discount is one reason for which something does not count.
 type Discount struct {
-	// ID consists of words, and is stable.
+	// ID is stable, and consists of words joined by hyphens.
 	ID string
 	// Reason completes "does not count: ".
 	Reason string

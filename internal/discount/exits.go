@@ -19,7 +19,7 @@ import (
 type Exit struct {
 	Detail string // such as the exit status
 	Output string // the end of its output; untrusted
-	// Records are those of the conversations that it interrupted.
+	// Records are the transcripts of the conversations that the exit interrupted.
 	Records []*transcript.Transcript
 }
 
@@ -34,8 +34,8 @@ func (disturbed) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// exits voids an exit if a case that it interrupted also makes its own process exit, or has not run
-// again yet.
+// exits voids the exit of a shared process if a case that was interrupted also makes a process of
+// its own exit, or has not run again yet.
 type exits struct {
 	mu        sync.Mutex
 	unsettled map[any]func() []*transcript.Transcript // the conversations of cases that may have caused an exit
@@ -70,8 +70,8 @@ func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
 	r.exits.unsettled[key] = records
 }
 
-// SettleShared notes that it is known whether the cases that key identifies make a process of their own
-// exit. It follows each BeginShared.
+// SettleShared records whether the cases that key identifies make a process of their own exit. It
+// must be called once after each BeginShared.
 func (r *Run) SettleShared(key any, causesExits bool) {
 	r.exits.mu.Lock()
 	defer r.exits.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 // heldUp discounts a missing response to a request that was sent after a call of a tool, if the
 // call has no response either, nor has anything after it. A server may handle requests one by one,
 // and a tool may take any time, so such a server cannot be distinguished from one that has stopped
-// responding. It applies only to a search, whose retries repeat the call: a run retries a case
-// without the calls of other cases.
+// responding. The discount applies only in a search, where a retry repeats the call too. A run
+// retries a case without the calls of other cases.
 type heldUp struct{}
 
 func (heldUp) discount(c *Claim) (Effect, string) {

@@ -43,7 +43,7 @@ func (cutResponse) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// showsServerMessage reports whether the last of the positions is that of a message or HTTP response
+// showsServerMessage reports whether the last position in At is that of a message or an HTTP response
 // from the server. Status 404 does not count: it only means that there is no such session.
 func (c *Claim) showsServerMessage() bool {
 	if len(c.At) == 0 {

@@ -7,14 +7,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// outage voids what was seen after a server that the run can't restart had stopped serving: it shows
-// nothing about the protocol. When the first requests fail, it is not known yet whether the server is
-// gone, so their positions are stored until that is known.
+// outage voids observations that were made after a server that the run can't restart had stopped
+// serving: they show nothing about the protocol. When the first requests fail, it is not yet known
+// whether the server is gone, so their positions are stored until then.
 type outage struct {
 	mu     sync.Mutex
 	isGone bool
-	// unanswered holds, for each conversation, the position from which on its events show nothing if
-	// the server is gone.
+	// unanswered maps each conversation to the position of its first event that shows nothing if the
+	// server is gone. Later events show nothing either.
 	unanswered map[*transcript.Transcript]int
 }
 
@@ -30,7 +30,8 @@ func (o *outage) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// NoteUnanswered notes that the server did not respond in a conversation from a position on.
+// NoteUnanswered notes that the server stopped responding in a conversation. from is the position of
+// the first event after that.
 func (r *Run) NoteUnanswered(record *transcript.Transcript, from int) {
 	r.outage.mu.Lock()
 	defer r.outage.mu.Unlock()

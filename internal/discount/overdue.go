@@ -29,7 +29,7 @@ var nameMembers = map[string]string{
 	spec.MethodComplete:           "/ref",
 }
 
-// overdues holds the histories of the requests whose methods nameMembers has, by revision.
+// overdues holds the histories of the requests whose methods are in nameMembers, by revision.
 type overdues map[spec.Revision]map[requestKey]*history
 
 // A requestKey identifies equal requests, in any conversation.

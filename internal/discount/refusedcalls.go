@@ -20,11 +20,11 @@ type toolCalls struct {
 	served  bool              // a call got a result
 }
 
-// fewestRefusedTools is the number of refused tools from which there is a notice. A single tool may
-// be broken, or may have got arguments that it can't use.
+// fewestRefusedTools is the minimum number of refused tools for a notice. A single tool may be
+// broken, or may have got arguments that it can't use.
 const fewestRefusedTools = 2
 
-// observe records the lists and the calls of one conversation.
+// observe records the tool lists and the tool calls of one conversation.
 func (r refusedCalls) observe(c Conversation) {
 	of := r[c.Revision]
 	if of == nil {

@@ -4,8 +4,8 @@ package discount
 // conversation has ended. The zero value is a request that the client sent and
 // did not wait for.
 type RequestFacts struct {
-	// Waited is set if the client waited as long as a response may take,
-	// or the server ended before.
+	// Waited is set if the client waited for a response until the timeout,
+	// or the server ended before that.
 	Waited bool
 	// Refused is set if the status of the HTTP response refused the
 	// request, or there was no connection.
@@ -27,11 +27,11 @@ type RequestFacts struct {
 	// ServerEnded is set if the server had ended, or ended before the
 	// wait was over.
 	ServerEnded bool
-	// Disrupted is set if the server stopped at an earlier message that
-	// it has to survive, which is judged instead.
+	// Disrupted is set if the server stopped responding at an earlier
+	// message that it has to survive; that is judged instead.
 	Disrupted bool
-	// OtherID is set if a response with another id was meant for it,
-	// which is judged instead.
+	// OtherID is set if a response with another id was meant for this
+	// request; that is judged instead.
 	OtherID bool
 	// Unreadable is set if the response may be in a line that cannot be
 	// read, which is judged instead.

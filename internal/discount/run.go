@@ -22,7 +22,7 @@ type Claim struct {
 	Requirement string
 	Outcome     verdict.Outcome     // its outcome if it counts
 	Events      []*transcript.Event // of the conversation in which it was seen; empty if that is not known
-	At          []int               // positions that show it
+	At          []int               // positions in Events that show it
 	// ByCase is set if a case makes the claim, rather than a rule.
 	ByCase bool
 	// Search is set if the fuzzer makes the claim. Its retries repeat all that was sent.
@@ -39,9 +39,9 @@ type Claim struct {
 	// a conversation with it.
 	Conversations [][]*transcript.Event
 	// Records are the conversations of the unit in which it was seen, or those that an exit
-	// interrupted; nil if the place is not known.
+	// interrupted; nil if these are not known.
 	Records []*transcript.Transcript
-	// Disturbed is set if a process exited that the conversations shared with others.
+	// Disturbed is set if a process that the conversations shared with others exited.
 	Disturbed bool
 	// Exit is set if the claim is the exit of a shared process.
 	Exit bool
@@ -155,8 +155,8 @@ func (r *Run) Notices() []string {
 	return out
 }
 
-// FloodReason describes the output of the server that was too much to read, or
-// "".
+// FloodReason describes the server's output that exceeded what the client reads,
+// or returns "" if there was none.
 func (r *Run) FloodReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,7 @@ type plainRequests struct {
 // one may be a broken list.
 const fewestRefused = 2
 
-// plainMethods are the methods that are served in their plainest form by every
+// plainMethods are methods whose plainest request must be served by every
 // server that declares them.
 var plainMethods = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
@@ -58,7 +58,7 @@ func (r sameError) observe(c Conversation) {
 			continue
 		}
 		for _, m := range q.Responses {
-			if code, _ := m.Message.ErrorCode(); spec.Code(code) != spec.CodeHeaderMismatch { // then the headers were not plain
+			if code, _ := m.Message.ErrorCode(); spec.Code(code) != spec.CodeHeaderMismatch { // a header mismatch means that the headers were not plain
 				r.observeResponse(c.Revision, q.Message.Method, m.Message)
 			}
 		}
@@ -119,8 +119,8 @@ func (r sameError) commonError(rev spec.Revision) string {
 }
 
 // isCommonError reports whether one of the events is the error that every plain
-// request got. It also returns true if there is such an error and
-// the transcript has no events, because it was released.
+// request got. It also returns true if there is such an error and events is
+// empty because the transcript was released.
 func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	reason := r.commonError(rev)
 	return reason != "" && (len(events) == 0 || slices.ContainsFunc(at, func(i int) bool {

@@ -200,8 +200,8 @@ func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
 	return d, true
 }
 
-// observeNotifications counts the notifications that the server had the chance to answer: it
-// answered a later request.
+// observeNotifications counts the notifications that the server had the chance to answer: those
+// sent before a request that it answered.
 func observeNotifications(s *Session, out *Reporter) {
 	last := -1
 	for _, req := range s.ClientRequests() {

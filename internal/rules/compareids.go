@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// isZero reports whether the id is a common zero value for a missing id.
+// isZero reports whether the id is a zero value that servers commonly send in place of a missing id.
 func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.Raw() == `""` }
 
 // maxSafe is the largest integer that a double distinguishes from its neighbors.
@@ -23,8 +23,8 @@ func isBeyondSafe(id wire.ID) bool {
 	return ok && id.IsInteger() && math.Abs(x) > maxSafe
 }
 
-// compareIDs returns how a server may have turned the id sent into got; unsolicited if no known
-// mistake explains got.
+// compareIDs classifies the difference between the id of a request and that of a response. It
+// returns unsolicited if no known mistake of servers explains the difference.
 func compareIDs(sent, got wire.ID) mismatch {
 	if isSameJSON(sent, got) {
 		return respelled
@@ -51,7 +51,7 @@ func compareIDs(sent, got wire.ID) mismatch {
 	case sent.Raw() == "true" && b == "1", sent.Raw() == "false" && b == "0":
 		return changedID
 	case len(b) >= 8 && strings.HasPrefix(a, b):
-		return changedID // cut
+		return changedID // truncated
 	}
 	if p, err := strconv.ParseFloat(a, 64); err == nil && gotNumber && (p == y || isCloseTo(p, y) && math.Abs(p) > maxSafe) {
 		return changedID // a numeric string became a number

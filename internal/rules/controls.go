@@ -31,9 +31,10 @@ func PingControl() Control {
 const maxCompared = 500
 
 // RequireInterpretable reports whether the response to an odd request may be interpreted: it is a
-// result, or the nearest ordinary request was served; with Control.ByName it is enough that that
-// request got another response. If not, it marks the requirements as unclear, with the reason; they
-// count as not observed unless they are observed elsewhere.
+// result, or the nearest ordinary request was served. With Control.ByName, the ordinary request may
+// also have been refused in another way. If the response may not be interpreted, the requirements
+// are marked as unclear, with the reason. They count as not observed, unless another request shows
+// them.
 func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirements ...string) bool {
 	if control.Served(obs.Message) {
 		return true

@@ -144,8 +144,8 @@ func (d *dispatcher) add(f Fold, out *Reporter) {
 	add(d.rules, f.OnMessage, out)
 }
 
-// dispatchEvent calls the handlers of each message of an event until ended is closed. It checks
-// before each handler, because one message may be megabytes of work.
+// dispatchEvent calls the handlers of each message of an event, until ended is closed. It checks
+// that before each handler, because a handler may take long for a message of megabytes.
 func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 	s := d.session
 	switch e.Kind {

@@ -72,8 +72,8 @@ func (d *Disruptions) noteResponse(req *Request) {
 }
 
 // mayExplain reports whether the current disruption may be the reason that the request has no
-// response up to e. If the client only gave up at e, the request must have been sent after the
-// disruption; if the server ended, the disruption may explain any missing response.
+// response up to e. If e is the client's timeout, the request must have been sent after the
+// disruption. If e is the end of the server, the disruption may explain any missing response.
 func (d *Disruptions) mayExplain(req *Request, e *transcript.Event) bool {
 	return d.Current != nil && (e.Kind != transcript.GaveUp || req.Event.Seq > d.Current.Event.Seq)
 }

@@ -65,8 +65,8 @@ func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
 }
 
 // describeMalformed reports whether the envelope of m is malformed, and describes in d what is
-// wrong. A message with an id that otherwise lacks the members of a response is judged by
-// base.response-result-or-error.
+// wrong. base.response-result-or-error judges a message that has an id, but no method, result or
+// error.
 func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 	switch {
 	case m.Members == nil:

@@ -31,8 +31,8 @@ const (
 	ParamInvalid
 )
 
-// Flaws that a server should ignore, and OtherHeaders: flaws that may be a reason to refuse the
-// request, or whose outcome the specification does not regulate.
+// The first three are flaws that a server should ignore. OtherHeaders stands for all flaws that may
+// be a reason to refuse the request, or whose outcome the specification does not regulate.
 const (
 	SessionNamed  HeaderFlaw = iota + 100 // an Mcp-Session-Id
 	StreamResumed                         // a Last-Event-ID
@@ -43,7 +43,7 @@ const (
 // RequestHeaders holds the values that the headers of a stateless request must agree with.
 type RequestHeaders struct {
 	tools headers.Tools // the arguments that headers mirror, by tool
-	host  string        // of the first request
+	host  string        // the Host header of the first request
 
 	transport spec.Transport
 	requests  *Requests

@@ -8,19 +8,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A silence is the time between a request and the client's next message. A server writes responses
-// because of the next message, and not after a fixed time, if they come at once after that message,
-// and the silences before are long and differ.
+// A silence is the time between a request and the client's next message. If the response always
+// comes right after that message, although the silences are long and differ, then the message
+// triggers the response, and not a fixed delay.
 const (
 	leastSilence   = time.Second
 	mostAfterNext  = 100 * time.Millisecond
 	silencesDiffer = 2 // the longest silence is at least this many times the shortest
 )
 
-// reportHeldBack reports a server that sends its responses only when it gets another message. In
-// the longest silence the client must have waited until the timeout. It reports nothing if any
-// response after a silence came before the next message, or not at once after it: such a server is
-// only slow.
+// reportHeldBack reports a server that sends its responses only when it gets another message. It
+// requires that the client waited until its timeout in the longest silence. It reports nothing if
+// any slow response came before the next message, or not right after it: such a server is only slow.
 func reportHeldBack(s *Session, out *Reporter) {
 	var shortest, longest *Request
 	var least, most time.Duration

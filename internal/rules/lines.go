@@ -34,8 +34,8 @@ type reading struct {
 	// line is still a response.
 	messages []*wire.Message
 
-	// line and message are the memory of events and messages if there is one each, as in nearly
-	// every line.
+	// line and message are the backing arrays of events and messages if each has one element, as
+	// for nearly every line. They save allocations.
 	line    [1]*transcript.Event
 	message [1]*wire.Message
 }
@@ -60,9 +60,9 @@ const (
 
 var headerLine = lazyregexp.New(`(?i)^\s*content-(length|type)\s*:`)
 
-// interpretLines interprets the lines of the server's output. Each reading is keyed by its last event. Earlier lines of
-// a multi-line message have no entry, and neither have messages that were already delivered over
-// HTTP.
+// interpretLines interprets the lines of the server's output, and returns each reading by its last
+// event. Earlier lines of a multi-line message have no entry. Neither have messages that were
+// already delivered over HTTP.
 func interpretLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
 	r := lineReader{readings: map[*transcript.Event]*reading{}}
 	var again map[*transcript.Event]bool
@@ -102,7 +102,7 @@ func (r *lineReader) read(e *transcript.Event) {
 	r.afterHeader = got.shape == headed
 	switch {
 	case len(r.open) > 0 && (got.shape == plain && len(got.messages) > 0 || got.shape == unread):
-		r.giveUp() // the open lines were no beginning of a message
+		r.giveUp() // the open lines were not the beginning of a message
 		r.store(got)
 	case len(r.open) > 0:
 		r.extend(e)
@@ -248,7 +248,7 @@ func findMessages(text []byte) []*wire.Message {
 	return out
 }
 
-// messagesIn appends the members of a frame to out if any of them is meant to be a JSON-RPC message.
+// messagesIn appends the values in a frame to out, if any of them is meant to be a JSON-RPC message.
 // Other JSON on stdout is not a message.
 func messagesIn(f *wire.Frame, out []*wire.Message) []*wire.Message {
 	meant := false

@@ -16,8 +16,9 @@ func Memo[K comparable, V any](s *Session, key K, produce func() V) V {
 	return memoize(&s.cache.memo, key, produce)
 }
 
-// MemoResult is like Memo, but calls produce once for each key and different result: servers
-// often send the same list again. The value must depend on the bytes of m's result alone.
+// MemoResult is like Memo, but calls produce once for each pair of key and result, because servers
+// often send the same list again. Results with the same bytes count as one. The value must depend
+// only on the bytes of m's result.
 func MemoResult[K comparable, V any](s *Session, m *wire.Message, key K, produce func() V) V {
 	return memoize(&s.cache.resultOf(m).memo, key, produce)
 }

@@ -58,7 +58,7 @@ var opaque = []string{
 // object, and each level costs another parse of everything below it.
 const metaDepth = 12
 
-// walkMeta calls see with each key of each _meta object in v.
+// walkMeta calls the function see with each key of each _meta object in v.
 func walkMeta(v jsontext.Value, depth int, see func(key string)) {
 	if depth == 0 || !wire.MayHaveMember(v, "_meta") {
 		return
@@ -90,8 +90,8 @@ func isMetaName(name string) bool { return name == "" || isWord(name, "._-") }
 // isMetaLabel reports whether a label of a prefix is valid.
 func isMetaLabel(label string) bool { return isWord(label, "-") && !isDigit(label[0]) }
 
-// isWord reports whether text begins and ends with a letter or digit of ASCII, and consists of these
-// and of the characters in between.
+// isWord reports whether text is not empty and consists of ASCII letters and digits. The characters
+// in the string between are permitted too, except as the first or last character.
 func isWord(text, between string) bool {
 	for i := range len(text) {
 		c := text[i]

@@ -28,7 +28,7 @@ func (m *Metadata) IsComplete() bool {
 	return len(m.Missing) == 0 && len(m.Malformed) == 0 && !m.NoObject
 }
 
-// HasKnownLevel reports whether the log level is missing or one that exists.
+// HasKnownLevel reports whether the log level is missing or one of Severities.
 func (m *Metadata) HasKnownLevel() bool {
 	return m.LogLevel == nil || LogSeverity(m.LogLevel) >= 0
 }

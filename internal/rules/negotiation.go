@@ -20,8 +20,8 @@ type Negotiation struct {
 	// Initialize is the client's initialize request, nil before it. With several, it is the first
 	// that was not refused. In the stateless era it stays nil.
 	Initialize *Request
-	// initialized is set if the client sent notifications/initialized, and reinitialized if it
-	// sent initialize again after it was accepted.
+	// initialized is set if the client sent notifications/initialized, and reinitialized if the
+	// client sent another initialize after the server had accepted one.
 	initialized, reinitialized bool
 	// brokeOrder is set if the client did something after which a server may stop responding.
 	brokeOrder bool
@@ -51,7 +51,7 @@ func (n *Negotiation) Revision() spec.Revision {
 // Era returns the era of the session's revision.
 func (n *Negotiation) Era() spec.Era { return n.Revision().Era() }
 
-// Began reports whether the handshake was seen, or in the stateless era a result of
+// Began reports whether the result of initialize has come, or in the stateless era a result of
 // server/discover. Before that, the server's capabilities are unknown.
 func (n *Negotiation) Began() bool { return n.Declaration != nil }
 
@@ -70,7 +70,7 @@ func (n *Negotiation) ServerDeclared(capability string) bool {
 	return yes
 }
 
-// ClientDeclared is like ServerDeclared for the client of a handshake.
+// ClientDeclared is like ServerDeclared, for the capabilities that the client declared in initialize.
 func (n *Negotiation) ClientDeclared(capability string) bool {
 	return hasCapability(n.clientCapabilities, capability)
 }

@@ -4,9 +4,11 @@ import "github.com/mcp-conform/mcp-conform/internal/transcript"
 
 // output is what the server wrote, and how it was read.
 type output struct {
-	// readings are by the last event of each. If it is nil, each event is read alone.
+	// readings maps the last event of each reading to the reading. If the map is nil, each event is
+	// read on its own.
 	readings map[*transcript.Event]*reading
-	// event is the latest event, and current its reading: nearly every rule looks at it.
+	// event is the latest Received event, and current is its reading. It is kept because nearly every
+	// rule reads it.
 	event   *transcript.Event
 	current *reading
 	// unreadable are the lines that may contain a response.

@@ -27,10 +27,12 @@ type Request struct {
 	idCancelled       bool // the client cancelled the id before
 	due               bool // the server has to respond to a request sent at this time
 	refused           bool // by an HTTP status, or because there was no connection
-	beforeInitialized bool // a ping between the response to initialize and initialized
-	whileOpen         bool // the session was open for all requests; in the stateless era, see Versions.notePhase
-	overdue           *transcript.Event
-	// excusable is set if the client had sent something illegal before it was overdue.
+	beforeInitialized bool // a ping after the response to initialize, before notifications/initialized
+	whileOpen         bool // the handshake was complete; in the stateless era, see Versions.notePhase
+	// overdue is the event at which a response was due and had not come: the client's timeout, the
+	// end of the server, or the end of the HTTP response. It is nil if there was no such event.
+	overdue *transcript.Event
+	// excusable is set if illegal messages of the client may be the reason why it is overdue.
 	excusable bool
 	// disrupted is set if the request has no response, but a disruption may be the reason. Rules on
 	// disruptions then judge that.
@@ -38,8 +40,8 @@ type Request struct {
 	// misidentified is the response that was meant for this request but has another id.
 	misidentified *unmatchedResponse
 
-	// saysOverload is the result of reportsOverload for the first response once sawResponse is set,
-	// and validMeta that of HasValidMeta once sawMeta is set.
+	// saysOverload caches the result of reportsOverload for the first response, and is valid if
+	// sawResponse is set. validMeta caches the result of HasValidMeta, and is valid if sawMeta is set.
 	saysOverload, sawResponse bool
 	validMeta, sawMeta        bool
 }
@@ -104,7 +106,7 @@ func (req *Request) MayBeCancelled() bool {
 func (req *Request) IsRegular() bool { return req.WellFormed && !req.reused && req.whileOpen }
 
 // HasValidMeta reports whether the request has no _meta, or an object whose progress token, if
-// any, is a string or an integer of 64 bits.
+// any, is a string or a 64-bit integer.
 func (req *Request) HasValidMeta() bool {
 	if !req.sawMeta {
 		req.sawMeta, req.validMeta = true, hasValidMeta(req.Message)

@@ -17,8 +17,8 @@ type Requests struct {
 	client   []*Request // in the order of the dialogue
 	// cancelled are the keys of the ids that the client has cancelled.
 	cancelled map[string]bool
-	// settled counts the requests, from the first on, that are known not to be pending any more;
-	// see isBusy.
+	// settled is how many requests at the start of client are known not to be pending any more; see
+	// isBusy.
 	settled int
 }
 
@@ -82,8 +82,8 @@ func (r *Requests) RequestOfExchange(e *transcript.Event) *Request {
 	return nil
 }
 
-// requestOf returns the client's request that m is, responds to, cancels or reports progress of,
-// or nil.
+// requestOf returns the client's request to which m belongs, or nil. m may be the request itself, a
+// response to it, its cancellation, or a progress notification for it.
 func (r *Requests) requestOf(m *wire.Message) *Request { return r.clientRequestOf(r.dialogue.Of(m)) }
 
 // clientRequestOf returns the Request of a client request of the dialogue; nil for nil or a request

@@ -54,9 +54,9 @@ func (r *Rounds) noteInputRequests(obs *Observation) []*Observation {
 	return out
 }
 
-// Of returns the latest round that the request retries, or nil. A retry repeats the method
-// and the name or URI, and has the same state or, without a state, a response under one of the
-// keys.
+// Of returns the latest round that the request retries, or nil. A retry repeats the method and the
+// name or URI. It also repeats the requestState of the round or, if neither has one, has a response
+// under the key of one of the inputs.
 func (r *Rounds) Of(req *Request) *Round {
 	if r.negotiation.Era() == spec.Handshake || !isRetry(req.Message) {
 		return nil

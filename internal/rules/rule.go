@@ -24,7 +24,7 @@ type Rule struct {
 type Fold struct {
 	// Shared lists the shared states that the rule reads.
 	Shared []SharedState
-	// OnMessage is called for messages by their topic. It is preferred to OnEvent.
+	// OnMessage has the handlers of messages by topic. Prefer it to OnEvent.
 	OnMessage Handlers
 	// OnEvent is called for each event, after the session has recorded it.
 	OnEvent func(s *Session, e *transcript.Event, out *Reporter)
@@ -61,9 +61,9 @@ type Reporter struct {
 	session *Session
 	// applying are the requirements that exist in the revision and transport.
 	applying map[string]bool
-	most     int // the deviations that are kept for a requirement and summary
-	// results has an entry for each requirement of the rule: nil until the rule reports something of
-	// it, notApplicable if it does not exist in the revision.
+	most     int // the maximum number of deviations that are kept for a requirement and summary
+	// results has an entry for each requirement of the rule: nil until the rule reports something
+	// about it, notApplicable if it does not exist in the revision.
 	results []*Result
 }
 
@@ -108,8 +108,8 @@ func (o *Reporter) Deviates(d verdict.Deviation) {
 	}
 }
 
-// ReportedElsewhere records that the requirement was broken, but that another finding with the same cause
-// reports it. The requirement then does not count as kept in this conversation.
+// ReportedElsewhere records that the requirement was broken, but that a finding about another
+// requirement reports the cause. The requirement then does not count as kept in this conversation.
 func (o *Reporter) ReportedElsewhere(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.elsewhere = true
@@ -145,13 +145,14 @@ func (o *Reporter) result(requirement string) *Result {
 	return o.results[i]
 }
 
-// Judge folds all rules over the events of one conversation. The revision is the one requested;
-// the negotiated revision overrides it for the whole conversation.
+// Judge folds all rules over the events of one conversation. asked is the revision that the client
+// requests; the negotiated revision overrides it for the whole conversation.
 func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
 	return JudgeAtMost(maxDeviations, all, events, asked, t)
 }
 
-// JudgeAtMost is like Judge, but keeps up to most deviations for each rule, requirement and summary.
+// JudgeAtMost is like Judge, but the maximum number of deviations that are kept for each rule,
+// requirement and summary is the parameter most.
 func JudgeAtMost(most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
 	out, _ := judgeUntil(context.Background(), most, all, events, asked, t)
 	return out
@@ -265,8 +266,8 @@ func negotiatedRevision(events []*transcript.Event, like *Session) spec.Revision
 	return scout.negotiated
 }
 
-// onMessage returns a fold that calls see for each readable message of the server. The event is
-// the last line of the message.
+// onMessage returns a fold that calls the function see for each readable message of the server. The
+// event is the last line of the message.
 func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)) Fold {
 	return Fold{OnEvent: func(s *Session, e *transcript.Event, out *Reporter) {
 		for _, m := range received(s, e) {

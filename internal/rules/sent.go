@@ -15,8 +15,8 @@ import (
 type SentMessages struct {
 	last          *wire.Frame           // the last frame that the client sent
 	notifications []*transcript.Message // those that are well formed
-	// illegal are the positions of frames that a receiver need not accept. It may refuse one with
-	// an error without an id, and a server may stop responding after it.
+	// illegal are the positions of frames that a receiver need not accept. A receiver may refuse such
+	// a frame with an error without an id. A server may also stop responding after it.
 	illegal []int
 	// garbled are the frames whose id can't be read with certainty.
 	garbled [][]byte
@@ -69,8 +69,8 @@ func (s *SentMessages) lastNotification(e *transcript.Event) *transcript.Message
 	return last
 }
 
-// answersUnmatchedReply reports whether an error has the id of an earlier response of the client that
-// matched no request.
+// answersUnmatchedReply reports whether m is an error with the id of an earlier response of the
+// client that matched no request.
 func (s *SentMessages) answersUnmatchedReply(e *transcript.Event, m *wire.Message) bool {
 	sent := s.unmatchedReplies[m.ID.Key()]
 	return sent != nil && sent.Seq < e.Seq && m.IsError()
@@ -117,8 +117,8 @@ func (s *SentMessages) noteNotification(e *transcript.Event, m *wire.Message, so
 	return true
 }
 
-// idSpellings are the member id, and what many servers read as that: they ignore the case of member names,
-// though JSON-RPC says that one should not.
+// idSpellings are the spellings that many servers accept as the member name id. They ignore case,
+// although JSON-RPC says that member names are case-sensitive.
 var idSpellings = []string{"id", "Id", "ID", "iD"}
 
 // noteUnmatchedReply records a response that matches no request.

@@ -19,12 +19,12 @@ type Session struct {
 
 	Sent        SentMessages   // what the server may be unable to read
 	Waits       Waits          // which responses are missing
-	Disruptions Disruptions    // what the server may stop for
+	Disruptions Disruptions    // messages at which the server may wrongly stop responding
 	Headers     RequestHeaders // stateless era: which headers a request must have
 	Rounds      Rounds         // stateless era: which input the server required
 
 	output    output             // each line that the server wrote
-	unmatched unmatchedResponses // the responses to no request
+	unmatched unmatchedResponses // the responses that match no request
 	cache     cache              // what rules share
 }
 

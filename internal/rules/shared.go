@@ -3,16 +3,16 @@ package rules
 // Shared is state that several rules read, such as the server's lists. It is kept only once for
 // each conversation, because a list may be megabytes.
 type Shared[T any] struct {
-	// Start returns the state of an empty conversation, and the handlers that update it. The
-	// handlers in before see a message before the rules do, those in after see it after them.
-	// They are called without a Reporter, and may be nil.
+	// Start returns the state of an empty conversation, and two sets of handlers that update it. For
+	// each message, the first set is called before the rules, and the second set after them. Either
+	// set may be nil. The handlers are called without a Reporter.
 	Start func() (state T, before, after Handlers)
 }
 
 // SharedState is a Shared of any type.
 type SharedState interface {
-	// start begins to keep the state for a session. It returns no handlers if that was done
-	// before.
+	// start creates the state for a session. It returns no handlers if the session already has the
+	// state.
 	start(s *Session) (before, after Handlers)
 }
 

@@ -25,9 +25,10 @@ type Versions struct {
 }
 
 // Governs reports whether the session's revision applies to a client request: in the stateless
-// era each request names its own version. It applies neither to initialize nor, over stdio, to
-// what follows a request that the server served as one of an older revision: that may select
-// the older one for the process (2026-07-28, basic/versioning, compatibility matrix).
+// era each request names its own version. The revision does not apply to initialize. Over stdio, it
+// does not apply to requests after one that the server served as a request of an older revision,
+// because that may select the older revision for the whole process (2026-07-28, basic/versioning,
+// compatibility matrix).
 func (v *Versions) Governs(req *Request) bool {
 	if v.negotiation.Era() == spec.Handshake {
 		return true
@@ -37,8 +38,8 @@ func (v *Versions) Governs(req *Request) bool {
 }
 
 // IsGoverned reports whether the session's revision applies to a message of the server: the
-// message belongs to a request with that revision, or to no request and not possibly to an older
-// revision.
+// message belongs to a request with that revision, or it belongs to no request and cannot belong to
+// an older revision.
 func (v *Versions) IsGoverned(obs *Observation) bool {
 	switch {
 	case v.negotiation.Era() == spec.Handshake:
@@ -54,7 +55,8 @@ func (v *Versions) IsGoverned(obs *Observation) bool {
 func (v *Versions) SupportedVersions() []string { return v.supported }
 
 // ListsNoHandshake reports whether server/discover lists only versions without a handshake.
-// Such a server may still serve one: some list only what can be used after server/discover.
+// Such a server may still serve a handshake revision: some servers list only the versions that can
+// be used after server/discover.
 func (v *Versions) ListsNoHandshake() bool {
 	return len(v.supported) > 0 && !slices.ContainsFunc(v.supported, func(version string) bool {
 		return spec.Revision(version).Era() == spec.Handshake
@@ -66,8 +68,8 @@ func (v *Versions) ListsNoHandshake() bool {
 func (v *Versions) IsStatelessOnly() bool { return v.ListsNoHandshake() && v.refusedInitialize }
 
 // IsOlder reports whether a message of the server may belong to a handshake revision that the
-// server also supports: over stdio, after one of its requests was served; over HTTP, outside the
-// response to a request that names the session's revision.
+// server also supports: over stdio, after a request of that revision was served; over HTTP, outside
+// the response to a request that names the session's revision.
 func (v *Versions) IsOlder(e *transcript.Event) bool {
 	if v.transport == spec.Stdio {
 		return v.servedOlder != nil && e.Seq > v.servedOlder.Responses[0].Event.Seq

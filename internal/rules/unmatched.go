@@ -153,8 +153,9 @@ func (u *unmatchedResponses) attributeWithoutID(r *unmatchedResponse) {
 	}
 }
 
-// undueBefore returns the last request sent before e to which no response has come, and which excuses
-// no other error; nil if there is none. No response to it is due: unansweredBefore has returned nothing.
+// undueBefore returns the last request sent before e that has no response and excuses no other
+// error; nil if there is none. The caller has checked that unansweredBefore returns nothing, so no
+// response to that request is due.
 func (u *unmatchedResponses) undueBefore(e *transcript.Event) *Request {
 	for _, req := range slices.Backward(u.requests.client) {
 		if req.Event.Seq < e.Seq && len(req.Responses) == 0 && req.misidentified == nil && !u.excusing[req] {

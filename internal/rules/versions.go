@@ -34,8 +34,9 @@ func versionRules() []Rule {
 	}
 }
 
-// judgeKnownVersion skips a version that the client requested, which versioning.initialize-other-version
-// judges, and drafts, which have names of their own.
+// judgeKnownVersion judges the version in the result of initialize. It skips the version that the
+// client requested, which versioning.initialize-other-version judges, and drafts, which have names
+// of their own.
 func judgeKnownVersion(s *Session, out *Reporter) {
 	req := s.Initialize
 	if req == nil || !req.Succeeded() {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Waits are the ends of the client's waits for responses. They decide which requests are overdue:
-// a response was due, and nothing that the client did explains why none came.
+// Waits records how the client's waits for responses ended, and which requests are overdue as a
+// result: a response was due, and nothing that the client did explains why none came.
 type Waits struct {
 	// abandoned are the positions of the messages whose responses the client stopped waiting for.
 	abandoned map[int]bool
@@ -81,7 +81,8 @@ func (w *Waits) noteOverdue(req *Request, e *transcript.Event) {
 	req.excusable = w.isExcusable(req)
 }
 
-// enoughResponses is how many responses show that the server survived the illegal messages before them.
+// enoughResponses is the number of responses which show that the server survived the illegal
+// messages before them.
 const enoughResponses = 3
 
 // isExcusable reports whether illegal messages may be the reason for the missing response. They
@@ -119,8 +120,8 @@ func (w *Waits) isExchangeOver(req *Request) bool {
 	return w.transport == spec.StreamableHTTP || x.Status() == 0
 }
 
-// longResponse is the smallest number of bytes with which the beginning of a response shows that
-// the server was sending it, rather than that it stopped.
+// longResponse is a number of bytes. If more than that of an unfinished response has come, the
+// server was still sending it, and had not stopped responding.
 const longResponse = 256 << 10
 
 // isUnread reports whether the client did not read a long HTTP response to the request to its end.

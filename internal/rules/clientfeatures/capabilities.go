@@ -152,7 +152,8 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	})
 }
 
-// permittedMode names what the client declared, if it did not declare the wanted mode.
+// permittedMode describes the only mode that a client declared. wanted is the other mode, which the
+// server used.
 func permittedMode(wanted string) string {
 	if wanted == "url" {
 		return "form, the only mode that the client declared; a client that names no mode supports form"
