@@ -11,7 +11,8 @@ import (
 // JSON type.
 type extraCheck func(c *checker, v []byte)
 
-// checkText returns a check that reports a string whose text does not fit.
+// checkText returns a check that reports a violation of the given kind if the function returns false
+// for the text of a string.
 func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck {
 	return func(c *checker, v []byte) {
 		if !fits(unquote(v)) {
@@ -45,8 +46,8 @@ func base64Data(c *checker, v []byte) {
 
 var iconSizePattern = lazyregexp.New(`^(any|[0-9]+x[0-9]+)$`)
 
-// textXorBlob requires that only one of the two is present; the schema already
-// requires at least one.
+// textXorBlob requires that a resource does not have both text and blob. The
+// official schema already requires at least one of them.
 func textXorBlob(c *checker, v []byte) {
 	if valueOf(v, "text") != nil && valueOf(v, "blob") != nil {
 		c.addViolation(TextAndBlob, BeyondSchema, "either text or blob", "both")

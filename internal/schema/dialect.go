@@ -164,7 +164,8 @@ type compiledSchema struct {
 }
 
 // compileSchema compiles a schema for its dialects. It returns no dialects if it
-// can't compile one of them, or if a regular expression is not valid in Go.
+// can't compile the schema for all of them, or if a regular expression is not
+// valid in Go.
 func compileSchema(v []byte, r spec.Revision) compiledSchema {
 	value, ok := decode(v)
 	if !ok {
@@ -191,9 +192,9 @@ func compileSchema(v []byte, r spec.Revision) compiledSchema {
 	return out
 }
 
-// newCompiler returns a compiler that loads no other documents. It accepts every regular
-// expression, because some of ECMA-262 are not valid in Go, and sets foreign if there is one of
-// those.
+// newCompiler returns a compiler that loads no other documents. The compiler accepts every regular
+// expression, because some that ECMA-262 permits are not valid in Go. It sets *foreign if a schema
+// has one that is not valid in Go.
 func newCompiler(d *jsonschema.Draft, foreign *bool) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(d)

@@ -181,7 +181,8 @@ func onlyViolations(_ PlaceSet, out []Violation) []Violation { return out }
 // message.
 var checkers = sync.Pool{New: func() any { return new(checker) }}
 
-// walk calls do with a checker that begins at base, and returns what the checker collected.
+// walk calls the function do with a checker whose JSON pointers begin with base, and returns the
+// places and violations that the checker collected.
 func (v *Validator) walk(base string, do func(*checker)) (PlaceSet, []Violation) {
 	c := checkers.Get().(*checker)
 	*c = checker{v: v, base: base, path: c.path[:0]}

@@ -94,7 +94,7 @@ type group []member
 
 func (g group) members() []member { return g }
 
-// with joins parts to one group.
+// with joins parts into one group.
 func with(parts ...part) group {
 	var g group
 	for _, p := range parts {
@@ -107,15 +107,16 @@ func with(parts ...part) group {
 func req(name string, t *schemaType) member { return member{name: name, typ: t, required: true} }
 func opt(name string, t *schemaType) member { return member{name: name, typ: t} }
 
-// since returns the member or case for the revisions from r on, until for those up to r.
+// since returns the member or case, limited to revision r and later ones. until returns it, limited
+// to revision r and earlier ones.
 func (m member) since(r spec.Revision) member { m.span.first = r; return m }
 func (m member) until(r spec.Revision) member { m.span.last = r; return m }
 
 // ofTasks returns the member for 2025-11-25 only, the revision with experimental tasks.
 func (m member) ofTasks() member { m.span = span{spec.V20251125, spec.V20251125}; return m }
 
-// since returns the group for the revisions from r on. Members that begin later keep their
-// first revision.
+// since returns the group, limited to revision r and later ones. Members that begin later keep
+// their first revision.
 func (g group) since(r spec.Revision) group {
 	marked := slices.Clone(g)
 	for i, m := range marked {
@@ -167,7 +168,7 @@ func (t schemaType) within(low, high float64) *schemaType { t.min, t.max = &low,
 
 func (t schemaType) atLeast(low float64) *schemaType { t.min = &low; return &t }
 
-// atMost bounds the length of a list; the schema asserts the bound since r.
+// atMost bounds the length of a list. The official schema asserts the bound since revision r.
 func (t schemaType) atMost(count int, r spec.Revision) *schemaType {
 	t.maxElements = &elementLimit{max: count, asserted: span{first: r}}
 	return &t

@@ -9,7 +9,7 @@ type row struct {
 	method string
 	typ    *schemaType
 	span   span
-	when   func(result []byte) bool // of results: selects them; nil selects all others
+	when   func(result []byte) bool // reports whether the row applies to a result; nil: the row always applies
 }
 
 func (r row) since(first spec.Revision) row      { r.span.first = first; return r }

@@ -12,8 +12,8 @@ const maxExcerpt = 80
 // excerpt returns the beginning of a value.
 func excerpt(v []byte) string { return clip(v, maxExcerpt) }
 
-// clip returns the first length bytes of v at most, followed by the size of v if it was
-// cut.
+// clip returns the beginning of v, limited to a number of bytes. If that is not all of v,
+// the size of v follows.
 func clip(v []byte, length int) string {
 	s := string(v[:min(len(v), length+utf8.UTFMax)])
 	s = strings.ToValidUTF8(s, "\uFFFD")

@@ -55,7 +55,7 @@ type listState struct {
 	changes    int                  // the position of the last change notification, -1 if there is none
 	touched    int                  // the position of the last result of a call that may have changed the list, -1 if there is none
 	seen       map[string]jsontext.Value
-	shares     bool            // seen is shared with the whole walk, and is copied before it changes
+	shares     bool            // seen and whole.items are the same map, so that seen is copied before it changes
 	everListed map[string]bool // every key that was ever in the list: an item that is not listed now may be hidden, not removed
 }
 
@@ -150,7 +150,7 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 		o.everListed[i.key] = true
 	}
 	next := cursorOf(s, obs.Message)
-	if p.walk == nil || next.raw != nil { // otherwise it becomes part of seen with the whole walk
+	if p.walk == nil || next.raw != nil { // after the last page of a walk, seen becomes the items of the walk
 		if o.shares {
 			o.seen, o.shares = maps.Clone(o.seen), false
 		}
@@ -206,9 +206,10 @@ func (o *listState) storeItems(into map[string]jsontext.Value, p listPart) {
 	}
 }
 
-// isRegular reports whether the message is the first response to a valid request, its metadata
-// included, with the usual capabilities, in a conversation whose beginning was seen. It returns
-// false if the request was cancelled, if the response is cut, or if it is an error about metadata.
+// isRegular reports whether the message is the first response to a valid request with valid metadata
+// and the usual capabilities, in a conversation in which the server's capabilities are known. It
+// returns false if the request was cancelled, if the response is cut, or if it is an error about
+// metadata.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.IsCancelled() && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
 }

@@ -130,7 +130,8 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	if !p.refused {
 		c.lastPages[key] = p
 	}
-	// A cursor that the server has returned anew since the client last sent it may mean another position.
+	// If the server has returned the cursor again since the client last sent it, the cursor may mean
+	// another position now.
 	sentAgain := last != nil && last.listVersion == p.listVersion && p.before.event.Seq < last.request.Event.Seq
 	d := verdict.Deviation{Weight: emptyCursorWeight(s, p)}
 	switch {
@@ -217,7 +218,7 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 }
 
 // equalPage returns the first earlier page of the walk with the same items; nil if there is none,
-// or no items.
+// or if p has no items.
 func equalPage(p *page) *page {
 	if len(p.items) == 0 {
 		return nil
@@ -234,8 +235,9 @@ func equalPage(p *page) *page {
 	return nil
 }
 
-// firstRepeated finds the first item of the page that an earlier page of the walk lists with the same
-// content. It returns the place of the item on the earlier page, and false if there is no such item.
+// firstRepeated finds the first item of the page that an earlier page of the walk lists with the
+// same content. It returns the place of the item on the earlier page, and false if there is no such
+// item.
 func firstRepeated(p *page) (place, bool) {
 	for _, r := range p.repeats {
 		if r.first.on != p && bytes.Equal(r.first.raw, r.raw) && p.continues(r.first.on) {

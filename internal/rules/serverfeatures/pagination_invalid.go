@@ -39,7 +39,7 @@ func (b *invalidCursors) judgePage(s *rules.Session, p *page, out *rules.Reporte
 		b.lastInvalid[p.method] = p
 		b.judgeEmptyCursor(p, out)
 	case p.before != nil && p.before.listVersion != p.listVersion:
-		b.lastInvalid[p.method] = p // outdated: whether it is still valid is open, but it must do no harm
+		b.lastInvalid[p.method] = p // an outdated cursor may or may not be valid, but must do no harm
 	}
 	b.paged[p.method] = b.paged[p.method] || p.hasNext
 }

@@ -44,8 +44,8 @@ type page struct {
 	hasCursor bool // there is a cursor, and it is a string
 	items     []item
 	next      string
-	hasNext   bool // there is a next cursor, and it is a string
-	before    *page
+	hasNext   bool  // there is a next cursor, and it is a string
+	before    *page // the page that returned the cursor; nil if none did
 	// undisturbed is set if nothing since the request for the previous page, or for this page if it
 	// is the first, can have changed the list.
 	undisturbed bool
@@ -71,7 +71,7 @@ type place struct {
 	raw jsontext.Value
 }
 
-// repeat is an item whose key was listed before, with the place of the first.
+// repeat is an item whose key was listed before, with the place at which it was listed first.
 type repeat struct {
 	item
 	first place
@@ -101,8 +101,8 @@ func (p *page) link() {
 	}
 }
 
-// pagesFromFirst returns the pages from the first of the walk to this one; nil if they are not known, or
-// if the list can have changed in between.
+// pagesFromFirst returns the pages from the first of the walk to this one; nil if they are not
+// known, or if the list can have changed in between.
 func (p *page) pagesFromFirst() []*page {
 	if p.first == nil {
 		return nil
@@ -147,7 +147,8 @@ type ledger struct {
 	last    *page // the latest page
 }
 
-// ledgers keeps the ledger of each conversation. It includes the message that the rule handles.
+// ledgers keeps the ledger of each conversation. When a rule handles a message, the ledger already
+// includes that message.
 var ledgers = &rules.Shared[*ledger]{Start: func() (l *ledger, before, after rules.Handlers) {
 	l = newLedger()
 	return l, l.handlers(), nil
@@ -156,7 +157,7 @@ var ledgers = &rules.Shared[*ledger]{Start: func() (l *ledger, before, after rul
 // readsLedger is the Shared field of rules that read the ledger.
 var readsLedger = []rules.SharedState{ledgers}
 
-// onPages returns handlers that call see with each page, result or error.
+// onPages returns handlers that call the function see with each page, whether a result or an error.
 func onPages(see func(s *rules.Session, p *page, out *rules.Reporter)) rules.Handlers {
 	return onListResponses(func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if p := ledgers.Of(s).last; p != nil && p.message == obs.Message {
@@ -205,9 +206,9 @@ func (l *ledger) noteAnyChange() {
 	}
 }
 
-// addPage makes a page of the first response to a regular list request with the usual
-// capabilities; nil for any other response, for an error about metadata, or if the cursor is not
-// a string.
+// addPage records the first response to a regular list request with the usual capabilities, and
+// returns it as a page. It returns nil for any other response, for an error about metadata, or if
+// the cursor is not a string.
 func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation) *page {
 	req, list := obs.Request, listings[method]
 	if !req.IsRegular() || req.Responses[0].Message != obs.Message || isAboutMetadata(s, obs) || s.DeclaresOther(req) {
@@ -365,8 +366,9 @@ func (l *ledger) isInLastWalk(method, key string) bool {
 	return l.sets[method].has[key]
 }
 
-// isFirstResponse reports whether the message is the first response to a regular request of a
-// session whose beginning was seen, is not cut, and is not an error about metadata.
+// isFirstResponse reports whether the message is the first response to a regular request, in a
+// conversation in which the server's capabilities are known. It returns false if the response is
+// cut, or is an error about metadata.
 func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && !isAboutMetadata(s, obs) && obs.Request.IsRegular() && !obs.Event.IsCut() && obs.Request.Responses[0].Message == obs.Message
 }

@@ -20,7 +20,7 @@ type walks struct {
 type comparableWalks struct {
 	listVersion int
 	ends        []*page        // the last page of each walk
-	last        map[string]int // the latest walk that has an item, by its key
+	last        map[string]int // by the key of an item: the index in ends of the latest walk with it
 }
 
 func newWalks() *walks { return &walks{byMethod: map[string]*comparableWalks{}} }
@@ -64,9 +64,9 @@ func (w *walks) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// unannouncedWeight returns a lower weight if the list may change without a notification: if
-// listChanged is not declared, if the server of a handshake revision has no stream for notifications, and
-// always for templates, which have no notification.
+// unannouncedWeight returns a lower weight if the list may change without a notification: for
+// templates, which have no notification, if listChanged is not declared, and in the handshake era if
+// the server refuses the GET stream on which notifications would come.
 func unannouncedWeight(s *rules.Session, method string) verdict.Weight {
 	isDeclared := s.ServerDeclared(listings[method].capability + ".listChanged")
 	if method == spec.MethodResourcesTemplates || !isDeclared || s.Era() == spec.Handshake && s.Exchanges().RefuseGet() {

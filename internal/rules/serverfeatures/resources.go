@@ -166,8 +166,8 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// judgeUniqueURIs judges the URIs of a walk. An identical item on two pages is judged by the rules on
-// cursors.
+// judgeUniqueURIs judges the URIs of a walk. An identical item on two pages is judged by the rules
+// on cursors.
 func judgeUniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || !s.Began() {
 		return

@@ -330,8 +330,8 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 		case r.claim == r.bytes:
 			out.Observed(sizeRaw)
 		case r.same && r.listedAgain:
-			// Otherwise the content may change with every read, even if its length
-			// does not, or it may have changed between the list and the reads.
+			// Without both conditions, the content may change with every read, even if
+			// its length does not, or may have changed between the list and the reads.
 			d := verdict.Deviation{
 				Requirement: sizeRaw,
 				Summary:     "The server lists a resource size that its contents do not have.",

@@ -110,7 +110,7 @@ func (a *subscribedURIs) judgeUnsubscribe(s *rules.Session, obs *rules.Observati
 // updates tracks subscriptions and the notifications for them.
 type updates struct {
 	isRequested bool                          // any subscription was requested, whatever the response
-	fence       int                           // the position of the newest request that was answered: everything before it was read
+	fence       int                           // the position of the newest request that was answered: the server has read everything before it
 	byURI       map[string]*subscriptionState // by URI
 	ordered     []*subscriptionState
 }
@@ -199,8 +199,8 @@ func (u *updates) noteUnsubscribed(s *rules.Session, obs *rules.Observation, _ *
 	}
 }
 
-// judgeRead records a change between two reads. Reading itself may change the contents, so they must
-// be equal in two reads before the change.
+// judgeRead records a change between two reads. Reading itself may change the contents, so they
+// must be equal in two reads before the change.
 func (u *updates) judgeRead(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, _ := uriOf(obs.Request)
 	l := u.byURI[requestedURI]
@@ -213,7 +213,7 @@ func (u *updates) judgeRead(s *rules.Session, obs *rules.Observation, out *rules
 		l.steady = same
 	case l.left != nil:
 		if !l.updatedBetween(l.last.Event.Seq, obs.Event.Seq) {
-			out.Observed(updatesStop) // it changed, and no update was sent
+			out.Observed(updatesStop) // the resource changed, and no update was sent
 		}
 	case l.steady:
 		l.changes = append(l.changes, &observedChange{shownBy: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})

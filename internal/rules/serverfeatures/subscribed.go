@@ -38,8 +38,8 @@ func (l *subscriptions) handlers() rules.Handlers {
 	}}
 }
 
-// endPosition returns the position at which the subscription ended, or at which the client cancelled
-// it; math.MaxInt if neither happened.
+// endPosition returns the position at which the subscription ended or at which the client cancelled
+// it, whichever is earlier; math.MaxInt if neither happened.
 func (l subscription) endPosition() int {
 	end := math.MaxInt
 	if len(l.request.Responses) > 0 {
@@ -64,8 +64,9 @@ func (l subscription) grants(member, uri string) bool {
 	return slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { text, _ := wire.Text(e); return text == uri })
 }
 
-// openDuring returns a subscription to a type of notification that was acknowledged before position
-// from and was still open at position to; false if there is none.
+// openDuring returns a subscription to a type of notification that was open between two positions:
+// it was acknowledged before the first and had not ended by the second. It returns false if there is
+// none.
 func (l *subscriptions) openDuring(member, uri string, from, to int) (subscription, bool) {
 	for _, s := range l.all {
 		if s.ack.Event.Seq < from && s.endPosition() > to && s.grants(member, uri) {

@@ -56,7 +56,7 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 		out.Observed(toolRejects)
 		d.Summary = "The server answers invalid arguments with an error, not with isError."
 		if s.Revision().AtLeast(spec.V20260728) {
-			d.Weight = verdict.OnlyNote // its schema counts them among the reasons for -32602
+			d.Weight = verdict.OnlyNote // the schema of 2026-07-28 names invalid arguments as a reason for -32602
 		}
 		out.Deviates(d) // no effect in revisions without this requirement
 	case isFailedResult(obs.Message):
@@ -123,9 +123,8 @@ func isPlainlyWrongWithin(input, object jsontext.Value, depth int) bool {
 }
 
 // isPlainlyWrongValue reports whether it is certain that no conversion turns v into a value that
-// the schema permits.
-// It skips the elements of arrays with prefixItems, because the dialects disagree on what "items"
-// means there.
+// the schema permits. It skips the elements of arrays with prefixItems, because the dialects
+// disagree on what "items" means next to it.
 func isPlainlyWrongValue(schema, v jsontext.Value, depth int) bool {
 	kind, _ := wire.Text(wire.At(schema, "/type"))
 	if hasOtherType(v, kind) || kind == "string" && isOutsideEnum(v, wire.At(schema, "/enum")) {

@@ -87,8 +87,8 @@ func explainsFailure(block jsontext.Value) bool {
 	return !ok || strings.TrimSpace(text) != ""
 }
 
-// toolResources judges the resources in tool results: embedded ones against the declared
-// capabilities, links by reads of them.
+// toolResources judges the resources in tool results: embedded resources by the capabilities that
+// the server declares, and links by the responses to the client's reads of them.
 func toolResources() rules.Fold {
 	linked := map[string]*rules.Observation{}
 	read := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

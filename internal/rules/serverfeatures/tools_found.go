@@ -19,7 +19,8 @@ const (
 	toolNotSupported = "tools.call.not-supported-error"
 )
 
-// toolsFound judges calls only by the names in them.
+// toolsFound judges whether the server serves calls of tools that it lists, and refuses calls of
+// tools that it does not list.
 func toolsFound() rules.Fold {
 	handle := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
@@ -179,6 +180,6 @@ var namelessDenials = map[string]*lazyregexp.Regexp{
 	"prompt": lazyregexp.New(preamble + "(" + namelessPattern("prompt") + ")"),
 }
 
-// denials are the words of which each text that denies the existence of something has at least one.
-// Looking for them is a cheap first test.
+// denials are phrases. A text that denies the existence of something contains at least one of them,
+// so that looking for them is a cheap first test.
 var denials = []string{"not found", "unknown", "unrecognized", "does not exist", "doesn't exist", "not recognized", "no such"}

@@ -232,7 +232,7 @@ func (f *form) judgeBounds(name string, v jsontext.Value) {
 }
 
 // judgeDefault validates a default against its field's schema. The message shape rule reports
-// defaults of the wrong type, as far as the revision has defaults.
+// defaults of the wrong type, for the fields that may have a default in the revision.
 func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	value := wire.At(v, "/default")
 	if value == nil {

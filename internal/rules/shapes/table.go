@@ -14,11 +14,12 @@ type row struct {
 	// in are the topics of the messages, separated by spaces: the method of the request for
 	// results, the message's own method, errorTopic or inputTopic. Empty means allTopics.
 	in string
-	// place is a type of the schema, or a type with a member, and covers everything below; spaces
-	// separate several. For members of an unnamed object the path continues, with * for any index
-	// or free name. Empty matches every schema violation that no other row matches.
+	// place lists places in the schema, separated by spaces. Each is a type or a member of a type, and
+	// covers everything below it. For members of an unnamed object the path continues; * stands for
+	// any index, or for a member name that the schema does not define. Empty matches every schema
+	// violation that no other row matches.
 	place string
-	kinds []schema.Kind // empty means those of the schema
+	kinds []schema.Kind // empty means all violations that the official schema reports
 	// ids is the requirement, or one for each of several revisions, separated by spaces.
 	ids     string
 	summary string
@@ -93,7 +94,7 @@ func generalRows() []row {
 		return row{in: method, ids: on, summary: what + " does not match the schema of the revision."}
 	}
 	call := general(spec.MethodToolsCall, "tools.call.result-schema", "The result of tools/call")
-	call.observedAt = "CallToolResult" // and not a task
+	call.observedAt = "CallToolResult" // a result that is a task does not count
 	return []row{
 		call,
 		general(spec.MethodToolsList, "tools.list.result-schema", "The result of tools/list"),

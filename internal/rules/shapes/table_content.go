@@ -11,11 +11,12 @@ func kinds(k ...schema.Kind) []schema.Kind { return k }
 // anyBlock are the types of content blocks.
 const anyBlock = "TextContent ImageContent AudioContent ResourceLink EmbeddedResource"
 
-// contentRows returns the rows of what several messages contain: content blocks, annotations, icons.
+// contentRows returns the rows of parts that several messages have: content blocks, annotations and
+// icons.
 func contentRows() []row {
 	const (
 		call, get, read, sampling = spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead, spec.MethodSampling
-		// The specification has no MUST about these for results of tools and sampling.
+		// The specification has no MUST on the content of tool results and of sampling messages.
 		lesser    = call + " " + sampling
 		byType    = "content.type.by-revision-2024-11-05 content.type.by-revision-2025-03-26 content.type.by-revision-2025-06-18"
 		badBase64 = "The server's image data is not base64."
@@ -23,7 +24,8 @@ func contentRows() []row {
 		badImage  = "The server's image has a malformed MIME type."
 		badAudio  = "The server's audio has a malformed MIME type."
 
-		// RFC 4648 forbids both (sections 3.1 and 3.2), but many decoders accept them.
+		// RFC 4648 forbids line breaks and missing padding (sections 3.1 and 3.2), but many decoders
+		// accept them.
 		looseBase64 = "The server's base64 has line breaks or lacks padding."
 	)
 	return []row{

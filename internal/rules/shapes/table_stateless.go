@@ -17,7 +17,7 @@ func statelessRows() []row {
 			in: spec.MethodDiscover, place: "DiscoverResult.supportedVersions", ids: "discover.supported-versions",
 			summary: "The server's supportedVersions are not an array of strings.",
 		},
-		{in: inputTopic, place: "InputRequiredResult.inputRequests.*", elsewhere: true}, // mrtr.input-request-kinds judges it by its method
+		{in: inputTopic, place: "InputRequiredResult.inputRequests.*", elsewhere: true}, // mrtr.input-request-kinds judges the method of each entry
 		{
 			in: inputTopic, place: "InputRequiredResult.inputRequests", ids: "mrtr.input-request-kinds",
 			summary: "The server's inputRequests are not an object.",

@@ -69,7 +69,7 @@ type definitionsKey struct{}
 
 // definitions are the findings in one result of tools/list.
 type definitions struct {
-	observed   []string            // the requirements, once for each time
+	observed   []string            // the observed requirements, once for each observation
 	deviations []verdict.Deviation // without positions
 }
 
@@ -121,7 +121,7 @@ func (f *definitions) judgeDialect(v jsontext.Value, where string) {
 	})
 }
 
-// judgeParameters notes the schema of a tool without parameters that permits any member.
+// judgeParameters adds a note if a tool has no parameters, but its schema permits any member.
 func (f *definitions) judgeParameters(v jsontext.Value, where string) {
 	names, members := wire.Members(v)
 	for _, name := range names {

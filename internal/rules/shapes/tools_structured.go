@@ -37,7 +37,7 @@ func structuredContent() rules.Rule {
 // toolSchemas has the known input or output schemas of the tools.
 type toolSchemas struct {
 	member  string
-	schemas map[string]jsontext.Value // by tool; nil if the tool has no schema, or if its schema is unclear
+	schemas map[string]jsontext.Value // by tool; nil if the schema is missing or unclear
 }
 
 // noteList records the schemas of a list. If a tool is listed again with another schema without an

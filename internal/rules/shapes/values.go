@@ -13,9 +13,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// isGoverned reports whether the session's revision applies to a message of the server: the
-// handshake was seen, or in the stateless era the request names the revision. There, a request of
-// the server counts only as an entry of inputRequests, because the era has no others.
+// isGoverned reports whether the session's revision applies to a message of the server. In the
+// handshake era it does once the result of initialize has come. In the stateless era it does if the
+// message belongs to a request that names the revision; of the server's requests, it applies only to
+// entries of inputRequests, because the era has no others.
 func isGoverned(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Handshake {
 		return s.Began()

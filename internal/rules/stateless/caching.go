@@ -72,7 +72,7 @@ func hasHints(obs *rules.Observation) bool {
 	return obs.Message.ResultAt("/ttlMs") != nil || obs.Message.ResultAt("/cacheScope") != nil
 }
 
-// missingHints returns the names of the absent members.
+// missingHints names the absent members in words that continue "no".
 func missingHints(ttl, scope []byte) string {
 	switch {
 	case ttl != nil:

@@ -115,8 +115,8 @@ func (n *needs) judgeError(s *rules.Session, obs *rules.Observation, out *rules.
 	out.Deviates(d)
 }
 
-// judgeMissingCapability judges an error -32021. If it names only declared capabilities, judgeMeaning
-// reports the misuse of the code.
+// judgeMissingCapability judges an error -32021. If the error names only declared capabilities,
+// judgeMeaning reports the misuse of the code.
 func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 	required := requiredCapabilities(obs)
 	d := deviationOf(missingCapabilityData, obs)

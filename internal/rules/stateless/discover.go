@@ -59,7 +59,7 @@ func discoverRules() []rules.Rule {
 type discoveries struct {
 	served bool
 	failed []*rules.Observation
-	before []*rules.Observation // results
+	before []*rules.Observation // earlier results
 }
 
 func (d *discoveries) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {

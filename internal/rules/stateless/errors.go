@@ -134,7 +134,7 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 	out.Deviates(d)
 }
 
-// The forms of W3C Trace Context and W3C Baggage, without doubtful details.
+// The forms of W3C Trace Context and W3C Baggage. Doubtful details are not checked.
 var (
 	traceParent = lazyregexp.New(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
 	traceMember = lazyregexp.New(`^[ \t]*([a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]*)?[ \t]*$`)

@@ -75,7 +75,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			return
 		}
 		if len(declined) > 0 || s.Rounds.WasRetried(round, req) || obs.Event.At-round.Result.Event.At > stateLife {
-			return // an error is a permitted response to declined input; and a state may be valid only once, or for a while
+			return // declined input may get an error, and a state may be valid only once, or only for a while
 		}
 		d.Requirement, d.Summary = retriesCompleted, "The server refuses a retry that brings all the input that it required."
 		d.Permitted = "the result, or input_required once more"
@@ -83,7 +83,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// stateLife is for how long a server has to accept its own requestState, at least.
+// stateLife is the minimum time for which a server has to accept its own requestState.
 const stateLife = 30 * time.Second
 
 // isPlainRetry reports whether a retry has the same arguments and capabilities as the original
@@ -130,7 +130,7 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 		out.Observed(malformedInput)
 	case kind == spec.ResultInputRequired && responses.Kind() == '{':
 		out.Observed(validatesInput)
-	case kind == spec.ResultInputRequired: // the server treats them as missing
+	case kind == spec.ResultInputRequired: // the server treats the responses as missing
 		d.Summary = "The server asks again, although inputResponses is not an object."
 		out.Deviates(d)
 	case string(obs.Message.ResultAt("/isError")) == "true":

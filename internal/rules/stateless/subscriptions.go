@@ -74,7 +74,7 @@ func subscriptionRules() []rules.Rule {
 	}
 }
 
-// changes are the notifications that only subscriptions deliver, each with the capability that it needs.
+// changes maps each notification that only subscriptions deliver to the capability that it needs.
 var changes = map[string]string{
 	spec.MethodToolsChanged:     "tools.listChanged",
 	spec.MethodPromptsChanged:   "prompts.listChanged",
@@ -114,8 +114,8 @@ const settlingTrips = 2
 // subscriptions are the subscriptions of a conversation.
 type subscriptions struct{ all []*subscription }
 
-// sharedSubscriptions keeps the subscriptions of each conversation. Requests, cancellations and responses
-// are recorded before the rules see them, acknowledgements after.
+// sharedSubscriptions keeps the subscriptions of each conversation. Requests, cancellations and
+// responses are recorded before the rules see them, acknowledgements after that.
 var sharedSubscriptions = &rules.Shared[*subscriptions]{Start: func() (f *subscriptions, before, after rules.Handlers) {
 	f = &subscriptions{}
 	return f, rules.MergeHandlers(rules.Handlers{
@@ -190,8 +190,8 @@ func (f *subscriptions) find(s *rules.Session, obs *rules.Observation) (sub *sub
 	return nil, false
 }
 
-// showWrongID makes a deviation show the subscriptionId of a message; within is the pointer to the params
-// or the result.
+// showWrongID makes a deviation show the subscriptionId of a message; within is the pointer to the
+// message's params or result.
 func showWrongID(d *verdict.Deviation, id wire.ID, within string) {
 	d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw()), within+spec.MetaPointer(spec.MetaSubscriptionID)
 }
@@ -269,7 +269,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		d.Requirement, d.Summary, d.Permitted = cancelledOnStdio, "The server sends a notification of a cancelled subscription.", "no further notification for it"
 		d.At = rules.At(sub.request.Event, sub.cancelled, obs.Event)
 		if isAck && sub.ack == nil {
-			d.Weight = verdict.AtMostWarning // a busy server may have begun it before it read the cancellation
+			d.Weight = verdict.AtMostWarning // a busy server may have begun to acknowledge before it read the cancellation
 		}
 		out.Deviates(d)
 		return
@@ -300,7 +300,8 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 }
 
-// judgeRequested judges whether a change was requested.
+// judgeRequested judges whether the subscription requests a change notification that it got. member
+// is the notification's type in the filter.
 func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	if sub.filter == nil {
 		return // judged as a subscription without a filter
@@ -343,8 +344,8 @@ func judgeCapability(s *rules.Session, capability string, obs *rules.Observation
 	}
 }
 
-// judgeUnmatched judges a notification that matches no subscription by its stream or id. Over stdio,
-// a notification with a wrong id or none may belong to any active subscription.
+// judgeUnmatched judges a notification whose stream or id matches no subscription. Over stdio, a
+// notification with a wrong id, or without one, may belong to any active subscription.
 func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	id := subscriptionID(obs.Message)
 	var active *subscription

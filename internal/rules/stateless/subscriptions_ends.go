@@ -132,8 +132,8 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 	out.Deviates(d)
 }
 
-// isEndedByClient reports whether the response came because the client had cancelled the subscription or
-// begun to end the server. The server may not have started the subscription by then.
+// isEndedByClient reports whether the response came because the client had cancelled the
+// subscription or begun to end the server. The server may not have started the subscription by then.
 func (sub *subscription) isEndedByClient() bool {
 	return sub.response != nil && (sub.atShutdown || sub.cancelled != nil)
 }
@@ -189,7 +189,7 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 			d.Permitted = member + ", which the request names, because the capability " + capability + " is declared"
 			d.Seen, d.Pointer = "the filter "+rules.Excerpt(agreed), "/params/notifications"
 			if wire.At(sub.filter, "/"+member).Kind() == '[' {
-				d.Weight = verdict.OnlyNote // it may not know the resources
+				d.Weight = verdict.OnlyNote // the server may not know the resources
 			}
 			out.Deviates(d)
 		default:
@@ -246,8 +246,8 @@ func (sub *subscription) judgeMedia(out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeFinal judges the result that ends a subscription. The shape rules judge whether it has an
-// id.
+// judgeFinal judges the result that ends a subscription. The shape rules judge whether it has a
+// subscriptionId.
 func (sub *subscription) judgeFinal(out *rules.Reporter) {
 	result := sub.response.Message.Result()
 	d := sub.deviation(gracefulID, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))

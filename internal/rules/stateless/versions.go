@@ -81,7 +81,7 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	case version.Published() && refused:
 		d.Requirement, d.Summary = knownLegacy, "The server refuses a handshake revision in _meta, but not with -32022."
 		if !s.IsStatelessOnly() {
-			d.Weight = verdict.OnlyNote // it may support the revision, after initialize; -32022 is for those that it does not
+			d.Weight = verdict.OnlyNote // the server may support the revision, after initialize; -32022 is for unsupported ones
 		}
 		out.Deviates(d)
 	case version.Published():
@@ -158,7 +158,7 @@ func isSameSet(a, b []string) bool {
 }
 
 // judgeInitialize judges the response to initialize from a server that lists no handshake
-// revision. If it serves one, it does support such a revision.
+// revision. If the server serves initialize, it does support a handshake revision.
 func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
 	if !isFirstResponse(s, obs) || !req.WellFormed || !s.ListsNoHandshake() {

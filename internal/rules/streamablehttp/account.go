@@ -51,8 +51,9 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	if x.Sent != nil {
 		f.Size = x.Sent.Size
 	}
-	// A request with the id of a session that is known to be over tests the response to that, so it
-	// counts. A request that was in progress when the session ended does not.
+	// A request that names a session known to be over tests how the server responds to that, so a
+	// missing response counts. For a request that was in progress when the session ended, it does not
+	// count.
 	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.isSessionOver(x)
 	f.AnsweredElsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
@@ -84,8 +85,8 @@ func (x *exchange) isPartial() bool {
 		(x.Ended() == transcript.Broken || x.Ended() == transcript.Unreadable)
 }
 
-// isUnfinished reports whether the client waited for the rest of a body whose length the
-// response head announces until the timeout, while the server responded to others.
+// isUnfinished reports whether the client waited until the timeout for the rest of a body whose
+// length the response head announces, while the server responded to other requests.
 func (v *view) isUnfinished(x *exchange) bool {
 	return x.Response != nil && x.ResponseHead().Has("Content-Length") && !x.IsStream() &&
 		x.Ended() == transcript.Dropped && v.s.Waits.GaveUpOn(x.Request)
@@ -202,8 +203,8 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 	}
 }
 
-// isPingCalledMalformed reports whether the server calls a valid ping malformed, in an error with its
-// id, though pings before and after it in the same session get results.
+// isPingCalledMalformed reports whether the server calls a valid ping malformed, in an error with
+// the id of the ping, although pings before and after it in the same session get results.
 func (v *view) isPingCalledMalformed(x *exchange) bool {
 	if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Status() != 400 || !x.isPost() || x.flaws != 0 ||
 		len(x.requests) != 1 || x.Sent.Frame.Batch || !x.hasErrorWithID() || x.session == "" {

@@ -24,8 +24,8 @@ func areSequential(ids []string) bool {
 	return true
 }
 
-// stepBetween returns by how much the number in b exceeds that in a, and false if they differ in
-// anything else.
+// stepBetween returns by how much the number in the second id exceeds the number in the first. It
+// returns false if the second number is not greater, or if the ids differ in anything else.
 func stepBetween(a, b string) (uint64, bool) {
 	same := 0
 	for same < len(a) && same < len(b) && a[same] == b[same] {

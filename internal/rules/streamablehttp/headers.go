@@ -240,7 +240,7 @@ func mayBePadded(head []byte) bool {
 	return bytes.HasSuffix(head, []byte(" "))
 }
 
-// oddForms returns the requirements on the unusual forms in which the headers match.
+// oddForms returns the requirements on unusual but valid forms that the headers of a request have.
 func (v *view) oddForms(x *exchange, req *rules.Request) []string {
 	var out []string
 	head := x.RequestHead()
@@ -281,7 +281,8 @@ func (v *view) hasUnmirrored(req *rules.Request) bool {
 	})
 }
 
-// hasArgument reports whether is is true for one of the arguments of a call that headers mirror.
+// hasArgument reports whether the predicate returns true for one of the arguments of a call that
+// headers mirror.
 func (v *view) hasArgument(req *rules.Request, is func(a headers.Argument, arguments jsontext.Value) bool) bool {
 	if req.Message.Method != spec.MethodToolsCall {
 		return false
@@ -328,12 +329,12 @@ var oddFormRefused = map[string]string{
 // refusal shows nothing about any of them.
 func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporter) {
 	if req.UnlistedTool || v.hasUnmirrored(req) {
-		return // there may be headers that the client could not know or send
+		return // the server may require headers that the client could not know or send
 	}
 	odd := v.oddForms(x, req)
 	e := x.errorIn()
 	name, _ := headers.NameOf(req.Message)
-	// Without a name, or with an empty one, a server may find that its header is missing.
+	// If the name is missing or empty, a server may find that Mcp-Name is missing.
 	if e == nil || errorCode(e) != spec.CodeHeaderMismatch || headers.RequiresNameHeader(req.Message.Method) && name == "" {
 		if e == nil && x.Succeeded() {
 			for _, requirement := range odd {
@@ -359,7 +360,7 @@ func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporte
 }
 
 // judgeMeaningless judges a request with a header that has no meaning in this era. A server that
-// also supports earlier revisions may treat their headers as they do.
+// also supports earlier revisions may treat the headers of those revisions as they require.
 func (v *view) judgeMeaningless(x *exchange, req *rules.Request, flaw rules.HeaderFlaw, out *rules.Reporter) {
 	requirement := map[rules.HeaderFlaw]string{rules.SessionNamed: sessionIgnored, rules.StreamResumed: resumeIgnored, rules.ParamUnknown: paramIgnored}[flaw]
 	switch {

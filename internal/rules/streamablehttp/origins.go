@@ -38,8 +38,8 @@ func judgeOrigins(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeForeign judges the response to a request with the Origin of another host. Only for a
-// server on the local machine is it known that it serves no such page.
+// judgeForeign judges the response to a request with the Origin of another host. A server that is
+// not on the local machine may permit web pages of that host.
 func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	validated := originValidated
 	if v.s.Transport == spec.SSE {
@@ -64,8 +64,8 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	if x.flaws != foreignOrigin { // another flaw may be the reason
 		return
 	}
-	// A 403 is what the requirement demands, so a second stream need not be
-	// the reason.
+	// 403 is the status that the requirement demands, so it counts even if the
+	// reason may be that x is a second stream.
 	if !(x.Method() == "GET" && x.Status() == 403 && v.isServedWithout(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
 		return
 	}

@@ -81,8 +81,8 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 	}
 }
 
-// isPriming reports whether known, which must be an event without a message, came on the stream of
-// a POST. Its id belongs to no message, and may be repeated when the stream is resumed.
+// isPriming reports whether an event without a message came on the stream of a POST. The id of such
+// an event belongs to no message, and may be repeated when the stream is resumed.
 func isPriming(v *view, known streamEvent) bool {
 	x := v.exchangeOf(known.Event)
 	return x.Method() == "POST" && !x.isResumption()
@@ -172,8 +172,8 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 	out.Deviates(d)
 }
 
-// earlyClose returns the end of the connection that delivered the event named by x, if the server
-// closed it and has not sent all responses of its stream since; otherwise nil.
+// earlyClose returns the end of the connection that delivered the event with this id, if the server
+// closed the connection before x and has not sent all responses of the stream since; otherwise nil.
 func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 	last := v.ids[x.session][id]
 	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.mayBeMisread(origin) || v.isExcused(last) || v.mayBeOver(last) {
@@ -186,8 +186,8 @@ func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 	return nil
 }
 
-// judgeReplayed judges the events on x, which resumes the stream of origin after the event with
-// the id last.
+// judgeReplayed judges the events on x, which resumes the stream of origin. The parameter last is
+// the Last-Event-ID of x.
 func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Reporter) {
 	old := v.idsUpTo(origin, last, x)
 	clean, fresh := true, true
@@ -224,8 +224,9 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 	}
 }
 
-// idsUpTo returns the ids of events with data on the stream of origin, up to the id last and
-// without those that came on the exchange before; nil if no such event has the id last.
+// idsUpTo returns the ids of the events with data on the stream of origin, up to the event whose id
+// is the parameter last. It skips the events of the exchange given as before. It returns nil if none
+// of the other events has that id.
 func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.eventsInOrder() {
@@ -244,8 +245,8 @@ func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[stri
 }
 
 // isForeignTo reports whether a message on the resumed stream x belongs to a stream other than
-// that of origin: it was delivered there before, or is the response to or progress of a request
-// that was posted elsewhere. Events without a message are not foreign.
+// that of origin: it was delivered on the other stream before, or it is the response to a request
+// that was posted elsewhere, or progress of one. Events without a message are not foreign.
 func (v *view) isForeignTo(p streamEvent, x, origin *exchange) bool {
 	if !isMessage(p) {
 		return false

@@ -218,8 +218,8 @@ func judgeSessionStatus(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeWithoutSession judges a refusal, and a stream that a GET opened. A server that serves POSTs
-// without a session id requires none.
+// judgeWithoutSession judges a request without a session id, if it was refused or is a GET that
+// opened a stream. A POST that was served is not judged: the server requires no session id.
 func (v *view) judgeWithoutSession(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() == "GET" && x.isStreamOpened():

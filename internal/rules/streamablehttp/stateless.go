@@ -151,9 +151,9 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 	})
 }
 
-// judgeStreamOwner judges messages by the request on whose stream they come, also a subscription's
-// notifications on the stream of another request. Log messages, and notifications on the stream of
-// their subscription, have rules of their own.
+// judgeStreamOwner judges whether messages belong to the request on whose stream they come. A
+// subscription's notifications are judged here only if they come on the stream of another request.
+// Log messages, and notifications on the stream of their subscription, have rules of their own.
 func judgeStreamOwner(v *view, out *rules.Reporter) {
 	v.forEachOwnStream(func(x *exchange, req *rules.Request) {
 		for _, p := range x.events {

@@ -59,8 +59,8 @@ func streamRules() []rules.Rule {
 }
 
 // forEachStream calls visit with the streams that respond to requests. It skips streams for which
-// the server may follow another revision: without a version header it may assume an older one,
-// initialize may ask for another one, and the result of initialize may negotiate another one.
+// the server may follow another revision: if there is no version header, the server may assume an
+// older one, and initialize or its result may name another one.
 func (v *view) forEachStream(visit func(x *exchange)) {
 	for _, x := range v.all {
 		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOtherRevision(x)
@@ -70,9 +70,9 @@ func (v *view) forEachStream(visit func(x *exchange)) {
 	}
 }
 
-// beginsOtherRevision reports whether the stream answers an initialize that asks for another
-// revision than that of the transcript, or answers it with another. A server may begin the stream
-// for the revision that the client asks for, before it knows its own answer.
+// beginsOtherRevision reports whether the stream responds to an initialize, and the initialize or its
+// result names another revision than that of the transcript. A server may begin the stream by the
+// rules of the requested revision, before it knows which one it returns.
 func (v *view) beginsOtherRevision(x *exchange) bool {
 	for _, req := range x.requests {
 		if req.Message.Method != spec.MethodInitialize {
@@ -225,9 +225,9 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 	})
 }
 
-// isCoveredElsewhere reports whether other requirements cover the messages after a response: a second
-// response, or further progress; in the stateless era also log messages and notifications of a
-// subscription.
+// isCoveredElsewhere reports whether other requirements cover all messages of an event that came
+// after the response: a second response, or further progress; in the stateless era also log messages
+// and notifications of a subscription.
 func (v *view) isCoveredElsewhere(p streamEvent) bool {
 	if p.IsCut() {
 		return true

@@ -29,10 +29,10 @@ type view struct {
 	byNumber map[int]*exchange
 	sessions *sessions
 	ids      map[string]map[string]*exchange // by session and event id: the stream that delivered it first
-	origins  map[*exchange]*exchange
-	accepted map[string]map[string]bool // media types by the value of Accept
-	end      time.Duration              // the time of the last event
-	host     string                     // of the server, as the client addresses it
+	origins  map[*exchange]*exchange         // the results of origin for resumptions
+	accepted map[string]map[string]bool      // media types by the value of Accept
+	end      time.Duration                   // the time of the last event
+	host     string                          // of the server, as the client addresses it
 	// initialized is the position at which the client sent notifications/initialized, or -1.
 	initialized int
 }

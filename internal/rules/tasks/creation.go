@@ -112,9 +112,9 @@ func (l *ledger) becomesTaskWithTTL(c *call) bool {
 const slowCall = 250 * time.Millisecond
 
 // judgeImmediate compares the response time with that of an equal call without a task. A task was
-// created late if its creation took nearly as long, if the task had ended by the first query, and
-// if a request sent after the call was answered long before it. Otherwise the whole server or the
-// machine may have been busy.
+// created late if all of these hold: its creation took nearly as long, the task had ended by the
+// first query, and a request sent after the call was answered long before the call. Without the
+// last, the whole server or the machine may have been busy.
 func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	plain := l.plainTime(c)
 	if plain < slowCall || c.task == nil {
@@ -142,8 +142,8 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	}
 }
 
-// isOvertakenBy reports whether a request sent after the call was answered earlier by at least
-// this time.
+// isOvertakenBy reports whether a request sent after the call was answered earlier than the call, by
+// at least the given time.
 func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq >= c.request.Event.Seq && req != c.request && len(req.Responses) > 0 && req.Responses[0].Event.At+long <= c.event.At

@@ -85,7 +85,7 @@ func (l *ledger) knownTask() rules.Control {
 	}
 }
 
-// isTaskKnown reports whether the server sent the id other than in response to q.
+// isTaskKnown reports whether the server sent the id in any message other than the response to q.
 func (l *ledger) isTaskKnown(id string, q *taskRequest) bool {
 	t := l.byID[id]
 	if t == nil {

@@ -38,7 +38,8 @@ func inputRules() []rules.Rule {
 	}}
 }
 
-// judgeServerRequest judges a request of the server by the observations of its task until the response.
+// judgeServerRequest judges a request of the server by the observations of its task that were made
+// before the client responded.
 func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) {
 	id, isText := wire.Text(p.Message.ParamAt(relatedTask))
 	if !isText {
@@ -127,10 +128,11 @@ func (l *ledger) mayBelongToTaskOf(req *rules.Request, p *transcript.Request) bo
 	return c != nil && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
 }
 
-// leaveTime is how long a task may take to continue after its input.
+// leaveTime is how long a task may stay in input_required after the client's last response.
 const leaveTime = time.Second
 
-// judgeInputLeft looks for tasks that stay in input_required after all their requests were answered.
+// judgeInputLeft looks for tasks that stay in input_required although the client has responded to
+// all their requests.
 func (l *ledger) judgeInputLeft(t *task, out *rules.Reporter) {
 	var last *transcript.Request
 	var reply *transcript.Event

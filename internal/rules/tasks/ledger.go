@@ -236,8 +236,8 @@ func (l *ledger) isAfter(e *transcript.Event, v *observation) bool {
 	return l.hasExchangeBetween(e, v.event)
 }
 
-// hasExchangeBetween reports whether a request that was sent after the event from was answered
-// before the event to. Over HTTP, events on different streams have no order.
+// hasExchangeBetween reports whether a request was sent and answered between two events. Over HTTP
+// it returns false for events on different streams, which have no order.
 func (l *ledger) hasExchangeBetween(from, to *transcript.Event) bool {
 	if from.Seq >= to.Seq || l.s.Transport != spec.Stdio && from.Exchange != to.Exchange {
 		return false

@@ -139,8 +139,8 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 	}
 }
 
-// isSurelyLater reports whether the server sent the event to after the event from. On different
-// streams that is certain after two consecutive round trips and some time for messages in
+// isSurelyLater reports whether the server certainly sent the second event after the first. On
+// different streams that is certain after two consecutive round trips and some time for messages in
 // transit. It is not certain on a new or resumed stream, which may deliver older messages.
 func (l *ledger) isSurelyLater(from, to *transcript.Event) bool {
 	if l.hasExchangeBetween(from, to) {

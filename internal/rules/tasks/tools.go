@@ -27,7 +27,7 @@ const (
 // taskSupport is the known task support of a tool.
 type taskSupport struct {
 	tasks string // forbidden, optional, required or unclear
-	bare  bool   // its input schema requires no argument
+	bare  bool   // the tool's input schema requires no argument
 }
 
 func toolRules() []rules.Rule {
@@ -90,8 +90,8 @@ func supportIn(s *rules.Session, m *wire.Message) map[string]taskSupport {
 	})
 }
 
-// supportFor returns the task support in the called tool's last listing before the call. It is
-// unclear if the list has changed since, or if the tool was not listed.
+// supportFor returns the task support in the called tool's last listing before the call. The support
+// is unclear if the list has changed since, or if the tool was not listed.
 func (l *ledger) supportFor(c *call) taskSupport {
 	for i := len(l.listings) - 1; i >= 0; i-- {
 		page := l.listings[i]
@@ -155,7 +155,7 @@ func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 		return
 	}
 	if returned := c.request.Message.ParamAt("/arguments"); returned != nil && returned.Kind() != '{' {
-		return // other arguments may be refused first, whatever the tool
+		return // a server may first refuse arguments that are not an object, whatever the tool supports
 	}
 	if !out.RequireInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
 		return
@@ -205,7 +205,7 @@ func (l *ledger) runsAsTask(c *call) bool {
 	return slices.ContainsFunc(l.equalCalls(c), func(o *call) bool { return o.task != nil })
 }
 
-// judgeOptional judges a call of a tool that permits both forms.
+// judgeOptional judges a call of a tool that may be called with or without a task.
 func judgeOptional(c *call, out *rules.Reporter) {
 	code, _ := c.reply.ErrorCode()
 	asked := c.request.Message.ParamAt("/task") != nil

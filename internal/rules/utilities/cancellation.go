@@ -52,9 +52,9 @@ func cancellationRules() []rules.Rule {
 type cancelledRequest struct {
 	request           *rules.Request
 	cancellation      *transcript.Event
-	since             *roundTrips
-	ran               bool                // it reported progress before the cancellation
-	progress          []*transcript.Event // after the server had certainly read the cancellation
+	since             *roundTrips         // the round trips since the cancellation
+	ran               bool                // the request reported progress before the cancellation
+	progress          []*transcript.Event // progress after the server had certainly read the cancellation
 	reports           int                 // the number of progress notifications after the cancellation, whether or not the server had read it
 	response          *transcript.Event
 	result            bool          // the response is a result
@@ -181,7 +181,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 	}
 	switch {
 	case c.response != nil && c.request.Message.Method != spec.MethodToolsCall:
-		// Few servers can interrupt anything but calls, and none has to.
+		// Few servers can interrupt other requests than tool calls, and none has to.
 	case c.namesCancellation && !c.othersSucceed(s):
 		// The tool may have failed by itself, for a reason with similar words.
 	case c.response != nil:
@@ -268,9 +268,9 @@ func isFailure(m *wire.Message) bool {
 	return m.IsError() || string(m.ResultAt("/isError")) == "true"
 }
 
-// hasStopped reports whether the request was seen to run, and then showed no sign of running for at
-// least as long as it had run. A response that may have crossed the cancellation shows neither that the
-// request ran nor that it stopped.
+// hasStopped reports whether the request was seen to run, and after its cancellation showed no sign
+// of running for at least as long as it had run. A response that may have crossed the cancellation
+// shows neither that the request ran nor that it stopped.
 func (c *cancelledRequest) hasStopped(last *transcript.Event) bool {
 	ran := c.runTime()
 	return c.ran && !c.crossed && c.since.n >= settlingTrips && ran > 0 && last.At-c.cancellation.At >= ran
@@ -341,8 +341,8 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 
 const neverSent = "The server cancels a request that it never sent."
 
-// judgeStatelessCancellation judges which requests the server cancels in the stateless era: only
-// subscriptions of the client may be.
+// judgeStatelessCancellation judges which requests the server cancels in the stateless era. It may
+// cancel only the client's subscriptions.
 func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
 		return
@@ -365,8 +365,9 @@ func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *r
 	out.Deviates(d)
 }
 
-// newestWithID returns the server's newest request with this id, or nil. Unlike Dialogue.Of it finds
-// a request that follows the cancellation in the same batch, whose messages have no order.
+// newestWithID returns the server's newest request with this id, or nil. Unlike Dialogue.Of, it also
+// finds a request that follows the cancellation in the same batch, because the messages of a batch
+// have no order.
 func newestWithID(all []*transcript.Request, id wire.ID) *transcript.Request {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Message.ID.Same(id) {

@@ -36,7 +36,7 @@ type disruptions struct {
 	unanswered []unansweredPing
 }
 
-// unansweredPing is a ping after a disruption that timed out.
+// unansweredPing is a ping that was sent after a disruption, and that timed out.
 type unansweredPing struct {
 	ping      *rules.Request
 	deviation verdict.Deviation

@@ -18,13 +18,13 @@ func severity(level jsontext.Value) int { return rules.LogSeverity(level) }
 // may be served in any order, and messages in transit when a level was set may come after the
 // response. Of the thresholds that may be in force it uses the lowest.
 type threshold struct {
-	lowest int // the level before the current requests; -1 permits any
+	lowest int // the lowest level that may have been in force before the requests in set; -1 permits any
 	set    []*levelRequest
 	// since counts the round trips since the last request to set a level was answered; nil while
 	// one is open.
 	since *roundTrips
-	// begun are the open requests that do not set a level. older are those of them that were sent
-	// before the last level was set.
+	// begun are the open requests that do not set a level. older are the ones among them that were
+	// sent before the last level was set.
 	begun, older []*rules.Request
 }
 

@@ -101,7 +101,7 @@ func progressTokens() rules.Fold {
 		case !reported[obs.Request] || !isOnStream(s, obs.Request, obs.Event):
 		case s.Transport == spec.StreamableHTTP:
 			finished = append(finished, obs.Event)
-		default: // it had the chance to report more
+		default: // the request had the chance to report more progress
 			out.Observed(stopsAfter)
 		}
 	}), AtEnd: func(_ *rules.Session, out *rules.Reporter) {
@@ -139,7 +139,8 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 		return
 	}
 	if !isInOrder(s, req, answer, obs.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
-		// Whether it was sent before the response is unknown, so neither can be said.
+		// It is unknown whether the progress was sent before or after the response, so neither
+		// requirement counts as kept.
 		out.ReportedElsewhere(onlyActive)
 		out.ReportedElsewhere(stopsAfter)
 		return

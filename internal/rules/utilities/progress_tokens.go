@@ -47,11 +47,11 @@ func (g *tokenRequests) note(req *rules.Request) {
 	g.alike[normalizeToken(token)] = append(withoutAnswered(g.alike[normalizeToken(token)]), req)
 }
 
-// keptRequests is how many requests with one token are kept, or more if more are open: a client may
-// use one token for all its requests.
+// keptRequests is the number of requests with the same token at which answered ones are dropped,
+// because a client may use one token for all its requests.
 const keptRequests = 32
 
-// withoutAnswered drops answered requests if keptRequests or more are kept.
+// withoutAnswered drops the answered requests if there are keptRequests or more.
 func withoutAnswered(all []*rules.Request) []*rules.Request {
 	if len(all) < keptRequests {
 		return all
@@ -78,8 +78,8 @@ func (g *tokenRequests) onlyPossible(token wire.ID) *rules.Request {
 	return open
 }
 
-// similarRequest returns the newest request whose token could have become the given one by mistake, or
-// nil.
+// similarRequest returns the newest request whose token a server could have turned into the given
+// one by mistake, or nil.
 func (g *tokenRequests) similarRequest(token wire.ID) *rules.Request {
 	all := g.alike[normalizeToken(token)]
 	if len(all) == 0 {
