@@ -54,8 +54,9 @@ func (brokenConnection) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// secondCopy requires that every attempt reproduces a deviation if a server over stdio ended by itself
-// before its first message: a lock or a port may allow only one copy of it, and another one was running.
+// secondCopy requires that every attempt reproduces a deviation if a server over stdio ended by
+// itself before its first message: a lock or a port may allow only one copy of it, and another one
+// was running.
 type secondCopy struct{}
 
 func (secondCopy) discount(c *Claim) (Effect, string) {

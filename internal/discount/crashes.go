@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// crashes counts the processes over stdio that exited by themselves with a failure after all requests
-// had got their responses. That breaks no requirement (stdio.server-initiated-shutdown), but users
-// see it as a crash, so there is a notice.
+// crashes counts the processes over stdio that exited by themselves with a failure after all
+// requests had got their responses. That breaks no requirement (stdio.server-initiated-shutdown),
+// but users see it as a crash, so there is a notice.
 type crashes struct {
 	count int
 	// Of the newest crash: how the process exited, the methods of the last requests before, and

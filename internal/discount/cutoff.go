@@ -17,8 +17,8 @@ import (
 // user should know.
 type cutoffs map[string]*cutoff
 
-// A cutoff counts the requests of one method: those whose connection broke, and those with a complete
-// response.
+// A cutoff counts the requests of one method: those whose connection broke, and those with a
+// complete response.
 type cutoff struct{ broke, complete int }
 
 // manyCutoffs is the minimum number of requests of one method whose connection

@@ -1,10 +1,10 @@
 // Package discount lists the reasons for which an observation does not count against the server.
 //
 // A client's request without a response is a finding, unless a discount applies. One table of
-// discounts is for JSON-RPC requests over any transport, and one for HTTP requests. A third table, in
-// Run, uses observations of the whole run: it may void a deviation of a rule, of a case or of the
-// fuzzer, or require that every attempt reproduces it. Run also returns notices about observations
-// that explain no deviation but that the user should know.
+// discounts is for JSON-RPC requests over any transport, and one for HTTP requests. A third table,
+// in Run, uses observations of the whole run: it may void a deviation of a rule, of a case or of
+// the fuzzer, or require that every attempt reproduces it. Run also returns notices about
+// observations that explain no deviation but that the user should know.
 package discount
 
 import (

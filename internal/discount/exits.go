@@ -10,10 +10,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A process that the conversations of a run share may exit although no single case causes that: after
-// some number of requests, or at random. The observations of the cases that the exit interrupted do
-// not count, and those cases run again, each on its own process. If that process exits too, the case
-// causes the exit. A notice counts the exits that no case causes.
+// A process that the conversations of a run share may exit although no single case causes that:
+// after some number of requests, or at random. The observations of the cases that the exit
+// interrupted do not count, and those cases run again, each on its own process. If that process
+// exits too, the case causes the exit. A notice counts the exits that no case causes.
 
 // An Exit is the exit, by itself, of a process that the conversations of a run share.
 type Exit struct {
@@ -88,10 +88,10 @@ func (r *Run) SettleShared(key any, causesExits bool) {
 	}
 }
 
-// ExitNotices returns notices about processes that exited by themselves: the shared ones, and crashes
-// of others. isFinding reports whether a finding shows an exit. If none does, the notice counts all
-// exits of shared processes, even those that a case causes, because nothing else reports them. redact
-// removes secrets.
+// ExitNotices returns notices about processes that exited by themselves: the shared ones, and
+// crashes of others. isFinding reports whether a finding shows an exit. If none does, the notice
+// counts all exits of shared processes, even those that a case causes, because nothing else reports
+// them. redact removes secrets.
 func (r *Run) ExitNotices(shared []Exit, isFinding bool, redact func(string) string) []string {
 	var out []string
 	if isFinding {

@@ -6,8 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Three discounts void a missing message that the case could not see: the session had ended, the server
-// may still have been starting, or the message was too long to be kept.
+// Three discounts void a missing message that the case could not see: the session had ended, the
+// server may still have been starting, or the message was too long to be kept.
 
 // sessionEnded discounts what is missing after the server has ended the session, which it may do at
 // any time.
@@ -43,8 +43,8 @@ func (cutResponse) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// showsServerMessage reports whether the last position in At is that of a message or an HTTP response
-// from the server. Status 404 does not count: it only means that there is no such session.
+// showsServerMessage reports whether the last position in At is that of a message or an HTTP
+// response from the server. Status 404 does not count: it only means that there is no such session.
 func (c *Claim) showsServerMessage() bool {
 	if len(c.At) == 0 {
 		return false

@@ -30,8 +30,8 @@ func (o *outage) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// NoteUnanswered notes that the server stopped responding in a conversation. from is the position of
-// the first event after that.
+// NoteUnanswered notes that the server stopped responding in a conversation. from is the position
+// of the first event after that.
 func (r *Run) NoteUnanswered(record *transcript.Transcript, from int) {
 	r.outage.mu.Lock()
 	defer r.outage.mu.Unlock()

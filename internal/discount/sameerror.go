@@ -36,8 +36,8 @@ var plainMethods = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
 }
 
-// observe records the responses to plain requests in one conversation. In the handshake era, it ignores
-// requests before notifications/initialized.
+// observe records the responses to plain requests in one conversation. In the handshake era, it
+// ignores requests before notifications/initialized.
 func (r sameError) observe(c Conversation) {
 	ready := -1
 	if c.Revision.Era() == spec.Handshake {
@@ -65,8 +65,8 @@ func (r sameError) observe(c Conversation) {
 	}
 }
 
-// declaredCapabilities returns the capabilities in the first result of initialize, or of server/discover in
-// the stateless era, or nil if there is none.
+// declaredCapabilities returns the capabilities in the first result of initialize, or of
+// server/discover in the stateless era, or nil if there is none.
 func declaredCapabilities(c Conversation) jsontext.Value {
 	for _, q := range c.Dialogue.Requests() {
 		if m := q.Response(); m != nil && q.Message.Method == c.Revision.OpeningMethod() && m.Message.ResultAt("/capabilities") != nil {

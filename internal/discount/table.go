@@ -81,8 +81,8 @@ func (r *Run) runRows() []runRow {
 	}
 }
 
-// noticeRows lists the observations for notices: they explain no deviation, but the user should know
-// them.
+// noticeRows lists the observations for notices: they explain no deviation, but the user should
+// know them.
 func (r *Run) noticeRows() []noticeRow {
 	return []noticeRow{
 		{"cut-off-method", "the connection broke at each request of a method", cutoffs{}},

@@ -11,7 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// isZero reports whether the id is a zero value that servers commonly send in place of a missing id.
+// isZero reports whether the id is a zero value that servers commonly send in place of a missing
+// id.
 func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.Raw() == `""` }
 
 // maxSafe is the largest integer that a double distinguishes from its neighbors.

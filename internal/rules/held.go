@@ -19,7 +19,8 @@ const (
 
 // reportHeldBack reports a server that sends its responses only when it gets another message. It
 // requires that the client waited until its timeout in the longest silence. It reports nothing if
-// any slow response came before the next message, or not right after it: such a server is only slow.
+// any slow response came before the next message, or not right after it: such a server is only
+// slow.
 func reportHeldBack(s *Session, out *Reporter) {
 	var shortest, longest *Request
 	var least, most time.Duration

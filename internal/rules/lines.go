@@ -248,8 +248,8 @@ func findMessages(text []byte) []*wire.Message {
 	return out
 }
 
-// messagesIn appends the values in a frame to out, if any of them is meant to be a JSON-RPC message.
-// Other JSON on stdout is not a message.
+// messagesIn appends the values in a frame to out, if any of them is meant to be a JSON-RPC
+// message. Other JSON on stdout is not a message.
 func messagesIn(f *wire.Frame, out []*wire.Message) []*wire.Message {
 	meant := false
 	for i := range f.Messages {

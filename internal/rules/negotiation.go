@@ -70,7 +70,8 @@ func (n *Negotiation) ServerDeclared(capability string) bool {
 	return yes
 }
 
-// ClientDeclared is like ServerDeclared, for the capabilities that the client declared in initialize.
+// ClientDeclared is like ServerDeclared, for the capabilities that the client declared in
+// initialize.
 func (n *Negotiation) ClientDeclared(capability string) bool {
 	return hasCapability(n.clientCapabilities, capability)
 }

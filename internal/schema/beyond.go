@@ -11,8 +11,8 @@ import (
 // JSON type.
 type extraCheck func(c *checker, v []byte)
 
-// checkText returns a check that reports a violation of the given kind if the function returns false
-// for the text of a string.
+// checkText returns a check that reports a violation of the given kind if the function returns
+// false for the text of a string.
 func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck {
 	return func(c *checker, v []byte) {
 		if !fits(unquote(v)) {

@@ -264,8 +264,8 @@ func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return best
 }
 
-// decode returns the value in the form that the library needs, and false if there is no value, if it
-// is not JSON, or if it, one of its numbers or its depth is too large.
+// decode returns the value in the form that the library needs, and false if there is no value, if
+// it is not JSON, or if it, one of its numbers or its depth is too large.
 func decode(v []byte) (any, bool) {
 	if len(v) == 0 || len(v) > maxSchema {
 		return nil, false

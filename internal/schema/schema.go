@@ -1,6 +1,6 @@
 // Package schema checks messages of the Model Context Protocol against the schema of each revision.
-// The types are written by hand in types_*.go: each is defined once, and spans say in which revisions
-// its parts exist. A test compares them with the official schemas.
+// The types are written by hand in types_*.go: each is defined once, and spans say in which
+// revisions its parts exist. A test compares them with the official schemas.
 //
 // The package also checks what the official schemas do not assert, such as base64 and URIs. Such
 // violations have the Basis BeyondSchema. These checks are lenient: if a standard may permit a

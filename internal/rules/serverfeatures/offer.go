@@ -206,10 +206,10 @@ func (o *listState) storeItems(into map[string]jsontext.Value, p listPart) {
 	}
 }
 
-// isRegular reports whether the message is the first response to a valid request with valid metadata
-// and the usual capabilities, in a conversation in which the server's capabilities are known. It
-// returns false if the request was cancelled, if the response is cut, or if it is an error about
-// metadata.
+// isRegular reports whether the message is the first response to a valid request with valid
+// metadata and the usual capabilities, in a conversation in which the server's capabilities are
+// known. It returns false if the request was cancelled, if the response is cut, or if it is an
+// error about metadata.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.IsCancelled() && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
 }

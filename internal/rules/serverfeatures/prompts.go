@@ -140,8 +140,8 @@ func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// judgeListedGet judges whether the server denies that a listed prompt exists. "Method not found" is
-// such a denial too, because all prompts have the same method.
+// judgeListedGet judges whether the server denies that a listed prompt exists. "Method not found"
+// is such a denial too, because all prompts have the same method.
 func judgeListedGet(prompt jsontext.Value, name string, obs *rules.Observation, out *rules.Reporter) {
 	if missingArgument(prompt, obs.Request) != "" {
 		return

@@ -34,8 +34,8 @@ func Rules() []rules.Rule {
 	)
 }
 
-// isFirstResponse reports whether a message is the first response to a request of the stateless era,
-// and complete in the transcript.
+// isFirstResponse reports whether a message is the first response to a request of the stateless
+// era, and complete in the transcript.
 func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
 	return s.Era() == spec.Stateless && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut()
 }
@@ -45,8 +45,8 @@ func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	return isFirstResponse(s, obs) && s.Governs(obs.Request)
 }
 
-// isRegular reports whether the message is the first response to a request of the stateless era, and
-// depends only on the method and its params (see rules.Request.IsRegular).
+// isRegular reports whether the message is the first response to a request of the stateless era,
+// and depends only on the method and its params (see rules.Request.IsRegular).
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
 	return isFirstResponse(s, obs) && obs.Request.IsRegular()
 }

@@ -133,7 +133,8 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 }
 
 // isEndedByClient reports whether the response came because the client had cancelled the
-// subscription or begun to end the server. The server may not have started the subscription by then.
+// subscription or begun to end the server. The server may not have started the subscription by
+// then.
 func (sub *subscription) isEndedByClient() bool {
 	return sub.response != nil && (sub.atShutdown || sub.cancelled != nil)
 }

@@ -70,9 +70,9 @@ func (v *view) forEachStream(visit func(x *exchange)) {
 	}
 }
 
-// beginsOtherRevision reports whether the stream responds to an initialize, and the initialize or its
-// result names another revision than that of the transcript. A server may begin the stream by the
-// rules of the requested revision, before it knows which one it returns.
+// beginsOtherRevision reports whether the stream responds to an initialize, and the initialize or
+// its result names another revision than that of the transcript. A server may begin the stream by
+// the rules of the requested revision, before it knows which one it returns.
 func (v *view) beginsOtherRevision(x *exchange) bool {
 	for _, req := range x.requests {
 		if req.Message.Method != spec.MethodInitialize {
@@ -226,8 +226,8 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 }
 
 // isCoveredElsewhere reports whether other requirements cover all messages of an event that came
-// after the response: a second response, or further progress; in the stateless era also log messages
-// and notifications of a subscription.
+// after the response: a second response, or further progress; in the stateless era also log
+// messages and notifications of a subscription.
 func (v *view) isCoveredElsewhere(p streamEvent) bool {
 	if p.IsCut() {
 		return true

@@ -142,8 +142,8 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	}
 }
 
-// isOvertakenBy reports whether a request sent after the call was answered earlier than the call, by
-// at least the given time.
+// isOvertakenBy reports whether a request sent after the call was answered earlier than the call,
+// by at least the given time.
 func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq >= c.request.Event.Seq && req != c.request && len(req.Responses) > 0 && req.Responses[0].Event.At+long <= c.event.At

@@ -90,8 +90,8 @@ func supportIn(s *rules.Session, m *wire.Message) map[string]taskSupport {
 	})
 }
 
-// supportFor returns the task support in the called tool's last listing before the call. The support
-// is unclear if the list has changed since, or if the tool was not listed.
+// supportFor returns the task support in the called tool's last listing before the call. The
+// support is unclear if the list has changed since, or if the tool was not listed.
 func (l *ledger) supportFor(c *call) taskSupport {
 	for i := len(l.listings) - 1; i >= 0; i-- {
 		page := l.listings[i]
