@@ -14,7 +14,7 @@ import (
 // but users see it as a crash, so there is a notice.
 type crashes struct {
 	count int
-	// Of the newest crash: how the process exited, the methods of the last requests before, and
+	// Of the newest crash: how the process exited, the methods of the last requests before it, and
 	// the end of stderr.
 	how      string
 	requests []string

@@ -11,10 +11,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// cutoffs counts the HTTP requests that got a response, and those whose
-// connection broke before it was complete. If a connection breaks now and then,
-// the network may be the reason; if it breaks at every request of a method, the
-// user should know.
+// cutoffs counts, by method, the HTTP requests that got a complete response, and
+// those whose connection broke before that. Occasional breaks may be due to the
+// network. If the connection breaks at every request of a method, the user
+// should know.
 type cutoffs map[string]*cutoff
 
 // A cutoff counts the requests of one method: those whose connection broke, and those with a

@@ -35,7 +35,7 @@ type ExchangeFacts struct {
 	Judged bool
 	// AnsweredElsewhere is set if the JSON-RPC responses came on another stream.
 	AnsweredElsewhere bool
-	// Withdrawn is set if the client cancelled its JSON-RPC requests.
+	// Withdrawn is set if the client cancelled the JSON-RPC requests in the body.
 	Withdrawn bool
 	// SessionOver is set if the session of the request had ended, or was
 	// about to end.

@@ -15,7 +15,7 @@ import (
 // interrupted do not count, and those cases run again, each on its own process. If that process
 // exits too, the case causes the exit. A notice counts the exits that no case causes.
 
-// An Exit is the exit, by itself, of a process that the conversations of a run share.
+// An Exit records that a process that the conversations of a run share exited by itself.
 type Exit struct {
 	Detail string // such as the exit status
 	Output string // the end of its output; untrusted
@@ -89,9 +89,9 @@ func (r *Run) SettleShared(key any, causesExits bool) {
 }
 
 // ExitNotices returns notices about processes that exited by themselves: the shared ones, and
-// crashes of others. isFinding reports whether a finding shows an exit. If none does, the notice
-// counts all exits of shared processes, even those that a case causes, because nothing else reports
-// them. redact removes secrets.
+// crashes of others. isFinding is set if a finding shows an exit. Otherwise the notice counts all
+// exits of shared processes, even those that a case causes, because nothing else reports them.
+// redact removes secrets.
 func (r *Run) ExitNotices(shared []Exit, isFinding bool, redact func(string) string) []string {
 	var out []string
 	if isFinding {

@@ -15,7 +15,7 @@ import (
 // transcript.Exchange.Intercepted), except for requirements about the server's capacity.
 type gateway struct {
 	count int
-	line  string // the first status line
+	line  string // the status line of the first intercepted response
 
 	tokenless int      // requests without a token that got status 401
 	scopeless int      // requests whose token lacked a scope

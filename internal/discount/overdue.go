@@ -35,7 +35,7 @@ type overdues map[spec.Revision]map[requestKey]*history
 // A requestKey identifies equal requests, in any conversation.
 type requestKey struct{ method, name, arguments string }
 
-// A history is the outcome of all equal requests.
+// A history sums up the outcomes of all requests with one key.
 type history struct {
 	answeredInTime, answeredLate bool          // a response came
 	waited                       time.Duration // the longest wait before a request was cancelled

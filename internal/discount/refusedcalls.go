@@ -11,7 +11,7 @@ import (
 )
 
 // refusedCalls records the responses to calls of listed tools in each revision. A server may refuse
-// any call, but if it refuses all, the user should know that little of the tools was judged.
+// any call, but if it refuses all, the user should know that the tools were hardly judged.
 type refusedCalls map[spec.Revision]*toolCalls
 
 type toolCalls struct {

@@ -70,6 +70,6 @@ func (c *copyFinder) isBroadcast(e *transcript.Event) bool {
 	// not a copy, unless the stream resumes another.
 	x := c.exchanges.Of(e)
 	there := x.Response != nil && x.Response.Seq < first.Seq || x.RequestHead().Has("Last-Event-ID")
-	answersItsOwn := m.Kind == wire.Response && x.HasRequest(m.ID) // each request with this id has a response
+	answersItsOwn := m.Kind == wire.Response && x.HasRequest(m.ID) // the stream's own request has the same id
 	return there && first.Exchange != e.Exchange && !answersItsOwn
 }

@@ -9,7 +9,7 @@ import (
 // A Disruption is a message of the client that may name something unknown to the server: a
 // cancellation, progress, or a response to a request that the server has cancelled. It lasts
 // until a later ping is answered or the client sends another request. If the server ends or stops
-// responding during a disruption, that is judged by rules of its own, not by those on requests.
+// responding during a disruption, the rules on disruptions judge that, not those on requests.
 type Disruption struct {
 	Event   *transcript.Event
 	Message *wire.Message

@@ -38,13 +38,13 @@ func lifecycleRules() []Rule {
 	}
 }
 
-// judgeBeforeInitialize judges messages that the server sends unprompted. It skips conversations in
-// which the client sent anything but pings before initialize.
+// judgeBeforeInitialize judges messages that the server sends before initialize. It skips
+// conversations in which the client sent anything but pings before initialize.
 func judgeBeforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
 		for _, req := range s.ClientRequests() {
 			if req != s.Initialize && len(req.Responses) > 0 && !s.brokeOrder && !s.Sent.HasIllegal() && onlyPingsUpTo(s, req) {
-				out.Observed(initializeFirst) // an answered ping shows that the server had its chance
+				out.Observed(initializeFirst) // an answered ping shows that the server could have sent something
 			}
 		}
 		return
@@ -64,11 +64,11 @@ func judgeBeforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 			At:          at(e),
 		}
 		if m.Method == spec.MethodPing || m.Method == spec.MethodMessage {
-			if len(s.ClientRequests()) > 0 { // the client's ping came first, and this message may belong to serving it
+			if len(s.ClientRequests()) > 0 { // the message may be a consequence of an earlier ping of the client
 				continue
 			}
 			d.Summary = "The server sends a ping or a log message before initialize."
-			d.Weight = verdict.AtMostWarning // between initialize and initialized, both are exempt
+			d.Weight = verdict.AtMostWarning // between initialize and notifications/initialized, both would be permitted
 		}
 		out.Deviates(d)
 	}
@@ -102,7 +102,7 @@ func judgeBeforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 			})
 		}
 		if req := s.requestOf(m); req != nil && req.beforeInitialized {
-			out.Observed(noEarlyRequests) // the response to a ping before initialized: the server had its chance to send a request
+			out.Observed(noEarlyRequests) // the response to a ping before notifications/initialized: the server could have sent a request
 		}
 	}
 }

@@ -85,7 +85,7 @@ func interpretLines(events []*transcript.Event, t spec.Transport) map[*transcrip
 type lineReader struct {
 	readings map[*transcript.Event]*reading
 
-	afterHeader bool // a blank line here belongs to the header before it
+	afterHeader bool // the last line was a header, so a blank line now belongs to it
 	// A value that is not complete yet.
 	open []*transcript.Event
 	text wire.MultilineJSON

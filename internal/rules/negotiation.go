@@ -23,7 +23,8 @@ type Negotiation struct {
 	// initialized is set if the client sent notifications/initialized, and reinitialized if the
 	// client sent another initialize after the server had accepted one.
 	initialized, reinitialized bool
-	// brokeOrder is set if the client did something after which a server may stop responding.
+	// brokeOrder is set if the client broke the order of the handshake, after which a server need
+	// not respond.
 	brokeOrder bool
 	// clientCapabilities is from the initialize request. In the stateless era, usualCapabilities is
 	// from the first request with complete metadata.
@@ -86,8 +87,8 @@ func (n *Negotiation) ClientDeclares(req *Request, capability string) bool {
 }
 
 // DeclaresOther reports whether a request of the stateless era declares other capabilities than
-// the first one with complete metadata. It may be from another client, to which the server may
-// offer something else.
+// the first request with complete metadata. Such a request may be from another client, to which the
+// server may offer something else.
 func (n *Negotiation) DeclaresOther(req *Request) bool {
 	return req.Metadata != nil && req.Metadata.Capabilities != nil && !bytes.Equal(req.Metadata.Capabilities, n.usualCapabilities)
 }

@@ -99,7 +99,7 @@ func judgePingResponse(s *Session, req *Request, out *Reporter) {
 	case m.IsError() && req.IsCancelled():
 		return // the cancellation may be the reason
 	case m.IsError() && !blamesRequest(m) && servedEqualPing(s, req):
-		out.ReportedElsewhere(pingRequirement(req)) // it may be an overload error with an unknown text
+		out.ReportedElsewhere(pingRequirement(req)) // the error may report overload in unknown words
 		return
 	case m.IsError():
 		deviates(pingRequirement(req), "The server answers "+describePing(req)+" with an error.", "a result")

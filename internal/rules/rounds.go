@@ -83,8 +83,7 @@ func (r *Rounds) Of(req *Request) *Round {
 	return nil
 }
 
-// inputReplies returns the client's responses to inputRequests that a request carries, in their
-// order.
+// inputReplies returns the client's responses in the inputResponses of a request, in their order.
 func (r *Rounds) inputReplies(obs *Observation) []*Observation {
 	if obs.Request == nil || obs.Message.Kind != wire.Request {
 		return nil

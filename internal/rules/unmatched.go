@@ -53,9 +53,9 @@ func (u *unmatchedResponses) note(e *transcript.Event, m *wire.Message) {
 	u.all = append(u.all, &unmatchedResponse{event: e, message: m})
 }
 
-// attributeAll returns the responses, each with its class. It can be called only at the end: a
-// response that came while a request was pending was not meant for it if that request got its
-// response later.
+// attributeAll returns the responses, each with its class. It can be called only at the end. For
+// example, a response that came while a request was pending may have been meant for that request,
+// but not if the request got its own response later.
 func (u *unmatchedResponses) attributeAll() []*unmatchedResponse {
 	if !u.isAttributed {
 		u.isAttributed = true

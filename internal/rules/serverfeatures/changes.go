@@ -101,7 +101,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 	var seen []listChange
 	var announced []int
 	l := &subscriptions{}
-	// compare looks at the last complete walk. It is unchanged until the next one ends.
+	// compare looks at the last complete walk, which stays the same until the next one ends.
 	compare := func(s *rules.Session) {
 		w := catalogs.Of(s).list(f.method).latest
 		if last != nil && w != last && w.begun > last.begun && !haveEqualNames(last, w) {

@@ -182,7 +182,8 @@ func (b *catalog) validCompletion() rules.Control {
 	}
 }
 
-// judgeMistypedCompletion only notes a result, because any reasonable response is permitted.
+// judgeMistypedCompletion reports a result with a note at most, because any reasonable response is
+// permitted.
 func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.Observed(completionValidates)

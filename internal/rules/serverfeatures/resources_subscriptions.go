@@ -284,7 +284,7 @@ func (l *subscriptionState) updatedBetween(from, to int) bool {
 	return slices.ContainsFunc(l.notified, func(at int) bool { return from < at && at < to })
 }
 
-// upTo returns the position before which an update may announce the change; later ones belong to
+// upTo returns the position before which an update may announce the change. Later updates belong to
 // another subscription.
 func (c *observedChange) upTo() int {
 	if c.until == nil {

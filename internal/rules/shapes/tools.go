@@ -88,7 +88,7 @@ func judgeDefinitions(s *rules.Session, m *wire.Message) *definitions {
 	return found
 }
 
-// judgeHints notes hints that contradict each other.
+// judgeHints adds a note if hints contradict each other.
 func (f *definitions) judgeHints(t tool, where string) {
 	hints := t.members["annotations"]
 	switch {
@@ -105,7 +105,7 @@ func (f *definitions) judgeHints(t tool, where string) {
 	}
 }
 
-// judgeDialect only notes, because another dialect may be declared.
+// judgeDialect adds a note if a schema declares another dialect than 2020-12, which is permitted.
 func (f *definitions) judgeDialect(v jsontext.Value, where string) {
 	named, ok := wire.Text(wire.At(v, "/$schema"))
 	if !ok || strings.Contains(named, "json-schema.org/draft/2020-12/schema") {

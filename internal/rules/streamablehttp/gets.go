@@ -228,9 +228,9 @@ func (v *view) judgeUnrelated(x *exchange, p streamEvent, out *rules.Reporter) {
 	}
 }
 
-// judgeGetRetries judges a connection that the server closed before its stream had ended. Only a
-// resumed request stream shows that: it continues until the response. A stream for unsolicited
-// messages may end at any time, and later streams don't show whether they continue it.
+// judgeGetRetries judges a connection that the server closed before its stream had ended. Only the
+// resumed stream of a POST shows that, because it continues until the response. A stream for
+// unsolicited messages may end at any time, and later streams don't show whether they continue it.
 func judgeGetRetries(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.Method() != "GET" || !x.isStreamOpened() || x.Ended() != transcript.Complete || v.isExcused(x) {

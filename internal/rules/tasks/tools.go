@@ -147,8 +147,8 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 	}
 }
 
-// judgeRequired judges a plain call of a tool that requires tasks. Another page of the
-// specification has another code for receivers that require tasks. isValid is set if there is no
+// judgeRequired judges a call of a tool that requires tasks, if the call does not request a task.
+// The pages of the specification disagree on the error code for it. isValid is set if there is no
 // other reason to refuse the call.
 func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 	if c.request.Message.ParamAt("/task") != nil {
