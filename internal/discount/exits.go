@@ -15,7 +15,7 @@ import (
 // interrupted do not count, and those cases run again, each on its own process. If that process
 // exits too, the case causes the exit. A notice counts the exits that no case causes.
 
-// An Exit records that a process that the conversations of a run share exited by itself.
+// An Exit is the unprompted exit of a process that the conversations of a run share.
 type Exit struct {
 	Detail string // such as the exit status
 	Output string // the end of its output; untrusted

@@ -44,8 +44,8 @@ type Result struct {
 	Revision    spec.Revision
 	Observed    int // how often the requirement was observed
 	Deviations  []verdict.Deviation
-	// Unclear says why the observations show nothing, for example because an ordinary request gets
-	// the same refusal; "" if nothing did.
+	// Unclear says why a test of the requirement showed nothing, for example because an ordinary
+	// request got the same refusal; "" if there was no such test.
 	Unclear string
 
 	elsewhere bool // see ReportedElsewhere

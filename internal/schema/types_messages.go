@@ -149,8 +149,8 @@ func requiresInput(v []byte) bool {
 	return string(unquote(valueOf(v, "resultType"))) == "input_required"
 }
 
-// isExtension reports whether a result has a type other than complete. After requiresInput,
-// that is a type that the revision does not define.
+// isExtension reports whether a result has a type other than complete. It is called only if
+// requiresInput returned false, so the revision does not define the type.
 func isExtension(v []byte) bool {
 	t := valueOf(v, "resultType")
 	return kindOf(t) == '"' && string(unquote(t)) != "complete"

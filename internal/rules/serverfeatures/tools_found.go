@@ -144,9 +144,9 @@ func isUnknownNameError(thing, name string, m *wire.Message) bool {
 }
 
 // deniesExistence reports whether text says that the tool or prompt with this name does not exist.
-// It is strict, because a tool may report that it did not find something else. It compiles an
-// expression only if the text contains the name, because that costs more than all other checks of a
-// response.
+// It is strict, because a tool may report that it did not find something else. It compiles a
+// regular expression only if the text contains the name, because compiling costs more than all
+// other checks of a response.
 func deniesExistence(thing, name, text string) bool {
 	switch {
 	case !wire.ContainsFold(text, denials...):

@@ -107,7 +107,7 @@ func hasExtensions(capabilities jsontext.Value) bool {
 }
 
 // unnamedResults has the first results that do not name the server: of server/discover, and of
-// other methods. It is one mistake if both do not.
+// other methods. If there are both, they show the same mistake.
 type unnamedResults struct{ discovery, other *verdict.Deviation }
 
 // judge skips malformed values, which the message shape rule reports.

@@ -335,8 +335,9 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 }
 
 // misdirectedResponse returns an event that responds to the request on a stream other than the
-// request's own, or nil. Another copy may come on its own stream, earlier or later. If another
-// request has the same id, it is unclear to which one the response belongs, so the result is nil.
+// request's own, or nil. The response may also come on the request's own stream, earlier or later.
+// If another request has the same id, it is unclear to which one the response belongs, so the
+// function returns nil.
 func (v *view) misdirectedResponse(own *channel, req *rules.Request) *transcript.Event {
 	if len(v.s.RequestsWithID(req.Message.ID)) > 1 {
 		return nil
