@@ -103,8 +103,8 @@ type overdue struct {
 	judged         bool // something else reports that no response came to one of them
 }
 
-// listOverdue returns the requests that got no response in time in the revisions,
-// by method and name.
+// listOverdue returns the requests of these revisions that got no response in
+// time, by method and name.
 func (o overdues) listOverdue(revisions ...spec.Revision) []overdue {
 	type place struct{ method, name string }
 	all, answered := map[place]*overdue{}, map[place]bool{}

@@ -9,7 +9,7 @@ import (
 // interpreted. If the server refuses the ordinary request too, the refusal says nothing about
 // what is odd.
 type Control struct {
-	// What describes such a request in a sentence, as in "a call with valid arguments".
+	// What describes an ordinary request in a sentence, as in "a call with valid arguments".
 	What string
 	// Matches reports whether a request differs from the odd one only in what is odd.
 	Matches func(req *Request) bool

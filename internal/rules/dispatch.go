@@ -104,7 +104,8 @@ func OnResult(method string, handle func(s *Session, obs *Observation, out *Repo
 	return Handlers{ResultOf(method): handle, InputRequired(method): handle, OtherResult(method): handle}
 }
 
-// OnResponse returns the handlers of errors and of results of every type.
+// OnResponse returns the handlers of errors and of results of every type for requests with this
+// method.
 func OnResponse(method string, handle func(s *Session, obs *Observation, out *Reporter)) Handlers {
 	h := OnResult(method, handle)
 	h[ErrorTo(method)] = handle

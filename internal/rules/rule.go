@@ -32,7 +32,8 @@ type Fold struct {
 	AtEnd func(s *Session, out *Reporter)
 }
 
-// appliesTo reports whether the rule has one of the requirements, or none at all, as in tests.
+// appliesTo reports whether the rule judges one of the requirements. It returns true for a rule
+// without requirements, as tests have them.
 func (r *Rule) appliesTo(requirements map[string]bool) bool {
 	return len(r.Requirements) == 0 || slices.ContainsFunc(r.Requirements, func(id string) bool { return requirements[id] })
 }

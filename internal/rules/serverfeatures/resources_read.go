@@ -303,9 +303,9 @@ func rawBytes(item []byte) (int64, bool) {
 	return int64(len(raw)), err == nil
 }
 
-// mayBeStoredAs reports whether a text may come from a file of size bytes. Reading it may have
-// converted CRLF to LF, removed a byte order mark, or converted another encoding to UTF-8; the
-// listed size is then that of the file.
+// mayBeStoredAs reports whether a text may come from a file of the given size in bytes. Reading the
+// file may have converted CRLF to LF, removed a byte order mark, or converted another encoding to
+// UTF-8; the listed size is then that of the file.
 func mayBeStoredAs(text string, size int64) bool {
 	units, latin := 0, true
 	for _, r := range text {

@@ -266,8 +266,8 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 	}
 }
 
-// wrongObjectMissing is the smallest number of missing members with which an object counts as a
-// wrong one, such as a wrapper around the right one. Its missing members are reported as one
+// wrongObjectMissing is the minimum number of missing members of an object that counts as wrong,
+// such as a wrapper around the right one. The missing members of a wrong object are reported as one
 // mistake.
 const wrongObjectMissing = 3
 

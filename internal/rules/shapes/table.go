@@ -59,8 +59,8 @@ func (r *row) topics() []string {
 	return strings.Fields(r.in)
 }
 
-// observedPlaces returns the places that show that the requirement was observed: types and their
-// own members, because the schema counts no others.
+// observedPlaces returns the places that show that the requirement was observed. They are types and
+// their own members, because package schema records no other places.
 func (r *row) observedPlaces() string {
 	if r.observedAt != "" {
 		return r.observedAt

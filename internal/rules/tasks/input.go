@@ -105,7 +105,7 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	}
 }
 
-// hasPossibleCause reports whether a client request was pending when p came that may be the reason
+// hasPossibleCause reports whether a client request that was pending when p came may be the reason
 // for p.
 func (l *ledger) hasPossibleCause(p *transcript.Request) bool {
 	for _, req := range l.s.ClientRequests() {

@@ -39,9 +39,10 @@ func limitRules() []rules.Rule {
 	}
 }
 
-// judgePolling compares the responses to tasks/get with those to other requests. A server that
-// streams every response may be unable to do otherwise, and one that streams slow responses sends
-// fast ones plainly. A stream with more than the response was necessary.
+// judgePolling reports a server that streams each response to tasks/get, although it sends the
+// response to some other request without a stream. A server that streams every response may be
+// unable to do otherwise. A server that streams only slow responses does not stream all of those to
+// tasks/get. A stream that carried more than the response was necessary.
 func judgePolling(l *ledger, out *rules.Reporter) {
 	if l.s.Transport != spec.StreamableHTTP {
 		return
