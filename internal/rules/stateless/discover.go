@@ -190,7 +190,7 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		}
 	case req.Message.Method == spec.MethodDiscover && req.Metadata.IsComplete() && !s.Governs(req):
 		if version = req.Metadata.Version; isHandshake(version) {
-			return // it may be served only after initialize
+			return // the version may be served only after initialize
 		}
 	default:
 		return

@@ -124,7 +124,7 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 			return
 		}
 		if spec.Revision(req.Metadata.Version).Era() == spec.Handshake {
-			return // it may be served only after initialize
+			return // the version may be served only after initialize
 		}
 		d.Summary, d.Permitted = "The server reports a version as unsupported that it lists.", "-32022 only for versions that server/discover does not list"
 		d.At = rules.At(s.Declaration.Responses[0].Event, req.Event, obs.Event)

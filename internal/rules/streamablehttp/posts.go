@@ -269,7 +269,7 @@ func judgeUnparsable(v *view, out *rules.Reporter) {
 			continue
 		}
 		if x.flaws != badBody {
-			continue // it may be refused for another reason
+			continue // the request may be refused for another reason
 		}
 		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "an error status, optionally with error -32700 without an id", Seen: x.describeSeen(), At: x.positions()}
 		m := x.errorIn()

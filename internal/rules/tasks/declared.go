@@ -133,7 +133,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	case c.succeeded():
 		out.Observed(capabilityDeclared)
 		out.Observed(undeclaredIgnored)
-	case !l.succeedsWithoutTask(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // it may be refused for another reason
+	case !l.succeedsWithoutTask(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // the request may be refused for another reason
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: undeclaredIgnored,
