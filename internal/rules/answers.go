@@ -178,7 +178,7 @@ func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
 		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server's response has another id than the request.", "the id of the request, in type and value"
 		if !r.request.HasLegalID() { // no client may send such a request, so its outcome is not counted as a failure
 			d.Summary, d.Weight = "The server changes the id of an illegal request.", verdict.AtMostWarning
-			d.Permitted = "an error without an id, or with the id of the request, or silence"
+			d.Permitted = "an error without an id, or with the id of the request, or no response"
 		}
 	case rounded:
 		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server changes an integer id beyond 2^53-1.", "the id of the request; many servers can't hold so many digits"
@@ -190,7 +190,7 @@ func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
 		d.At = at(r.notification.Event, r.event)
 		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.notification.Method), excerpt(r.message.Raw))
 	case toResponse: // no client may send such a response
-		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "The server answers a response to no request with an error.", "no answer"
+		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "The server answers an unexpected response with an error.", "no answer"
 		d.Weight = verdict.AtMostWarning
 	case unsolicited:
 		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "The server sends a response to no request.", "responses to requests of the client alone"

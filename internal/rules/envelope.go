@@ -46,7 +46,7 @@ func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
 		out.Deviates(verdict.Deviation{
 			Requirement: jsonrpc20,
 			Summary:     "The server's message has a member twice.",
-			Permitted:   "objects whose members have different names",
+			Permitted:   "objects in which each name occurs once",
 			Seen:        describeProblem(e.Frame, wire.DuplicateKey),
 			At:          at(e),
 			Weight:      verdict.AtMostWarning,
@@ -86,7 +86,7 @@ func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 		d.Summary, d.Permitted = "The server's message has params that are not an object or array.", "params that are an object, or none"
 	case m.Kind == wire.Request && isResponse(m):
 		d.Weight = verdict.AtMostWarning
-		d.Summary, d.Permitted = "The server's message is both a request and a response.", "a method, or a result or an error"
+		d.Summary, d.Permitted = "The server's message is both a request and a response.", "either a method, or a result or an error"
 	default:
 		return false
 	}
@@ -132,7 +132,7 @@ func judgeEncoding(s *Session, e *transcript.Event, out *Reporter) {
 		d.Summary, d.Seen = "The server's message begins with a byte order mark.", "the bytes EF BB BF before the message"
 	default:
 		d.Weight = verdict.OnlyNote
-		d.Summary, d.Permitted, d.Seen = "The server's message has a string with half a surrogate pair.", "escapes that make whole characters", describeProblem(f, wire.InvalidUTF8)
+		d.Summary, d.Permitted, d.Seen = "The server's message has a string with half a surrogate pair.", `surrogates in pairs only, such as \ud83d\ude00`, describeProblem(f, wire.InvalidUTF8)
 	}
 	out.Deviates(d)
 }

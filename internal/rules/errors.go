@@ -105,7 +105,7 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 		out.Deviates(verdict.Deviation{
 			Requirement: errorConcise,
 			Summary:     "The server's error message is long or has several lines.",
-			Permitted:   fmt.Sprintf("a short sentence; more than a line, or than %d characters, is taken for long", conciseLimit),
+			Permitted:   fmt.Sprintf("a short sentence on one line, of at most %d characters", conciseLimit),
 			Seen:        fmt.Sprintf("%d characters and %d line breaks: %s", utf8.RuneCountInString(text), strings.Count(text, "\n"), excerpt(text)),
 			At:          responsePositions(s, e, m),
 			Weight:      verdict.OnlyNote,

@@ -50,7 +50,7 @@ func reportHeldBack(s *Session, out *Reporter) {
 	out.Deviates(verdict.Deviation{
 		Requirement: requestAnswered,
 		Summary:     "The server answers requests only when it gets another message.",
-		Permitted:   "a response as soon as it is known, for a client that sends nothing until it comes",
+		Permitted:   "the response at once: a client may send nothing more before it has the response",
 		Seen: fmt.Sprintf("no response in silences of %v and %v, and each time one right after the next message",
 			least.Round(time.Millisecond), most.Round(time.Millisecond)),
 		At: at(longest.Event, longest.Responses[0].Event, shortest.Event, shortest.Responses[0].Event),

@@ -73,7 +73,7 @@ func judgeRequestID(s *Session, used map[string]*transcript.Event, e *transcript
 		key = fmt.Sprintf("%d %s", e.Exchange, key)
 	}
 	if first := used[key]; first != nil {
-		d.Requirement, d.Summary, d.Permitted = requestIDUnique, "The server uses a request id twice.", "an id that this session has not seen in a request of the server"
+		d.Requirement, d.Summary, d.Permitted = requestIDUnique, "The server uses a request id twice.", "an id that the server has not yet used in this session"
 		d.At = []int{first.Seq, e.Seq}
 		out.Deviates(d)
 		return

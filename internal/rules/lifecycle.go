@@ -59,7 +59,7 @@ func judgeBeforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 		d := verdict.Deviation{
 			Requirement: initializeFirst,
 			Summary:     "The server sends a message before initialize.",
-			Permitted:   "silence until initialize",
+			Permitted:   "no message before the server has received initialize",
 			Seen:        excerpt(m.Raw),
 			At:          at(e),
 		}

@@ -120,7 +120,7 @@ func judgeMetaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 		if strings.Contains(name, "/") || slices.ContainsFunc(labels, isNoLabel) {
 			deviates(verdict.Deviation{
 				Requirement: metaPrefix, Summary: "The server's _meta key has a malformed prefix.",
-				Permitted: "labels of letters, digits and hyphens that begin with a letter and end with no hyphen, separated by dots, and one slash",
+				Permitted: "a prefix such as com.example/: labels that begin with a letter and end with a letter or digit, with hyphens inside, joined by dots, then a slash",
 			})
 			return
 		}
@@ -151,7 +151,7 @@ func judgeMetaPrefix(s *Session, labels []string, key string, deviates func(verd
 	if isReservedPrefix(labels, s.Revision()) && !isDefinedKey(key) {
 		d := verdict.Deviation{
 			Summary:   "The server uses a _meta prefix that is reserved for MCP.",
-			Permitted: "a prefix of the server's maker, or a key that the specification defines",
+			Permitted: "a prefix of your own, such as com.example/, or a key that the specification defines",
 		}
 		for _, d.Requirement = range []string{metaReserved2506, metaReserved2511} {
 			deviates(d) // only the requirement that exists in the revision has an effect

@@ -65,6 +65,7 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 		for _, p := range e.Frame.Problems {
 			if p.Kind == wire.TrailingText && e.Frame.Readable() && len(got.events) == 1 {
 				d.Summary, d.Seen = "The server writes text next to a message on its line.", "after a message: "+excerpt(e.Raw[p.Offset:])
+				d.Permitted = "a newline right after each message"
 			}
 		}
 		out.Deviates(d)
@@ -73,9 +74,11 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 			return // the harness cut it off
 		}
 		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.lastEvent().Raw)
+		d.Permitted = "only complete messages, each followed by a newline"
 		out.Deviates(d)
 	case blank:
 		d.Summary, d.Seen, d.Weight = "The server writes blank lines to stdout.", "a line without a message", verdict.AtMostWarning
+		d.Permitted = "a JSON-RPC message on every line"
 		out.Deviates(d)
 	case headed:
 		d.Summary, d.Seen = "The server frames messages with headers, not newlines.", excerpt(e.Raw)

@@ -25,8 +25,8 @@ var (
 	mediaType   = checkText(NotMIME, "a MIME type such as text/plain or image/png", isMIME)
 	imageType   = checkText(OtherMIME, "the MIME type of an image", mayBeType("image"))
 	audioType   = checkText(OtherMIME, "the MIME type of audio", mayBeType("audio", "video"))
-	absoluteURI = checkText(NotURI, "an absolute URI of RFC 3986", uri.IsURI)
-	uriTemplate = checkText(NotTemplate, "a URI template of RFC 6570", uri.IsTemplate)
+	absoluteURI = checkText(NotURI, "an absolute URI (RFC 3986), with a scheme and without illegal characters", uri.IsURI)
+	uriTemplate = checkText(NotTemplate, "a URI template (RFC 6570), such as file:///{path}", uri.IsTemplate)
 	isoDate     = checkText(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
 	iconType    = checkText(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", isIconType)
 	notBlank    = checkText(Blank, "a text that people can read, not only white space", isNotBlank)
@@ -35,7 +35,7 @@ var (
 
 // base64Data requires base64 that every decoder accepts.
 func base64Data(c *checker, v []byte) {
-	const permitted = "base64 of RFC 4648 section 4, without data: before it"
+	const permitted = "standard base64 (RFC 4648, section 4), without the prefix of a data: URI"
 	switch text := unquote(v); {
 	case !isBase64(text):
 		c.addViolation(NotBase64, BeyondSchema, permitted, excerpt(v))

@@ -189,7 +189,7 @@ func (t *schemaType) lookup(name []byte) (int, bool) {
 // addMissing adds a violation for a missing required member; the pointer names it.
 func (c *checker) addMissing(m *member) {
 	c.path = append(c.path, step{name: m.name})
-	c.addOfficialViolation(Missing, m.typ.describe(), "no such member")
+	c.addOfficialViolation(Missing, m.typ.describe(), "a missing member")
 	c.path = c.path[:len(c.path)-1]
 }
 
@@ -327,7 +327,7 @@ func (c *checker) checkTagged(v []byte, t *schemaType) {
 	}
 	c.path = append(c.path, step{name: t.tag})
 	if tag == nil {
-		c.addOfficialViolation(Missing, describeWords(t.caseNames()), "no such member")
+		c.addOfficialViolation(Missing, describeWords(t.caseNames()), "a missing member")
 	} else {
 		c.addOfficialViolation(WrongWord, describeWords(t.caseNames()), excerpt(tag))
 	}

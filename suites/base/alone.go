@@ -63,7 +63,7 @@ func sendAlone(ctx context.Context, t *suite.T) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: requestAnswered,
 				Summary:     "The server answers a request only when it gets another message.",
-				Permitted:   "a response as soon as it is known, for a client that sends nothing until it comes",
+				Permitted:   "the response at once: a client may send nothing more before it has the response",
 				Seen:        fmt.Sprintf("%s: no response in silences of %v, and each time one right after the next request", a.method, silences()),
 				At:          r.Positions(),
 			})

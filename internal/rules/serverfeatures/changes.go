@@ -78,7 +78,7 @@ func (f *feature) undeclaredChanges() rules.Fold {
 					out.Deviates(verdict.Deviation{
 						Requirement: id,
 						Summary:     "The server sends " + f.things + "/list_changed without declaring it.",
-						Permitted:   capability + ": true in the answer to initialize, or silence",
+						Permitted:   capability + ": true in the answer to initialize, or no such notification",
 						Seen:        rules.Excerpt(e.Raw),
 						At:          rules.At(s.Initialize.Event, e),
 					})

@@ -154,7 +154,7 @@ func completionRefused() rules.Fold {
 		case q.missing:
 			invalidParamsCheck{
 				completionMissing, "The server serves a completion request with a missing member.",
-				"The server refuses an incomplete completion, but not with -32602.", verdict.Full,
+				"The server refuses an incomplete completion request, but not with -32602.", verdict.Full,
 			}.judge(obs, b.validCompletion(), out)
 		case q.unknownType:
 			judgeUnknownReferenceType(obs, out)
@@ -190,7 +190,7 @@ func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	d := deviationOf(completionValidates, obs)
-	d.Summary, d.Permitted = "The server serves a completion request with a wrong type.", "an error, usually with code -32602"
+	d.Summary, d.Permitted = "The server serves a completion request with a member of the wrong type.", "an error, usually with code -32602"
 	d.Weight = verdict.OnlyNote
 	out.Deviates(d)
 }

@@ -112,7 +112,7 @@ func (f *feature) declarationHandlers() rules.Handlers {
 			case len(wire.Elements(items)) > 0:
 				served(s, obs, out, "The server lists "+f.things+" without declaring them.", verdict.Full)
 			default:
-				served(s, obs, out, "The server lists no "+f.things+", but does not declare them.", verdict.OnlyNote)
+				served(s, obs, out, "The server returns an empty list of "+f.things+" without declaring them.", verdict.OnlyNote)
 			}
 		},
 		rules.ResultOf(f.use): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

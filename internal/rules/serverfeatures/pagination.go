@@ -144,7 +144,7 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.positions(), p.positions()...)
 		out.Deviates(d)
 	case sentAgain && !haveEqualItems(last, p):
-		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items, as far as the shorter page goes, and a next page where more follow"
+		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items in the same order; a shorter page needs a nextCursor to the rest"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
 		d.Weight = max(d.Weight, unannouncedWeight(s, p.method))
 		if _, subscribed := c.subscriptions.openDuring(spec.FilterOf(listings[p.method].changed), "", last.request.Event.Seq, p.event.Seq); s.Era() == spec.Stateless && !subscribed {

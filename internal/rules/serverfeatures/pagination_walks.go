@@ -52,8 +52,8 @@ func (w *walks) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 			out.Deviates(verdict.Deviation{
 				Requirement: walkComplete,
 				Weight:      unannouncedWeight(s, p.method),
-				Summary:     "The server omits an item from one of several walks through a list.",
-				Permitted:   "in each walk every item of the list, unless the list changes",
+				Summary:     "The server omits an item in one of several readings of a list.",
+				Permitted:   "every item each time that a client reads all pages, unless the list changes",
 				Seen:        "no page of the walk has " + rules.Excerpt(i.raw),
 				At:          append(append(all.ends[before].positions(), lacking.positions()...), q.positions()...),
 			})

@@ -147,7 +147,7 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 			out.Deviates(verdict.Deviation{
 				Requirement: resourcesParams,
 				Summary:     "The server refuses a list request that has no params.",
-				Permitted:   "a result both times",
+				Permitted:   "a result, with params and without",
 				Seen:        rules.Excerpt(refusedBare.Message.Raw),
 				At:          rules.At(with.Request.Event, with.Event, refusedBare.Request.Event, refusedBare.Event),
 			})

@@ -121,7 +121,7 @@ func (t *templateReads) judgeRefusal(s *rules.Session, obs *rules.Observation, o
 	}
 	out.Deviates(verdict.Deviation{
 		Requirement: expansionReadable,
-		Summary:     "The server does not find its template's URI with a value that it completed.",
+		Summary:     "The server completes a value of its template, but does not find the URI.",
 		Permitted:   "its contents",
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.At(by.Request.Event, by.Event, obs.Request.Event, obs.Event),

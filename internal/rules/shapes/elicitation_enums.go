@@ -36,7 +36,7 @@ func (f *form) judgeItems(items jsontext.Value) {
 
 // judgeOptions judges the form of an enumeration: enum, or oneOf if the revision has it.
 func (f *form) judgeOptions(name string, v jsontext.Value) {
-	permitted := "enum with strings, and enumNames next to it"
+	permitted := "enum with strings, optionally with enumNames next to it"
 	modern := f.out.Judges(enumForms11)
 	if modern {
 		permitted = "enum with strings, or oneOf with const and title"

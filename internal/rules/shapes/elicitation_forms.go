@@ -251,7 +251,7 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	}
 	f.out.Observed(defaultsFit)
 	if kind != "boolean" {
-		f.report(defaultsEarly, "The server's form field has a default that this revision lacks.", "defaults of booleans", name, v, verdict.Full)
+		f.report(defaultsEarly, "The server's form field has a default that this revision lacks.", "a default only in fields of type boolean", name, v, verdict.Full)
 	}
 }
 

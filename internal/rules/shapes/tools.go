@@ -99,7 +99,7 @@ func (f *definitions) judgeHints(t tool, where string) {
 		f.deviations = append(f.deviations, verdict.Deviation{
 			Requirement: dependentHints,
 			Summary:     "The server's tool is declared both read-only and destructive.",
-			Permitted:   "destructiveHint where readOnlyHint is not true",
+			Permitted:   "destructiveHint only where readOnlyHint is not true",
 			Seen:        rules.Excerpt(hints) + " at " + where,
 		})
 	}
@@ -139,7 +139,7 @@ func (f *definitions) judgeParameters(v jsontext.Value, where string) {
 	f.deviations = append(f.deviations, verdict.Deviation{
 		Requirement: noParametersForm,
 		Summary:     "The server's tool without parameters allows additional properties.",
-		Permitted:   "additionalProperties that are false; any object schema is valid, too",
+		Permitted:   "additionalProperties: false, as recommended; any object schema is valid",
 		Seen:        rules.Excerpt(v) + " at " + where + "/inputSchema",
 		Weight:      verdict.OnlyNote,
 	})

@@ -57,8 +57,8 @@ func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *r
 	switch broken := v.CheckStructured(input, arguments); {
 	case len(broken) > 0 && !v.BreaksModern(input, arguments):
 	case len(broken) > 0 && !failed:
-		d.Summary, d.Weight = "The server accepts arguments that JSON Schema 2020-12 forbids.", verdict.AtMostWarning
-		d.Permitted, d.Seen = "a refusal", seenArguments(arguments, broken[0].Seen)
+		d.Summary, d.Weight = "The server accepts arguments that its schema, read as JSON Schema 2020-12, forbids.", verdict.AtMostWarning
+		d.Permitted, d.Seen = "an error, or a result with isError true", seenArguments(arguments, broken[0].Seen)
 		out.Deviates(d)
 	case len(broken) > 0:
 		out.Observed(supports202012)

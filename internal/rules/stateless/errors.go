@@ -69,7 +69,7 @@ func judgeCode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		out.Deviates(d)
 		return
 	case code >= -32099 && code <= -32020 && !slices.Contains(definedCodes, code):
-		d.Summary, d.Permitted = "The server sends an error code that is reserved for MCP and not defined.", "-32020, -32021 or -32022 of the codes from -32099 to -32020"
+		d.Summary, d.Permitted = "The server sends an error code that is reserved for MCP and not defined.", "of the codes from -32099 to -32020, only -32020, -32021 and -32022"
 		out.Deviates(d)
 		return
 	case code >= -32019 && code <= -32000:
@@ -114,7 +114,7 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 			out.Observed(codeMeaning)
 			return
 		}
-		d.Summary, d.Permitted = "The server reports as missing what the client declared.", "-32021 only for capabilities that the request does not declare"
+		d.Summary, d.Permitted = "The server reports a capability as missing that the client declared.", "-32021 only for capabilities that the request does not declare"
 	case spec.CodeUnsupported:
 		if !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || req.Message.Method == spec.MethodInitialize { // initialize names another version
 			return
@@ -126,7 +126,7 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 		if spec.Revision(req.Metadata.Version).Era() == spec.Handshake {
 			return // the version may be served only after initialize
 		}
-		d.Summary, d.Permitted = "The server reports a version as unsupported that it lists.", "-32022 only for versions that server/discover does not list"
+		d.Summary, d.Permitted = "The server reports a version as unsupported that server/discover lists.", "-32022 only for versions that server/discover does not list"
 		d.At = rules.At(s.Declaration.Responses[0].Event, req.Event, obs.Event)
 	default:
 		return
@@ -183,8 +183,8 @@ func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Repo
 			continue
 		}
 		d := verdict.Deviation{
-			Requirement: traceContext, Summary: "The server's trace context does not have the form of the W3C.",
-			Permitted: key + " as W3C Trace Context or W3C Baggage writes it", Seen: key + " " + rules.Excerpt(value), At: rules.At(obs.Event),
+			Requirement: traceContext, Summary: "The server's trace context in _meta is not in the W3C format.",
+			Permitted: key + " in the form of W3C Trace Context or W3C Baggage", Seen: key + " " + rules.Excerpt(value), At: rules.At(obs.Event),
 		}
 		if obs.Request != nil {
 			d.At = rules.At(obs.Request.Event, obs.Event)

@@ -70,7 +70,7 @@ func (r *serverRequests) end(_ *rules.Session, out *rules.Reporter) {
 func judgeCompletion(obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(verdict.Deviation{
 		Requirement: completionRemoved, Summary: "The server sends a notification that this revision has removed.",
-		Permitted: "silence: the client learns the outcome when it retries its request",
+		Permitted: "no such notification: the client learns the outcome when it retries its request",
 		Seen:      rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
 	})
 }

@@ -338,7 +338,7 @@ func judgeCapability(s *rules.Session, capability string, obs *rules.Observation
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: serverRespects, Summary: "The server sends a change notification without declaring it.",
-			Permitted: "the capability " + capability + " in the result of server/discover, or silence", Seen: rules.Excerpt(obs.Message.Raw),
+			Permitted: "the capability " + capability + " in the result of server/discover, or no such notification", Seen: rules.Excerpt(obs.Message.Raw),
 			At: rules.At(s.Declaration.Responses[0].Event, obs.Event),
 		})
 	}

@@ -173,7 +173,7 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 		chosen, _ := wire.Text(obs.Message.ResultAt("/protocolVersion"))
 		switch {
 		case !isHandshake(chosen):
-			d.Summary, d.Permitted = "The server serves initialize, and chooses no handshake revision.", "an error, or a handshake revision"
+			d.Summary, d.Permitted = "The server serves initialize, and chooses no handshake revision.", "an error, or a revision that has initialize, such as 2025-11-25"
 			out.Deviates(d)
 		case requirement == initializeRemoved && s.IsStatelessOnly():
 			d.Summary, d.Permitted = "The server serves initialize with the metadata of this revision.", "an error"

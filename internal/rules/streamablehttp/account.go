@@ -165,7 +165,7 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 			out.Deviates(d)
 		case failed:
 			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
-			d.Permitted = "a status from 400 to 499 for what is wrong with the request"
+			d.Permitted = "a success status, or one from 400 to 499 that names what is wrong with the request"
 			out.Deviates(d)
 		case legal && x.Refused() && !mayRefuseLegally(x.Status()):
 			d.Weight = verdict.OnlyNote

@@ -81,7 +81,7 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
 		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not know yet that the client closed it
 		case x.Status() == 404 || x.Status() == 501:
-			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
+			d.Requirement, d.Permitted = singleEndpoint, "status 200 with text/event-stream, or 405, on the path that takes POST"
 			d.Summary = "The server does not know GET on the endpoint."
 			out.Deviates(d)
 			out.ReportedElsewhere(streamOr405)

@@ -206,7 +206,7 @@ func judgeUnderstood(v *view, out *rules.Reporter) {
 		}
 		if x.ResponseHead().Has(sessionHeader) && v.s.IsStatelessOnly() {
 			out.Deviates(verdict.Deviation{
-				Requirement: sessionIgnored, Summary: "The server assigns a session to a request of the stateless era.",
+				Requirement: sessionIgnored, Summary: "The server assigns a session id in a revision without sessions.",
 				Permitted: "no Mcp-Session-Id in responses", Seen: rules.Excerpt(x.ResponseHead().Describe(sessionHeader)), At: x.positions(),
 			})
 		}

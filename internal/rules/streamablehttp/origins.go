@@ -46,7 +46,7 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 		validated = legacyOriginChecks
 	}
 	d := verdict.Deviation{
-		Requirement: validated, Permitted: "a refusal", At: x.positions(),
+		Requirement: validated, Permitted: "a refusal, such as status 403", At: x.positions(),
 		Seen: "Origin " + rules.Excerpt(x.RequestHead().Get("Origin")) + ": " + x.describeSeen(),
 	}
 	if !isLoopback(x.RequestHead().Get("Host")) {
@@ -75,7 +75,7 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 		judgeForbiddenBody(x, out)
 		return
 	}
-	d.Requirement, d.Permitted = originInvalid, "403"
+	d.Requirement, d.Permitted = originInvalid, "status 403"
 	d.Summary = "The server refuses another host's Origin, but not with 403."
 	if isMalformedOrigin(x.RequestHead().Get("Origin")) { // no browser sends it, and HTTP itself may refuse it
 		d.Weight = max(d.Weight, verdict.AtMostWarning)

@@ -167,7 +167,7 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 		d.At = positionsOf(origin.Request, closed, x.Request, x.Response)
 	case x.Status() == 405:
 		d.Summary, d.Weight = "The server sends event ids, but refuses to resume with 405.", verdict.OnlyNote
-		d.Permitted = "405: resending missed messages is optional"
+		d.Permitted = "an event stream, or 405, because resending missed messages is optional"
 	}
 	out.Deviates(d)
 }

@@ -134,7 +134,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 		id := x.ResponseHead().Get(sessionHeader)
 		d := verdict.Deviation{At: x.positions(), Seen: "the session id " + rules.Excerpt(strconv.Quote(id))}
 		if id == "" || strings.ContainsFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
-			d.Requirement, d.Summary, d.Permitted = sessionCharset, "The server's session id has characters that are not visible ASCII.", "characters from 0x21 to 0x7E"
+			d.Requirement, d.Summary, d.Permitted = sessionCharset, "The server's session id has characters that are not visible ASCII.", "one or more characters of visible ASCII, from 0x21 to 0x7E"
 			if id == "" {
 				d.Weight, d.Summary, d.Seen = verdict.AtMostWarning, "The server's session id is empty.", "a header without a value"
 			}
@@ -193,7 +193,7 @@ func judgeSessionStatus(v *view, out *rules.Reporter) {
 			out.Deviates(verdict.Deviation{
 				Requirement: sessionTerminated,
 				Summary:     "The server does not answer a request of an ended session.",
-				Permitted:   "404",
+				Permitted:   "status 404",
 				Seen:        x.describeSeen(), At: x.positions(),
 			})
 		}
@@ -251,7 +251,7 @@ func (v *view) judgeGetWithoutSession(x *exchange, out *rules.Reporter) {
 	out.Deviates(verdict.Deviation{
 		Requirement: sessionRequired,
 		Summary:     "The server opens a stream for a GET without a session id.",
-		Permitted:   "400, or the stream of HTTP+SSE, which announces its endpoint",
+		Permitted:   "status 400, or the stream of HTTP+SSE, which announces its endpoint",
 		Seen:        x.describeSeen(), At: append(positionsOf(refused.Request, refused.Response), x.positions()...),
 	})
 }
@@ -278,7 +278,7 @@ func (v *view) judgeEndedSession(x *exchange, out *rules.Reporter) {
 		d := verdict.Deviation{
 			Requirement: sessionTerminated,
 			Summary:     "The server refuses an ended session, but not with 404.",
-			Permitted:   "404",
+			Permitted:   "status 404",
 			Seen:        x.describeSeen(), At: x.positions(),
 		}
 		if x.isAccepted() {
@@ -321,7 +321,7 @@ func (v *view) judgeDelete(x *exchange, out *rules.Reporter) {
 	}
 	out.Deviates(verdict.Deviation{
 		Requirement: sessionDelete,
-		Summary:     "The server's DELETE neither ends the session nor gets 405.",
+		Summary:     "The server neither ends the session on DELETE nor answers 405.",
 		Permitted:   "a success status, or 405",
 		Seen:        x.describeSeen(), At: x.positions(),
 	})

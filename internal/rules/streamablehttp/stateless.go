@@ -102,7 +102,7 @@ func judgeOtherMethods(v *view, out *rules.Reporter) {
 		default:
 			out.Deviates(verdict.Deviation{
 				Requirement: requirement, Summary: "The server answers " + x.Method() + " with a status other than 405.",
-				Permitted: "405: this revision has only POST", Seen: x.describeSeen(), At: x.positions(),
+				Permitted: "status 405, because this revision has only POST", Seen: x.describeSeen(), At: x.positions(),
 			})
 		}
 	}

@@ -290,7 +290,7 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 			if p.Kind != transcript.Received || p.IsCut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
 				continue
 			}
-			requirement, permitted := jsonrpc20, "a JSON-RPC message as the data of a message event"
+			requirement, permitted := jsonrpc20, "one JSON-RPC message as the data of each message event"
 			if out.Judges(legacyUTF8) {
 				requirement, permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"
 			}

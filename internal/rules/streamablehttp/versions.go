@@ -37,7 +37,7 @@ func judgeVersionHeaders(v *view, out *rules.Reporter) {
 }
 
 func (v *view) judgeInvalidVersion(x *exchange, out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.describeSeen(), At: x.positions()}
+	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "status 400", Seen: x.describeSeen(), At: x.positions()}
 	switch {
 	case x.Response == nil:
 		d.Summary = "The server does not answer a request with an invalid version header."

@@ -74,10 +74,10 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 	if end := t.terminalObservation(); end != nil && end.event.Seq < q.request.Event.Seq {
 		return false // tasks/cancel should have been refused
 	}
-	d := verdict.Deviation{Permitted: cancelled + ", or an error if the task no longer exists"}
+	d := verdict.Deviation{Permitted: "the status " + cancelled + ", or an error if the task no longer exists"}
 	if status, _ := wire.Text(q.reply.ResultAt("/status")); isKnownStatus(status) && status != cancelled {
 		d.Requirement, d.Summary = cancelBefore, "The server's tasks/cancel result does not have status cancelled."
-		d.Permitted, d.Seen, d.At = cancelled, status, q.positions()
+		d.Permitted, d.Seen, d.At = "the status "+cancelled, "the status "+status, q.positions()
 		out.Deviates(d)
 		return false
 	}
@@ -140,7 +140,7 @@ func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 			out.Deviates(verdict.Deviation{
 				Requirement: cancelStops,
 				Summary:     "The server continues the work of a cancelled task.",
-				Permitted:   "an attempt to stop it",
+				Permitted:   "an attempt to stop the task",
 				Seen:        rules.Excerpt(s.Raw),
 				At:          rules.At(q.event, s),
 			})
@@ -224,9 +224,9 @@ func (l *ledger) judgeCallCancellation(t *task, out *rules.Reporter) {
 			}
 			out.Deviates(verdict.Deviation{
 				Requirement: useTasksCancel,
-				Summary:     "The server cancels a task by notifications/cancelled of its request.",
-				Permitted:   "the task with its status unchanged",
-				Seen:        cancelled,
+				Summary:     "The server cancels a task because of notifications/cancelled.",
+				Permitted:   "a task that goes on: only tasks/cancel cancels it",
+				Seen:        "the status " + cancelled,
 				At:          rules.At(n.Event, v.event),
 				Weight:      verdict.AtMostWarning,
 			})

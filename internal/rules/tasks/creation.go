@@ -56,7 +56,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	d := verdict.Deviation{Seen: rules.Excerpt(c.reply.Raw), At: c.positions()}
 	if object == nil {
 		if c.succeeded() && runs {
-			d.Requirement, d.Summary, d.Permitted = createResult, "The server answers a call as a task with something else.", "a result with the task"
+			d.Requirement, d.Summary, d.Permitted = createResult, "The server answers a call that requests a task with something else.", "a result with the member task"
 			if c.reply.ResultAt("/task").Kind() == '{' {
 				d.Summary, d.Permitted, d.Weight = "The server sends a task together with the result of the call.", "the task alone", verdict.AtMostWarning
 			} else if isErrorResult(c.reply) && !l.runsAsTask(c) {
@@ -79,7 +79,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	case status == working:
 		out.Observed(startsWorking)
 	case isKnownStatus(status) && !c.isOvertaken():
-		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "working"
+		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "the status working"
 		out.Deviates(d)
 	}
 	if v := c.reply.ResultAt("/_meta/io.modelcontextprotocol~1model-immediate-response"); v != nil && !isText(v) {

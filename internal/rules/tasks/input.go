@@ -66,8 +66,8 @@ func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) 
 		out.Deviates(verdict.Deviation{
 			Requirement: inputStatus,
 			Summary:     "The server's task waits for input, but has status working.",
-			Permitted:   inputRequired,
-			Seen:        working,
+			Permitted:   "the status " + inputRequired,
+			Seen:        "the status " + working,
 			At:          rules.At(p.Event, atWork.event),
 		})
 	}

@@ -196,7 +196,7 @@ func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
 		out.Deviates(verdict.Deviation{
 			Requirement: failedStatus,
 			Summary:     "The server's task is completed, though its call failed.",
-			Permitted:   failed,
+			Permitted:   "the status " + failed,
 			Seen:        rules.Excerpt(q.reply.Raw),
 			At:          rules.At(end.event, q.event),
 		})

@@ -86,7 +86,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 			continue
 		}
 		d := verdict.Deviation{
-			Permitted: end.status + ", or an error if the task no longer exists",
+			Permitted: "the status " + end.status + ", or an error if the task no longer exists",
 			Seen:      v.status + " after " + end.status,
 			At:        rules.At(end.event, v.event),
 		}

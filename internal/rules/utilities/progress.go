@@ -246,7 +246,7 @@ func progressRate() rules.Fold {
 			out.Deviates(verdict.Deviation{
 				Requirement: rateLimited,
 				Summary:     "The server reports progress over two hundred times a second.",
-				Permitted:   "as many notifications as a user can read",
+				Permitted:   "no more notifications than a user can follow",
 				Seen:        fmt.Sprintf("%d notifications for the token %s in %v", len(all), rules.Excerpt(token.Raw()), took.Round(time.Millisecond)),
 				At:          rules.At(all[0], obs.Event),
 			})
