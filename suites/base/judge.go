@@ -172,7 +172,7 @@ func (p *sentLine) describePermitted() string {
 		text += " and the id of the request"
 	}
 	if p.silence {
-		text += ", or silence"
+		text += ", or no response"
 	}
 	if p.serves {
 		text += ", or a result"

@@ -44,9 +44,9 @@ func unexpectedEnd(execution *fuzz.Execution, t *script.Conversation) (verdict.D
 	cause, illegal := s.worst()
 	switch {
 	case illegal == unreadable:
-		d.Requirement, d.Summary, d.Permitted = parseError, what+"a line that is not JSON.", "an error with code -32700, or silence"
+		d.Requirement, d.Summary, d.Permitted = parseError, what+"a line that is not JSON.", "an error with code -32700, or no response"
 	case illegal == unrequested:
-		d.Requirement, d.Summary, d.Permitted = invalidRequest, what+"a message that is not a valid request.", "an error with code -32600, or silence"
+		d.Requirement, d.Summary, d.Permitted = invalidRequest, what+"a message that is not a valid request.", "an error with code -32600, or no response"
 	case end >= 0 && s.open == 0:
 		d.Requirement, d.Summary = requestAnswered, "The server exits although the client did not end it."
 		d.Permitted = "a server that runs until its input is closed"

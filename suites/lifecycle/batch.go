@@ -28,7 +28,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 	)
 	valid := c.Initialize(ctx)
 	if hasEndedInstead(ctx, c, valid) {
-		reportDeviation(t, c, valid, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
+		reportDeviation(t, c, valid, batchInitialize, "The server exits at a batch with initialize.", "an error, or no response")
 		return
 	}
 	if !valid.Answered() {
@@ -48,7 +48,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 		return responses+refusals == 2
 	}, client.MayIgnore)
 	if err != nil && suite.HasEnded(ctx, c, err) {
-		reportDeviation(t, c, valid, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
+		reportDeviation(t, c, valid, batchInitialize, "The server exits at a batch with initialize.", "an error, or no response")
 		return
 	}
 	dialogue := transcript.DialogueOf(c.Record.From(from))
@@ -61,7 +61,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 		}
 		switch {
 		case r != nil && r.Succeeded():
-			reportDeviation(t, c, r, batchInitialize, "The server accepts initialize in a batch.", "an error, or silence")
+			reportDeviation(t, c, r, batchInitialize, "The server accepts initialize in a batch.", "an error, or no response")
 		case r != nil:
 			t.Kept(batchInitialize)
 		case refusals > 0:
