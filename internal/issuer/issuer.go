@@ -1,6 +1,6 @@
-// Package issuer is a small authorization server for tests: it consents to everything, and issues
-// valid and invalid tokens (RFC 6749, RFC 7519, RFC 7591, RFC 7636, RFC 7662, RFC 8414). It
-// protects nothing and must not be reachable from other machines.
+// Package issuer is a small authorization server for tests: it grants every valid authorization
+// request, and issues valid and invalid tokens (RFC 6749, RFC 7519, RFC 7591, RFC 7636, RFC 7662,
+// RFC 8414). It protects nothing and must not be reachable from other machines.
 package issuer
 
 import (
@@ -121,7 +121,7 @@ func keySet() jose.JSONWebKeySet {
 	return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: keys()[0].Public(), KeyID: keyID, Algorithm: "RS256", Use: "sig"}}}
 }
 
-// authorize consents, and redirects with a code.
+// authorize grants the request without asking a user, and redirects with a code.
 func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))

@@ -43,11 +43,11 @@ type Plan struct {
 type Report struct {
 	Sessions, Requests int64
 	// InTime is the number of requests that were done within the plan's time, or of all requests if
-	// the plan has none. Later requests do not count, because fewer and fewer sessions remain.
+	// the plan sets no time. Later requests do not count, because fewer and fewer sessions remain.
 	InTime  int64
 	Time    time.Duration // the time that InTime refers to
 	Took    time.Duration
-	Slowest time.Duration // the slowest request
+	Slowest time.Duration // how long the slowest request took
 	// Wrong counts findings more severe than a note, connections and handshakes that failed, failed
 	// requests, and messages that belong to another session.
 	Wrong map[string]int
@@ -99,7 +99,7 @@ func (r *run) work(ctx context.Context, worker int) {
 	}
 }
 
-// session runs one session and judges it.
+// session runs one session and judges it. sign is the unique string of the session.
 func (r *run) session(ctx context.Context, sign string, requests int, pace *pace) {
 	o := client.Options{Revision: r.Revision, Timeout: time.Minute, StartTimeout: time.Minute}
 	answers := client.NewAnswers(client.AllCapabilities(r.Revision))

@@ -58,7 +58,8 @@ func requestTask(method string, params map[string]any) task {
 	}}
 }
 
-// callTask returns a task that calls a tool. If returns is set, the result must contain the sign.
+// callTask returns a task that calls a tool. If the parameter returns is true, the result must
+// contain the sign.
 func callTask(tool string, arguments func(sign string) map[string]any, returns bool) task {
 	return task{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
 		r := c.Do(ctx, spec.MethodToolsCall, called(tool, arguments(sign), sign))

@@ -1,10 +1,10 @@
 // Package oddservers holds servers that misbehave in ways that no fault of the reference server
-// can: they flood, hang, exit, repeat secrets, or send what is meant to break a client. The tests
-// of the command line run the tool against them.
+// can: they flood, hang, exit, repeat secrets, or send data that is meant to break a client. The
+// tests of the command line run the tool against them.
 package oddservers
 
-// Programs are the servers by the name of their program. Each gets its arguments, and returns the
-// exit code of its process.
+// Programs maps the name of a program to the function that runs its server. The function gets the
+// arguments of the program, and returns its exit code.
 var Programs = map[string]func(args []string) int{
 	"odd":   odd,
 	"web":   web,

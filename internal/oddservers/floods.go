@@ -64,7 +64,7 @@ func nested(open, end string, n int) string {
 	return strings.Repeat(open, n) + strings.Repeat(end, n)
 }
 
-// pour writes lines to w until a write fails.
+// pour writes the lines line(0), line(1) and so on to w, until a write fails.
 func pour(w io.Writer, line func(n int) string) {
 	for n, b := 0, new(bytes.Buffer); ; b.Reset() {
 		for b.Len() < 32<<10 {
@@ -217,7 +217,7 @@ var floodingProcesses = map[string]func(args []string) int{
 		_ = serveOdd(refserver.Seams{})
 		select {}
 	},
-	// garbles sends garbage instead of its messages, except for the first twenty.
+	// garbles sends its first twenty messages, and garbage instead of each later one.
 	"garbles": func([]string) int {
 		var mu sync.Mutex
 		n := 0

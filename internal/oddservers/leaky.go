@@ -16,8 +16,7 @@ import (
 	"sync"
 )
 
-// leaky runs a server that repeats secrets in everything that a server can
-// choose:
+// leaky runs a server that repeats secrets in every value that a server can choose. Usage:
 //
 //	leaky FILE                 over stdio
 //	leaky FILE http ADDRESS    over Streamable HTTP
@@ -83,7 +82,7 @@ func (l *leak) all() string {
 	return strings.Join(out, " ")
 }
 
-// raw returns every secret unchanged.
+// raw returns the secrets unchanged, separated by spaces.
 func (l *leak) raw() string { return strings.Join(l.secrets, " ") }
 
 // answer returns the frames that the server sends in response to a message.

@@ -32,7 +32,7 @@ var oddServers = map[string]func(args []string) int{
 		fmt.Fprintln(os.Stderr, "fatal: DATABASE_URL is not set\x1b[2J")
 		return 3
 	},
-	// mute FILE creates the file when it runs, and never sends anything.
+	// mute FILE creates the file when it starts, and never sends anything.
 	"mute": func(args []string) int {
 		if len(args) > 0 {
 			_ = os.WriteFile(args[0], nil, 0o600)
@@ -131,8 +131,8 @@ var oddServers = map[string]func(args []string) int{
 			return next(c)
 		}})
 	},
-	// tells TEXT sends TEXT as its version, with environment variables
-	// expanded. cwd expands to the name of the working directory.
+	// tells TEXT sends TEXT as its version, with environment variables expanded. The variable cwd
+	// stands for the name of the working directory.
 	"tells": func(args []string) int {
 		text := os.Expand(args[0], func(name string) string {
 			if value, ok := os.LookupEnv(name); ok {
@@ -176,7 +176,8 @@ var oddServers = map[string]func(args []string) int{
 			return refserver.Drop()
 		}))
 	},
-	// unflushed sends what follows the handshake only when stdin is closed.
+	// unflushed responds to initialize at once, and to all later requests only when stdin is
+	// closed.
 	"unflushed": func([]string) int {
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
@@ -193,7 +194,7 @@ var oddServers = map[string]func(args []string) int{
 		}
 		return 0
 	},
-	// single FILE exits with an error if another process holds the lock.
+	// single FILE exits with an error if another process has locked the file.
 	"single": func(args []string) int {
 		release, err := lock(args[0])
 		if err != nil {
@@ -233,7 +234,8 @@ func (l *lockedStdout) Write(p []byte) (int, error) {
 	return os.Stdout.Write(p)
 }
 
-// serveOdd runs the reference server with the seams as a process.
+// serveOdd runs the reference server over the stdio of the process, with the seams, and returns the
+// exit code.
 func serveOdd(s refserver.Seams) int {
 	raw, names := make(chan os.Signal, 1), make(chan string)
 	signal.Notify(raw, os.Interrupt, syscall.SIGTERM)

@@ -11,12 +11,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// altering rewrites all responses except that to initialize.
+// altering returns seams that replace each response, except that to initialize, with the result of
+// f.
 func altering(f func(frame []byte) []byte) refserver.Seams {
 	return *faults.EditBytes(faults.Responses(), f)
 }
 
-// withID replaces the id of a response.
+// withID returns a response with its id replaced by id, which is raw JSON. It returns a frame that
+// is not an object unchanged.
 func withID(frame []byte, id string) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(frame, &m) != nil {
@@ -30,7 +32,8 @@ func withID(frame []byte, id string) []byte {
 	return out
 }
 
-// inPlace replaces the results of a method. result returns JSON for the nth result, counted from 0.
+// inPlace returns seams that replace the results of a method. result returns the JSON of result
+// number n, counted from 0.
 func inPlace(method string, result func(n int) string) refserver.Seams {
 	calls := make(chan int, 1)
 	calls <- 0
@@ -47,8 +50,8 @@ func inPlace(method string, result func(n int) string) refserver.Seams {
 	})
 }
 
-// once returns a function that always returns the same result, and creates it
-// only when it is needed.
+// once returns a function that always returns the same string. It calls make for the string when it
+// is first called.
 func once(make func() string) func(int) string {
 	text := ""
 	return func(int) string {
@@ -120,8 +123,8 @@ func hostileSchemas() []string {
 	}
 }
 
-// combining returns text in which each letter has thousands of combining marks,
-// mixed with bidirectional controls, line separators and zero-width characters.
+// combining returns n letters, each with a thousand combining marks, mixed with bidirectional
+// controls, line separators and zero-width characters.
 func combining(n int) string {
 	return strings.Repeat("a"+strings.Repeat("\u0301", 1000)+"\u202e\u2066\u200b\ufeff\u2028\u2029\u0085\U000e0041\ufdfd\U0001f468\u200d", n)
 }

@@ -30,11 +30,11 @@ import (
 //	dies TEXT        exits when a posted message contains this string, such as a method
 //	ends TEXT        the same, without output on stderr
 //	tires NUMBER     exits after this many requests
-//	late DURATION    waits before it listens
+//	late DURATION    waits this long before it listens
 //	lingers -        does not exit on SIGTERM
-//	parent COMMAND   also runs a command that outlives it, its words joined by _
+//	parent COMMAND   also runs a command that outlives the server; its words are joined by _
 //	refuses STATUS   responds to every request with this status
-//	after FILE       listens when a file of this name exists
+//	after FILE       listens once a file of this name exists
 func web(args []string) int {
 	address, what, argument := os.ExpandEnv(args[0]), "", ""
 	if len(args) > 2 {

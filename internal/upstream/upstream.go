@@ -93,10 +93,10 @@ func (d *Double) Calls() int {
 	return d.calls
 }
 
-// Find searches the kept requests, except the first ones, for the tokens, one token after the
-// other. after is the number of requests to skip. It returns the line of the first request found
-// and the part that contains the token, or "" if there is none. A token shorter than leastToken
-// counts only in a header for credentials.
+// Find searches the kept requests for the tokens, one token after the other. It skips the first
+// requests; the parameter after is their number. For the first match it returns the line of the
+// request and the name of the part that contains the token. It returns "" if no request contains a
+// token. A token shorter than leastToken counts only in a header for credentials.
 func (d *Double) Find(tokens []string, after int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,6 +1,6 @@
-// Command odd runs the server of package oddservers whose name is the file name of the program,
-// so that one build serves all of them. The tests run this program rather than the test binary:
-// that one takes three times as long to start, and the tests start hundreds of servers.
+// Command odd runs the server of package oddservers whose name is the file name of the program, so
+// that one build serves all of them. The tests run this program rather than the test binary: the
+// test binary takes three times as long to start, and the tests start hundreds of servers.
 package main
 
 import (
