@@ -47,9 +47,9 @@ func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error)
 // sent notifications/initialized, and ErrNoStream if Options.JSONOnly is set and the call does
 // not run as a task.
 //
-// In a stateless revision it returns the client's response if the call's request
-// carries it. Otherwise it returns an error, and the call ends with an input_required
-// result or a JSON-RPC error, whatever its handler returns.
+// In a stateless revision SendRequest sends nothing. If the request of the call carries the
+// client's response, SendRequest returns it. Otherwise SendRequest returns an error, and the call
+// ends with an input_required result or a JSON-RPC error, whatever its handler returns.
 func (c *Call) SendRequest(method string, params any) (jsontext.Value, error) {
 	if c.isStateless() {
 		given, _ := params.(object)
@@ -81,8 +81,8 @@ func (s *Session) SendRequest(ctx context.Context, related wire.ID, method strin
 	return s.sendRequest(ctx, related, "", method, params)
 }
 
-// sendRequest is like SendRequest, but also adds related-task metadata with the id of a task. An
-// empty id adds none.
+// sendRequest is like SendRequest, but also adds related-task metadata with the given task id,
+// unless that id is empty.
 func (s *Session) sendRequest(ctx context.Context, related wire.ID, task, method string, params any) (jsontext.Value, error) {
 	id, response := s.registerRequest()
 	defer s.unregisterRequest(id)

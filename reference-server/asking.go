@@ -118,8 +118,9 @@ func describeReply(result jsontext.Value) string {
 
 var colours = []string{"red", "green", "blue"}
 
-// canElicitForms reports whether the client supports elicitation in form mode. A
-// capability without a mode means form, the only mode of the first revision.
+// canElicitForms reports whether the client supports elicitation in form mode. An elicitation
+// capability that names no mode means form mode, the only one in the first revision with
+// elicitation.
 func (c *Call) canElicitForms() bool {
 	return c.Declared("elicitation") && (!c.Declared("elicitation", "url") || c.Declared("elicitation", "form"))
 }
@@ -182,8 +183,8 @@ func (c *Call) pageToVisit(id, message string) object {
 	return params
 }
 
-// A visit is a visit to a page that a call requires of the user. The error of that call names the
-// page.
+// A visit is a page that the user must visit before a tool succeeds. The error of a call of that
+// tool names the page.
 type visit struct {
 	id       string        // the elicitationId
 	call     *Call         // the call that gets the error

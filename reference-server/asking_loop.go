@@ -24,8 +24,8 @@ func samplingTools() []object {
 	}
 }
 
-// askSamplingTools runs the tools that the client's model requests, until the model
-// replies without a tool_use, but sends at most maxRounds requests.
+// askSamplingTools sends sampling requests and runs the tools that the client's model uses. It
+// stops when the model replies without a tool_use, or after maxRounds requests.
 func askSamplingTools(c *Call, _ values) object {
 	if !c.Declared("sampling", "tools") {
 		return c.failUndeclared("This client has not declared tools in sampling.", "sampling", "tools")

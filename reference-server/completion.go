@@ -69,9 +69,9 @@ func (f fields) filledArguments() (map[string]string, *Error) {
 }
 
 // candidates returns all values of an argument of a prompt, or of a variable of a template; ref
-// names the prompt or the template. For a template it returns only values that are compatible
-// with the filled-in ones. An unknown argument has no values, nor has a resource that is not a
-// template. A ref to anything that the server does not have is an error.
+// names the prompt or the template. For a template it returns only values that are compatible with
+// those in filled. It returns no values for an unknown argument, or for a resource that is not a
+// template. It returns an error if the server does not have what ref names.
 func (c *Call) candidates(ref fields, argument string, filled map[string]string) ([]string, *Error) {
 	kind, _ := wire.Text(ref["type"])
 	switch kind {

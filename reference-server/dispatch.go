@@ -149,8 +149,8 @@ func (s *Session) handleRequest(m *wire.Message, a *responder) {
 	}
 }
 
-// respond sends o as the response to c. A nil o means that there is no response; then respond
-// calls onUnanswered, if that is set.
+// respond sends o as the response to c; place is the place that a.reserve returned for it. If o is
+// nil, there is no response, and respond calls onUnanswered if that is set.
 func (s *Session) respond(a *responder, place int, c *Call, o *Out) {
 	a.deliver(place, o)
 	if o == nil && s.onUnanswered != nil {
@@ -170,9 +170,8 @@ func (s *Session) registerCall(c *Call) bool {
 	return true
 }
 
-// unregisterCall removes c from the requests in flight and ends its context. It returns
-// false if the client expects no response, because it has cancelled c or the session has
-// ended.
+// unregisterCall removes c from the requests in flight and ends its context. It returns false if
+// the client expects no response, because the client has cancelled c or the session has ended.
 func (s *Session) unregisterCall(c *Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

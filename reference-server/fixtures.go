@@ -78,7 +78,7 @@ func fixtureTools() []*tool {
 	}, append(markNeedsSession(fixtureClientTools()), fixtureInputTools()...)...)
 }
 
-// pause waits for d, or returns false as soon as the call ends.
+// pause waits for d and returns true, or returns false as soon as the call ends.
 func (c *Call) pause(d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -19,7 +19,7 @@ type formField struct {
 	required     bool
 	since        spec.Revision // the first revision that defines this kind of field
 	schema       object
-	defaultValue any // sent since 2025-11-25; a default for all revisions is part of schema
+	defaultValue any // sent since 2025-11-25; schema contains a default that earlier revisions define
 	isValid      func(v jsontext.Value) bool
 }
 
@@ -123,7 +123,7 @@ func elicitationOf(c *Call, message string, fields []formField) object {
 	return object{"message": message, "requestedSchema": form(fields, c.Revision)}
 }
 
-// askFilled asks the user to fill in a form and checks the content.
+// askFilled asks the user to fill in a form, and checks the content that the client returns.
 func askFilled(c *Call, message string, fields []formField) object {
 	if !c.canElicitForms() {
 		return c.failUndeclared("This client has not declared elicitation by form.", "elicitation", "form")

@@ -84,8 +84,8 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// hasSessions reports whether the request may belong to a session: the server has sessions,
-// and the MCP-Protocol-Version header does not name a stateless revision that it serves.
+// hasSessions reports whether the request may belong to a session: the server has sessions, and the
+// MCP-Protocol-Version header does not name a stateless revision that the server serves.
 func (h *HTTPHandler) hasSessions(r *http.Request) bool {
 	named := spec.Revision(r.Header.Get(versionHeader))
 	return !h.options.NoSessions && len(h.options.handshakeRevisions()) > 0 &&
@@ -95,8 +95,8 @@ func (h *HTTPHandler) hasSessions(r *http.Request) bool {
 // shuttingDown is the error message of requests that arrive during shutdown.
 const shuttingDown = "the server is shutting down"
 
-// drain refuses new requests, ends the subscriptions of stateless revisions, and waits for
-// responses to the requests in flight, or until ctx ends.
+// drain refuses new requests, ends the subscriptions of stateless revisions, and waits until the
+// requests in flight have got their responses or ctx ends.
 func (h *HTTPHandler) drain(ctx context.Context) {
 	h.draining.Store(true)
 	h.mu.Lock()
@@ -202,15 +202,15 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int) ([]byte, error)
 	return io.ReadAll(in)
 }
 
-// isReadable reports whether the body is JSON. Duplicate keys and a byte order mark
-// are handled later.
+// isReadable reports whether the body is JSON. It accepts duplicate keys and a byte order mark,
+// which are handled later.
 func isReadable(f *wire.Frame) bool {
 	return !slices.ContainsFunc(f.Problems, func(p wire.Problem) bool {
 		return p.Kind != wire.DuplicateKey && p.Kind != wire.ByteOrderMark
 	})
 }
 
-// accepts reports whether the Accept header includes a media type.
+// accepts reports whether the Accept header permits a media type, by its name or with a wildcard.
 func accepts(r *http.Request, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	for _, value := range r.Header.Values("Accept") {
@@ -227,13 +227,14 @@ func accepts(r *http.Request, media string) bool {
 	return false
 }
 
-// isZero reports whether a quality value is zero, such as 0 or 0.0: the media type is not accepted.
+// isZero reports whether a quality value is zero, such as 0 or 0.0. Zero means that the client does
+// not accept the media type.
 func isZero(quality string) bool {
 	return quality != "" && strings.Trim(quality, "0.") == ""
 }
 
-// sessionFor returns the session of a request; for initialize without Mcp-Session-Id it opens
-// one. If there is none, it refuses the request and returns nil.
+// sessionFor returns the session of a request; for initialize without Mcp-Session-Id it opens one.
+// If the request has no valid session, sessionFor refuses the request and returns nil.
 func (h *HTTPHandler) sessionFor(w http.ResponseWriter, r *http.Request, f *wire.Frame) *httpSession {
 	if r.Header.Get(sessionHeader) == "" && isInitialize(f) {
 		return h.openSession(w, r)

@@ -46,7 +46,7 @@ func (c *Call) checkHeaders() *Error {
 	if err != nil {
 		return err
 	}
-	// checkMeta refuses a body without a version later, as over stdio.
+	// If the body has no version, checkMeta refuses the request later, as over stdio.
 	if named, ok := wire.Text(c.meta()[metaVersion]); ok && named != version {
 		return headerMismatch("MCP-Protocol-Version is %q, and _meta has %q", version, named)
 	}
@@ -94,14 +94,14 @@ func (c *Call) decodedHeader(name string) (string, *Error) {
 	return text, nil
 }
 
-// isHeaderText reports whether text consists of printable ASCII characters and tabs, which a
-// header value may have.
+// isHeaderText reports whether text consists of characters that a header value may contain:
+// printable ASCII and tabs.
 func isHeaderText(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return c != '\t' && (c < ' ' || c > '~') })
 }
 
-// decodeHeader returns the text of a header value, which may be marked as base64. It returns
-// false if a value is marked as base64, but is not the base64 of UTF-8 text.
+// decodeHeader returns the text of a header value, decoded if the value is marked as base64. It
+// returns false if a value that is marked as base64 does not encode UTF-8 text.
 func decodeHeader(value string) (string, bool) {
 	const prefix, suffix = "=?base64?", "?="
 	if len(value) < len(prefix)+len(suffix) || !strings.HasPrefix(value, prefix) || !strings.HasSuffix(value, suffix) {

@@ -136,7 +136,7 @@ func (p *post) acceptNotification(w http.ResponseWriter, r *http.Request, body [
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// writeError writes a response with an error that has no id.
+// writeError writes an HTTP response with a JSON-RPC error that has no id.
 func writeError(w http.ResponseWriter, e *Error) {
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(statusOf(e))
@@ -164,9 +164,9 @@ func (p *post) emit(o *Out) {
 // isFinal reports whether a message is the response to the request.
 func isFinal(o *Out) bool { return o.Kind == OutResult || o.Kind == OutError }
 
-// respond sends the response as JSON if it comes within jsonTimeout and no message precedes
-// it, else on a stream. With Options.JSONOnly it drops the messages that precede the response
-// and sends a stream only for a subscription.
+// respond sends the response as JSON if it is ready within jsonTimeout and no other message
+// precedes it. Otherwise it sends the response on a stream. With Options.JSONOnly it drops the
+// messages that precede the response and sends a stream only for a subscription.
 func (p *post) respond(w http.ResponseWriter, r *http.Request) {
 	asJSON := p.session.options.JSONOnly && !p.isSubscription
 	timeout := time.NewTimer(jsonTimeout)
@@ -208,15 +208,15 @@ func (p *post) respond(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream sends messages as events: the one in first, unless it is nil, and then the queued ones,
-// until the response is sent, or the connection or the session ends. The events have no ids: a
-// stream can't be resumed.
+// stream sends messages as events. The parameter first, if not nil, is sent before the queued
+// messages. stream returns when the response is sent, or when the connection or the session ends.
+// The events have no ids: a stream can't be resumed.
 func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	h, flush := w.Header(), http.NewResponseController(w).Flush
 	h.Set("Content-Type", streamType)
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")      // a proxy should pass on events at once
-	h.Set("Transfer-Encoding", "chunked") // else net/http sets Content-Length on a short response
+	h.Set("Transfer-Encoding", "chunked") // otherwise net/http may add Content-Length
 	w.WriteHeader(http.StatusOK)
 	if first != nil && p.writeAndReportEnd(w, first) {
 		return
@@ -250,7 +250,7 @@ func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 }
 
 // writeAndReportEnd writes a message as one event for each frame. It reports whether the stream
-// ends with the message, because it is the response or can't be written.
+// ends with the message, because the message is the response or can't be written.
 func (p *post) writeAndReportEnd(w http.ResponseWriter, o *Out) (last bool) {
 	for _, frame := range o.Frames {
 		e := &Event{Data: frame, Revision: o.Revision}

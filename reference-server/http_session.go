@@ -24,7 +24,7 @@ type httpSession struct {
 
 	mu        sync.Mutex
 	streams   []*eventStream
-	listening *eventStream            // the stream of the last GET that opened one
+	listening *eventStream            // the listening stream that a GET opened last
 	byID      map[string]*eventStream // the stream for the response, by request id
 	current   *eventStream            // the stream of the frame being delivered
 }
@@ -104,7 +104,7 @@ func (s *httpSession) jsonTimeout(f *wire.Frame) time.Duration {
 	return time.Second
 }
 
-// drain refuses new requests and waits for responses to those in flight, or until
+// drain refuses new requests, and waits until the requests in flight have got their responses or
 // ctx ends.
 func (s *httpSession) drain(ctx context.Context) {
 	s.deliverMu.Lock()
@@ -178,7 +178,7 @@ func (s *httpSession) route(o *Out) (*eventStream, int) {
 				return stream, len(elements)
 			}
 		}
-		if s.current != nil { // every element was refused without an id
+		if s.current != nil { // every element of the batch got an error without an id
 			return s.current, len(elements)
 		}
 		return s.listening, 0
@@ -201,9 +201,9 @@ func (s *httpSession) endWithoutResponse(id wire.ID) {
 	}
 }
 
-// closeConnection closes the connection that carries the stream of a request. If the stream has
-// no connection yet, it waits for one. The client can resume the stream. With JSONOnly it does
-// nothing.
+// closeConnection closes the connection that carries the stream of a request. If the stream has no
+// connection yet, closeConnection waits for one. The client can resume the stream. With JSONOnly
+// closeConnection does nothing.
 func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	s.mu.Lock()
 	stream := s.byID[id.Key()]

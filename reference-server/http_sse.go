@@ -120,8 +120,8 @@ func (s *sseSession) writeMessages(ctx, server context.Context, w http.ResponseW
 	}
 }
 
-// next returns the next message, or false if no more is to be written. It flushes the stream
-// before it waits for one.
+// next returns the next message, or false if no more messages are to be written. It flushes the
+// stream before it waits for a message.
 func (s *sseSession) next(ctx, server context.Context, flush func() error) (frame []byte, more bool) {
 	select {
 	case frame := <-s.out:
@@ -183,7 +183,7 @@ func hasRequest(f *wire.Frame) bool {
 	return slices.ContainsFunc(f.Messages, func(m wire.Message) bool { return m.Kind == wire.Request })
 }
 
-// drain refuses new requests and waits for responses to those in flight, or until
+// drain refuses new requests, and waits until the requests in flight have got their responses or
 // ctx ends.
 func (h *SSEHandler) drain(ctx context.Context) {
 	h.draining.Store(true)

@@ -38,9 +38,10 @@ func newEventStream(s *httpSession, number int) *eventStream {
 	return &eventStream{session: s, number: number}
 }
 
-// add adds a message, one event for each frame. answers is the number of requests that the
-// message completes. add ends the stream together with its last response, under one lock, because
-// waitForSingleResponse must not see the response before the end.
+// add adds a message, one event for each frame. answers is the number of requests that the message
+// completes. isRefusal is true if the message is an error for the whole body. add ends the stream
+// together with its last response, under one lock, because waitForSingleResponse must not see the
+// response before the end.
 func (e *eventStream) add(frames [][]byte, answers int, isRefusal bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -143,10 +144,10 @@ func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known 
 	}
 }
 
-// eventsFrom returns the kept events, beginning with the one of the given number or, if that was
-// discarded, the oldest; the number of the first returned event; and a channel that is closed
-// when the stream changes. ended is true if the stream has ended or the connection is no longer
-// the newest.
+// eventsFrom returns the kept events, the number of the first returned event, and a channel that is
+// closed when the stream changes. It begins with the event of the given number, or with the oldest
+// kept event if that one was discarded. ended is true if the stream has ended or the connection is
+// no longer the newest.
 func (e *eventStream) eventsFrom(from, connection int) (frames [][]byte, first int, ended bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -193,16 +194,16 @@ func (e *eventStream) closeConnection(ctx context.Context) {
 	}
 }
 
-// serve sends the events, beginning with the one of the given number, until the stream or the
-// session ends, or the client disconnects or opens another connection. A disconnect does not
-// cancel a request. fresh is false if the client resumes the stream, which then needs no priming
-// event.
+// serve sends the events, beginning with the event of the given number. It returns when the stream
+// or the session ends, or when the client disconnects or opens another connection. A disconnect
+// does not cancel a request. fresh is false if the client resumes the stream, which then needs no
+// priming event.
 func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fresh bool) {
 	connection := e.addConnection()
 	flush := http.NewResponseController(w).Flush
 	w.Header().Set("Content-Type", streamType)
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
-	w.Header().Set("Transfer-Encoding", "chunked") // else net/http sets Content-Length on a short response
+	w.Header().Set("Transfer-Encoding", "chunked") // otherwise net/http may add Content-Length
 	w.WriteHeader(http.StatusOK)
 	// The priming event lets a client resume the stream before the first message.
 	if fresh && e.session.session.Revision().AtLeast(spec.V20251125) {
@@ -276,8 +277,8 @@ func (e *Event) Bytes() []byte {
 	return fmt.Appendf(nil, "event: message\nid: %s\ndata: %s\n\n", e.ID, e.Data)
 }
 
-// eventID returns the id of an event. The priming event of a new stream has the
-// number -1.
+// eventID returns the id of event number seq of a stream. The priming event of a new stream has seq
+// -1.
 func eventID(stream, seq int) string { return fmt.Sprintf("%d-%d", stream, seq+1) }
 
 func parseEventID(id string) (stream, seq int, ok bool) {

@@ -14,8 +14,7 @@ import (
 // while too many requests are in flight. It must be called by one goroutine at a time.
 func (s *Session) Deliver(raw []byte) { s.deliver(raw, nil) }
 
-// deliver is like Deliver for callers that have already parsed the frame; f may be
-// nil.
+// deliver is like Deliver, but does not parse raw again if f, the parsed frame, is not nil.
 func (s *Session) deliver(raw []byte, f *wire.Frame) {
 	if seam := s.options.Seams.Incoming; seam != nil {
 		v := seam(s, raw)

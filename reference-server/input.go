@@ -134,7 +134,8 @@ func (r ClientRequest) capability() []string {
 	}
 }
 
-// canAsk reports whether the client has declared the capability for a request.
+// canAsk reports whether the client has declared a capability, given as ClientRequest.capability
+// returns it.
 func (c *Call) canAsk(path []string) bool {
 	if len(path) == 2 && path[0] == "elicitation" && path[1] == "form" {
 		return c.canElicitForms()

@@ -78,7 +78,7 @@ func serverInfo(r spec.Revision) object {
 	return o
 }
 
-// decorate adds a title and icons to o if revision r has them.
+// decorate adds a title and icons to o, as far as revision r defines them.
 func decorate(o object, r spec.Revision, title string) {
 	if r.AtLeast(spec.V20250618) {
 		o["title"] = title

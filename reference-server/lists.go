@@ -10,8 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// listPage returns the result of a list request: the page of entries that begins at the cursor,
-// and nextCursor if more entries follow.
+// listPage returns the result of a list request: the page that begins at the cursor, and nextCursor
+// if more items follow. member names the member of the result with the items, and entry returns the
+// JSON object for an item.
 func listPage[T any](c *Call, member string, items []T, entry func(T) object) (any, *Error) {
 	from := 0
 	if raw, ok := c.fields()["cursor"]; ok {
@@ -34,7 +35,8 @@ func listPage[T any](c *Call, member string, items []T, entry func(T) object) (a
 	return result, nil
 }
 
-// cursorPosition returns the position that a cursor encodes.
+// cursorPosition returns the position that a cursor encodes. It returns an error if the cursor is
+// not one that newCursor made for the same method.
 func (c *Call) cursorPosition(raw jsontext.Value) (int, *Error) {
 	cursor, isText := wire.Text(raw)
 	if !isText {

@@ -47,9 +47,9 @@ func logMessage(level, text string) object {
 	return object{"level": level, "logger": "reference", "data": text}
 }
 
-// wantsLog reports whether a request of a stateless revision gets log messages of the given
-// level: its _meta must have a level, which must not be more severe. With JSONOnly no request
-// gets log messages.
+// wantsLog reports whether a request of a stateless revision gets log messages of the given level:
+// the _meta of the request must have a log level, and that must not be more severe. With JSONOnly
+// no request gets log messages.
 func (c *Call) wantsLog(level string) bool {
 	least, _ := wire.Text(c.meta()[metaLogLevel])
 	from := slices.Index(levels, least)

@@ -29,7 +29,7 @@ func newOffer(o Options) *offer {
 	}
 }
 
-// sibling returns another offer with the same long list.
+// sibling returns a new offer that shares the long list of resources with f.
 func (f *offer) sibling(o Options) *offer {
 	o.LongList = 0
 	other := newOffer(o)

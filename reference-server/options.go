@@ -13,8 +13,8 @@ type Options struct {
 	// Revisions are the revisions that the server serves; all published ones when
 	// empty.
 	Revisions []spec.Revision
-	// StateKey protects the requestState of revision 2026-07-28. Processes with the
-	// same key can continue each other's requests; when empty, each has its own.
+	// StateKey protects the requestState of revision 2026-07-28. Processes with the same key can
+	// continue each other's requests; when empty, each process has its own key.
 	StateKey string
 	// RequestTimeout is how long the server waits for the client's response to
 	// a request; 2 s when zero.
@@ -93,9 +93,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// handshakeRevisions returns the revisions that the server negotiates in a
-// handshake, oldest first. With NoSessions the oldest is the revision that introduced
-// Streamable HTTP.
+// handshakeRevisions returns the revisions that the server negotiates in a handshake, oldest first.
+// With NoSessions they exclude the revisions before Streamable HTTP.
 func (o *Options) handshakeRevisions() []spec.Revision {
 	return slices.DeleteFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool {
 		return !slices.Contains(o.Revisions, r) || o.NoSessions && !r.AtLeast(spec.V20250326)

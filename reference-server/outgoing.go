@@ -81,9 +81,9 @@ func (c *Call) attach(o *Out) *Out {
 	return o
 }
 
-// isCancelled reports whether the message belongs to a request that the client has
-// cancelled. The stdio transport calls it while it holds the write lock, so that no message of
-// the request is written after the cancellation has taken effect. The HTTP transports do not.
+// isCancelled reports whether the message belongs to a request that the client has cancelled. The
+// stdio transport calls it while it holds the write lock, so that no message of the request is
+// written after the cancellation has taken effect. The HTTP transports do not call isCancelled.
 func (o *Out) isCancelled() bool { return o.call != nil && o.call.cancelled.Load() }
 
 // sendError sends an error without an id, for a frame whose id could not be read.
@@ -154,8 +154,8 @@ func (a *responder) reserve() int {
 	return len(a.frames) - 1
 }
 
-// deliver sends the response for a place, or keeps it for the batch; nil means that
-// there is none.
+// deliver sends a response, or keeps it at its place until the responses to the whole batch are
+// complete. A nil o means that there is no response.
 func (a *responder) deliver(place int, o *Out) {
 	if !a.batch {
 		if o != nil {

@@ -20,7 +20,8 @@ func (c *Call) fields() fields {
 	return members
 }
 
-// requiredString returns a string member. Its absence is an error.
+// requiredString returns the value of a string member. It returns an error if the member is absent
+// or not a string.
 func (f fields) requiredString(name string) (string, *Error) {
 	v, ok := wire.Text(f[name])
 	if !ok {
@@ -29,8 +30,8 @@ func (f fields) requiredString(name string) (string, *Error) {
 	return v, nil
 }
 
-// optionalObject returns the members of an object member, or nil if that is absent. A member
-// that is not an object is an error.
+// optionalObject returns the members of the object with the given name, or nil if f lacks it. It
+// returns an error if the value is not an object.
 func (f fields) optionalObject(name string) (fields, *Error) {
 	v, ok := f[name]
 	if !ok {

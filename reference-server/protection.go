@@ -15,7 +15,7 @@ import (
 // ProtectionSeams let a fault change how the HTTP server protects itself. A nil seam changes
 // nothing.
 type ProtectionSeams struct {
-	// Accept decides whether a request is served; valid is what the server decides.
+	// Accept decides whether a request is served; valid is true if the server would serve it.
 	Accept func(r *http.Request, valid bool) bool
 	// Refuse may change a refusal before it is sent.
 	Refuse func(r *http.Request, f *Refusal)
@@ -23,11 +23,11 @@ type ProtectionSeams struct {
 	Documents func(documents map[string]*Document)
 	// Verify may leave out parts of the verification of issued tokens.
 	Verify func(v *Verification)
-	// AnyUserSession serves a session to every user, AnyUserState accepts a requestState from
-	// every user.
+	// AnyUserSession lets every user use every session. AnyUserState accepts a requestState that
+	// was issued to another user.
 	AnyUserSession, AnyUserState bool
-	// AnyState accepts a retry with a requestState that the server did not issue for it: the
-	// server then uses only the responses of the retry.
+	// AnyState accepts a retry with a requestState that the server did not issue for that request.
+	// The server then uses only the responses of the retry.
 	AnyState bool
 	// Upstream may change a request to the upstream; token is the client's token.
 	Upstream func(r *http.Request, token string)
@@ -41,7 +41,7 @@ type Refusal struct {
 	Body       string
 }
 
-// A Document is a metadata document.
+// A Document is the response to a request for a metadata document.
 type Document struct {
 	Status  int
 	Type    string

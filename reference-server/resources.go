@@ -19,8 +19,8 @@ type resource struct {
 	priority               float64              // in annotations; 0 omits it
 }
 
-// noteURI is the resource that the update-resource tool changes; rootsURI contains
-// the client's last result of roots/list.
+// noteURI is the URI of the resource that the tool update-resource changes. rootsURI is the URI of
+// the resource with the client's last result of roots/list.
 const (
 	noteURI  = "demo://note"
 	rootsURI = "demo://roots"
@@ -219,8 +219,8 @@ func (t *template) completions(variable string, filled map[string]string) []stri
 	})
 }
 
-// match returns the values of the variables for which t expands to uri. It returns false if there
-// are none, or if one of them is empty.
+// match returns the values of the variables for which t expands to uri. It returns false if t does
+// not match uri, or if a value is empty.
 func (t *template) match(uri string) (map[string]string, bool) {
 	pattern, given := strings.Split(t.uri, "/"), strings.Split(uri, "/")
 	if len(pattern) != len(given) {

@@ -42,8 +42,8 @@ type Seams struct {
 	Event func(e *Event) []byte
 	// NextID returns the id of the nth request to the client; n counts from 1.
 	NextID func(n int64) wire.ID
-	// RequestTimeout returns how long to wait for the client's response to a
-	// request; zero or less means without limit.
+	// RequestTimeout returns how long to wait for the client's response to a request; zero or less
+	// means no limit.
 	RequestTimeout func(method string) time.Duration
 	// Protection changes how a protected server protects itself, see Options.Token and
 	// Options.AuthServer.
@@ -91,7 +91,7 @@ type Notification struct {
 	Raw     []byte
 }
 
-// serveHTTP passes an HTTP request to the seam if there is one, else to next.
+// serveHTTP passes an HTTP request to the seam if there is one, otherwise to next.
 func (s *Seams) serveHTTP(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if s.HTTP != nil {
 		s.HTTP(w, r, next)

@@ -32,7 +32,7 @@ type Session struct {
 	markClientGone func()
 	exitCode       chan int    // set by a fault that ends the process
 	onExit         func()      // called when exitCode is set; nil on stdio
-	header         http.Header // header of the session's POST, in a stateless revision; else nil
+	header         http.Header // of the session's POST in a stateless revision; otherwise nil
 	user           string      // user of that POST; "" if the server is not protected
 	token          string      // bearer token with which the session was opened, or ""
 
@@ -101,8 +101,8 @@ func (s *Session) Revision() spec.Revision {
 // Context returns a context that ends with the session.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Declared reports whether the client has declared a capability in the handshake, or
-// a member of one such as "elicitation", "url".
+// Declared reports whether the client has declared a capability in the handshake. The path
+// "elicitation", "url" means the member url of the capability elicitation.
 func (s *Session) Declared(path ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *Session) addListening() bool {
 	return !s.isEnding
 }
 
-// endSubscriptions ends the subscriptions with a response and waits until it is sent,
+// endSubscriptions ends each subscription with a response, and waits until the responses are sent
 // or ctx ends.
 func (s *Session) endSubscriptions(ctx context.Context) {
 	s.mu.Lock()
@@ -181,9 +181,9 @@ func (s *Session) endSubscriptions(ctx context.Context) {
 	waitGroup(ctx, &s.listening)
 }
 
-// Close cancels all requests in flight, which then get no response, and waits for
-// the session's goroutines until ctx ends. Only a goroutine that is blocked in a
-// write of the transport can outlive it.
+// Close cancels all requests in flight, which then get no response, and waits for the session's
+// goroutines until ctx ends. Only a goroutine that is blocked in a write of the transport can
+// outlive Close.
 func (s *Session) Close(ctx context.Context) {
 	s.closeMu.Lock()
 	s.closed = true

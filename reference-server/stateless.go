@@ -89,9 +89,9 @@ func (c *Call) meta() fields { return metaOf(c.Params) }
 // isStateless reports whether the rules of the stateless era apply to the call.
 func (c *Call) isStateless() bool { return c.Revision.Era() == spec.Stateless }
 
-// Declared reports whether the client has declared a capability for this call, or a
-// member of one such as "elicitation", "url": in a stateless revision in the request
-// itself, otherwise in the handshake of its session.
+// Declared reports whether the client has declared a capability for this call: in the request
+// itself in a stateless revision, otherwise in the handshake of the session. The path is as in
+// Session.Declared.
 func (c *Call) Declared(path ...string) bool {
 	if c.isStateless() {
 		return hasPath(decode(c.meta()[metaCapabilities]), path)

@@ -19,7 +19,7 @@ import (
 type subscription struct {
 	call  *Call
 	lists map[string]bool // the requested ones of "tools", "resources" and "prompts"
-	uris  []string        // of resources
+	uris  []string        // of the requested resources
 }
 
 // filterMembers maps each member of the filter to the list that it selects.
@@ -31,8 +31,9 @@ var filterMembers = map[string]string{
 
 const filterURIs = "resourceSubscriptions"
 
-// subscribers are the subscriptions of an offer. The lock is held while a notification is
-// sent, so that the acknowledgement comes first and nothing follows the end.
+// subscribers are the subscriptions of an offer. The lock is held while a notification is sent, so
+// that the acknowledgement of a subscription precedes its notifications, and none of them follows
+// its end.
 type subscribers struct {
 	mu  sync.Mutex
 	all []*subscription
@@ -59,8 +60,8 @@ func (c *Call) listen() (any, *Error) {
 	case <-s.ending:
 	}
 	subscribers.remove(u)
-	// The specification defines the result for every transport, and this notification only
-	// for stdio, where no stream ends.
+	// The specification requires the result over every transport, but this notification only over
+	// stdio, where no stream ends.
 	if c.Header == nil {
 		u.notify(spec.MethodCancelled, object{"requestId": jsontext.Value(c.ID.Raw()), "reason": shuttingDown})
 	}

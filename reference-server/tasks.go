@@ -187,7 +187,8 @@ func (t *taskTable) removeExpired() {
 	t.tasks = slices.DeleteFunc(t.tasks, func(t *task) bool { return time.Since(t.created) >= t.ttl })
 }
 
-// createdAfter returns the tasks with a higher number that have not expired, oldest first.
+// createdAfter returns the tasks that have not expired and whose number is higher than the given
+// one, oldest first.
 func (t *taskTable) createdAfter(number int) []*task {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,8 +19,8 @@ func taskCapability() object {
 }
 
 // runsAsTask reports whether a call of the tool runs as a task. It returns an error if the call
-// asks for a task and the tool forbids tasks, or if it does not and the tool requires one.
-// Revisions without tasks ignore the member task.
+// asks for a task and the tool forbids tasks, or if the call does not ask for a task and the tool
+// requires one. Revisions without tasks ignore the member task.
 func (c *Call) runsAsTask(t *tool, f fields) (bool, *Error) {
 	if !c.Session.options.hasTasks(c.Revision) {
 		return false, nil
@@ -102,7 +102,8 @@ func (t *task) finish(result any, err *Error) {
 	}
 }
 
-// requestedTask returns the task that taskId names; related-task is ignored.
+// requestedTask returns the task that taskId names; related-task metadata in the request is
+// ignored.
 func (c *Call) requestedTask() (*task, *Error) {
 	id, err := c.fields().requiredString("taskId")
 	if err != nil {
@@ -142,7 +143,7 @@ func (c *Call) tasksResult() (any, *Error) {
 }
 
 // tasksCancel sets the status of the task to cancelled before it returns, and cancels the
-// execution, whose outcome is discarded. A task that has ended is an error.
+// execution, whose outcome is discarded. It returns an error if the task has already ended.
 func (c *Call) tasksCancel() (any, *Error) {
 	t, err := c.requestedTask()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// A Verification says which parts of an issued token are verified; all of them, unless a fault
-// leaves one out.
+// A Verification selects the parts of an issued token that are verified. All are selected unless a
+// fault leaves one out.
 type Verification struct {
 	Signature, Issuer, Audience, Expiry, NotBefore, Scope bool
 	// Unsigned also accepts tokens with alg none. PublicSecret also accepts tokens with an HMAC
@@ -94,7 +94,8 @@ func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource
 	return standard.Subject, nil
 }
 
-// claims reads the claims of a token, and reports whether its signature is accepted.
+// claims decodes the claims of a token into each value of into, and reports whether the signature
+// of the token is accepted.
 func (v *Verification) claims(ctx context.Context, keys *keySet, token string, into ...any) bool {
 	algorithms := []jose.SignatureAlgorithm{jose.RS256}
 	switch {
