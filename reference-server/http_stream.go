@@ -277,8 +277,8 @@ func (e *Event) Bytes() []byte {
 	return fmt.Appendf(nil, "event: message\nid: %s\ndata: %s\n\n", e.ID, e.Data)
 }
 
-// eventID returns the id of event number seq of a stream. The priming event of a new stream has seq
-// -1.
+// eventID returns the id of event number seq of a stream. A new stream begins with a priming event,
+// which has seq -1.
 func eventID(stream, seq int) string { return fmt.Sprintf("%d-%d", stream, seq+1) }
 
 func parseEventID(id string) (stream, seq int, ok bool) {

@@ -19,7 +19,8 @@ import (
 // trust an authorization server. It has the form of a JWT with empty claims.
 const Token = "eyJhbGciOiJSUzI1NiJ9.e30.bWNwLWNvbmZvcm0tcmVmZXJlbmNlLXRva2Vu" //nolint:gosec // of the reference server
 
-// Scopes are all scopes that a server with a fault of the area authorization may demand.
+// Scopes lists, separated by spaces, the scopes that servers with a fault of the area authorization
+// may demand.
 const Scopes = "mcp " + secondScope
 
 const secondScope = "mcp:more"
@@ -38,7 +39,7 @@ func editRefusalsWithoutToken(change func(f *refserver.Refusal)) *refserver.Seam
 	})
 }
 
-// replaceInChallenges replaces text in the challenges.
+// replaceInChallenges replaces a string in the challenges of refusals with another one.
 func replaceInChallenges(old, with string) *refserver.Seams {
 	return editRefusals(func(_ *http.Request, f *refserver.Refusal) {
 		for i := range f.Challenges {
@@ -66,7 +67,7 @@ func editServerMetadata(change func(members map[string]any)) *refserver.Seams {
 	}}}
 }
 
-// withIssuedTokens makes the server trust the authorization server of the run.
+// withIssuedTokens makes the server of a fault trust the authorization server of the run.
 func withIssuedTokens(f *Fault) *Fault {
 	f.Issued = true
 	return f
@@ -79,8 +80,8 @@ func replaceMember(members map[string]any, name string, value any) {
 	}
 }
 
-// movePaths moves metadata documents to other paths: it replaces the prefix of their paths. If
-// the new prefix is empty, it removes these documents.
+// movePaths moves metadata documents to other paths: it replaces the prefix of their paths. If the
+// new prefix is empty, it removes the documents with the old one.
 func movePaths(from, to string) func(all map[string]*refserver.Document) {
 	return func(all map[string]*refserver.Document) {
 		for path, d := range all {
@@ -319,8 +320,8 @@ func issuedTokenFaults() []*Fault {
 	}
 }
 
-// demandSecondScope refuses the matching requests whose token lacks the second scope.
-// challenged are the scopes in the challenge to a request without a valid token.
+// demandSecondScope refuses the matching requests whose token lacks the second scope. challenged
+// lists the scopes in the challenge to a request without a valid token.
 func demandSecondScope(challenged string, when func(r *http.Request) bool) *refserver.Seams {
 	const lacks = "Lacks-Scope" // tells Refuse why Accept did not accept the request
 	has := func(r *http.Request, scope string) bool {

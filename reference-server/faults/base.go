@@ -138,8 +138,8 @@ func idFaults() []*Fault {
 	}
 }
 
-// setRequestIDs replaces the ids of the server's own requests; raw returns the id as
-// raw JSON.
+// setRequestIDs replaces the ids of the server's own requests; raw returns the id of the nth
+// request as raw JSON.
 func setRequestIDs(raw func(n int64) string) *refserver.Seams {
 	return &refserver.Seams{NextID: func(n int64) wire.ID { return wire.RawID(raw(n)) }}
 }
@@ -187,8 +187,8 @@ func (t *twinIDs) has(raw string) bool {
 	return t.seen[raw]
 }
 
-// hasTwin reports whether an earlier request has an id that differs only in its type:
-// 1 and "1".
+// hasTwin reports whether an earlier request has the same id as a value of the other JSON type,
+// such as "1" for 1.
 func (t *twinIDs) hasTwin(id wire.ID) bool {
 	if digits := strings.Trim(id.Raw(), `"`); digits != id.Raw() {
 		return t.has(digits)
@@ -218,7 +218,7 @@ func singleMessage(when func(m *wire.Message) bool) func(*refserver.Session, *wi
 	}
 }
 
-// dropRequestsByText drops the requests whose raw text matches.
+// dropRequestsByText drops the requests for whose bytes when returns true.
 func dropRequestsByText(when func(raw []byte) bool) *refserver.Seams {
 	return onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
 		return requestWithID(wire.ID.Present)(s, f) && when(f.Raw)
@@ -361,8 +361,8 @@ func errorFaults() []*Fault {
 	}
 }
 
-// acceptUnknownMethods returns an empty result for a method that is unknown. If method
-// is empty, it does so for all unknown methods.
+// acceptUnknownMethods returns an empty result for requests of a method that the server does not
+// know. If method is empty, it does so for all such methods.
 func acceptUnknownMethods(method string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

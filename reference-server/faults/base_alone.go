@@ -70,8 +70,8 @@ func legalSingleMessages() []*Fault {
 
 func hasNUL(c *refserver.Call) bool { return bytes.Contains(c.Params, []byte(`\u0000`)) }
 
-// lacksText reports whether the request is a call of echo without a string as text, which its
-// schema requires.
+// lacksText reports whether the request is a call of the tool echo whose argument text is missing
+// or not a string.
 func lacksText(c *refserver.Call) bool {
 	name, _ := wire.Text(wire.At(c.Params, "/name"))
 	_, isText := wire.Text(wire.At(c.Params, "/arguments/text"))
@@ -108,7 +108,8 @@ func holdUntilNext(method string) *refserver.Seams {
 	return holdUntilNextIf(method, always)
 }
 
-// holdUntilNextIf is like holdUntilNext, but holds back only some of the responses.
+// holdUntilNextIf is like holdUntilNext, but holds back only the responses to the calls for which
+// holds returns true.
 func holdUntilNextIf(method string, holds func(*refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	held := map[*refserver.Session][]chan struct{}{}

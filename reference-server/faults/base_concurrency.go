@@ -39,7 +39,7 @@ func concurrencyFaults() []*Fault {
 		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() *refserver.Seams {
 			return editAfterConsecutive(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
-		}).overTransports(spec.Stdio), // over HTTP the checks send fewer
+		}).overTransports(spec.Stdio), // over HTTP the checks send fewer requests in a row
 		newStatefulFault("base.response-once/crowds", "of many resources/read in a row, those after the fiftieth get two responses", func() *refserver.Seams {
 			return editAfterConsecutive(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
 		}).overTransports(spec.Stdio),
@@ -47,7 +47,7 @@ func concurrencyFaults() []*Fault {
 }
 
 // editAfterConsecutive applies f to the responses to a method. In each series of consecutive
-// responses to that method, it leaves the first ones unchanged, up to limit. A response to
+// responses to that method, it leaves as many responses unchanged as limit says. A response to
 // another method ends the series.
 func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *refserver.Seams {
 	var mu sync.Mutex
@@ -65,8 +65,8 @@ func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *ref
 	})
 }
 
-// dropOvertaken sends no response to a request if, while it runs, another request of the
-// method arrives whose id has the same key.
+// dropOvertaken sends no response to a request of the method if another one arrives while the
+// request runs, and keyOf returns the same string for the ids of both.
 func dropOvertaken(method string, keyOf func(wire.ID) string) *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]wire.ID{}

@@ -17,7 +17,7 @@ import (
 )
 
 // lineFaults returns the faults that show with unusual lines: text after a message, or unusual
-// members, characters, ids or methods. One shows only after many errors.
+// members, characters, ids or methods. One of the faults shows only after many errors.
 func lineFaults() []*Fault {
 	return []*Fault{
 		newFault("base.parse-error/comma", "a comma after a message ends the process", onIncoming(hasTrailing(","), exitWith(1))),

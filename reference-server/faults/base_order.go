@@ -28,7 +28,7 @@ func orderFaults() []*Fault {
 	}
 }
 
-// reassignReplies replaces the id of each sampling response by the id that pick returns. The
+// reassignReplies replaces the id of each sampling response with the id that pick returns. The
 // arguments of pick are the ids of the session's pending sampling requests, oldest first, and the
 // id of the response. reassignReplies also gives ask-sampling readOnlyHint, so that the harness
 // calls it.

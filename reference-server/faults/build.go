@@ -20,8 +20,8 @@ type Handler = func(*refserver.Call) (any, *refserver.Error)
 // A MessageFilter reports whether a fault applies to an outgoing message.
 type MessageFilter func(o *refserver.Out) bool
 
-// Responses matches the responses to requests of the given methods; without
-// methods, to all requests except initialize, so that the session can begin.
+// Responses matches the responses to requests of the given methods; if no method is given, to all
+// requests except initialize, so that the session can begin.
 func Responses(methods ...string) MessageFilter {
 	return func(o *refserver.Out) bool {
 		answer := o.Kind == refserver.OutResult || o.Kind == refserver.OutError
@@ -57,11 +57,10 @@ func errorsWithID(codes ...spec.Code) MessageFilter {
 // IsServerRequest matches requests to the client.
 func IsServerRequest(o *refserver.Out) bool { return o.Kind == refserver.OutRequest }
 
-// AnyMessage matches every message except batches; their elements match by
-// themselves.
+// AnyMessage matches every message except batches, whose elements match individually.
 func AnyMessage(o *refserver.Out) bool { return o.Kind != refserver.OutBatch }
 
-// isAfterInitialize matches every message after the response to initialize.
+// isAfterInitialize matches every message after the response to initialize, except batches.
 func isAfterInitialize(o *refserver.Out) bool {
 	return o.Kind != refserver.OutBatch && o.Revision != "" && o.Method != spec.MethodInitialize
 }
@@ -78,7 +77,7 @@ func EditOutgoing(when MessageFilter, f func(o *refserver.Out)) *refserver.Seams
 	}}
 }
 
-// EditBytes replaces the bytes of the messages that match.
+// EditBytes replaces the bytes of the messages that match with the result of f.
 func EditBytes(when MessageFilter, f func(frame []byte) []byte) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames[0] = f(o.Frames[0]) })
 }
@@ -97,17 +96,17 @@ func EditMessage(when MessageFilter, edit func(m Members)) *refserver.Seams {
 	})
 }
 
-// setMember sets a member of the messages to raw JSON.
+// setMember sets a member of the matching messages to raw JSON.
 func setMember(when MessageFilter, name, raw string) *refserver.Seams {
 	return EditMessage(when, func(m Members) { m[name] = jsontext.Value(raw) })
 }
 
-// dropMember removes a member from the messages.
+// dropMember removes a member from the matching messages.
 func dropMember(when MessageFilter, name string) *refserver.Seams {
 	return EditMessage(when, func(m Members) { delete(m, name) })
 }
 
-// editError edits the member error of error responses.
+// editError edits the member error of the matching error responses.
 func editError(when MessageFilter, edit func(e Members)) *refserver.Seams {
 	return EditMessage(when, func(m Members) {
 		_, e := wire.Members(m["error"])
@@ -116,22 +115,22 @@ func editError(when MessageFilter, edit func(e Members)) *refserver.Seams {
 	})
 }
 
-// dropMessages drops messages.
+// dropMessages drops the matching messages.
 func dropMessages(when MessageFilter) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = nil })
 }
 
-// setErrorCode changes the code of errors.
+// setErrorCode sets the code of the matching error responses to raw JSON.
 func setErrorCode(when MessageFilter, code string) *refserver.Seams {
 	return editError(when, func(e Members) { e["code"] = jsontext.Value(code) })
 }
 
-// prependLines sends raw lines before the messages, in the same write.
+// prependLines sends raw lines before each matching message, in the same write.
 func prependLines(when MessageFilter, lines ...string) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = append(rawLines(lines), o.Frames...) })
 }
 
-// appendLines sends raw lines after the messages, in the same write.
+// appendLines sends raw lines after each matching message, in the same write.
 func appendLines(when MessageFilter, lines ...string) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = append(o.Frames, rawLines(lines)...) })
 }
@@ -171,7 +170,7 @@ func EditResult(method string, edit func(r map[string]any)) *refserver.Seams {
 	})
 }
 
-// replaceResult replaces the results of a method by raw JSON.
+// replaceResult replaces the results of a method with raw JSON.
 func replaceResult(method, result string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if _, err := next(c); err != nil {
@@ -191,7 +190,7 @@ func refuseCalls(method string, when func(c *refserver.Call) bool, code spec.Cod
 	})
 }
 
-// suppressErrors sends no response to the requests of a method that fail.
+// suppressErrors sends no response to a request of the method if the request fails.
 func suppressErrors(method string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

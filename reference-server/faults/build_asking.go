@@ -8,7 +8,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// requestIf sends a request after notifications/initialized if the session matches.
+// requestIf sends a request to the client after notifications/initialized, if the session matches.
 func requestIf(when func(s *refserver.Session) bool, method string, params any) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		if when(s) {
@@ -59,9 +59,8 @@ func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refser
 	})
 }
 
-// onClientResponse passes those responses of the client that belong to requests of a method, and
-// that match, to the function then. The server waits for the client's responses without a
-// timeout.
+// onClientResponse calls the function then for each matching response of the client to a request of
+// the method. The server waits for the client's responses without a timeout.
 //
 //go:noinline
 func onClientResponse(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() *refserver.Seams {
@@ -93,7 +92,7 @@ func onClientResponse(method string, when func(reply *wire.Message) bool, then f
 	}
 }
 
-// replaceByError delivers an error instead of the client's result.
+// replaceByError delivers an error to the server instead of the client's result.
 func replaceByError(_ *refserver.Session, raw []byte) refserver.FrameAction {
 	return refserver.Pass(wire.NewError(wire.Parse(raw).Messages[0].ID, -32603, "The reply can't be read", nil))
 }

@@ -15,7 +15,7 @@ import (
 // A callTracker records the state and the progress token of each call, which neither
 // responses nor cancellations contain.
 type callTracker struct {
-	method string // whose requests are recorded; "" for all
+	method string // the method whose requests are recorded; "" for all methods
 
 	mu    sync.Mutex
 	byKey map[callKey]*trackedCall
@@ -70,8 +70,8 @@ func (t *callTracker) token(s *refserver.Session, id wire.ID) jsontext.Value {
 	return nil
 }
 
-// cancel marks the call of a cancellation as cancelled. It reports whether the call
-// was running and not cancelled before.
+// cancel marks the call that a cancellation names as cancelled. It reports whether the call was
+// running and not cancelled before.
 func (t *callTracker) cancel(n *refserver.Notification) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,7 +164,8 @@ func (t *callTracker) isKnown(n *refserver.Notification) bool {
 	return t.byKey[callKey{n.Session, cancelledIn(n).Key()}] != nil
 }
 
-// cancelAnother marks one of the session's running calls that are not yet cancelled as cancelled.
+// cancelAnother marks one running call of the session as cancelled. It does nothing if none is left
+// to mark.
 func (t *callTracker) cancelAnother(s *refserver.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // An edit changes a decoded object, such as a result or its members.
 type edit = func(m map[string]any)
 
-// setValue sets a member; a jsontext.Value is raw JSON.
+// setValue sets a member to a value. A jsontext.Value is raw JSON.
 //
 //go:noinline
 func setValue(name string, value any) edit { return func(m map[string]any) { m[name] = value } }
@@ -35,7 +35,7 @@ func renameMember(from, to string) edit {
 	}
 }
 
-// inMember edits the object in a member, which it creates if absent.
+// inMember edits the object in a member. If the member is absent, inMember creates it.
 //
 //go:noinline
 func inMember(name string, e edit) edit {
@@ -110,7 +110,7 @@ func editPromptBlocks(kind string, e edit) *refserver.Seams {
 	return editBlocks(spec.MethodPromptsGet, kind, e)
 }
 
-// editToolBlocks edits the blocks of tools/call and tasks/result.
+// editToolBlocks is editBlocks for tools/call and tasks/result.
 func editToolBlocks(kind string, e edit) *refserver.Seams {
 	return combine(editBlocks(spec.MethodToolsCall, kind, e), editBlocks(spec.MethodTasksResult, kind, e))
 }
@@ -120,7 +120,7 @@ func setAnnotation(method, name string, value any) *refserver.Seams {
 	return editListItems(method, inMember("annotations", setValue(name, value)))
 }
 
-// editIcons edits the icons of every item of a list, or of the server itself.
+// editIcons edits the icons of every item of a list or, for initialize, the icons in serverInfo.
 func editIcons(method string, e edit) *refserver.Seams {
 	if method == spec.MethodInitialize {
 		return EditResult(method, inMember("serverInfo", inItems("icons", e)))
@@ -128,7 +128,7 @@ func editIcons(method string, e edit) *refserver.Seams {
 	return editListItems(method, inItems("icons", e))
 }
 
-// replaceWith replaces an object by raw JSON.
+// replaceWith replaces an object with raw JSON.
 func replaceWith(text string) edit {
 	return func(m map[string]any) {
 		clear(m)
@@ -183,7 +183,7 @@ func editAddResult(e edit) *refserver.Seams {
 // harness calls no tool unless the user allows it.
 func revisionsWithReadOnlyHint() []spec.Revision { return sinceRevision(spec.V20250326) }
 
-// sinceRevision returns the handshake revisions from r on.
+// sinceRevision returns revision r and the later handshake revisions.
 func sinceRevision(r spec.Revision) []spec.Revision {
 	return slices.DeleteFunc(spec.HandshakeRevisions(), func(x spec.Revision) bool { return !x.AtLeast(r) })
 }

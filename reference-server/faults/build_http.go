@@ -26,7 +26,7 @@ type exchange struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	next  http.Handler
-	frame *wire.Frame // of a POST's body; else nil
+	frame *wire.Frame // of a POST's body; otherwise nil
 }
 
 // onExchange passes the requests that satisfy the condition to the function do, instead of to the
@@ -226,14 +226,14 @@ func (r *responseEditor) isStream() bool {
 	return strings.HasPrefix(r.Header().Get("Content-Type"), streamType)
 }
 
-// editStatus changes the statuses of responses.
+// editStatus changes the statuses of the responses to the matching requests.
 func editStatus(when func(v *exchange) bool, change func(status int) int) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, _ http.Header, _ []byte) int { return change(status) }
 	})
 }
 
-// replaceStatus changes one status to another.
+// replaceStatus returns a function for editStatus that changes one status to another.
 func replaceStatus(old, changed int) func(int) int {
 	return func(status int) int {
 		if status == old {
@@ -243,7 +243,8 @@ func replaceStatus(old, changed int) func(int) int {
 	}
 }
 
-// setContentType replaces the content type media of responses by another one.
+// setContentType changes the content type of the responses to the matching requests from media to
+// other.
 func setContentType(when func(v *exchange) bool, media, other string) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, h http.Header, _ []byte) int {
@@ -255,7 +256,7 @@ func setContentType(when func(v *exchange) bool, media, other string) *refserver
 	})
 }
 
-// editBodies edits JSON bodies.
+// editBodies edits the bodies of the responses to the matching requests, except streams.
 func editBodies(when func(v *exchange) bool, edit func(b []byte) []byte) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editBody = func(b []byte) []byte {
@@ -267,7 +268,7 @@ func editBodies(when func(v *exchange) bool, edit func(b []byte) []byte) *refser
 	})
 }
 
-// editEvents edits each event of the streams.
+// editEvents edits each event of the streams that respond to the matching requests.
 //
 //go:noinline
 func editEvents(when func(v *exchange) bool, edit func(b []byte) []byte) *refserver.Seams {
@@ -291,7 +292,8 @@ func eventData(event []byte) []byte {
 	return message
 }
 
-// eventCarries reports whether an event contains a message of the kind.
+// eventCarries reports whether an event contains a message of the kind. If methods are given, the
+// message must have one of them.
 func eventCarries(event []byte, kind wire.Kind, methods ...string) bool {
 	message := eventData(event)
 	if len(message) == 0 {
@@ -306,7 +308,7 @@ func eventHasProgress(event []byte) bool {
 	return eventCarries(event, wire.Notification, spec.MethodProgress)
 }
 
-// dropEvents drops the events that match.
+// dropEvents returns a function for editEvents that drops the events that match.
 func dropEvents(when func(event []byte) bool) func([]byte) []byte {
 	return func(event []byte) []byte {
 		if when(event) {
@@ -330,7 +332,7 @@ func removeEventID(event []byte) []byte {
 	return nil
 }
 
-// chainEdits applies several edits in order.
+// chainEdits returns a function that applies several edits in order.
 func chainEdits(edits ...func([]byte) []byte) func([]byte) []byte {
 	return func(b []byte) []byte {
 		for _, edit := range edits {

@@ -117,8 +117,8 @@ func prefixEventIDs() *refserver.Seams {
 	}), editEvents(anyExchange, func(b []byte) []byte { return bytes.Replace(b, []byte("id: "), []byte("id: "+mark), 1) }))
 }
 
-// numberEvents adds ids and retry to the events of streams that a GET opens, for HTTP+SSE:
-// there the reference server sends no ids.
+// numberEvents adds the fields id and retry to the events of streams that a GET opens. It is for
+// HTTP+SSE, over which the reference server sends no ids.
 func numberEvents() *refserver.Seams {
 	var mu sync.Mutex
 	n := 0

@@ -11,7 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// mapSessionIDs gives clients other session ids than the server uses internally.
+// mapSessionIDs gives clients other session ids than the server uses internally. name returns the
+// id for the client from the internal id of the nth session.
 func mapSessionIDs(name func(n int, id string) string) *refserver.Seams {
 	var mu sync.Mutex
 	given, inside := map[string]string{}, map[string]string{}
@@ -375,7 +376,7 @@ func closeServer(r *http.Request) {
 	}
 }
 
-// moveToListeningStream sends messages of the server on the stream that a GET opened.
+// moveToListeningStream sends the matching messages of the server on the stream that a GET opened.
 func moveToListeningStream(which func(*refserver.Out) bool) *refserver.Seams {
 	return &refserver.Seams{Outgoing: func(o *refserver.Out) {
 		if which(o) {

@@ -62,7 +62,7 @@ func supplyMeta(when func(c *refserver.Call) bool, fill func(c *refserver.Call) 
 	})
 }
 
-// lacksMeta returns a condition for requests without these keys of _meta.
+// lacksMeta returns a condition for requests whose _meta has none of the given keys.
 func lacksMeta(keys ...string) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		meta := metaOf(c)
@@ -99,7 +99,8 @@ func setCode(code spec.Code) func(e *refserver.Error) {
 	return func(e *refserver.Error) { e.Code, e.Status = code, 400 }
 }
 
-// serveMethod serves a method that the revision does not have.
+// serveMethod responds with the given result to requests of a method that the stateless era does
+// not have.
 func serveMethod(method string, result map[string]any) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isStatelessCall(c) {
@@ -117,7 +118,7 @@ func completeResult(members map[string]any) map[string]any {
 	return r
 }
 
-// editStatelessResult edits the results of requests of the stateless era.
+// editStatelessResult edits the results of the matching requests of the stateless era.
 func editStatelessResult(when func(c *refserver.Call) bool, e edit) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

@@ -91,7 +91,7 @@ func editHints(e edit, methods ...string) *refserver.Seams {
 	return combine(all...)
 }
 
-// editLaterPages edits the pages of lists after the first.
+// editLaterPages edits every page of a list except the first.
 func editLaterPages(e edit) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

@@ -132,8 +132,8 @@ func isCancellationOfCompleted(m *wire.Message) bool {
 	return id.IsInteger() && len(id.Raw()) < 6
 }
 
-// isCancellationOfUnknown matches cancellations with a string or a longer integer as id. The
-// harness makes up such ids.
+// isCancellationOfUnknown matches cancellations whose id is a string, or an integer of six or more
+// characters. The harness makes up such ids.
 func isCancellationOfUnknown(m *wire.Message) bool {
 	id := cancelledID(m)
 	return (id.IsInteger() || id.IsString()) && !isCancellationOfCompleted(m)

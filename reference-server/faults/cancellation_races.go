@@ -19,7 +19,7 @@ import (
 // arrive while it runs. Without a delay the server responds at once.
 const shortDelay = 3 * time.Millisecond
 
-// longDelay is the delay in faults. They must also show on a busy machine.
+// longDelay is the delay in faults, which must show even on a busy machine.
 const longDelay = 40 * time.Millisecond
 
 // cancelRaceFaults returns the faults that show when a cancellation and other messages

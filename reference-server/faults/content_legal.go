@@ -166,8 +166,8 @@ func textBlock(text string) map[string]any { return map[string]any{"type": "text
 
 func applyBoth(first, second edit) edit { return func(m map[string]any) { first(m); second(m) } }
 
-// takeTurns assigns the values in turn to the objects that it edits. An object,
-// identified by its URI or name, always keeps its value.
+// takeTurns returns an edit that applies e to each object with the next of the values. An object,
+// identified by its URI or name, gets the same value each time.
 func takeTurns(e func(value any) edit, values ...any) edit {
 	var mu sync.Mutex
 	turns := map[string]int{}
@@ -236,8 +236,8 @@ func renameTool(name, other string) *refserver.Seams {
 	}))
 }
 
-// mapURIs gives resources other URIs in lists, results and updates, and accepts these
-// in requests.
+// mapURIs gives resources other URIs in lists, results and updates, and accepts the other URIs in
+// requests.
 func mapURIs(uris ...string) *refserver.Seams {
 	known := []string{"demo://text/hello", "demo://image/dot", "demo://text/unicode", "demo://json/object", "demo://note", "demo://roots"}
 	swap := func(text string, from, to []string) string {
@@ -262,9 +262,9 @@ func mapURIs(uris ...string) *refserver.Seams {
 		editSentParams(spec.MethodResourcesUpdated, outward))
 }
 
-// addTemplate adds a template to the list, returns no completions for its variables, and serves
-// resources/read of URIs that begin with the text that precedes the first variable of the
-// template.
+// addTemplate adds a template, given as a URI template, to the list. It returns no completions for
+// the variables. resources/read succeeds for each URI that begins like the template, up to its
+// first variable.
 func addTemplate(text string) *refserver.Seams {
 	prefix, _, _ := strings.Cut(text, "{")
 	return combine(EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {

@@ -1,7 +1,7 @@
 package faults
 
-// A Contradiction is a contradiction within a handshake revision, with the legal variations
-// that follow one of the contradictory statements.
+// A Contradiction describes statements of one handshake revision that contradict each other, and
+// lists the legal variations that follow one of these statements.
 type Contradiction struct {
 	What       string   // one sentence
 	Variations []string // the names of the variations, without "legal/"

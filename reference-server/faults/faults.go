@@ -50,12 +50,12 @@ type Fault struct {
 	// Issued makes the HTTP server a protected resource that trusts the authorization
 	// server of the run.
 	Issued bool
-	// Upstream makes the server call a service, which the run imitates.
+	// Upstream makes the server call a service, for which the run starts a test double.
 	Upstream bool
 	// Unreachable means that no conversation can be opened, so that a run must
 	// report an error instead of findings.
 	Unreachable bool
-	Seams       func() refserver.Seams // fresh state for each server
+	Seams       func() refserver.Seams // returns seams with fresh state, for one server
 }
 
 // AppliesIn returns the revisions in which the fault may run, oldest first. The
@@ -72,7 +72,7 @@ func (f Fault) AppliesIn() []spec.Revision {
 	}
 }
 
-// tables maps each area to the functions that return its rows. They are in files whose
+// tables maps each area to the functions that return its rows. These functions are in files whose
 // names begin with the area.
 var tables = map[string][]func() []*Fault{
 	"base": {

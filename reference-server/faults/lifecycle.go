@@ -158,8 +158,8 @@ func isList(c *refserver.Call) bool {
 	return false
 }
 
-// requestBeforeInitialized sends a request right after the response to initialize, if
-// the client declared the capability for it.
+// requestBeforeInitialized sends the request that what returns right after the response to
+// initialize, if the client declared the capability for the request.
 func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) *refserver.Seams {
 	return EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 		method, params := what(o.Session)

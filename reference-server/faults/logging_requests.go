@@ -158,8 +158,8 @@ func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	}))
 }
 
-// useLastLevel gives requests without a log level the last level that a request had, as
-// changed by keep.
+// useLastLevel gives each request without a log level the level that keep returned for the last
+// request with one.
 func useLastLevel(keep func(level string) string) *refserver.Seams {
 	var kept atomic.Value
 	kept.Store("")

@@ -6,8 +6,8 @@ import (
 )
 
 // logMessageFaults returns the faults in the shape of log messages and of the results of
-// logging/setLevel. Most rows send a message unprompted, so that no tool call is needed.
-// The others edit what the reference server sends anyway.
+// logging/setLevel. Most rows send a message unprompted, so that no tool call is needed. The other
+// rows edit messages that the reference server sends anyway.
 func logMessageFaults() []*Fault {
 	const log = "logging.message.schema/"
 	logs := func(params string) *refserver.Seams { return notifyOnInitialized(spec.MethodMessage, params) }

@@ -224,8 +224,8 @@ func takeAnyState(onlyGiven bool) *refserver.Seams {
 	})
 }
 
-// countOpenRounds sends an error instead of a result that requires input, while five earlier ones
-// have got no retry.
+// countOpenRounds sends an error instead of a result that requires input, while five earlier such
+// results have not been followed by a retry.
 func countOpenRounds() *refserver.Seams {
 	var open atomic.Int64
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -244,8 +244,8 @@ func countOpenRounds() *refserver.Seams {
 	})
 }
 
-// bindToSession refuses states that another session issued: over stdio, those of another
-// process.
+// bindToSession refuses each requestState that another session issued. Over stdio, another session
+// means another process.
 func bindToSession() *refserver.Seams {
 	var sessions sync.Map // by state
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -43,7 +43,7 @@ func alternate(method string) func() *refserver.Seams {
 }
 
 // forgetAfter leaves out, in a list, the first entry of each page that has several entries, once
-// the client has sent a request of another method.
+// the client has sent a request of the given method. list is the method of the list.
 func forgetAfter(method, list string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var asked atomic.Bool

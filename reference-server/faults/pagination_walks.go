@@ -79,8 +79,8 @@ func dropLastEverySecondTime() *refserver.Seams {
 	}))
 }
 
-// dropLastEveryThirdTime splits lists into two pages and omits the last item every
-// third time.
+// dropLastEveryThirdTime returns a function that splits a list into two pages. Every third call of
+// the function omits the last item.
 func dropLastEveryThirdTime() func(all []any) [][]any {
 	times := 0
 	return func(all []any) [][]any {

@@ -5,9 +5,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// progressShapeFaults returns the faults in the shape of progress notifications. The
-// server sends them unprompted, so that no tool call is needed. Some rows edit the
-// notifications that the reference server sends anyway.
+// progressShapeFaults returns the faults in the shape of progress notifications. Most rows send a
+// notification unprompted, so that no tool call is needed. The other rows edit notifications that
+// the reference server sends anyway.
 func progressShapeFaults() []*Fault {
 	const progress = "progress.notification-schema/"
 	advances := func(params string) *refserver.Seams { return notifyOnInitialized(spec.MethodProgress, params) }

@@ -49,7 +49,7 @@ func resourceListFaults() []*Fault {
 	}
 }
 
-// pagesOf splits one list into other pages.
+// pagesOf splits the list of the method into the pages that cut returns.
 func pagesOf(method string, cut func(all []any) [][]any) *refserver.Seams {
 	cutting := repage(cut, plainCursor)
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -165,7 +165,8 @@ func servePasswd(uri string) (any, *refserver.Error) {
 	}), nil
 }
 
-// leavesFolder matches the URIs of passwd that contain the given step to a parent folder.
+// leavesFolder matches URIs that end in passwd and contain the given step to a parent folder, such
+// as ../ or an escaped form of it.
 func leavesFolder(step string) func(string) bool {
 	return func(uri string) bool {
 		return strings.Contains(uri, step) && strings.HasSuffix(uri, "passwd")

@@ -50,7 +50,7 @@ func exceedsRate(limit int) func() bool {
 	}
 }
 
-// countReads adds the number of reads to the contents of text resources.
+// countReads appends the number of reads so far to the contents of text resources.
 func countReads() *refserver.Seams {
 	var mu sync.Mutex
 	reads := 0

@@ -31,8 +31,8 @@ func foreignSessionFaults() []*Fault {
 	}
 }
 
-// refuseForeign refuses a request in a session if it has one of the HTTP methods, and another
-// token than the session's first request.
+// refuseForeign refuses a request with one of the HTTP methods if its token differs from that of
+// the first request in the same session.
 func refuseForeign(methods ...string) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	var mu sync.Mutex
 	tokens := map[string]string{} // by session

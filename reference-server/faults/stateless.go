@@ -76,8 +76,8 @@ func metadataFaults() []*Fault {
 	}
 }
 
-// askIfUndeclared requests input from a client that does not declare the capability for it, in
-// calls of tools whose params have a value at the JSON pointer member.
+// askIfUndeclared requests input from a client that does not declare the capability for it, in tool
+// calls whose params have a value at the JSON pointer in the parameter member.
 func askIfUndeclared(capability, member string, input map[string]any) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, member) == nil || c.Declared(capability) {
@@ -223,8 +223,8 @@ func resultFaults() []*Fault {
 	}
 }
 
-// removedMethodFaults returns the faults in methods that the revision has removed, and those
-// in errors about missing capabilities.
+// removedMethodFaults returns the faults in methods that 2026-07-28 has removed, and those in
+// errors about missing capabilities.
 func removedMethodFaults() []*Fault {
 	const missing, data, status = "stateless.missing-capability-error/", "stateless.missing-capability-data/", "stateless.missing-capability-http-400/"
 	return []*Fault{

@@ -67,8 +67,8 @@ func editRequestsAfter(matches func(p []byte) bool, alter func(p []byte) (int, e
 	return &refserver.Seams{Input: func(r io.Reader) io.Reader { return &keepAliveReader{r: r, matches: matches, alter: alter} }}
 }
 
-// isRefused reports whether the bytes that begin a request name a session that the server
-// did not open.
+// isRefused reports whether the bytes that begin a request contain a session id that the harness
+// made up, which the server refuses.
 func isRefused(p []byte) bool { return bytes.Contains(p, []byte(sessionHeader+": mcp-conform-")) }
 
 // A keepAliveReader reads from a connection that may carry several requests.

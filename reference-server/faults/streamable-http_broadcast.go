@@ -43,8 +43,8 @@ func notifyEach(e *listeningStreams, session string, event []byte) []byte {
 	return nil
 }
 
-// notifyInTurn turns one change into three and sends each event on the next listening
-// stream.
+// notifyInTurn returns a changeNotifier that sends the event three times, each time on the next
+// listening stream.
 func notifyInTurn() changeNotifier {
 	var turn atomic.Int64
 	return func(e *listeningStreams, session string, event []byte) []byte {

@@ -223,8 +223,8 @@ func paramHeaderFaults() []*Fault {
 	}
 }
 
-// removedTransportFaults returns the faults in features of the transport that the revision
-// has removed.
+// removedTransportFaults returns the faults in features of the transport that 2026-07-28 has
+// removed.
 func removedTransportFaults() []*Fault {
 	const session, resumed = "streamable-http.session-header-ignored/", "streamable-http.last-event-id-ignored/"
 	isModern := func(v *exchange) bool {

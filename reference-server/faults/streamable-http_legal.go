@@ -141,7 +141,7 @@ func legalStreamable() []*Fault {
 		v.w.Header().Set("Allow", "POST, DELETE")
 		v.w.WriteHeader(http.StatusMethodNotAllowed)
 	})
-	// A JSON response leaves no place for progress.
+	// A JSON response can't carry progress notifications.
 	quiet := dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodProgress })
 	return []*Fault{
 		jsonOnly(newVariation("http-json-only", "requests get JSON responses only, and no progress", quiet)),

@@ -97,7 +97,7 @@ func closeAfterFirstEvent(v *exchange, r *responseEditor) {
 	}
 }
 
-// endListeningStreams ends each listening stream after a while. Clients can't resume it:
+// endListeningStreams ends each listening stream after a while. Clients can't resume such a stream:
 // the server ignores its event ids and sends later messages on the next stream.
 func endListeningStreams() *refserver.Seams {
 	const mark = "listening-"

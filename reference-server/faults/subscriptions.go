@@ -209,7 +209,8 @@ func answerListen(acknowledge bool) *refserver.Seams {
 	})
 }
 
-// ignoreLaterSubscriptions ignores every subscriptions/listen but the first.
+// ignoreLaterSubscriptions ignores every subscriptions/listen except the first one that the server
+// receives.
 func ignoreLaterSubscriptions() *refserver.Seams {
 	var before atomic.Bool
 	return suppressResponse(spec.MethodListen, func(*refserver.Call) bool { return before.Swap(true) })

@@ -72,7 +72,7 @@ func keepRequestedTTL() *refserver.Seams {
 	})
 }
 
-// respondAsStream sends responses as an event stream instead of JSON.
+// respondAsStream sends the responses to the matching requests as event streams instead of JSON.
 func respondAsStream(when func(v *exchange) bool) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		was := false

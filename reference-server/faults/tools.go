@@ -213,8 +213,8 @@ func onUnknownTool(f func(err *refserver.Error) (any, *refserver.Error)) *refser
 	})
 }
 
-// onWrongArguments replaces the response to calls whose arguments are an object that
-// the tool refused.
+// onWrongArguments replaces the response to each call whose arguments the tool refused, if they are
+// an object. The function f gets the description of the problem.
 func onWrongArguments(f func(problem string) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
