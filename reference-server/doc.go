@@ -8,9 +8,9 @@
 // connects a Session to a pair of pipes; HTTPHandler and SSEHandler connect
 // Sessions to HTTP; Listen serves a handler at an address.
 //
-// A request that names revision 2026-07-28 is handled by itself, whatever its session has
-// negotiated: handlers take the revision and the client's capabilities from the Call, not from
-// the Session. Over HTTP each such request has a Session of its own.
+// A request that names revision 2026-07-28 is handled independently of the revision that its
+// session has negotiated: handlers take the revision and the client's capabilities from the Call,
+// not from the Session. Over HTTP each such request has a Session of its own.
 //
 // To follow an incoming message, read stdio.go or http.go, then session.go, incoming.go and
 // dispatch.go, and stateless.go for 2026-07-28. To follow an outgoing message, read outgoing.go

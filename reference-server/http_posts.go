@@ -34,11 +34,11 @@ type post struct {
 }
 
 // isStateless reports whether a POST belongs to a stateless revision. If the server serves
-// revisions of only one era, the answer is the same for every POST. If it serves both, a version
-// in _meta makes a POST stateless, and initialize without such a version does not. For any other
-// POST the MCP-Protocol-Version header decides: it makes the POST stateless if it names a
-// stateless revision. Outside a session, server/discover and a header with an unknown version
-// also make it stateless.
+// revisions of only one era, the answer is the same for every POST. If it serves both, a POST with
+// a version in _meta is stateless, and an initialize without one is not. For any other POST the
+// MCP-Protocol-Version header decides: it makes the POST stateless if it names a stateless
+// revision. Outside a session, server/discover and a header with an unknown version also make it
+// stateless.
 func (h *HTTPHandler) isStateless(r *http.Request, f *wire.Frame) bool {
 	stateless := h.options.statelessRevisions()
 	if len(stateless) == 0 || len(h.options.handshakeRevisions()) == 0 {

@@ -164,9 +164,9 @@ func (r ClientRequest) accepts(v jsontext.Value) bool {
 	}
 }
 
-// readInput reads the responses and the requestState of a repeated call, unless they
-// have been read. It ignores responses to requests that the server did not send. A
-// requestState that is not valid for this call is an error, unless a fault accepts it.
+// readInput reads the responses and the requestState of a repeated call, unless it has already read
+// them. It ignores responses to requests that the server did not send. A requestState that is not
+// valid for this call is an error, unless a fault accepts it.
 func (c *Call) readInput() *Error {
 	if c.input != nil {
 		return nil

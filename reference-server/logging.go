@@ -10,8 +10,8 @@ import (
 // levels are the severities of log messages, least severe first.
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// setLevel handles logging/setLevel. Before the first such request the server sends
-// messages of every level.
+// setLevel handles logging/setLevel. Before the first logging/setLevel, the server sends messages
+// of every level.
 func (c *Call) setLevel() (any, *Error) {
 	name, err := c.fields().requiredString("level")
 	if err != nil {

@@ -134,8 +134,8 @@ func (s *Session) applyOutgoingSeam(o *Out) bool {
 	return len(o.Frames) > 0
 }
 
-// A responder sends the responses to one frame: each by itself or, for a batch, as
-// one array when all are complete.
+// A responder sends the responses to one frame: each response as soon as it is ready or, for a
+// batch, all of them as one array when the last one is ready.
 type responder struct {
 	session *Session
 	batch   bool

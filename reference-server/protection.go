@@ -145,8 +145,8 @@ func (o *Options) checkToken(r *http.Request, endpoint string, keys *keySet) (f 
 	return nil, token
 }
 
-// newRefusal returns a refusal with a challenge. code and description are the parameters error
-// and error_description of the challenge. If code is empty, the challenge has neither.
+// newRefusal returns a refusal with a challenge. code and description are the parameters error and
+// error_description of the challenge. If code is empty, the challenge lacks both parameters.
 func (o *Options) newRefusal(host, endpoint string, status int, code, description string) *Refusal {
 	challenge := fmt.Sprintf(`Bearer resource_metadata="http://%s%s%s", scope="%s"`, host, ResourceMetadataPath, endpoint, scope)
 	if code != "" {

@@ -41,8 +41,9 @@ func askRoots(c *Call) string {
 	return string(result)
 }
 
-// refreshRoots requests the client's roots if the client has declared roots and
-// sent notifications/initialized. If such a request is in progress, another follows it.
+// refreshRoots requests the client's roots if the client has declared roots and sent
+// notifications/initialized. If a roots/list request is already in progress, it sends the new one
+// after that.
 func (s *Session) refreshRoots() {
 	if !s.Declared("roots") {
 		return

@@ -49,8 +49,8 @@ type task struct {
 	stop    context.CancelFunc // ends the execution
 	done    chan struct{}      // closed once the status is terminal
 
-	// mu is held while a notification of the task is sent, so that the client
-	// receives changes in order, and none after the terminal status.
+	// mu is held while a notification of the task is sent, so that the client receives the changes
+	// of status in order, and no notification after the terminal status.
 	mu      sync.Mutex
 	status  string
 	message string
@@ -181,8 +181,8 @@ func (s *Session) createTask(ttl time.Duration, message string) (*task, *Error) 
 	return t, nil
 }
 
-// removeExpired removes the tasks whose ttl has passed. An execution ends by itself, because
-// its context has the end of the ttl as its deadline. The caller holds mu.
+// removeExpired removes the tasks whose ttl has passed. It need not stop their executions, because
+// the context of each execution ends with the ttl. The caller holds mu.
 func (t *taskTable) removeExpired() {
 	t.tasks = slices.DeleteFunc(t.tasks, func(t *task) bool { return time.Since(t.created) >= t.ttl })
 }
@@ -200,7 +200,7 @@ func (t *taskTable) createdAfter(number int) []*task {
 	return slices.Clone(t.tasks[i:])
 }
 
-// find returns the task with that id, or nil if there is none or it has expired.
+// find returns the task with the given id, or nil if no task has this id or the task has expired.
 func (t *taskTable) find(id string) *task {
 	for _, candidate := range t.createdAfter(0) {
 		if candidate.id == id {

@@ -19,7 +19,7 @@ type tool struct {
 	idempotent               bool                      // idempotentHint
 	needsSession             bool                      // the server must have sessions: the tool changes one, or sends messages that no JSON response can carry
 	openWorld                bool                      // openWorldHint
-	bare                     bool                      // its entry has neither icons nor a title, except in annotations
+	bare                     bool                      // its entry has no icons, and a title only in annotations
 	hasMeta                  bool                      // its entry has _meta
 	tasks                    string                    // taskSupport; empty means forbidden
 	run                      func(c *Call, a values) object

@@ -131,8 +131,8 @@ func numberSchema(name string) object {
 	return object{"type": "object", "properties": object{name: object{"type": "number"}}, "required": []string{name}}
 }
 
-// numeric returns a result with one number, as text and, if the revision defines it, as
-// structured content. An infinite number gets an error result.
+// numeric returns a result with one number, as text and, if the revision defines it, as structured
+// content. For an infinite number it returns an error result.
 func numeric(c *Call, name string, x float64) object {
 	if math.IsInf(x, 0) {
 		return errorResult("The " + name + " is too large for a number.")

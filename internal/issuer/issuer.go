@@ -143,8 +143,8 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// token issues a token for a code or a refresh token, each of which can be used once, or for the
-// credentials of any client.
+// token issues a token in exchange for an authorization code or a refresh token, each of which can
+// be used once, or for the credentials of any client.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
 		refuse(w, "invalid_request")
@@ -335,8 +335,8 @@ func (i *Issuer) ForOtherUser(token string) string {
 	return i.Token(OtherUser, claims.Resource, claims.Scope)
 }
 
-// JWT returns a JWT (RFC 7519) with the algorithm in its header. Whatever the algorithm, it is
-// signed with HMAC-SHA-256, or not at all if key is nil.
+// JWT returns a JWT (RFC 7519) with the algorithm in its header. Whatever the algorithm, JWT signs
+// with HMAC-SHA-256. If key is nil, the JWT has no signature.
 func JWT(algorithm string, claims map[string]any, key []byte) string {
 	text := part(map[string]any{"alg": algorithm, "typ": "JWT"}) + "." + part(claims)
 	if key == nil {

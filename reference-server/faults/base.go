@@ -164,8 +164,8 @@ type twinIDs struct {
 	seen map[string]bool
 }
 
-// seams returns the seams that record the ids, and drop the requests for whose ids drop returns
-// true.
+// seams returns the seams that record the ids. They drop a request if the function drop returns
+// true for its id.
 func (t *twinIDs) seams(drop func(id wire.ID) bool) *refserver.Seams {
 	return onIncoming(requestWithID(func(id wire.ID) bool {
 		drops := drop(id)
@@ -218,7 +218,8 @@ func singleMessage(when func(m *wire.Message) bool) func(*refserver.Session, *wi
 	}
 }
 
-// dropRequestsByText drops the requests for whose bytes when returns true.
+// dropRequestsByText drops a request if the function when returns true for the bytes of the
+// request.
 func dropRequestsByText(when func(raw []byte) bool) *refserver.Seams {
 	return onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
 		return requestWithID(wire.ID.Present)(s, f) && when(f.Raw)
@@ -373,8 +374,8 @@ func acceptUnknownMethods(method string) *refserver.Seams {
 	})
 }
 
-// acceptMissingParam returns a result for requests of a method whose params lack a
-// member.
+// acceptMissingParam returns the given result for those requests of the method whose params lack
+// the member.
 func acceptMissingParam(method, member, result string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, "/"+member) == nil {

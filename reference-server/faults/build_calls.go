@@ -131,7 +131,7 @@ func exitOnCancelledRunning() *refserver.Seams {
 	}))
 }
 
-// onLateResponse calls f for responses to requests that the server has cancelled.
+// onLateResponse calls f for the client's responses to requests that the server has cancelled.
 func onLateResponse(f func(s *refserver.Session, raw []byte) refserver.FrameAction) *refserver.Seams {
 	var mu sync.Mutex
 	given := map[string]bool{}

@@ -179,8 +179,8 @@ func editAddResult(e edit) *refserver.Seams {
 	})
 }
 
-// revisionsWithReadOnlyHint returns the revisions that define readOnlyHint. In the others the
-// harness calls no tool unless the user allows it.
+// revisionsWithReadOnlyHint returns the revisions that define readOnlyHint. In the other revisions
+// the harness calls no tool unless the user allows it.
 func revisionsWithReadOnlyHint() []spec.Revision { return sinceRevision(spec.V20250326) }
 
 // sinceRevision returns revision r and the later handshake revisions.

@@ -9,8 +9,8 @@ import (
 
 // combine merges the seams of several faults. Seams that wrap a handler are nested, with the last
 // one outermost. The BeforeHandle seams all run, in the given order; so do the Outgoing seams,
-// until one of them drops the message. Of each other seam, and of Protection as a whole, only the
-// last one is used.
+// until one of them drops the message. Every other seam, and Protection as a whole, is that of the
+// last fault that sets it.
 func combine(several ...*refserver.Seams) *refserver.Seams {
 	t := &refserver.Seams{}
 	for _, one := range several {

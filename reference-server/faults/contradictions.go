@@ -5,7 +5,7 @@ package faults
 type Contradiction struct {
 	What       string   // one sentence
 	Variations []string // the names of the variations, without "legal/"
-	Why        string   // why there is no variation, if there is none
+	Why        string   // the reason if there is no variation
 }
 
 // Contradictions returns the contradictions within the handshake revisions. For these, a

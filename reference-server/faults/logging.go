@@ -119,8 +119,8 @@ func ifKnownLevel(f func(level string) string) func(level string) string {
 	}
 }
 
-// replaceLevel changes the level of logging/setLevel. A level that is not a string is
-// passed to f as "".
+// replaceLevel replaces the level of logging/setLevel with the result of f. A level that is not a
+// string is passed to f as "".
 func replaceLevel(f func(level string) string) *refserver.Seams {
 	return WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if level := f(levelOf(c)); level != levelOf(c) {

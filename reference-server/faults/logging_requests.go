@@ -82,8 +82,7 @@ func legalRequestLogging() []*Fault {
 	)
 }
 
-// requestLevelOf returns the log level of a request, or "" if it has none that is a
-// string.
+// requestLevelOf returns the log level of a request, or "" if the level is absent or not a string.
 func requestLevelOf(c *refserver.Call) string {
 	level, _ := wire.Text(wire.At(c.Params, "/_meta/io.modelcontextprotocol~1logLevel"))
 	return level
@@ -91,8 +90,9 @@ func requestLevelOf(c *refserver.Call) string {
 
 func logParams() map[string]any { return map[string]any{"level": "emergency", "data": "late"} }
 
-// replaceRequestLevel changes the log level of requests; "" stands for none. A level that
-// is not a string is passed to f as "".
+// replaceRequestLevel replaces the log level of each request with the result of f. The argument of
+// f is "" if the request has no level, or one that is not a string. If f returns "", the request
+// has no level.
 func replaceRequestLevel(f func(level string) string) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		level := f(requestLevelOf(c))

@@ -221,7 +221,7 @@ func breakAfterInvalidCursor() *refserver.Seams {
 	})
 }
 
-// lastCursor sets nextCursor on the last page, which has none.
+// lastCursor returns an edit that adds nextCursor to the last page of a list.
 func lastCursor(v any) edit {
 	return func(r map[string]any) {
 		if _, ok := r["nextCursor"]; !ok {

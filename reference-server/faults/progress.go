@@ -140,7 +140,7 @@ func toFloat(v any) float64 {
 	return f
 }
 
-// tokenOf returns the progress token of a call, or nil if it has none.
+// tokenOf returns the progress token of a call, or nil if the call has no token.
 func tokenOf(c *refserver.Call) jsontext.Value { return wire.At(c.Params, "/_meta/progressToken") }
 
 // onToolEnd calls f when a tool has ended, before its response is sent.

@@ -106,10 +106,10 @@ type subscriptions struct {
 // error response to any request.
 const refused = "error"
 
-// trackSubscriptions records the subscriptions of each session. It calls onChange, which may
-// be nil, with the method of each message that may change a subscription, or with refused
-// for an error response. It calls onUpdate for each update. Both get the URI of the message,
-// or "" if it has none.
+// trackSubscriptions records the subscriptions of each session. It calls onChange, which may be
+// nil, with the method of each message that may change a subscription, or with refused for an error
+// response. It calls onUpdate for each update. Both functions get the URI of the message, or "" if
+// the message has no URI.
 func trackSubscriptions(onChange func(l *subscriptions, what, uri string), onUpdate func(l *subscriptions, o *refserver.Out, uri string)) *refserver.Seams {
 	var mu sync.Mutex
 	all := map[*refserver.Session]*subscriptions{}

@@ -136,9 +136,9 @@ func dropLastBlock(m map[string]any) {
 	}
 }
 
-// loopForEver sends sampling requests, with empty results of the tools that the model uses,
-// until the model uses none or the client returns an error. There is no limit. It calls next
-// instead if the client lacks the capability sampling.tools.
+// loopForEver sends sampling requests, with empty results of the tools that the model uses, until
+// the model uses no tool or the client returns an error. The number of requests is not limited. If
+// the client lacks the capability sampling.tools, loopForEver only calls next.
 func loopForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	if !c.Declared("sampling", "tools") {
 		return next(c)

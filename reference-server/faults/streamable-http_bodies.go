@@ -149,8 +149,8 @@ func bodyFaults() []*Fault {
 	}
 }
 
-// legalBodies returns the legal variations that HTTP permits for bodies and
-// connections, such as 413.
+// legalBodies returns the legal variations that HTTP permits for bodies and connections, such as
+// the status 413 for a long body.
 func legalBodies() []*Fault {
 	return []*Fault{
 		newVariation("http-idle-closed", "the server closes idle connections without notice", editLaterRequests(refuseRequest)),

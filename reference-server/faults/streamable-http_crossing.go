@@ -84,7 +84,7 @@ func (v *exchange) callIDs() []string {
 	return out
 }
 
-// responseID returns the id of the response in an event, or "" if it contains none.
+// responseID returns the id of the response in an event, or "" if the event contains no response.
 func responseID(event []byte) string {
 	if !eventHasResponse(event) {
 		return ""

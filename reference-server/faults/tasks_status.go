@@ -138,7 +138,7 @@ func getTask(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	return next(&ask)
 }
 
-// statusOf returns the status of the task that a request names, or "" if there is none.
+// statusOf returns the status of the task that a request names, or "" if the task does not exist.
 func statusOf(c *refserver.Call, next Handler) string {
 	result, err := getTask(c, next)
 	if err != nil {

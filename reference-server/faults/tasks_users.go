@@ -24,8 +24,8 @@ func foreignTaskFaults() []*Fault {
 	}
 }
 
-// shareTasks makes a method find the tasks of all sessions, as they were when they were
-// created. tasks/result returns a fixed result for those of other sessions.
+// shareTasks makes a method find the tasks of other sessions, too, in the state that they had when
+// they were created. tasks/result returns a fixed result for the tasks of other sessions.
 func shareTasks(method string) *refserver.Seams {
 	var mu sync.Mutex
 	known := map[string]map[string]any{} // tasks by id

@@ -250,8 +250,8 @@ func dropUnknownArguments() *refserver.Seams {
 	})
 }
 
-// onFailure replaces the results of failed tools, called as tasks or not, except those
-// with invalid arguments.
+// onFailure replaces the results of failed tool calls, whether or not the calls run as tasks. It
+// does not replace the results of calls with invalid arguments.
 func onFailure(f func(r map[string]any) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

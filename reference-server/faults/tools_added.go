@@ -103,7 +103,7 @@ func (s survey) problemOf(arguments jsontext.Value) string {
 // rightSurvey is a survey that conforms to its schemas.
 var rightSurvey = survey{structured: `{"value":39.2}`, data: "iVBORw0KGgo=", problem: "limit has to be an integer"}
 
-// sumOf returns the sum in a result of the tool add, or 1 if it has none.
+// sumOf returns the sum in a result of the tool add, or 1 if the result has no sum.
 func sumOf(r map[string]any) float64 {
 	content, _ := r["structuredContent"].(map[string]any)
 	sum, err := strconv.ParseFloat(fmt.Sprint(content["sum"]), 64)
