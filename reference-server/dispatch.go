@@ -149,8 +149,8 @@ func (s *Session) handleRequest(m *wire.Message, a *responder) {
 	}
 }
 
-// respond sends o as the response to c; place is the place that a.reserve returned for it. If o is
-// nil, there is no response, and respond calls onUnanswered if that is set.
+// respond sends o as the response to c; place is the place that a.reserve returned for the
+// response. If o is nil, there is no response, and respond calls onUnanswered if that is set.
 func (s *Session) respond(a *responder, place int, c *Call, o *Out) {
 	a.deliver(place, o)
 	if o == nil && s.onUnanswered != nil {

@@ -258,9 +258,9 @@ func (h *HTTPHandler) openSession(w http.ResponseWriter, r *http.Request) *httpS
 	return s
 }
 
-// isForeign reports whether a request comes from a user other than the given one. It returns
-// false for a request without a user: the server is unprotected, or a fault accepts requests
-// without a valid token.
+// isForeign reports whether a request comes from a user other than the given one. It returns false
+// for a request without a user, which occurs if the server is unprotected, or if a fault accepts
+// requests without a valid token.
 func (h *HTTPHandler) isForeign(user string, r *http.Request) bool {
 	return userOf(r) != "" && userOf(r) != user && !h.options.Seams.Protection.AnyUserSession
 }

@@ -27,8 +27,9 @@ func (c *Call) setLevel() (any, *Error) {
 	return object{}, nil
 }
 
-// log sends a log message if the level permits it. It holds the lock while it sends, so
-// that no less severe message follows the response to logging/setLevel.
+// log sends a log message unless the level that the client has set excludes it. It holds the lock
+// of the level while it sends, so that no less severe message follows the response to
+// logging/setLevel.
 func (c *Call) log(level, text string) {
 	if c.isStateless() {
 		if c.wantsLog(level) {

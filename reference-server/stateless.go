@@ -58,10 +58,10 @@ var lifetimes = map[string]int{
 	spec.MethodResourcesRead:      60_000,
 }
 
-// revisionOf returns the revision in which the server handles a message. It is the newest
-// stateless one if the message comes in a POST of a stateless revision, has a version in
-// _meta, is server/discover before a handshake, or if the server serves only stateless
-// revisions. Otherwise, and for every element of a batch, it is the negotiated one, which is
+// revisionOf returns the revision in which the server handles a message. It is the newest stateless
+// revision in these cases: the message comes in a POST of a stateless revision, it has a version in
+// _meta, it is server/discover before a handshake, or the server serves only stateless revisions.
+// In all other cases, and for every element of a batch, it is the negotiated revision, which is
 // empty before initialize.
 func (s *Session) revisionOf(m *wire.Message, batched bool) spec.Revision {
 	negotiated, stateless := s.Revision(), s.options.statelessRevisions()

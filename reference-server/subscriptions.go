@@ -136,8 +136,7 @@ func (s *subscribers) add(u *subscription) {
 	u.notify(spec.MethodAcknowledged, object{"notifications": u.granted()})
 }
 
-// remove removes a subscription. After it returns, nothing is published to the
-// subscription.
+// remove removes a subscription. After remove returns, nothing is published to the subscription.
 func (s *subscribers) remove(u *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -183,7 +183,8 @@ type pace struct {
 	every time.Duration
 }
 
-// newPace returns the pace of a worker. The workers start one after another.
+// newPace returns the pace of a worker. The workers start one after another. rate is the number of
+// requests per second of all workers together.
 func newPace(from time.Time, rate float64, workers, worker int) *pace {
 	if rate <= 0 {
 		return &pace{}

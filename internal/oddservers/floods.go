@@ -77,14 +77,14 @@ func pour(w io.Writer, line func(n int) string) {
 	}
 }
 
-// floodsFirst returns a server that floods from its start.
+// floodsFirst returns a server that floods stdout with line(0), line(1) and so on from its start.
 func floodsFirst(line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{Start: func(p *refserver.Process) { go pour(p.Out, line) }})
 	}
 }
 
-// floodsNext returns a server that floods after the handshake.
+// floodsNext is like floodsFirst, but the flood begins after the handshake.
 func floodsNext(line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -96,7 +96,7 @@ func floodsNext(line func(int) string) func([]string) int {
 	}
 }
 
-// floodsAt returns a server that floods from the first request of the method.
+// floodsAt is like floodsFirst, but the flood begins with the first request of the method.
 func floodsAt(method string, line func(int) string) func([]string) int {
 	return func([]string) int {
 		var once sync.Once

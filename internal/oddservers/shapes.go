@@ -50,8 +50,8 @@ func inPlace(method string, result func(n int) string) refserver.Seams {
 	})
 }
 
-// once returns a function that always returns the same string. It calls make for the string when it
-// is first called.
+// once returns a function that always returns the same string. The first call gets the string from
+// make.
 func once(make func() string) func(int) string {
 	text := ""
 	return func(int) string {

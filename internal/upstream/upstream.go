@@ -119,8 +119,8 @@ func (d *Double) find(token string, after int) string {
 	return ""
 }
 
-// leastToken is the minimum length of a token that is searched in all parts. A shorter one, such as
-// test, may occur by chance.
+// leastToken is the minimum length of a token for which all parts of a request are searched. A
+// shorter token, such as "test", may occur by chance.
 const leastToken = 12
 
 // containsToken reports whether text contains the token, verbatim, percent-encoded or in base64. It

@@ -77,7 +77,7 @@ func EditOutgoing(when MessageFilter, f func(o *refserver.Out)) *refserver.Seams
 	}}
 }
 
-// EditBytes replaces the bytes of the messages that match with the result of f.
+// EditBytes replaces the bytes of each matching message with the result of f.
 func EditBytes(when MessageFilter, f func(frame []byte) []byte) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames[0] = f(o.Frames[0]) })
 }

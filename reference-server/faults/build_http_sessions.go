@@ -12,7 +12,7 @@ import (
 )
 
 // mapSessionIDs gives clients other session ids than the server uses internally. name returns the
-// id for the client from the internal id of the nth session.
+// id that clients get, from the number of the session, which counts from 1, and its internal id.
 func mapSessionIDs(name func(n int, id string) string) *refserver.Seams {
 	var mu sync.Mutex
 	given, inside := map[string]string{}, map[string]string{}
@@ -39,7 +39,8 @@ func mapSessionIDs(name func(n int, id string) string) *refserver.Seams {
 	})
 }
 
-// reuseSessionIDs gives a new session the id of one that has ended, if there is one.
+// reuseSessionIDs gives a new session the id of a session that has ended, if there is such a
+// session.
 func reuseSessionIDs() *refserver.Seams {
 	var mu sync.Mutex
 	var free []string
@@ -153,8 +154,8 @@ func (e *listeningStreams) add(session string, r *responseEditor) (remove func()
 	}
 }
 
-// write writes to the newest listening stream of the session. It reports whether there
-// is one.
+// write writes to the newest listening stream of the session. It returns false if the session has
+// no listening stream.
 func (e *listeningStreams) write(session string, b []byte) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -223,8 +224,8 @@ func misdirectEvents() *refserver.Seams {
 	})
 }
 
-// moveEventsToNextStream moves matching events from the stream of one POST to that of
-// the next.
+// moveEventsToNextStream moves matching events from the stream of one POST to the stream of the
+// next POST.
 func moveEventsToNextStream(when func(event []byte) bool) *refserver.Seams {
 	var mu sync.Mutex
 	held := map[string]*heldEvent{}

@@ -37,8 +37,8 @@ func editMatchingResults(method string, when func(c *refserver.Call) bool, do fu
 	})
 }
 
-// paramText matches requests whose params have, at the JSON pointer, a string that satisfies
-// fits.
+// paramText matches requests whose params have, at the JSON pointer, a string for which fits
+// returns true.
 func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		s, ok := wire.Text(wire.At(c.Params, pointer))
@@ -46,7 +46,7 @@ func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call)
 	}
 }
 
-// callOf matches calls of a tool whose arguments satisfy fits.
+// callOf matches calls of a tool if fits returns true for the arguments.
 func callOf(tool string, fits func(arguments jsontext.Value) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		name, _ := wire.Text(wire.At(c.Params, "/name"))

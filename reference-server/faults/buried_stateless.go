@@ -17,7 +17,8 @@ func declared(c *refserver.Call, key string) string {
 	return string(wire.At(c.Params, spec.MetaPointer(key)))
 }
 
-// follower marks the requests of one method that come right after a certain request.
+// follower marks the requests of method that come right after a request for which before returns
+// true.
 type follower struct {
 	method string
 	before func(c *refserver.Call) bool

@@ -128,7 +128,7 @@ func delayRequests(d time.Duration) *refserver.Seams {
 }
 
 // dropOtherResponse delays requests by longDelay. When a request is cancelled, it drops the
-// response to that request, and the one to another running request of the session.
+// response to that request, and the response to another running request of the session.
 func dropOtherResponse(t *callTracker) *refserver.Seams {
 	return combine(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {

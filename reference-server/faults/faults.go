@@ -145,7 +145,7 @@ var all = sync.OnceValue(func() []Fault {
 	return out
 })
 
-// Lookup returns the fault with the given id.
+// Lookup returns the fault with the given id, or false if there is no such fault.
 func Lookup(id string) (Fault, bool) {
 	i := slices.IndexFunc(all(), func(f Fault) bool { return f.ID == id })
 	if i < 0 {

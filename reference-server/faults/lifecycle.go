@@ -158,8 +158,8 @@ func isList(c *refserver.Call) bool {
 	return false
 }
 
-// requestBeforeInitialized sends the request that what returns right after the response to
-// initialize, if the client declared the capability for the request.
+// requestBeforeInitialized sends a request right after the response to initialize, if the client
+// declared the capability for the request. The function what returns its method and params.
 func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) *refserver.Seams {
 	return EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 		method, params := what(o.Session)
@@ -184,8 +184,8 @@ func hasUnknownCapability(c *refserver.Call) bool {
 	return false
 }
 
-// withholdAndServeEmpty removes a capability from the results of initialize and
-// server/discover, but still returns an empty list for it.
+// withholdAndServeEmpty removes a capability from the results of initialize and server/discover,
+// but the list method of the capability still returns an empty list.
 func withholdAndServeEmpty(capability, list, member string) *refserver.Seams {
 	return combine(withholdCapabilities(capability), WrapHandler(list, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Revision == "" {

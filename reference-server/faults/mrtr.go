@@ -200,7 +200,7 @@ func greetByState(greeting any) *refserver.Seams {
 	)
 }
 
-// takeAnyState replaces any requestState by the last one that the server issued for the same
+// takeAnyState replaces any requestState with the last one that the server issued for the same
 // tool. If onlyGiven is true, it replaces only a requestState that the server issued.
 func takeAnyState(onlyGiven bool) *refserver.Seams {
 	var last, given sync.Map // the last state by tool, and all states that were issued

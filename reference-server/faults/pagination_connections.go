@@ -61,7 +61,7 @@ func forgetAfter(method, list string) func() *refserver.Seams {
 	}
 }
 
-// dropFirst removes the first entry of a page that has several.
+// dropFirst returns an edit that removes the first entry of a page that has several entries.
 func dropFirst(method string) edit {
 	return func(r map[string]any) {
 		if items, _ := r[listMembers[method]].([]any); len(items) > 1 {

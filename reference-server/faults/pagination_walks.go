@@ -178,7 +178,7 @@ func refuseEarlierCursors() *refserver.Seams {
 	}))
 }
 
-// refuseStaleCursors refuses cursors from before a list change. With breaksList, every later
+// refuseStaleCursors refuses cursors from before a list change. If breaksList is true, every later
 // request for the first page of that list fails, too.
 func refuseStaleCursors(breaksList bool) *refserver.Seams {
 	var mu sync.Mutex

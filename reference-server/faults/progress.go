@@ -143,7 +143,8 @@ func toFloat(v any) float64 {
 // tokenOf returns the progress token of a call, or nil if the call has no token.
 func tokenOf(c *refserver.Call) jsontext.Value { return wire.At(c.Params, "/_meta/progressToken") }
 
-// onToolEnd calls f when a tool has ended, before its response is sent.
+// onToolEnd calls f when a tool has ended, before the response to the call is sent. err is nil if
+// the response is a result.
 func onToolEnd(f func(c *refserver.Call, err *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -152,8 +153,8 @@ func onToolEnd(f func(c *refserver.Call, err *refserver.Error)) *refserver.Seams
 	})
 }
 
-// appendProgress sends progress right after the matching responses, in the same write,
-// if the request had a token.
+// appendProgress sends a progress notification right after each matching response, in the same
+// write, if the request had a progress token.
 func appendProgress(when MessageFilter, progress float64) *refserver.Seams {
 	t := newCallTracker()
 	return combine(t.seams(), EditOutgoing(Responses(), func(o *refserver.Out) {

@@ -66,7 +66,7 @@ func countReads() *refserver.Seams {
 	})
 }
 
-// keepLastSubscription ends a session's subscription when it subscribes to another
+// keepLastSubscription ends a session's subscription when the session subscribes to another
 // resource.
 func keepLastSubscription() *refserver.Seams {
 	var mu sync.Mutex

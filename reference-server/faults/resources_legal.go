@@ -151,7 +151,8 @@ func onlyMembers(method, list string, names ...string) *refserver.Seams {
 }
 
 // updatesAround sends an update right before the response to a successful subscribe, and to an
-// unsubscribe that ends a subscription. For a subscribe it sends a second one shortly after.
+// unsubscribe that ends a subscription. For a subscribe it also sends an update shortly after the
+// response.
 func updatesAround(method string, subscribed *sync.Map) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

@@ -98,7 +98,7 @@ func editAllSentParams(e edit, methods ...string) *refserver.Seams {
 	return combine(several...)
 }
 
-// requestIfDeclared sends a request after notifications/initialized if the client
+// requestIfDeclared sends a request to the client after notifications/initialized if the client
 // declared the capability.
 func requestIfDeclared(capability, method string, params any) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {

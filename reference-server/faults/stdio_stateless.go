@@ -28,7 +28,7 @@ func statelessStdioFaults() []*Fault {
 	}
 }
 
-// statelessResults matches results of the stateless era.
+// statelessResults is like Results, but matches only results of the stateless era.
 func statelessResults(methods ...string) MessageFilter {
 	return func(o *refserver.Out) bool { return o.Revision.Era() == spec.Stateless && Results(methods...)(o) }
 }

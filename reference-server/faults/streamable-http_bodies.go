@@ -13,7 +13,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// refusePosts refuses the POSTs that match with a status.
+// refusePosts responds to the matching POSTs with the given status.
 func refusePosts(when func(r *http.Request) bool, status int) *refserver.Seams {
 	return onExchange(func(v *exchange) bool { return isPost(v) && when(v.r) }, respondText(status))
 }

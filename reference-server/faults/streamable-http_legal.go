@@ -21,7 +21,7 @@ func legalEitherHTTP() []*Fault {
 	return restrictTransports([]spec.Transport{spec.StreamableHTTP, spec.SSE}, slices.Concat(legalHTTPResponses(), legalBodies()))
 }
 
-// editHeaders edits the headers of responses.
+// editHeaders edits the headers of the responses to the matching requests.
 func editHeaders(when func(v *exchange) bool, change func(h http.Header)) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, h http.Header, _ []byte) int {

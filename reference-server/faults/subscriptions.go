@@ -216,8 +216,8 @@ func ignoreLaterSubscriptions() *refserver.Seams {
 	return suppressResponse(spec.MethodListen, func(*refserver.Call) bool { return before.Swap(true) })
 }
 
-// sendWithFirstID gives all notifications about changes the id of the first subscription of the
-// process.
+// sendWithFirstID sends all notifications about changes with the id of the first subscription of
+// the process.
 func sendWithFirstID() *refserver.Seams {
 	var first atomic.Pointer[wire.ID]
 	seams := []*refserver.Seams{WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -136,8 +136,8 @@ func legalToolsAndPrompts() []*Fault {
 	}
 }
 
-// longName returns a name of 128 characters that ends in name, or a longer one if name is too
-// long.
+// longName returns a name of 128 characters that ends in name, or a longer name if name itself is
+// too long.
 func longName(name string) string {
 	const head = "Aa0.-_"
 	return head + strings.Repeat("z", max(0, 128-len(head)-2-len(name))) + "__" + name
