@@ -20,8 +20,8 @@ var (
 	ErrNoStream       = errors.New("a call that gets a JSON response has no stream for a request to the client")
 )
 
-// SendRequests sends requests to the client, one after the other, and returns their
-// results. If one fails, it returns the error of SendRequest and sends no more. In a
+// SendRequests sends requests to the client, one after the other, and returns their results. If a
+// request fails, SendRequests returns the error of SendRequest and sends no further request. In a
 // stateless revision one input_required result carries all requests.
 func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error) {
 	if c.isStateless() {

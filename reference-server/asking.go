@@ -191,11 +191,11 @@ type visit struct {
 	answered chan struct{} // closed when the error has been sent, or dropped after a cancellation
 }
 
-// requireURL fails a call with an error that names a page to visit. The session's next call of
-// the tool succeeds: it counts as proof of the visit, which the server can't observe. The call
+// requireURL fails a call with an error that names a page to visit. The session's next call of the
+// tool succeeds, because it counts as proof of the visit, which the server can't observe. The call
 // after that fails again. If the client cancelled the call that failed, the next call fails, too.
-// In a stateless revision requireURL requests an elicitation instead of failing the call, and
-// takes the user's consent as proof.
+// In a stateless revision requireURL requests an elicitation instead of failing the call, and takes
+// the user's consent as proof.
 func requireURL(c *Call, _ values) object {
 	if !c.Declared("elicitation", "url") {
 		return c.failUndeclared("This client has not declared elicitation by URL.", "elicitation", "url")

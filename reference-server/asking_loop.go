@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxRounds limits the sampling requests of one call; the last one forbids tool calls.
+// maxRounds limits the sampling requests of one call; the last request forbids tool calls.
 const maxRounds = 5
 
 // samplingTools returns the tools that ask-sampling-tools offers to the client's

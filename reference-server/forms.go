@@ -88,7 +88,8 @@ func someOf(words []string, least int) func(jsontext.Value) bool {
 	}
 }
 
-// form returns the schema of a form, limited to what revision r defines.
+// form returns the schema of a form with the given fields. It leaves out what revision r does not
+// define.
 func form(fields []formField, r spec.Revision) object {
 	properties, required := object{}, []string{}
 	for _, f := range fields {

@@ -66,8 +66,8 @@ func (c *Call) checkHeaders() *Error {
 	return c.checkParamHeaders()
 }
 
-// header returns the value of a required header. A missing, repeated or malformed header
-// is an error.
+// header returns the value of a required header. It returns an error if the header is missing,
+// repeated or malformed.
 func (c *Call) header(name string) (string, *Error) {
 	switch given := c.Header.Values(name); {
 	case len(given) == 0:
@@ -81,7 +81,7 @@ func (c *Call) header(name string) (string, *Error) {
 	}
 }
 
-// decodedHeader is like header, but decodes a value in base64.
+// decodedHeader is like header, but decodes a value that is marked as base64.
 func (c *Call) decodedHeader(name string) (string, *Error) {
 	value, err := c.header(name)
 	if err != nil {
@@ -151,8 +151,8 @@ func (c *Call) checkParamHeaders() *Error {
 	return nil
 }
 
-// paramHeaders returns the paths of the arguments that a schema marks with
-// x-mcp-header. The keys are the values of x-mcp-header.
+// paramHeaders returns the paths of the arguments that a schema marks with x-mcp-header. The keys
+// are the values of x-mcp-header. path is the path of the schema itself.
 func paramHeaders(schema object, path []string) map[string][]string {
 	found := map[string][]string{}
 	properties, _ := schema["properties"].(object)

@@ -8,9 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Without sessions the server keeps nothing between POSTs: each has a Session of its
-// own, which knows only what the POST contains. So the server responds with JSON,
-// and has no subscriptions, log levels, tasks, streams or requests to the client.
+// Without sessions the server keeps nothing between POSTs: each POST has a Session of its own,
+// which knows only what the POST contains. So the server responds with JSON, and has no
+// subscriptions, log levels, tasks, streams or requests to the client.
 
 // postWithoutSession handles a POST in a Session of its own.
 func (h *HTTPHandler) postWithoutSession(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// isAllowed reports whether the Host and Origin headers of a request are allowed. Together
-// the checks prevent DNS rebinding: a web page that reaches a local server under the
-// page's own host name.
+// isAllowed reports whether the Host and Origin headers of a request are allowed. Together the
+// checks prevent DNS rebinding, in which a web page reaches a local server under the page's own
+// host name.
 func (o *Options) isAllowed(r *http.Request) bool { return o.isAllowedHost(r) && o.isAllowedOrigin(r) }
 
 func (o *Options) isAllowedHost(r *http.Request) bool {

@@ -121,7 +121,7 @@ func (p *post) close() {
 }
 
 // acceptNotification handles a notification. The stateless revisions define no notification that
-// has an effect over HTTP. Of the headers it checks only the version.
+// has an effect over HTTP. acceptNotification checks only the version header.
 func (p *post) acceptNotification(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	version := r.Header.Get(versionHeader)
 	if version != "" && !slices.Contains(p.session.options.statelessRevisions(), spec.Revision(version)) {

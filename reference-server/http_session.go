@@ -213,8 +213,8 @@ func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	}
 }
 
-// openListening returns the stream for a GET. Each GET but the first gets a new stream, because a
-// resumed stream must not repeat what another stream has sent. The earlier streams stay open, but
+// openListening returns the stream for a GET. Each GET except the first gets a new stream, because
+// a resumed stream must not repeat what another stream has sent. The earlier streams stay open, but
 // get no more messages.
 func (s *httpSession) openListening() *eventStream {
 	s.mu.Lock()

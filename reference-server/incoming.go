@@ -126,7 +126,7 @@ func checkMessage(m *wire.Message, duplicates bool) *Error {
 	return nil
 }
 
-// usableID returns the id of m if a response can carry it, otherwise no id.
+// usableID returns the id of m if a response can carry it, otherwise an absent id.
 func usableID(m *wire.Message) wire.ID {
 	if m.ID.IsString() || m.ID.IsInteger() {
 		return m.ID

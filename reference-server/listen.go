@@ -113,9 +113,9 @@ func reachableHost(address net.Addr) string {
 // Failed returns a channel that receives the error if the server ends unexpectedly.
 func (s *HTTPServer) Failed() <-chan error { return s.failed }
 
-// Shutdown ends the server gracefully: it refuses new requests, waits at most the
-// drain timeout for responses to those in flight, ends the sessions with their
-// streams, and closes the connections. It returns at the latest when ctx ends.
+// Shutdown ends the server gracefully: it refuses new requests, waits at most the drain timeout for
+// the responses to requests in flight, ends the sessions with their streams, and closes the
+// connections. It returns at the latest when ctx ends.
 func (s *HTTPServer) Shutdown(ctx context.Context) {
 	draining, done := context.WithTimeout(ctx, s.drainTimeout)
 	s.drain(draining)

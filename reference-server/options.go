@@ -25,9 +25,9 @@ type Options struct {
 	// PageSizes are the numbers of items on the pages of a list, used in turn; 3
 	// and 2 when empty.
 	PageSizes []int
-	// LongList is the number of resources that are listed after the others.
+	// LongList is the number of additional resources, which are listed after all others.
 	LongList int
-	// MoreTools is the number of read-only tools that are listed after the others.
+	// MoreTools is the number of additional read-only tools, which are listed after all others.
 	MoreTools int
 	// moreTools holds the tools that MoreTools adds. They are made once, because all sessions can
 	// share them.

@@ -146,8 +146,8 @@ func (c *Call) targetResource() (*resource, *Error) {
 	return r, nil
 }
 
-// isURI reports whether text is an absolute URI. It uses net/url rather than the package with
-// which the harness checks URIs: a bug that both shared would go unnoticed.
+// isURI reports whether text is an absolute URI. It uses net/url, not the package with which the
+// harness checks URIs, because a bug shared by both would go unnoticed.
 func isURI(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Scheme != ""

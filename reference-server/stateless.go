@@ -47,7 +47,7 @@ var statelessMethods = map[string]bool{
 	spec.MethodListen:             true,
 }
 
-// lifetimes are the milliseconds for which a client may cache a result, by method.
+// lifetimes maps a method to the number of milliseconds for which a client may cache its results.
 // Results of all other methods are not cacheable.
 var lifetimes = map[string]int{
 	spec.MethodDiscover:           3_600_000,

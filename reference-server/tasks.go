@@ -162,8 +162,8 @@ type taskTable struct {
 	tasks   []*task // oldest first
 }
 
-// createTask adds a task with an id that can't be guessed. It returns an error if there are too
-// many.
+// createTask adds a task with an id that can't be guessed. It returns an error if the session
+// already has maxTasks tasks.
 func (s *Session) createTask(ttl time.Duration, message string) (*task, *Error) {
 	s.tasks.mu.Lock()
 	defer s.tasks.mu.Unlock()

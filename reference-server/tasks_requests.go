@@ -35,8 +35,8 @@ func (c *Call) runsAsTask(t *tool, f fields) (bool, *Error) {
 	return wanted, nil
 }
 
-// startTask returns a new task as the result of the call. The execution starts after the
-// response has been sent, so that its notifications can't precede the response.
+// startTask returns a new task as the result of the call. The execution starts after the response
+// has been sent, so that the notifications of the execution can't precede the response.
 func (c *Call) startTask(f fields, run func(*Call) (any, *Error)) (any, *Error) {
 	ttl, err := f.requestedTTL()
 	if err != nil {
@@ -124,8 +124,8 @@ func (c *Call) tasksGet() (any, *Error) {
 	return t.object(), nil
 }
 
-// tasksResult waits for the end of the task and returns the outcome of its call, with
-// related-task in the result.
+// tasksResult waits for the end of the task and returns the outcome of its call, with related-task
+// metadata in the result.
 func (c *Call) tasksResult() (any, *Error) {
 	t, err := c.requestedTask()
 	if err != nil {

@@ -13,8 +13,8 @@ var (
 	items     = itemNumbers()
 )
 
-// templates are the resource templates. There are more items than one completion
-// result may contain.
+// templates are the resource templates. The variable of the first one has more values than one
+// completion result may contain.
 var templates = []*template{
 	{
 		uri: "demo://items/{number}", name: "item", title: "An item by number", mime: "text/plain", priority: 0.25,

@@ -243,7 +243,7 @@ func register(w http.ResponseWriter, r *http.Request) {
 // A Kind says whether a token is valid, and if not, why.
 type Kind string
 
-// The kinds.
+// The kinds of tokens.
 const (
 	Valid         Kind = "valid"
 	Expired       Kind = "expired"

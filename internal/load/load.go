@@ -84,7 +84,7 @@ func Run(ctx context.Context, p Plan) Report {
 	return report
 }
 
-// work runs one session after another.
+// work runs the sessions of one worker, one after another.
 func (r *run) work(ctx context.Context, worker int) {
 	pace := newPace(r.started, r.Rate, r.Sessions, worker)
 	for n := 0; ctx.Err() == nil; n++ {

@@ -59,7 +59,7 @@ func floodDeep(n int) string {
 
 func floodBlank(int) string { return "" }
 
-// nested returns n nested pairs of brackets.
+// nested returns n nested pairs of the brackets open and end.
 func nested(open, end string, n int) string {
 	return strings.Repeat(open, n) + strings.Repeat(end, n)
 }

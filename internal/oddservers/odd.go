@@ -25,8 +25,8 @@ import (
 // hundredMB is the length of a line that a client should not have to buffer.
 const hundredMB = 100_000_000
 
-// oddServers misbehave, and return the exit code of their process. Those that
-// serve MCP are the reference server with one change.
+// oddServers maps names to servers that misbehave. Each function runs a server and returns the exit
+// code of the process. The servers that serve MCP are the reference server with one change.
 var oddServers = map[string]func(args []string) int{
 	"dies": func([]string) int {
 		fmt.Fprintln(os.Stderr, "fatal: DATABASE_URL is not set\x1b[2J")

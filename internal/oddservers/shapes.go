@@ -72,7 +72,7 @@ func toolsOf(schemas ...string) string {
 	return `{"tools":[` + strings.Join(tools, ",") + `]}`
 }
 
-// many calls item for the numbers from 0 to n-1, and joins the strings with commas.
+// many calls item for the numbers from 0 to n-1, and joins the results with commas.
 func many(n int, item func(i int) string) string {
 	var b bytes.Buffer
 	for i := range n {

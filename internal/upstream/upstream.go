@@ -132,7 +132,7 @@ func containsToken(text, token string) bool {
 	return strings.Contains(text, token) || strings.Contains(text, url.QueryEscape(token)) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(token)))
 }
 
-// credentials are the headers for credentials.
+// credentials are the names of the parts that are headers for credentials.
 var credentials = []string{"the header Authorization", "the header Proxy-Authorization"}
 
 // isCredential reports whether the token is the credential in the value of a header, or the user
