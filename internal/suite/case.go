@@ -1,5 +1,5 @@
-// Package suite has the types with which suites are written: a Case is a value, a T is its handle
-// on the server, and every observation about the server names a requirement.
+// Package suite has the types that suites use. A Case describes one check, and a T gives the check
+// access to the server. Every observation about the server names a requirement.
 package suite
 
 import (
@@ -14,7 +14,7 @@ import (
 // A Case is one active check: it provokes a server and reports what it
 // observed.
 type Case struct {
-	// ID consists of words and never changes: area.what-is-checked.
+	// ID is a dotted name, usually area.what-is-checked, which never changes.
 	ID string
 	// Title says what the case does, in one line.
 	Title string
@@ -27,33 +27,32 @@ type Case struct {
 	// Needs lists the server capabilities without which the case does not
 	// apply, such as tools or resources.subscribe.
 	Needs []string
-	// OnlyOver limits the case to one transport, although a requirement that it judges or provokes
-	// also exists over others; "" means no limit.
+	// OnlyOver is the only transport over which the case runs, even if its requirements also exist
+	// over others; "" means no limit.
 	OnlyOver spec.Transport
-	// Revisions limits the revisions in which the case runs. By default, these are all revisions
-	// with a requirement that the case judges or provokes.
+	// Revisions lists the revisions in which the case may run. If it is empty, the case runs in
+	// every revision that has one of the requirements that the case judges or provokes.
 	Revisions []spec.Revision
-	// SharesConversation reports whether the case leaves the conversation as it
-	// found it, so that it can share one with other cases.
+	// SharesConversation reports whether the case leaves the conversation as it found it, so that
+	// other cases can use the same conversation.
 	SharesConversation bool
 	// Quick reports whether quick runs include the case although it does not
 	// share a conversation, because many requirements depend on its traffic.
 	Quick bool
-	// Unchecked reports whether the shared conversation is not checked first, because the case
-	// itself judges whether the server still responds.
+	// Unchecked reports whether the case begins without a check that the server still responds in
+	// the shared conversation, because the case itself judges that.
 	Unchecked bool
-	// Exclusive reports whether nothing else may run at the same time, for example because timing
+	// Exclusive reports whether no other case may run at the same time, for example because timing
 	// matters.
 	Exclusive bool
-	// OwnServer reports whether the case compares its own sessions, which other
-	// clients would disturb. If the run can start a server for this case alone,
-	// it does.
+	// OwnServer reports whether the case compares several sessions, which other clients of the
+	// server would disturb. If the run can start a server for this case alone, it does.
 	OwnServer bool
 	// Waits reports whether the case waits about a second, or several seconds if the server
 	// deviates. Such cases start first.
 	Waits bool
-	// Rounds is how many responses the case waits for, one after the other. The time that the
-	// case takes depends on it.
+	// Rounds is how many responses the case waits for, one after the other. The duration of the
+	// case depends on this number.
 	Rounds Rounds
 	// SpoilsServer reports whether the case ends its servers or leaves them in an unusual state.
 	// Such a case runs after those that reuse each other's servers.
@@ -61,7 +60,7 @@ type Case struct {
 	// SpoilsSession is like SpoilsServer, but for a case that changes only the state of its
 	// sessions. The stateless era has no sessions.
 	SpoilsSession bool
-	// Reuses says which servers of earlier cases suit the case.
+	// Reuses says which servers that earlier cases have used are suitable for this case.
 	Reuses Reuse
 	// Servers is how many servers the case uses at once; 0 means one.
 	Servers int
@@ -75,7 +74,7 @@ type Case struct {
 	Run func(ctx context.Context, t *T)
 }
 
-// Reuse says which servers that earlier cases have used suit a case.
+// Reuse says which servers that earlier cases have used are suitable for a case.
 type Reuse int
 
 const (
@@ -91,11 +90,11 @@ const (
 	ReuseNone
 )
 
-// Rounds is the number of rounds of a case over each transport, with a server that offers
-// everything. 0 means unknown.
+// Rounds is how many responses a case waits for, one after the other, over each transport, if the
+// server offers everything. 0 means unknown.
 type Rounds struct{ Stdio, HTTP int }
 
-// Over returns the number of rounds over a transport.
+// Over returns the number of responses over transport t.
 func (r Rounds) Over(t spec.Transport) int {
 	if t == spec.Stdio {
 		return r.Stdio
@@ -133,8 +132,8 @@ func (c *Case) AppliesTo(r spec.Revision, t spec.Transport) bool {
 	})
 }
 
-// ProvokesAny reports whether the case provokes a requirement that exists in
-// revision r over transport t and is wanted.
+// ProvokesAny reports whether the case provokes a requirement that exists in revision r over
+// transport t and for which wanted returns true.
 func (c *Case) ProvokesAny(r spec.Revision, t spec.Transport, wanted func(*spec.Requirement) bool) bool {
 	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
 		return false

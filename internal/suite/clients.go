@@ -86,8 +86,8 @@ func isRateLimited(c *client.Conversation) bool {
 	return len(all) > 0 && all[len(all)-1].Status() == http.StatusTooManyRequests
 }
 
-// isIntercepted reports whether something in front of the server may have
-// responded.
+// isIntercepted reports whether an intermediary, such as a proxy, may have responded instead of the
+// server.
 func isIntercepted(c *client.Conversation) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), (*transcript.Exchange).Intercepted)
 }
@@ -193,8 +193,8 @@ const (
 	crowdSlow = 400 * time.Millisecond
 )
 
-// checkCancellation cancels the slow call of one client; the others have calls with
-// the same id.
+// checkCancellation cancels the slow call of one client while the other clients have calls with the
+// same id. Those calls must still get responses.
 func (c *ConcurrentClients) checkCancellation(ctx context.Context) {
 	tool, ok := c.t.Inventory.Slow(crowdSlow, 2)
 	if !ok || c.Isolation == "" {
@@ -240,8 +240,9 @@ func (c *ConcurrentClients) repeatAlone(ctx context.Context, conv *client.Conver
 	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
-// AwaitExpected waits for an expected response, for the timeout of the conversation at most.
-// Responses to later requests do not end the wait, because responses may come in any order.
+// AwaitExpected waits for the response with the given id at or after position from, at most for the
+// timeout of the conversation. Responses to later requests do not end the wait, because responses
+// may come in any order.
 func AwaitExpected(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
@@ -264,7 +265,7 @@ func (c *ConcurrentClients) checkForeignMessages() {
 	c.t.Kept(c.Isolation)
 }
 
-// hasOthersMark reports whether the string has the mark of another client.
+// hasOthersMark reports whether text begins with the mark of a client other than client i.
 func hasOthersMark(text string, i int) bool {
 	return strings.HasPrefix(text, "mcp-conform-client-") && !strings.HasPrefix(text, clientMark(i))
 }

@@ -22,8 +22,8 @@ const crossingID = "mcp-conform/crossing"
 // crossTime is how long a call takes: long enough for the calls of all clients to overlap.
 const crossTime = 200 * time.Millisecond
 
-// A pair is the replies to two requests of one client: one has an id that
-// requests of all clients have, the other an id of its own.
+// A pair holds the replies to two requests of one client: same is the reply to the request whose id
+// all clients use, own the reply to the request whose id only this client uses.
 type pair struct {
 	same, own *client.Reply
 	from      int // the length of the conversation's record before the requests
@@ -37,8 +37,8 @@ func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
 		return
 	}
 	pairs := make([]pair, len(c.convs))
-	// The clients start their calls in turn. Otherwise the last client's calls
-	// may end first, and a response that is sent to it later is missed.
+	// The clients start their calls in turn. Otherwise the calls of the last client may end first,
+	// and a misdirected response that this client receives afterwards would be missed.
 	turns := make([]chan struct{}, len(c.convs)+1)
 	for i := range turns {
 		turns[i] = make(chan struct{})
@@ -72,7 +72,7 @@ func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
 }
 
 // judgeUnanswered records a deviation if client i got no response to the request with the shared
-// id, but a result for the other, and reports whether it did.
+// id, but a result for its other request. It reports whether it recorded one.
 func (c *ConcurrentClients) judgeUnanswered(i int, p pair) bool {
 	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || isIntercepted(c.convs[i]) {
 		return false
@@ -97,11 +97,11 @@ func (c *ConcurrentClients) paramsWithSteps(i int) map[string]any {
 	return tool.Params()
 }
 
-// digits matches whole numbers in a text.
+// digits matches each whole number in a string.
 var digits = lazyregexp.New(`[0-9]+`)
 
-// maskNumber returns the result with the number masked, and whether it contains
-// the number as a whole, not as a part of another.
+// maskNumber returns the result with each occurrence of number replaced with "…", and reports
+// whether there is any. Digits that are part of a longer number are not an occurrence.
 func maskNumber(r *client.Reply, number int) (string, bool) {
 	found := false
 	text := digits.ReplaceAllStringFunc(string(r.Message.Result()), func(s string) string {
@@ -115,8 +115,8 @@ func maskNumber(r *client.Reply, number int) (string, bool) {
 }
 
 // areDistinguishable reports whether each result contains the number of steps of its own call, and
-// the results are equal otherwise. Then a result shows which call it belongs to. Results that also
-// vary from call to call, such as by a duration, may equal another one by chance.
+// the results differ in nothing else. Only then does a result show which call it belongs to:
+// results that also vary in another way, such as in a duration, may be equal by chance.
 func areDistinguishable(pairs []pair) bool {
 	first := ""
 	for i, p := range pairs {
@@ -132,9 +132,9 @@ func areDistinguishable(pairs []pair) bool {
 	return true
 }
 
-// judgeCrossed records a deviation if a client got the result of another client's
-// call, and reports whether it did. It checks all responses with the id, because
-// the client's own may come first. Results that are not distinguishable show nothing.
+// judgeCrossed records a deviation if a client got the result of another client's call, and reports
+// whether it recorded one. It checks all responses with the id, because the client may get its own
+// result first. Results that are not distinguishable show nothing.
 func (c *ConcurrentClients) judgeCrossed(pairs []pair) bool {
 	if !areDistinguishable(pairs) {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// EntryName returns what identifies an entry of a list: its URI, or else its name. It returns nil
-// if the entry has neither.
+// EntryName returns the member that identifies an entry of a list: its URI or, if it has none, its
+// name. It returns nil if the entry has neither member.
 func EntryName(entry jsontext.Value) jsontext.Value {
 	if uri := wire.At(entry, "/uri"); uri != nil {
 		return uri

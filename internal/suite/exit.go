@@ -26,9 +26,9 @@ func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
 // endTime bounds the wait for the end of the server's output after a failed write.
 const endTime = 2 * time.Second
 
-// HasEnded reports whether the server has ended; err is the result of the last operation. A write
-// may fail a little before the server's output ends. HasEnded waits for the end of the output,
-// because rules look at that.
+// HasEnded reports whether the server has ended. err is the error of the last operation. If that
+// was a failed write, the server's output may end a little later; HasEnded waits for this end,
+// because rules need it in the transcript.
 func HasEnded(ctx context.Context, c *client.Conversation, err error) bool {
 	if err == nil || errors.Is(err, client.ErrUnanswered) {
 		return !c.Alive()
@@ -39,7 +39,8 @@ func HasEnded(ctx context.Context, c *client.Conversation, err error) bool {
 	return errors.Is(err, client.ErrEnded)
 }
 
-// AwaitExit reports whether the server's process exits within the time given.
+// AwaitExit waits for the server's process to exit, and reports whether it exits before the time
+// limit is over.
 func AwaitExit(ctx context.Context, c *client.Conversation, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -59,8 +60,8 @@ func AwaitExit(ctx context.Context, c *client.Conversation, within time.Duration
 	}
 }
 
-// LastPosition returns the position of the last event of a kind, as evidence of a deviation: nil if
-// there is none.
+// LastPosition returns the position of the last event of a kind, as a slice that can be added to
+// the evidence of a deviation. It returns nil if there is no such event.
 func LastPosition(c *client.Conversation, kind transcript.Kind) []int {
 	events := c.Record.From(0)
 	for _, e := range slices.Backward(events) {

@@ -19,7 +19,7 @@ type Explainer interface {
 	Seen(actual any) string
 }
 
-// An Assertion is about one value of a conversation.
+// An Assertion judges one value from a conversation; see Expect.
 type Assertion struct {
 	t      *T
 	c      *client.Conversation
@@ -42,12 +42,11 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 	return a
 }
 
-// Keeps records the requirement as kept if the value matches, and a deviation
-// otherwise. The summary is the constant sentence of the finding; of several
-// weights, the one that lowers the outcome most applies. A request without a
-// response is not judged here, because getting one is a requirement of its own;
-// nor is a request for which the server was too busy. Keeps reports whether the
-// value matched. It panics if the matcher does not take the value, which is a
+// Keeps records the requirement as kept if the value matches, and a deviation otherwise. It records
+// the requirement as not observed if the request got no response, which other requirements judge,
+// or if the server was too busy for the request. summary is the constant title of the finding. If
+// there are several weights, the one that lowers the outcome most applies. Keeps reports whether
+// the value matched. It panics if the matcher does not accept values of this type, which is a
 // defect of the case.
 func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, weight ...verdict.Weight) bool {
 	if r, ok := a.actual.(*client.Reply); ok && !r.Answered() {
@@ -79,8 +78,8 @@ func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, wei
 	return false
 }
 
-// describeCause returns a suffix for a text that says that there is no response: a colon and err,
-// or "" if err adds nothing.
+// describeCause returns a suffix for a message about a missing response: a colon and err, or "" if
+// err adds nothing to the message.
 func describeCause(err error) string {
 	if err == nil || errors.Is(err, client.ErrUnanswered) {
 		return ""

@@ -43,9 +43,10 @@ func (c *ConcurrentClients) provocations() []provocation {
 // during the calls.
 const controlFactor = 3
 
-// checkLeaks makes calls with the first client that bring messages to it, while the others only
-// listen. A message to a listener is a leak if it comes in two rounds with the calls and in neither
-// of two rounds without them: a server may send all clients messages that concern no single client.
+// checkLeaks makes calls as the first client that make the server send messages to this client,
+// while the other clients only listen. A message to a listener is a leak if it comes in two rounds
+// with the calls and in neither of two rounds without them: a server may send all clients messages
+// that concern no single client.
 func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	all := c.provocations()
 	if c.Isolation == "" || len(all) == 0 {
@@ -93,8 +94,8 @@ func (c *ConcurrentClients) call(ctx context.Context, p provocation) {
 }
 
 // listen runs the function act for each provocation. It returns what the listeners received until
-// all were quiet: for each provocation at most one message with its method. It returns false if
-// silence cannot be proved.
+// all were quiet: for each provocation at most one message with its method. ok is false if a client
+// could not be shown to be quiet.
 func (c *ConcurrentClients) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheard, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
@@ -117,7 +118,7 @@ func (c *ConcurrentClients) listen(ctx context.Context, act func(context.Context
 	return heard, !slices.Contains(silent, false)
 }
 
-// firstWithMethod returns the first event that brings a message of the method, or nil.
+// firstWithMethod returns the first event in which a message with the method was received, or nil.
 func firstWithMethod(events []*transcript.Event, method string) *transcript.Event {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Method == method {
@@ -206,8 +207,8 @@ func setLevel(ctx context.Context, conv *client.Conversation, level string) bool
 // may set.
 const highestLevel = "emergency"
 
-// logLevels returns the distinct levels of the log messages among the events,
-// sorted, without the highest, and the last event that brings one of them.
+// logLevels returns the distinct levels of the log messages among the events, sorted and without
+// the highest, and the last event with such a message.
 func logLevels(events []*transcript.Event) (levels string, last *transcript.Event) {
 	var all []string
 	for e, m := range transcript.Messages(events, transcript.Received) {
@@ -246,8 +247,9 @@ func (c *ConcurrentClients) checkLeaving(ctx context.Context) {
 		if all := transcript.ExchangesOf(conv.Record.From(0)).All(); len(at) == 0 && len(all) > 0 {
 			at = PositionsOf(all[len(all)-1])
 		}
-		// T.Deviates is not used here, because it would mark the session as ended, and such a
-		// deviation may not count. Here another client caused the end.
+		// T.Deviates is not used here, because it would record that the session had ended, and a
+		// deviation after the end of a session may be discounted. Here another client caused the
+		// end.
 		c.t.add(Observation{Requirement: requirement, Outcome: verdict.Note, Record: conv.Record, Deviation: &verdict.Deviation{
 			Requirement: requirement,
 			Summary:     "The server stops serving a client when another one leaves.",

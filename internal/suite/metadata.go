@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// WithoutMeta returns the metadata of a request that lacks some keys.
+// WithoutMeta returns the usual _meta of a request without the given keys.
 func WithoutMeta(c *client.Conversation, keys ...string) map[string]any {
 	meta := c.Metadata()
 	for _, key := range keys {
@@ -17,7 +17,7 @@ func WithoutMeta(c *client.Conversation, keys ...string) map[string]any {
 	return meta
 }
 
-// WithMeta returns the metadata of a request in which a key has this value.
+// WithMeta returns the usual _meta of a request with key set to value.
 func WithMeta(c *client.Conversation, key string, value any) map[string]any {
 	meta := c.Metadata()
 	meta[key] = value
@@ -29,8 +29,8 @@ func RequestWith(id wire.ID, method string, meta any) []byte {
 	return wire.NewRequest(id, method, map[string]any{"_meta": meta})
 }
 
-// SupportedVersions returns the published revisions of the era that server/discover
-// lists.
+// SupportedVersions returns the versions in the server's response to server/discover that are
+// published revisions of the era.
 func (t *T) SupportedVersions(era spec.Era) []string {
 	var out []string
 	for _, v := range wire.Elements(wire.At(t.Inventory.Server.Result, "/supportedVersions")) {
@@ -41,18 +41,18 @@ func (t *T) SupportedVersions(era spec.Era) []string {
 	return out
 }
 
-// SpeaksHandshake reports whether the server is known to serve a handshake revision, too. It
-// may serve one that is not known: some servers list only what can be used after
-// server/discover.
+// SpeaksHandshake reports whether the server is known to serve a handshake revision, too. If it
+// returns false, the server may still serve one: some servers list only the versions that can be
+// used after server/discover.
 func (t *T) SpeaksHandshake() bool {
 	return len(t.SupportedVersions(spec.Handshake)) > 0 || slices.ContainsFunc(t.KnownRevisions, func(r spec.Revision) bool { return r.Era() == spec.Handshake })
 }
 
-// DeclaredLists returns the methods of the lists whose capability the server declares.
+// DeclaredLists returns the list methods, such as tools/list, whose capability the server declares.
 func (t *T) DeclaredLists() []string { return t.lists(true) }
 
-// UndeclaredLists returns the methods of the lists whose capability the server does not
-// declare.
+// UndeclaredLists returns the list methods, such as tools/list, whose capability the server does
+// not declare.
 func (t *T) UndeclaredLists() []string { return t.lists(false) }
 
 func (t *T) lists(declared bool) []string {

@@ -40,10 +40,10 @@ func isSubscribed(c *client.Conversation) bool {
 	})
 }
 
-// WalkAgain walks a list once more, for a limited number of pages, to see whether it has changed
-// since the inventory was taken; member is the member of the result that holds the items. If the
-// list has changed and the server declares listChanged, WalkAgain gives the server time to send the
-// notification. It ends the case if the inventory does not have the whole list.
+// WalkAgain reads at most the given number of pages of a list once more, to see whether the list
+// has changed since the inventory was taken. member is the member of the result that holds the
+// items. If the list has changed and the server declares listChanged, WalkAgain gives the server
+// time to send the notification. It ends the case if the inventory does not have the whole list.
 func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 	if t.Inventory.Incomplete[method] != "" {
 		t.GiveUp("mcp-conform could not read the list to its end before")

@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ForeignOrigin is the origin of pages on a foreign host.
+// ForeignOrigin is the origin of web pages on a host that is not the server's.
 const ForeignOrigin = "http://evil.example"
 
 // ForeignOrigins returns values of Origin that are not the server's: a foreign origin, "null",
@@ -25,10 +25,9 @@ func (w *Web) ForeignOrigins() []string {
 	return append(origins, "this is no origin")
 }
 
-// hostNames returns the names of the server's host: the one that the client
-// uses and, if the server is on this machine, localhost. Servers compare an
-// Origin with either. For an IPv6 address, which no other name can begin with,
-// it returns only localhost.
+// hostNames returns the names of the server's host: the one that the client uses and, if the server
+// is on this machine, localhost. A server may compare Origin with either of them. For an IPv6
+// address, which no other name can begin with, it returns only localhost.
 func (w *Web) hostNames() []string {
 	name, _, _ := strings.Cut(w.Host(), ":")
 	switch {
@@ -60,7 +59,7 @@ func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
 	for _, from := range w.ForeignOrigins() {
 		served = served || isAccepted(w.SendHarmless(ctx, WithHeader("Origin", from)))
 	}
-	if !served { // otherwise rebinding shows nothing more
+	if !served { // if the server serves a foreign origin, rebinding shows nothing more
 		t.judgeRebound(requirement, w, ordinary, w.sendRebound(ctx))
 	}
 }
@@ -85,9 +84,9 @@ func isAccepted(x *transcript.Exchange) bool {
 	return x != nil && x.Succeeded() && !slices.ContainsFunc(x.Messages(), func(m wire.Message) bool { return m.IsError() })
 }
 
-// judgeRebound judges the outcome of sendRebound, compared with an ordinary
-// request. The specification requires a check of the origin for this purpose,
-// but does not say against what.
+// judgeRebound judges the outcome of sendRebound, compared with an ordinary request. The
+// specification requires servers to check Origin against DNS rebinding, but does not say which
+// origins are valid.
 func (t *T) judgeRebound(requirement string, w *Web, ordinary, x *transcript.Exchange) {
 	switch {
 	case x == nil || x.Response == nil:

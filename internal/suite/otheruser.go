@@ -66,7 +66,8 @@ func (o *Outside) Opening() []byte {
 	return o.C.Request(o.C.NewID(), spec.MethodInitialize, o.C.InitializeParams())
 }
 
-// SendOpening sends the first request of an ordinary client, outside of any session.
+// SendOpening sends the first request of an ordinary client, outside of any session. how describes
+// the authorization for humans, such as "without a token".
 func (o *Outside) SendOpening(ctx context.Context, how string, authorization []string) *OutsideResponse {
 	body := o.Opening()
 	h := o.Headers(http.MethodPost, body, authorization)
@@ -149,12 +150,13 @@ func (u *OtherUser) PostIn(ctx context.Context, session, owner string, body []by
 	return u.Send(ctx, "POST of "+method+" "+owner, http.MethodPost, u.URL, u.HeadersIn(session, http.MethodPost, body, u.authorization), body)
 }
 
-// Listen sends the GET for the event stream of a session as the second user.
+// Listen sends the GET for the event stream of a session as the second user; owner describes whose
+// session it is.
 func (u *OtherUser) Listen(ctx context.Context, session, owner string) *OutsideResponse {
 	return u.Send(ctx, "GET of the event stream of the session "+owner, http.MethodGet, u.URL, u.HeadersIn(session, http.MethodGet, nil, u.authorization), nil)
 }
 
-// End sends DELETE for a session as the second user.
+// End sends DELETE for a session as the second user; owner describes whose session it is.
 func (u *OtherUser) End(ctx context.Context, session, owner string) *OutsideResponse {
 	return u.Send(ctx, "DELETE of the session "+owner, http.MethodDelete, u.URL, u.HeadersIn(session, http.MethodDelete, nil, u.authorization), nil)
 }

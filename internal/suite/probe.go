@@ -25,17 +25,16 @@ type Request struct {
 }
 
 // A Probe consists of odd requests that a server should refuse, and their control: the ordinary
-// request that differs from them only in what is odd. A refusal is interpreted only if the control
-// was served: by the case through CanInterpret, and by the rules through
+// request that differs from them only in what is odd. A refusal of an odd request is interpreted
+// only if the control was served. Cases check that with CanInterpret, rules with
 // rules.Reporter.RequireInterpretable.
 type Probe struct {
 	Control Request
 	Odd     []Request
 	// What names the control in a sentence; by default "an ordinary request".
 	What string
-	// ByName reports whether the odd part is a name. A control that gets a
-	// different response than the odd request is then as good as one that is
-	// served.
+	// ByName reports whether the odd part is a name. Then a refusal is also interpreted if the
+	// control was refused with a different response.
 	ByName bool
 	// Limit bounds the wait for each response, as client.Within does; zero
 	// means the limit of Conversation.Do.
@@ -117,8 +116,8 @@ func Unanswered(c *client.Conversation, requests []Request) (Request, bool) {
 	return requests[i], true
 }
 
-// responseTo returns the response to the last equal request that got one, or nil if none did.
-// An error such as a rate limit does not count.
+// responseTo returns the response to the last request in c that is equal to r and got one, or nil
+// if there is none. An error such as a rate limit does not count as a response.
 func responseTo(c *client.Conversation, r Request) (response *wire.Message) {
 	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
 		for q := range sentLike(d, r) {
@@ -131,7 +130,7 @@ func responseTo(c *client.Conversation, r Request) (response *wire.Message) {
 	return response
 }
 
-// wasSent reports whether an equal request was sent.
+// wasSent reports whether a request equal to r was sent in c.
 func wasSent(c *client.Conversation, r Request) (sent bool) {
 	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
 		for range sentLike(d, r) {
@@ -165,7 +164,8 @@ func sentLike(d *transcript.Dialogue, r Request) iter.Seq[*transcript.Request] {
 	}
 }
 
-// plainParams returns params as they are read back from JSON, without metadata.
+// plainParams returns params after a round trip through JSON, without _meta. It returns nil if the
+// round trip fails.
 func plainParams(params map[string]any) map[string]any {
 	var out map[string]any
 	text, err := json.Marshal(params)

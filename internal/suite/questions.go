@@ -29,8 +29,8 @@ func LeaveOpen(open *atomic.Bool) func(m *wire.Message) []byte {
 	}
 }
 
-// Accept returns the response to an elicitation of a user who agrees to visit a page or fills in a
-// form. It declines a form that the client does not understand.
+// Accept returns a user's response to an elicitation. The user agrees to visit a page, or fills in
+// a form. Accept declines a form that the client does not understand.
 func Accept(m *wire.Message) []byte {
 	if mode, _ := wire.Text(wire.At(m.Params(), "/mode")); mode == "url" {
 		return wire.NewResult(m.ID, map[string]any{"action": "accept"})

@@ -15,8 +15,8 @@ func IsRefused(c *client.Conversation, from int) bool {
 	return x != nil && x.Status() >= 400 && x.Status() < 500
 }
 
-// IsRefusedByStatus reports whether the first POST at or after the given position was refused by an
-// HTTP status without a message in the body, which is optional.
+// IsRefusedByStatus reports whether the first POST at or after the given position was refused by
+// its HTTP status alone. A JSON-RPC message in the body of a refusal is optional.
 func IsRefusedByStatus(c *client.Conversation, from int) bool {
 	return IsRefused(c, from) && len(firstPost(c, from).Messages()) == 0
 }

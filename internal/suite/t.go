@@ -25,7 +25,7 @@ type Opener interface {
 	// server is suitable. In the stateless era a request does not depend on earlier ones, so such a
 	// server is equivalent to a fresh one. In the handshake era the session continues.
 	Continue(ctx context.Context, o client.Options) *client.Conversation
-	// Leave lets later cases continue the conversation. It must be called after an ordinary
+	// Leave makes the conversation available to later cases. It must be called after an ordinary
 	// handshake.
 	Leave(c *client.Conversation)
 	// Shared returns the conversation that cases share.
@@ -74,7 +74,8 @@ type Observation struct {
 	// SessionEnded reports whether the server had ended the session when the deviation was
 	// reported.
 	SessionEnded bool
-	// StartUnclear reports whether the server may still have been starting then.
+	// StartUnclear reports whether the server may still have been starting when the deviation was
+	// reported.
 	StartUnclear bool
 }
 

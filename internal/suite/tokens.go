@@ -16,8 +16,8 @@ import (
 // requests as tokens.
 const tokenOfAll = "mcp-conform/token-of-all"
 
-// progress is the progress that a client received for a call: the total in each notification, "" if
-// it has none, and the event of the last one.
+// progress is what a client learned from the progress notifications for a call: totals has the
+// total of each notification, or "" if it has none; last is the event of the last one.
 type progress struct {
 	totals []string
 	last   *transcript.Event
@@ -57,7 +57,8 @@ func (c *ConcurrentClients) checkTokens(ctx context.Context) {
 	}
 }
 
-// findIncomplete returns a client that received fewer steps than its call has.
+// findIncomplete returns the number of a client that received fewer progress notifications than its
+// call has steps, and whether there is one.
 func findIncomplete(all []progress) (int, bool) {
 	for j, p := range all {
 		if len(p.totals) < stepsOf(j) {

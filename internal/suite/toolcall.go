@@ -122,8 +122,8 @@ func withEnd(c *client.Conversation, d verdict.Deviation) verdict.Deviation {
 	return d
 }
 
-// Call calls a tool with the arguments that tool.Arguments returns, and waits for the response as
-// client.Within(limit) says. It returns nil if no arguments can be made.
+// Call calls a tool with the arguments that tool.Arguments returns, and waits for the response with
+// the option client.Within(limit). It returns nil if no arguments can be made.
 func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limit time.Duration) *ToolCall {
 	arguments, err := tool.Arguments()
 	if err != nil {

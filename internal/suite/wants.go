@@ -57,8 +57,8 @@ const callAll = "--call-tools all"
 // wantCallable is the Want if no tool may be called at all.
 var wantCallable = Want{Reason: "no tool may be called", Setting: verdict.Setting{Tool: "NAME"}, Flag: callAll}
 
-// wantOf is like WantOf, but if such a tool is known and may not be called, it
-// returns the line that permits the call.
+// wantOf is like WantOf, but if a tool that may not be called is known to play the role, the Want
+// has the line that permits its calls.
 func (t *T) wantOf(role inventory.Role) Want {
 	barred := t.Inventory.Barred(role)
 	if len(barred) == 0 {
@@ -70,9 +70,9 @@ func (t *T) wantOf(role inventory.Role) Want {
 	}
 }
 
-// KnowsTool reports whether a tool that may be called is known to play the
-// role. If not, the report says how the user can configure one, so that what
-// the case provokes is observed.
+// KnowsTool reports whether a tool that may be called is known to play the role. If there is none,
+// the report says how the user can configure one, because without it the run does not observe what
+// the case provokes.
 func (t *T) KnowsTool(role inventory.Role) bool {
 	if t.Inventory.HasCall(role) {
 		return true

@@ -15,8 +15,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Web is a case's handle on HTTP exchanges of its own, in addition to those
-// that carry the messages of a conversation.
+// A Web lets a case make HTTP exchanges in addition to those that carry the messages of a
+// conversation.
 type Web struct {
 	C *client.Conversation
 	t *T
@@ -49,7 +49,7 @@ func WithHeader(name string, values ...string) Header {
 	}
 }
 
-// RenameHeaders rewrites the names of all headers.
+// RenameHeaders replaces the name of each header with the result of write.
 func RenameHeaders(write func(name string) string) Header {
 	return func(fields []transcript.Field) []transcript.Field {
 		fields = slices.Clone(fields)
@@ -68,8 +68,8 @@ type WebRequest struct {
 	// posted.
 	Target string
 	Body   []byte
-	// Chunks are the offsets at which the body is split into chunks, Pieces
-	// those at which it is split into parts that are sent slowly.
+	// Chunks are the offsets at which the body is split into HTTP chunks. Pieces are the offsets at
+	// which it is split into parts that are sent slowly.
 	Chunks, Pieces []int
 	// Keep is documented in transport.Request.
 	Keep    bool
@@ -89,8 +89,8 @@ const (
 	shortTime    = 500 * time.Millisecond
 )
 
-// pieceDelay is the pause before each part of a slow body: long enough to show
-// a server that mistakes the first part for the whole body.
+// pieceDelay is the pause before each part of a slow body: long enough to expose a server that
+// mistakes the first part for the whole body.
 const pieceDelay = 60 * time.Millisecond
 
 func (w *Web) limit() time.Duration {
@@ -119,9 +119,9 @@ func (w *Web) Begin(r WebRequest) *Stream {
 
 // RoundTrip sends a request, waits until the exchange has ended, and returns it, or nil if nothing
 // was sent. It closes an event stream one grace after the responses to all requests in the body
-// have come, or at once if the body has no request. It closes any other response when the time is
-// over. If no response has come by then, it first waits until the server has responded to a fence,
-// and for the grace. It ends the case if ctx ends.
+// have come, or at once if the body has no request. It closes any other response when the time
+// limit is over. If no response has come by then, it first waits for the response to a fence, and
+// then for the grace. It ends the case if ctx ends.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	s := w.Begin(r)
 	var ids []wire.ID
@@ -315,9 +315,9 @@ func DescribeExchange(x *transcript.Exchange) string {
 	return text
 }
 
-// SameHost resolves a URL reference against base, which is a URL of the server or its path, and
-// returns the path and query of the result. It returns "" if the reference is invalid or leads to
-// another host.
+// SameHost resolves a URL reference and returns the path and query of the result. base is an
+// absolute URL on the server, or only its path. SameHost returns "" if the reference is invalid or
+// leads to another host.
 func (w *Web) SameHost(base, reference string) string {
 	from, err := url.Parse(base)
 	if err != nil || reference == "" {

@@ -76,7 +76,7 @@ func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
 	})
 }
 
-// isShown reports whether the evidence of a finding contains the text.
+// isShown reports whether the evidence of any finding contains text.
 func isShown(r *verdict.Report, text string) bool {
 	return slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.Contains(e.Text, text) })

@@ -17,10 +17,9 @@ import (
 // lateStart is a start timeout that exceeds any late start.
 const lateStart = time.Minute
 
-// TryLate runs one case, and all rules on its traffic, against a conforming
-// reference server that starts after the given time. There must be no findings
-// but notes, and every requirement that is kept by a server that starts
-// immediately must be kept.
+// TryLate runs one case, and all rules on its traffic, against a conforming reference server that
+// starts only after the given time. No finding may be above a note, and every requirement that is
+// kept by a server that starts immediately must be kept.
 func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 	run(t, id, spec.Stdio, func(t *testing.T) {
 		why := map[string]string{}

@@ -17,10 +17,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// TryRuled runs one case, and all rules on its traffic, against a reference
-// server with the fault. want lists the findings, each as "requirement: summary
-// (outcome)". A fault may also break general requirements, so a finding on one of
-// those counts only if want is nil or has a requirement of the same area.
+// TryRuled runs one case, and all rules on its traffic, against a reference server with the fault
+// that seams inserts. want lists the findings, each as "requirement: summary (outcome)". A fault
+// may also break general requirements, so a finding on one of those counts only if want is nil or
+// has a requirement of the same area.
 func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
 	TryRuledOver(t, spec.Stdio, cases, name, id, rev, seams, want)
 }
@@ -46,9 +46,9 @@ func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, i
 	})
 }
 
-// isGeneral reports whether a requirement concerns every server, so that an
-// unrelated fault may break it, too. For example, the client cancels a request
-// that hangs.
+// isGeneral reports whether a requirement concerns every server, so that an unrelated fault may
+// break it, too. For example, a fault that makes a request hang also makes the client cancel that
+// request.
 func isGeneral(requirement string) bool {
 	return slices.Contains([]string{spec.AreaBase, spec.AreaCancellation}, spec.AreaOf(requirement))
 }
@@ -79,8 +79,7 @@ type Unclear struct {
 	Seams    func() refserver.Seams
 	// May lists requirements on which a finding is correct.
 	May []string
-	// Reasons contains a part of the reason why each requirement is not
-	// observed.
+	// Reasons maps the id of each requirement that must not be observed to a part of the reason.
 	Reasons map[string]string
 }
 

@@ -12,7 +12,7 @@ import (
 // and no response was pending.
 type Wait struct {
 	Longest time.Duration
-	Before  *transcript.Event // the event that ended it
+	Before  *transcript.Event // the event that ended the wait
 	// Slowest is the duration of the slowest response.
 	Slowest time.Duration
 }
@@ -103,7 +103,7 @@ func isClientAction(e *transcript.Event) bool {
 	}
 }
 
-// isBetweenCases reports whether no case ran from a to b. Cases that share a
+// isBetweenCases reports whether no case ran between the events a and b. Cases that share a
 // conversation mark their beginning.
 func isBetweenCases(a, b *transcript.Event) bool {
 	return a.Kind == transcript.CaseBegan && (b.Kind == transcript.CaseBegan || b.Kind == transcript.InputClosed || b.Kind == transcript.Requested)

@@ -18,7 +18,7 @@ type issuedToken struct {
 	kind        issuer.Kind
 	how         string
 	requirement string
-	summary     string // of the finding if it is served
+	summary     string // of the finding if a request with the token is served
 	weight      verdict.Weight
 }
 
@@ -71,8 +71,8 @@ func (p *prober) issuedHeader(kind issuer.Kind, resource, scope string) []string
 	return []string{"Bearer " + token}
 }
 
-// resourceAndScope returns the resource for which a token has to be issued, and its scopes: those
-// that the challenge or the metadata document names.
+// resourceAndScope returns the resource for which a token has to be issued, and the scopes that the
+// token needs. Both come from the challenge and the metadata document.
 func (p *prober) resourceAndScope(ctx context.Context) (resource, scope string) {
 	resource = p.URL.String()
 	c, _ := challengeIn(p.refused)
@@ -151,7 +151,8 @@ func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 }
 
 // judgeChallengedScopes judges whether a token with the scopes of the challenge suffices, and
-// whether the same request is challenged in the same way again.
+// whether the same request gets the same challenge when it is repeated. without is an Authorization
+// header with a token without scope, and first the response to it.
 func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope string, without []string, first *suite.OutsideResponse) {
 	again := p.sendOpening(ctx, "with a token without scope, once more", without)
 	if c, _ := challengeIn(again); again.Status == http.StatusForbidden && c.Param("scope") != "" {

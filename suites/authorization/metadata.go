@@ -93,8 +93,8 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 	}
 }
 
-// describeUnreachable returns the reason why a document is not judged if its host is not the
-// server's and does not respond: other machines may reach it.
+// describeUnreachable describes a document that could not be fetched, as the reason why it is not
+// judged. Other machines may be able to fetch it.
 func describeUnreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
 
 // judgeMissing reports that no metadata document was found.
@@ -210,7 +210,8 @@ func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideResponse) {
 	}
 }
 
-// judgeList judges whether a list in the document lacks a value that must not be in it.
+// judgeList judges whether a list in the document contains value, which is forbidden there. member
+// names the list.
 func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideResponse, requirement, member, value, summary string) {
 	if !slices.Contains(stringsIn(doc.Members()[member]), value) {
 		p.t.Kept(requirement)
@@ -256,8 +257,8 @@ func readServerMetadata(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judgeServer judges the metadata of one authorization server. That is not the server under test,
-// so a deviation is at most a warning.
+// judgeServer judges the metadata of one authorization server. A deviation is at most a warning,
+// because the authorization server is not the server under test.
 func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL) {
 	if !oauth.MayFetch(p.URL, issuer) {
 		p.t.GiveUp("mcp-conform does not follow the issuer URL into another network: " + wire.Excerpt(named, 200))
@@ -341,8 +342,8 @@ func readRootMetadata(ctx context.Context, t *suite.T) {
 	if !isServerDocument(root) {
 		below := p.fetch(ctx, u.JoinPath(p.URL.Path))
 		if isServerDocument(below) {
-			// Without metadata at the root the server may still have the default paths, which are
-			// not tried.
+			// Without metadata at the root, the server may still serve the default endpoint paths,
+			// which are not tried.
 			p.deviates(ctx, verdict.Deviation{
 				Requirement: rootOnly, Summary: "The server has its authorization metadata only below its path.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
 			}, below, root)

@@ -23,7 +23,8 @@ type prober struct {
 	documents map[string]*suite.OutsideResponse // metadata documents by URL
 	// refused is the first refusal of a request without a token.
 	refused *suite.OutsideResponse
-	// inner is the request that needs a token, if the first request of a client needs none.
+	// inner is a later request that needs a token. It is set only if the first request of a client
+	// needs none.
 	inner *innerRequest
 }
 
@@ -92,8 +93,8 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
 	return first
 }
 
-// sendOpening sends a request with these Authorization headers: p.inner if it is set, or else the
-// first request of an ordinary client, outside of any session.
+// sendOpening sends a request with these Authorization headers, which how describes. The request is
+// p.inner or, if that is nil, the first request of an ordinary client, outside of any session.
 func (p *prober) sendOpening(ctx context.Context, how string, authorization []string) *suite.OutsideResponse {
 	if in := p.inner; in != nil {
 		body := p.C.Request(p.C.NewID(), in.method, in.params)
@@ -102,7 +103,8 @@ func (p *prober) sendOpening(ctx context.Context, how string, authorization []st
 	return p.SendOpening(ctx, how, authorization)
 }
 
-// post sends a message to the endpoint, with a query if one is given.
+// post sends a message to the endpoint, with the query added to the URL unless it is "". how
+// describes the authorization.
 func (p *prober) post(ctx context.Context, how string, authorization []string, body []byte, query string) *suite.OutsideResponse {
 	method := ""
 	if m := wire.Parse(body).Messages; len(m) == 1 {
@@ -116,7 +118,8 @@ func (p *prober) post(ctx context.Context, how string, authorization []string, b
 }
 
 // fetch gets a metadata document, without any of the user's headers. It follows redirects, but only
-// to URLs that a client may fetch. It gets each document once.
+// to URLs that a client may fetch. It caches the response, so that each document is requested only
+// once.
 func (p *prober) fetch(ctx context.Context, u *url.URL) *suite.OutsideResponse {
 	if a := p.documents[u.String()]; a != nil {
 		return a
@@ -181,11 +184,12 @@ func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherw
 	p.t.Deviates(p.C, v)
 }
 
-// leastWeight returns the least weight that a deviation must have. That is Full if the server names
-// metadata in its challenge, or has the metadata document of a protected resource. In 2025-03-26
-// neither exists yet. A document of an authorization server at the root of the host gives
-// AtMostWarning, because it may belong to another server. Without any of them the server shows no
-// sign that it follows the authorization of MCP, and leastWeight returns the given weight.
+// leastWeight returns the weight that limits every deviation. It returns Full, which is no limit,
+// if the server names metadata in its challenge or has the metadata document of a protected
+// resource. Neither exists in 2025-03-26. In that revision a document of an authorization server at
+// the root of the host gives AtMostWarning, because it may belong to another server. Without any of
+// these signs that the server follows the authorization of MCP, leastWeight returns the parameter
+// otherwise.
 func (p *prober) leastWeight(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
 	if c, ok := challengeIn(p.refused); ok && c.Param("resource_metadata") != "" {
 		return verdict.Full
@@ -199,9 +203,9 @@ func (p *prober) leastWeight(ctx context.Context, otherwise verdict.Weight) verd
 	return otherwise
 }
 
-// isResourceDocument reports whether the answer is the metadata document of a protected resource,
-// found at u. A document at the root counts only if its resource is the endpoint or above it,
-// because it may be about another server on the host.
+// isResourceDocument reports whether the response is the metadata document of a protected resource.
+// u is the URL of the document. A document at the root may be about another server on the host, so
+// it counts only if its resource is the endpoint, or a URL above the endpoint.
 func (p *prober) isResourceDocument(a *suite.OutsideResponse, u *url.URL) bool {
 	members := a.Members()
 	if a.Status != http.StatusOK || members["resource"] == nil && members["authorization_servers"] == nil {

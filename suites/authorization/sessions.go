@@ -13,9 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// useSessionWithoutToken sends requests, a notification, and the GET and the DELETE of a session
-// that a token has opened, without the token or with a wrong one. It gives up if the server does
-// not serve a request with the token.
+// useSessionWithoutToken opens a session with the token. In this session it sends requests, a
+// notification, a GET and a DELETE without the token or with a wrong one. It gives up if the server
+// does not serve a request with the token.
 func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	if t.Transport != spec.StreamableHTTP {
 		t.Skip("the case applies only to Streamable HTTP")
@@ -125,7 +125,7 @@ func (p *prober) judgeEveryRequest(ctx context.Context, header string, newReques
 			continue
 		}
 		if a := p.post(ctx, w.how, w.header, suite.HarmlessNotification(), ""); a.IsServed() {
-			v.Weight = verdict.AtMostWarning // it may have been accepted without being looked at
+			v.Weight = verdict.AtMostWarning // the server may accept notifications without looking at them
 			p.deviatesByServing(ctx, v, a)
 			continue
 		}
@@ -147,8 +147,8 @@ func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideRespons
 	return p.Send(ctx, "GET of the event stream "+w.how, http.MethodGet, p.URL, p.Headers(http.MethodGet, nil, w.header), nil)
 }
 
-// judgeQuery judges the answer to a request with the token in the query. Without it, the server
-// refuses the same request.
+// judgeQuery judges the response to a request that has the token in the query. Without a token, the
+// server refuses this request.
 func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideResponse) {
 	if !a.IsServed() {
 		p.t.Kept(queryUnused)

@@ -61,8 +61,8 @@ func watchUpstream(ctx context.Context, t *suite.T) {
 	}
 }
 
-// tokensOf returns the bearer tokens that a conversation has sent. A client may have another one
-// for each request.
+// tokensOf returns the bearer tokens that a conversation has sent. A client may use a different
+// token for each request.
 func tokensOf(c *client.Conversation) []string {
 	var out []string
 	for _, x := range transcript.ExchangesOf(c.Record.From(0)).All() {

@@ -14,11 +14,13 @@ import (
 
 const requestAnswered = "base.request-answered"
 
-// followTime is how long after the next message a response counts as caused by it.
+// followTime is the longest time between the next message and a response that counts as caused by
+// that message.
 const followTime = 100 * time.Millisecond
 
-// silences returns the times before the next message. No two differ by less than twice followTime,
-// so a response that takes equally long each time can follow only one of them.
+// silences returns how long a case waits before it sends the next message. No two of these times
+// differ by less than twice followTime. So a response that always takes equally long can come right
+// after the next message with only one of them.
 func silences() []time.Duration {
 	return []time.Duration{1500 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}
 }

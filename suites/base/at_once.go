@@ -75,9 +75,9 @@ const (
 	maxLarge         = 4
 )
 
-// aloneTime is how long a single request may take. quickLimit is the longest time that a request
-// may take alone if it is then sent concurrently with others: a slower one may depend on code of
-// the server's author, and a response is expected.
+// aloneTime is how long a single request may take. quickLimit is how long a request may take alone
+// if it is to be sent concurrently with others, when a response is expected. The duration of a
+// slower request may depend on code of the server's author.
 const (
 	aloneTime  = 2 * time.Second
 	quickLimit = 500 * time.Millisecond
@@ -123,7 +123,8 @@ func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []pl
 	return requestsWithResult(ctx, c, all)
 }
 
-// resourceReads returns reads of the first resources.
+// resourceReads returns requests that read the first resources of the inventory; most limits their
+// number.
 func resourceReads(t *suite.T, most int) []plainRequest {
 	var all []plainRequest
 	for _, uri := range t.Inventory.Resources[:min(most, len(t.Inventory.Resources))] {

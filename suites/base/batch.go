@@ -51,7 +51,7 @@ type batchResponses struct {
 	ids    []wire.ID
 	events map[wire.ID][]*transcript.Event // responses by id
 	missed bool
-	ended  bool // the batch ended the server
+	ended  bool // whether the server ended after the batch
 }
 
 // sendBatch sends the messages as an array and waits for a response to each of ids.
@@ -105,7 +105,8 @@ func joinAsArray(messages ...[]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(messages, []byte{','})...), ']')
 }
 
-// sendBatchOfRequests reports whether the server serves batches of requests.
+// sendBatchOfRequests sends a batch of two requests, and reports whether the server responds to
+// both.
 func sendBatchOfRequests(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	ids := []wire.ID{c.NewID(), c.NewID()}
 	a, err := sendBatch(ctx, c, ids, c.Request(ids[0], c.HarmlessMethod(), nil), c.Request(ids[1], c.HarmlessMethod(), nil))
@@ -132,11 +133,12 @@ func sendBatchOfRequests(ctx context.Context, t *suite.T, c *client.Conversation
 	return true
 }
 
-// knownNotification returns a notification that every server has to accept: over HTTP it may
-// refuse an unknown one, and the batch with it.
+// knownNotification returns a notification that every server has to accept. Over HTTP, a server may
+// refuse an unknown notification, and with it the whole batch.
 func knownNotification() []byte { return wire.NewNotification(spec.MethodRootsChanged, nil) }
 
-// sendMixedBatch sends a notification among requests.
+// sendMixedBatch sends a batch of two requests with a notification between them, and judges the
+// responses.
 func sendMixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	ids := []wire.ID{c.NewID(), c.NewID()}
 	a, err := sendBatch(ctx, c, ids,

@@ -104,7 +104,8 @@ func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// callReportsSteps reports whether a single call reports its number of steps.
+// callReportsSteps makes a single call, and reports whether its progress notifications have the
+// number of its steps as their total.
 func callReportsSteps(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
 	s, from := steppedCall{"mcp-conform/by-itself", steps}, c.Record.Len()
 	c.DoAll(ctx, [][]byte{s.frame(t, c)}, client.Within(callTime))

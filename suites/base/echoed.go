@@ -19,7 +19,7 @@ func echoWords() []string {
 	return []string{"mcp-conform-beside-amber", "mcp-conform-beside-birch", "mcp-conform-beside-cedar", "mcp-conform-beside-dune"}
 }
 
-// echoTool is a read-only tool whose result contains the text of an argument.
+// An echoTool is a read-only tool whose result contains the value of its string argument.
 type echoTool struct {
 	tool      inventory.Tool
 	arguments map[string]any
@@ -43,8 +43,8 @@ func wordsIn(r *client.Reply) []string {
 	return slices.DeleteFunc(echoWords(), func(word string) bool { return !strings.Contains(string(r.Message.Result()), word) })
 }
 
-// findEchoTool returns the first callable, read-only tool with a free text argument that echoes it.
-// It tries at most maxTools tools.
+// findEchoTool returns the first callable, read-only tool whose result contains its free-text
+// argument. It tries at most maxTools tools.
 func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echoTool, bool) {
 	tried := 0
 	for _, tool := range t.Inventory.Callable() {
@@ -63,7 +63,8 @@ func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echo
 	return echoTool{}, false
 }
 
-// freeTextArgument returns the first required argument that accepts any text.
+// freeTextArgument returns the first required argument that accepts any string, and whether there
+// is one.
 func freeTextArgument(tool inventory.Tool) (string, bool) {
 	_, properties := wire.Members(wire.At(tool.Raw, "/inputSchema/properties"))
 	for _, name := range tool.Required() {
