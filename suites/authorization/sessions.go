@@ -125,7 +125,7 @@ func (p *prober) judgeEveryRequest(ctx context.Context, header string, newReques
 			continue
 		}
 		if a := p.post(ctx, w.how, w.header, suite.HarmlessNotification(), ""); a.IsServed() {
-			v.Weight = verdict.AtMostWarning // the server may accept notifications without looking at them
+			v.Weight = verdict.AtMostWarning // servers may accept any notification
 			p.deviatesByServing(ctx, v, a)
 			continue
 		}

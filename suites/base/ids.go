@@ -15,9 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// idShapes returns ids that every server must be able to return. None has a counterpart of the
-// other type, so a response with a changed type can't match another request. The greatest integer
-// is the last one that a double distinguishes from its neighbors.
+// idShapes returns ids that every server must be able to return. No string among them spells one of
+// the integers, so a response with an id of the wrong type can't match another request. The
+// greatest integer is the last one that a double distinguishes from its neighbors.
 func idShapes() []wire.ID {
 	return []wire.ID{
 		wire.IntID(0),
@@ -35,7 +35,7 @@ func idShapes() []wire.ID {
 		// JSON permits these line separators unescaped in strings. Readers that
 		// split text at every kind of newline cut the message there.
 		wire.StringID("next\u0085line, line\u2028separator, paragraph\u2029separator"),
-		wire.StringID("before\x00after"),       // escaped on the wire; C strings end there
+		wire.StringID("before\x00after"),       // the null character is escaped on the wire, and ends C strings
 		wire.StringID("de\u0301compose\u0301"), // Unicode normalization changes it
 	}
 }
@@ -87,7 +87,7 @@ func sendEqualLookingIDs(ctx context.Context, t *suite.T, c *client.Conversation
 	}
 }
 
-// sendHugeIDs sends ids that not every server can hold. Rounding does not make them equal. A rule
+// sendHugeIDs sends integer ids that a double can't hold. Rounding does not make them equal. A rule
 // notes the outcome.
 func sendHugeIDs(ctx context.Context, c *client.Conversation) {
 	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {

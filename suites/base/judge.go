@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// lineKinds describes the lines of each requirement, for summaries.
+// lineKinds describes, for each requirement, the lines that judge it, for use in summaries.
 var lineKinds = map[string]string{
 	parseError:     "a non-JSON line",
 	invalidRequest: "an invalid request",
@@ -22,7 +22,7 @@ var lineKinds = map[string]string{
 	refusedBatch:   "a batch in a revision without batches",
 }
 
-// hasSeveralLines has the requirements with more than one line.
+// hasSeveralLines has the requirements that more than one line judges.
 var hasSeveralLines = map[string]bool{parseError: true, invalidRequest: true}
 
 // judge judges the responses to all lines and the state of the server. For a requirement that has
@@ -51,14 +51,14 @@ func (w *lineRun) judge(t *suite.T) {
 	}
 }
 
-// wrongAnswers is the deviation of all lines of a requirement that were answered wrongly.
+// wrongAnswers is one deviation for all lines of a requirement that got a wrong response.
 type wrongAnswers struct {
 	verdict.Deviation
 	lines []*sentLine
 }
 
-// add adds a line. The first line stays the last position in At, as the offending one, because Seen
-// begins with it.
+// add adds a line with its deviation. In At, the position of the first line stays last, where the
+// offending event belongs, because Seen begins with the first line.
 func (w *wrongAnswers) add(d verdict.Deviation, p *sentLine) {
 	w.lines = append(w.lines, p)
 	w.At = append(d.At, w.At...)
@@ -67,7 +67,8 @@ func (w *wrongAnswers) add(d verdict.Deviation, p *sentLine) {
 	}
 }
 
-// describeAll describes the responses to the lines; each different response once.
+// describeAll describes the responses to the lines. It describes equal responses once, together
+// with all of their lines.
 func describeAll(all []*sentLine) string {
 	var parts []string
 	sentTo := map[string][]string{} // the lines that got a response
@@ -84,8 +85,8 @@ func describeAll(all []*sentLine) string {
 	return strings.Join(parts, "; ")
 }
 
-// deviation returns what is wrong with the response to a line, or with the server after it; false
-// if nothing is.
+// deviation returns what is wrong with the response to a line, or with the state of the server
+// after the line. ok is false if nothing is wrong.
 func (w *lineRun) deviation(t *suite.T, p *sentLine) (d verdict.Deviation, ok bool) {
 	d = verdict.Deviation{Requirement: p.requirement, Permitted: p.describePermitted(), At: []int{w.positionOf(p)}}
 	if p.event != nil && p.state == survived { // otherwise the finding is about a missing response

@@ -16,16 +16,17 @@ const (
 	refusedBatch   = "base.batch-refused-when-undefined"
 )
 
-// line is a line that a client must not send, with the permitted responses. The specification
-// does not oblige a server to anything here, so a violation is at most a warning: the responses
-// that JSON-RPC 2.0 specifies are expected, and other reasonable ones pass.
+// line is a line that a client must not send, with the permitted responses. The specification does
+// not say how a server must handle it, so a deviation is at most a warning. Expected are the
+// responses that JSON-RPC 2.0 specifies; other reasonable ones are permitted.
 type line struct {
-	// frame is what is sent. ID is replaced by a fresh id, and METHOD by a method that any server
-	// serves.
+	// frame is the line to send. In it, ID is replaced with a fresh id, and METHOD with a method
+	// that any server serves.
 	frame string
 	// what describes the line in evidence.
 	what string
-	// requirement is on the response, survival on whether the server still responds afterwards.
+	// requirement is the requirement on the response; survival is the one on whether the server
+	// still responds afterwards.
 	requirement, survival string
 	// readable is set if the id can be read, so that the response may have it.
 	readable bool
@@ -35,8 +36,8 @@ type line struct {
 	silence bool
 	// serves is set if a result is permitted.
 	serves bool
-	// note is the finding for a result if JSON-RPC only advises against the line. If it is empty,
-	// a result is judged like any other unexpected response.
+	// note is the summary of a note about a result, for a line that JSON-RPC only advises against.
+	// If it is empty, a result is judged like any other unexpected response.
 	note string
 	// applies reports whether clients must not send the line in a revision; nil means in all.
 	applies func(spec.Revision) bool
@@ -124,7 +125,7 @@ var lines = []line{
 		requirement: parseError, survival: parseError, readable: true, silence: true, serves: true,
 	},
 	{
-		// Stream decoders read the object, and fail at the rest later.
+		// Stream decoders accept the object, and fail only later, at the text after it.
 		what: "a request with a comma after it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"},`,
 		requirement: parseError, survival: parseError, readable: true, silence: true,
 		note: `The server serves a request with other text after it on its line.`,
@@ -144,9 +145,10 @@ var lines = []line{
 	},
 }
 
-// linesFor returns the lines that apply in revision r and whose requirements apply to transport
-// t. In the stateless era over HTTP a server may compare the headers with the body before anything
-// else, and most of the lines have no method that Mcp-Method could repeat.
+// linesFor returns the lines that apply in revision r and whose requirements apply to transport t.
+// In the stateless era over HTTP a server may compare the headers with the body before anything
+// else, and most of the lines have no method that Mcp-Method could repeat. So it may also respond
+// that the headers do not match.
 func linesFor(r spec.Revision, t spec.Transport) []line {
 	var out []line
 	for _, l := range lines {

@@ -63,7 +63,7 @@ type sentLine struct {
 	reply    *wire.Message // the first response, nil if none came
 	event    *transcript.Event
 	invented bool // the response has an id that was never sent
-	byStatus bool // it was refused by HTTP status, where an error needs no id
+	byStatus bool // the line was refused by HTTP status; then an error needs no id
 }
 
 // lineRun sends lines in one conversation, until the server ends or becomes unresponsive.
@@ -72,7 +72,7 @@ type lineRun struct {
 	from   int // the position of the first line in the transcript
 	probes []*sentLine
 	posts  map[int]*sentLine // over HTTP: lines by their exchanges
-	over   bool              // nothing more can come
+	over   bool              // no more responses can come
 }
 
 // send sends lines, each followed by a fence, until the server ends or becomes unresponsive. It
@@ -102,7 +102,7 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 		switch {
 		case errors.Is(err, client.ErrUnanswered) && w.c.Alive():
 			p.state = unresponsive
-		case certain: // an ended server may show first as a failed write
+		case certain: // a failed write may be the first sign that the server has ended
 			p.state = died
 		default:
 			w.probes = w.probes[:i-1]
@@ -113,7 +113,7 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 	return nil, false
 }
 
-// awaitResponses assigns the responses to the lines, including those that still come.
+// awaitResponses waits for missing responses, and assigns each response to its line.
 func (w *lineRun) awaitResponses(ctx context.Context) {
 	w.posts = map[int]*sentLine{}
 	for _, p := range w.probes {

@@ -44,7 +44,7 @@ func manyErrorsCase() suite.Case {
 				}
 				for _, r := range c.DoAll(ctx, requests) {
 					if !r.Answered() {
-						return // rules judge it
+						return // rules judge the missing response
 					}
 				}
 				sent += len(requests)

@@ -41,8 +41,8 @@ func unknownNotificationCase() suite.Case {
 			} {
 				frames = append(frames, c.Notification(n.method, n.params))
 			}
-			// The request is in the same write, so that a server that exits at a notification
-			// leaves it unanswered, however fast it exits.
+			// The request is in the same write as the notifications. So if the server exits at a
+			// notification, the request gets no response, however fast the server exits.
 			_ = c.Send(ctx, append(frames, c.Request(c.NewID(), c.HarmlessMethod(), nil))...) // after an error the fence shows why
 			judgeSilence(ctx, t, c, from)
 		},
@@ -86,8 +86,8 @@ func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from 
 	}
 }
 
-// hasEnded reports whether the server ended, given the result of a fence. An ended server may
-// show first as a failed write.
+// hasEnded reports whether the server ended; fence is the error of a fence. A failed write may be
+// the first sign that the server has ended.
 func hasEnded(c *client.Conversation, fence error) bool {
 	return !c.Alive() || fence != nil && !errors.Is(fence, client.ErrUnanswered)
 }
@@ -126,8 +126,9 @@ func oddNotificationCase() suite.Case {
 	}
 }
 
-// unmatchedResponses returns the positions of the events at or after the given position that bring
-// a response without an id. It skips the bodies of refused POSTs, which may be such responses.
+// unmatchedResponses returns the positions of the events, at or after the given position, in which
+// a response without an id was received. It skips the bodies of refused POSTs, which may be such
+// responses.
 func unmatchedResponses(c *client.Conversation, from int) []int {
 	var at []int
 	exchanges := transcript.ExchangesOf(c.Record.From(0))

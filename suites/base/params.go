@@ -24,8 +24,8 @@ func paramsRequirement(r spec.Revision) string {
 	return paramsHandshake
 }
 
-// badParams are requests with a missing or mistyped required param. None of them can address a
-// tool.
+// badParams are requests with a missing or mistyped required param. None of them names a tool to
+// call.
 var badParams = []struct {
 	capability, method string
 	params             map[string]any

@@ -39,9 +39,9 @@ func pipelineRequests(ctx context.Context, t *suite.T) {
 
 // judgeCrossed judges the replies to concurrent requests; origins has the request of each, nil for
 // requests that don't matter. A result that differs from that of the single request may have
-// changed legitimately. It belongs to another request only if it equals that request's result,
-// and the right result comes again when the request is repeated alone. Of two reads, the result
-// must also have the URI of the other, because resources may have equal contents.
+// changed legitimately. It belongs to another request only if it equals that request's result, and
+// the expected result comes back when the request is repeated alone. If both requests are reads,
+// the result must also have the URI of the other, because resources may have equal contents.
 func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candidates []plainRequest, origins []*plainRequest, replies []*client.Reply) {
 	seen := false
 	for i, r := range replies {
@@ -89,7 +89,7 @@ func (a *plainRequest) isDistinguishableFrom(other *plainRequest) bool {
 	return a.method == spec.MethodResourcesRead && slices.Equal(other.contentURIs(), []string{uri}) && slices.Equal(a.contentURIs(), []string{own}) && uri != own
 }
 
-// contentURIs returns the URIs in the contents of the single read.
+// contentURIs returns the URIs in the contents that the read returned when it was sent alone.
 func (a *plainRequest) contentURIs() []string {
 	var all []string
 	for _, contents := range wire.Elements(wire.At(a.response.Message.Result(), "/contents")) {

@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// traceCase sends requests with a trace context, which the server may pass on. A rule
-// judges what comes back of it.
+// traceCase sends requests with a trace context, which the server may pass on. A rule judges the
+// trace context in what the server sends back.
 func traceCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.trace-context",

@@ -21,7 +21,7 @@ type capacityCheck struct {
 	c        *client.Conversation
 	from     int
 	brief    inventory.KnownCall
-	duration time.Duration // a single call
+	duration time.Duration // of a single call
 	works    bool          // two concurrent calls, and then a single one, were answered
 }
 

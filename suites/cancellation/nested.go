@@ -50,9 +50,9 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	repeatCall(ctx, t, c, tool)
 }
 
-// cancelOtherAskingCalls calls concurrently one tool for each kind of request, but not the named
-// one. It cancels all of the calls, and then refuses the requests that the server sent in them. It
-// ends the case if the server then no longer answers.
+// cancelOtherAskingCalls concurrently calls one tool for each kind of request, but not the tool
+// with the given name. It cancels all of the calls, and then refuses the requests that the server
+// sent in them. It ends the case if the server then no longer answers.
 func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversation, but string) {
 	var ids []wire.ID
 	var params []map[string]any

@@ -132,7 +132,8 @@ func (p *raceRun) awaitWithin(id wire.ID, limit time.Duration) bool {
 	return p.c.AwaitResponse(p.ctx, p.from, id, client.Within(limit)).Answered()
 }
 
-// outcomeIn returns the outcome of the request with the id that an event shows.
+// outcomeIn returns the outcome of the request with the given id if the event has its response, and
+// suite.Silence otherwise.
 func outcomeIn(e *transcript.Event, id wire.ID) suite.Endings {
 	switch m := e.ResponseTo(id); {
 	case m == nil:
@@ -158,7 +159,8 @@ func (p *raceRun) firstNotPermitted(r race) *raceRequest {
 	return nil
 }
 
-// run runs the race and judges it. It returns the conversation to continue with.
+// run runs the race and judges it. It returns the conversation with which to continue. Callers pass
+// an argument for runs if the requests report progress while they run.
 func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask frameMaker, runs ...bool) *client.Conversation {
 	if r.ordered && t.Transport != spec.Stdio {
 		return c

@@ -43,7 +43,7 @@ func cancelPointlessly(ctx context.Context, t *suite.T) {
 		if n.params != nil {
 			params = n.params
 		}
-		_ = c.Send(ctx, wire.NewNotification(n.method, params)) // the fence reports why it can't be sent
+		_ = c.Send(ctx, wire.NewNotification(n.method, params)) // if it can't be sent, the fence reports why
 		c = conversationAfter(ctx, t, c)
 	}
 	t.AwaitQuiet(ctx, c)

@@ -18,7 +18,7 @@ type race struct {
 	suite.Race
 	requirement string // on the requests that are not cancelled
 	unanswered  string // the summary if one of them gets no response
-	ordered     bool   // it shows something only if messages arrive in order
+	ordered     bool   // the race shows something only if messages arrive in order
 	steps       func(p *raceRun)
 }
 

@@ -25,7 +25,8 @@ func runSlowRaces(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	c := t.Conversation(ctx)
 	after := newCapacityCheck(ctx, t, c)
-	// On a busy machine it takes longer to cancel a call that was seen to run.
+	// The call lasts at least the grace, because on a busy machine it takes longer to cancel a call
+	// that was seen to run.
 	short, _ := t.Inventory.Slow(max(duration/5, c.Grace()), steps/2)
 	for _, r := range slowRaces() {
 		c = r.run(ctx, t, c, func(id wire.ID, _ int) []byte {
@@ -64,8 +65,8 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 	} else {
 		_ = c.Send(ctx, call, wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(early.Raw())}))
 	}
-	// The second fence is sent when the first was answered: what was on its
-	// way when the cancellations were read has come by then.
+	// The second fence is sent after the response to the first. By the response to the second,
+	// everything that the server was sending when it read the cancellations has arrived.
 	requireFence(ctx, t, c)
 	requireFence(ctx, t, c)
 	began := c.Record.Moment()

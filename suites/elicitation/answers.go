@@ -126,7 +126,7 @@ func repeatAfterVisit(ctx context.Context, c *client.Conversation, tool inventor
 
 // judge judges the effect of the response. It reports whether the server still responds.
 func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.ToolCall) bool {
-	if n.IsInputRequired() { // it requests input again, or the client had no response
+	if n.IsInputRequired() { // the server requests input again, or the client had no response
 		return true
 	}
 	requirement := v.requirement
@@ -134,7 +134,7 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 		requirement = allActionsStateless
 	}
 	if !n.HasRequest(spec.MethodElicit) {
-		return n.Answered() // it sent no request this time, for unknown reasons
+		return n.Answered() // the server sent no elicitation this time, for unknown reasons
 	}
 	d := verdict.Deviation{
 		Requirement: requirement, Summary: v.summary, Permitted: "a response to the original request, and a server that continues",

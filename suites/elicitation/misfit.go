@@ -20,7 +20,7 @@ import (
 
 const validated = "elicitation.response.validated"
 
-// misfit is the value in place of an enum value, a number or a boolean.
+// misfit is the invalid value that replaces an enum value, a number or a boolean in a form.
 const misfit = "mcp-conform-does-not-fit"
 
 // misfitFor returns the spoiled form for an elicitation, or nil if m is not a form elicitation or

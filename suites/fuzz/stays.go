@@ -69,7 +69,7 @@ type suspects struct {
 type suspect struct {
 	event   *transcript.Event
 	request *transcript.Request // nil for other messages
-	illegal int                 // how far the text is from valid
+	illegal int                 // see illegalityOf
 	own     bool                // no operation of the script sent it, so it is ordinary, usually a fence
 }
 
@@ -133,8 +133,8 @@ func (s *suspects) clear(answered *transcript.Request) {
 	})
 }
 
-// worst returns the most illegal suspect and its illegality; 0 if an ordinary message may be the
-// cause too.
+// worst returns the most illegal suspect and its illegality. It returns nil and 0 if an ordinary
+// message may be the cause too.
 func (s *suspects) worst() (worst *transcript.Event, illegal int) {
 	for i := range s.all {
 		one := &s.all[i]
@@ -153,7 +153,7 @@ const (
 	unreadable
 )
 
-// illegalityOf returns how far a sent frame is from valid JSON-RPC.
+// illegalityOf returns how far a sent frame is from valid JSON-RPC. It returns 0 for a valid frame.
 func illegalityOf(e *transcript.Event) int {
 	switch {
 	case len(e.Raw) == 0:

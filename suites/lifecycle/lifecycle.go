@@ -1,5 +1,5 @@
-// Package lifecycle checks how a server handles the initialization: ordinary, unusual, out of
-// order and incomplete ones. It also checks that the server serves what it declared.
+// Package lifecycle checks how a server handles initialization that is ordinary, unusual, out of
+// order or incomplete. It also checks that the server serves what it declared.
 package lifecycle
 
 import (

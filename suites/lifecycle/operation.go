@@ -16,8 +16,9 @@ var listMethods = []struct{ capability, method string }{
 	{"resources", spec.MethodResourcesTemplates},
 }
 
-// useDeclared uses a conversation that was alive at its start. If a write fails, the server has
-// ended since, which counts as a failure.
+// useDeclared sends ping and the list methods of the declared capabilities. The server was alive
+// when the conversation began. If a write fails, the server has ended since, which counts as a
+// failure.
 func useDeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	methods := []string{spec.MethodPing}

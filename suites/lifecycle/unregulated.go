@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sendOutOfOrder does in one conversation what the specification leaves open. The second
-// initialize comes last, because the revision is unclear after it. If the server is lost on the
-// way, the case continues with a fresh one.
+// sendOutOfOrder does in one conversation what the specification leaves open. The second initialize
+// comes last, because the revision is unclear after it. If the server ends or the conversation
+// becomes unusable before that, the case continues with a fresh one.
 func sendOutOfOrder(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	usable := requestBeforeInitialize(ctx, t, c)
@@ -36,7 +36,7 @@ func sendOutOfOrder(ctx context.Context, t *suite.T) {
 }
 
 // requestBeforeInitialize sends a request before initialize, completes the handshake, and sends
-// another request during it. It reports whether the conversation is usable.
+// another request during the handshake. It reports whether the conversation is usable.
 func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	early := wire.NewRequest(c.NewID(), spec.MethodToolsList, nil)
 	_ = c.Send(ctx, early) // if this can't be sent, initialize shows why

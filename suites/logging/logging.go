@@ -149,7 +149,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 		return
 	}
 	if level != "" && len(logsOnListeningStream(t, c, 0)) > 0 {
-		t.AwaitQuiet(ctx, c) // the fence came on another stream
+		t.AwaitQuiet(ctx, c) // the response to the fence came on another stream
 	}
 	tool, _ := t.Inventory.Logging()
 	r := c.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(0))
@@ -164,7 +164,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 		return
 	}
 	if firstMissingLevel(c, r.Sent.Seq, want) != "" {
-		t.AwaitQuiet(ctx, c) // they may come after the response
+		t.AwaitQuiet(ctx, c) // the log messages may come after the response
 	}
 	if want = provenLevels(c, tool, want); len(want) == 0 {
 		t.NotObserved(sendsAll, whyInconclusive(tool))
@@ -203,7 +203,7 @@ func judgeListeningStream(t *suite.T, c *client.Conversation, call *client.Reply
 	}
 }
 
-// A logEntry is a log message, with the event that brought it.
+// A logEntry is a log message, with the event in which it was received.
 type logEntry struct {
 	event *transcript.Event
 	m     *wire.Message

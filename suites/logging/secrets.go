@@ -16,7 +16,8 @@ import (
 const noSecrets = "logging.no-secrets"
 
 // findSecrets sends made-up credentials to a server that requires none, makes it log, and looks for
-// them in its messages. Only the owner of the server can say what else is a secret.
+// these credentials in the server's messages. Only the owner of the server can say what else is a
+// secret.
 func findSecrets(ctx context.Context, t *suite.T) {
 	tool, ok := t.Inventory.Logging()
 	if !ok {

@@ -49,8 +49,8 @@ type Options struct {
 	// Profiles are names of profiles, such as "core@1", whose requirements are judged. Newer
 	// versions of this package do not change a profile. Empty means all requirements.
 	Profiles []string
-	// Quick judges in a few seconds what needs no server of its own, in the newest
-	// revision only. The other requirements are skipped.
+	// Quick limits the run to a few seconds. It judges only the newest revision, and in it only
+	// what needs no server of its own. The other requirements are skipped.
 	Quick bool
 	// Strict fails the subtest of a requirement that the server should keep (SHOULD) and
 	// does not. Otherwise such a warning is logged.
@@ -244,7 +244,7 @@ func reportVerdicts(t *testing.T, r *verdict.Report, verdicts []*verdict.Verdict
 	}
 }
 
-// explain returns the text of an error with what to do about it, without secrets.
+// explain returns the message of an error and advice on what to do about it, without secrets.
 func explain(err error, secrets *redact.Secrets) string {
 	text := err.Error()
 	var unreachable *engine.UnreachableError

@@ -28,8 +28,8 @@ import (
 type Server struct {
 	name     string // in reports
 	inMemory bool   // it is not a process, so that nothing is judged about its exit
-	// open returns how to connect, and a function that ends what it started. It adds to the secrets
-	// what must not be printed.
+	// open returns a dialer, and a function that ends what open has started. It adds what must not
+	// be printed to the secrets.
 	open func(*redact.Secrets) (d transport.Dialer, stop func(), err error)
 }
 
@@ -91,7 +91,7 @@ func serving(over spec.Transport, h http.Handler, path string) Server {
 			return nil, nil, fmt.Errorf("listening for the handler: %w", err)
 		}
 		s := &http.Server{Handler: h}  //nolint:gosec // its only client is this test
-		go func() { _ = s.Serve(l) }() // it ends with stop
+		go func() { _ = s.Serve(l) }() // Serve returns when stop is called
 		stop := func() {
 			ctx, cancel := context.WithTimeout(context.Background(), handlerEnd)
 			defer cancel()

@@ -1,5 +1,5 @@
-// Package mrtr sends requests that require input of the client, and retries them with all of it,
-// without some, with more, with invalid responses, and with another state.
+// Package mrtr sends requests that require input from the client, and retries them with all of the
+// input, without some of it, with more, with invalid responses, and with another state.
 package mrtr
 
 import (
@@ -118,7 +118,8 @@ type inputRequest struct {
 	c *client.Conversation
 }
 
-// send sends the request with other params and returns the first result.
+// send sends the request with the given params, and returns the first reply, which may require
+// input.
 func (a inputRequest) send(ctx context.Context, params map[string]any) *client.Reply {
 	return a.c.Do(ctx, a.Method, params, client.OneRound, client.Within(callTime))
 }
@@ -202,7 +203,7 @@ var changesOfInput = []func(next, responses map[string]any) (map[string]any, boo
 	func(next, responses map[string]any) (map[string]any, bool) { // one more
 		return with(next, "inputResponses", with(responses, "mcp-conform/extra", map[string]any{"action": "accept", "content": map[string]any{}})), len(responses) > 0
 	},
-	func(next, responses map[string]any) (map[string]any, bool) { // no map
+	func(next, responses map[string]any) (map[string]any, bool) { // an array instead of an object
 		return with(next, "inputResponses", []any{}), len(responses) > 0
 	},
 	func(next, responses map[string]any) (map[string]any, bool) {

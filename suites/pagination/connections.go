@@ -45,8 +45,9 @@ func connectionsCase() suite.Case {
 // manyPages is how many pages of a list are compared.
 const manyPages = 60
 
-// walkEntries walks a list and returns its entries, sorted, and the positions of the last page. It
-// returns false if the list does not come to an end within manyPages, or can't be read.
+// walkEntries walks a list and returns its entries, sorted and one per line, and the positions of
+// the last page. It returns false if the list does not come to an end within manyPages, or can't be
+// read.
 func walkEntries(ctx context.Context, c *client.Conversation, method, member string) (all string, at []int, ok bool) {
 	from := c.Record.Len()
 	inventory.Walk(ctx, c, method, member, manyPages)
@@ -66,8 +67,8 @@ func walkEntries(ctx context.Context, c *client.Conversation, method, member str
 	return strings.Join(items, "\n"), at, ok
 }
 
-// compareConnections calls no tool that exists: over stdio a connection is a process, and
-// what a call changes in it is not seen in another.
+// compareConnections calls no tool that exists. Over stdio each connection has its own process, and
+// what a call changes in one process is not visible in another.
 func compareConnections(ctx context.Context, t *suite.T) {
 	a, b := t.StartFresh(ctx, client.Options{}), t.StartFresh(ctx, client.Options{})
 	for _, l := range independentLists {
@@ -117,8 +118,8 @@ func compareConnections(ctx context.Context, t *suite.T) {
 	judgeSideEffects(ctx, t, a, before)
 }
 
-// judgeSideEffects walks the lists once more. What has changed on a new connection, too,
-// is not an effect of the requests on the old one.
+// judgeSideEffects walks the lists once more. A change that a new connection shows, too, is not an
+// effect of the requests on the old one.
 func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, before map[string]string) {
 	var fresh *client.Conversation
 	for _, l := range independentLists {

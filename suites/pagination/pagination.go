@@ -171,7 +171,7 @@ const (
 )
 
 // followCursors walks through a list. A repeated cursor may be legal, so it is followed too: only
-// the pages can show that there is no end.
+// the content of the pages can show that the list has no end.
 func followCursors(ctx context.Context, l *listing) {
 	cursor, more := l.page(ctx, nil)
 	seen := map[string]int{}

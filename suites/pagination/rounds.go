@@ -56,8 +56,8 @@ func (r *rounds) endPart(ctx context.Context, l *listing) {
 	r.next(ctx)
 }
 
-// next does the next round once every list waits for it. The caller holds r.mu, so that nothing
-// else can happen meanwhile.
+// next does the next round once every list waits for it. The caller holds r.mu, so that no list can
+// join or leave meanwhile.
 func (r *rounds) next(ctx context.Context) {
 	if len(r.waiting) == 0 || len(r.waiting)+len(r.over) < len(r.all) {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// nextCursor returns the cursor of the next page in a reply.
+// nextCursor returns the cursor of the next page in a reply, and whether there is one.
 func nextCursor(r *client.Reply) (next string, more bool) {
 	if !r.Succeeded() {
 		return "", false

@@ -26,9 +26,9 @@ const thinkingTime = 3 * time.Second
 const farIDs = 7001
 
 // pingWhileAsked leaves requests of the server open, as a user does who takes time to decide, and
-// pings. A server that reads its input only for the response mistakes the ping for it, or leaves
-// the ping unread. Roots, sampling and elicitation are each tested, because servers may wait for
-// them in different ways.
+// pings. A server that waits for the response and expects nothing else on its input mistakes the
+// ping for the response, or leaves the ping unread. Roots, sampling and elicitation are each
+// tested, because servers may wait for them in different ways.
 func pingWhileAsked(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	a := &askingConversation{t: t}

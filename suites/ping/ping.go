@@ -53,7 +53,7 @@ func Cases() []suite.Case {
 			Requirements: []string{responds},
 			Needs:        []string{"tools"},
 			Waits:        true,
-			OwnServer:    true, // other work of the server would have to wait
+			OwnServer:    true, // other cases on this server would have to wait
 			Run:          pingBehindCalls,
 		},
 		{
