@@ -35,7 +35,7 @@ func idShapes() []wire.ID {
 		// JSON permits these line separators unescaped in strings. Readers that
 		// split text at every kind of newline cut the message there.
 		wire.StringID("next\u0085line, line\u2028separator, paragraph\u2029separator"),
-		wire.StringID("before\x00after"),       // the null character is escaped on the wire, and ends C strings
+		wire.StringID("before\x00after"),       // has a null character, which ends C strings
 		wire.StringID("de\u0301compose\u0301"), // Unicode normalization changes it
 	}
 }

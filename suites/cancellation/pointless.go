@@ -43,7 +43,7 @@ func cancelPointlessly(ctx context.Context, t *suite.T) {
 		if n.params != nil {
 			params = n.params
 		}
-		_ = c.Send(ctx, wire.NewNotification(n.method, params)) // if it can't be sent, the fence reports why
+		_ = c.Send(ctx, wire.NewNotification(n.method, params)) // the fence reports why this can't be sent
 		c = conversationAfter(ctx, t, c)
 	}
 	t.AwaitQuiet(ctx, c)

@@ -66,7 +66,7 @@ func completeAll(ctx context.Context, t *suite.T) {
 func completeUnknown(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
 	c := t.Conversation(ctx)
-	if c.Server().Declares("prompts") { // tool calls may have changed the list since it was last requested
+	if c.Server().Declares("prompts") { // earlier tool calls may have changed the list
 		inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
 		t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	}

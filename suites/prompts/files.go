@@ -83,7 +83,7 @@ func argumentsWith(p inventory.Prompt, value string) map[string]any {
 	return out
 }
 
-// getReply gets a prompt, and reports whether more may follow.
+// getReply gets a prompt, and reports whether more requests may follow.
 func (g getter) getReply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
 	r = g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments}, client.Within(getTime))
 	return r, g.hasTime(ctx)

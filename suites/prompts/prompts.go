@@ -128,7 +128,8 @@ type getter struct {
 
 func newGetter(c *client.Conversation) getter { return getter{c, c.Record.Moment()} }
 
-// get gets a prompt, with arguments unless they are nil, and reports whether more may follow.
+// get gets a prompt, with arguments unless they are nil, and reports whether more requests may
+// follow.
 func (g getter) get(ctx context.Context, name string, arguments map[string]any) bool {
 	params := map[string]any{"name": name}
 	if arguments != nil {
@@ -154,7 +155,7 @@ func (g getter) hasTime(ctx context.Context) bool {
 	return ctx.Err() == nil && g.c.Alive() && g.c.Record.Since(g.since) < allGets
 }
 
-// firstPrompts returns the first suitable prompts, at most n.
+// firstPrompts returns the first prompts, at most n, for which fit returns true.
 func firstPrompts(t *suite.T, n int, fit func(inventory.Prompt) bool) []inventory.Prompt {
 	var out []inventory.Prompt
 	for _, p := range t.Inventory.PromptEntries {

@@ -18,7 +18,7 @@ import (
 // Limits for real servers.
 const (
 	maxReads         = 20 // resources
-	maxUnanswered    = 2  // reads that each cost the whole timeout
+	maxUnanswered    = 2  // reads without a response, each of which costs the whole timeout
 	maxTemplates     = 8  // templates that are expanded
 	maxExpansions    = 3  // for each template
 	maxSubscriptions = 3
@@ -136,9 +136,9 @@ func Cases() []suite.Case {
 	}
 }
 
-// listedConversation returns the shared conversation, after both lists were requested in it:
-// rules judge other traffic by them. Usually the inventory has done that in the same
-// conversation, but later events may have changed the lists.
+// listedConversation returns the shared conversation, after both lists were requested in it,
+// because rules compare other traffic with the lists. Usually the inventory has requested them in
+// the same conversation, but later events may have changed them.
 func listedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := sharedConversation(ctx, t)
 	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
@@ -281,11 +281,11 @@ func readPromised(ctx context.Context, t *suite.T) {
 	}
 }
 
-// A promise is a URI that the author says can be read, and the requirement that is broken if it
-// can't.
+// A promise is a URI that the server's author says can be read, and the requirement that is broken
+// if it can't.
 type promise struct{ uri, requirement, refused string }
 
-// promised returns the promises of resources and templates. Without any it ends the case.
+// promised returns the promises of resources and templates. It ends the case if there are none.
 func promised(t *suite.T) []promise {
 	var out []promise
 	for _, resource := range t.Inventory.PromisedResources() {

@@ -16,12 +16,13 @@ import (
 
 const sizeRaw = "resources.read.size-is-raw-bytes"
 
-// resizings are numbers of changes. If the call has a placeholder for the number, the changed
-// contents are likely to differ in length.
+// resizings are the numbers of the changes to make. If the call has a placeholder for the number,
+// the changed contents are likely to differ in length.
 var resizings = []int{1, 10, 100}
 
-// resizeResource changes a resource until its contents have another length, and compares that with
-// the size in the list. The reads before and after show that nothing else changes the resource.
+// resizeResource changes a resource until its contents have another length, and compares this
+// length with the size in the list. The reads before and after show that nothing else changes the
+// resource.
 func resizeResource(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.ResourceChange()
@@ -69,14 +70,15 @@ type sizedContents struct {
 	contents   contents
 }
 
-// contents are the only contents of a resource: its text or base64, and the number of raw bytes.
+// contents is the only item in the contents of a resource: its text or base64, and the number of
+// raw bytes.
 type contents struct {
 	text  string
 	bytes int64
 }
 
-// listAndRead returns the size of a resource and its contents. It ends the case if there is no
-// size, if clients may use an older list, or if the contents change meanwhile.
+// listAndRead returns the size of a resource in the list, and its contents. It ends the case if
+// there is no size, if clients may use a cached list, or if the contents change meanwhile.
 func listAndRead(ctx context.Context, t *suite.T, c *client.Conversation, uri string) sizedContents {
 	_, earlier := readContents(ctx, t, c, uri)
 	s := sizedContents{size: -1}

@@ -48,8 +48,9 @@ func changeSubscription(ctx context.Context, c *client.Conversation, method, uri
 	return c.Do(ctx, method, map[string]any{"uri": uri}, client.Within(0))
 }
 
-// provokeUpdates changes a resource while it is subscribed to, after other subscriptions have
-// ended, after its own subscription has ended, and twice after it is subscribed to again.
+// provokeUpdates changes a resource while the client is subscribed to it, after other subscriptions
+// have ended, after the subscription to this resource has ended, and twice after the client has
+// subscribed to it again.
 func provokeUpdates(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.ResourceChange()
@@ -61,8 +62,8 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.AwaitQuiet(ctx) // the update may come a little later
 	}
-	// announces reports whether the server announces a change. If it does not, the
-	// rest is pointless.
+	// announces reports whether the server announces a change. If it does not, further changes show
+	// nothing.
 	announces := func() bool {
 		read(ctx, c, uri)
 		read(ctx, c, uri) // shows that a read by itself changes nothing
@@ -75,7 +76,7 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	if !announces() {
 		return
 	}
-	// The subscription outlives another one, a refusal, and a cancellation.
+	// The subscription must outlive another one, a refusal, and a cancellation.
 	if len(others) > 0 {
 		changeSubscription(ctx, c, spec.MethodResourcesUnsubscribe, others[0])
 	}
@@ -96,11 +97,12 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 }
 
 // subscribeConcurrently subscribes to a resource and to others in one write, because no
-// subscription may end another. It returns the others.
+// subscription may end another. It returns the URIs of the others.
 func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri string, listed []string) (others []string) {
 	requests := [][]byte{c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": uri})}
 	for _, other := range listed {
-		// An update of a resource below another may name the upper one.
+		// Neither URI may be a prefix of the other: an update of a sub-resource may name the
+		// resource above it.
 		if len(requests) < maxSubscriptions && !strings.HasPrefix(uri, other) && !strings.HasPrefix(other, uri) {
 			requests = append(requests, c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": other}))
 			others = append(others, other)
@@ -135,7 +137,7 @@ func walkList(ctx context.Context, c *client.Conversation, method string) {
 	walkPages(ctx, c, method, func(*client.Reply) bool { return true })
 }
 
-// walkPages walks through a list. It passes every page to the function each, until that returns
+// walkPages walks through a list. It calls the function each for every page, until each returns
 // false.
 func walkPages(ctx context.Context, c *client.Conversation, method string, each func(*client.Reply) (more bool)) {
 	var params map[string]any

@@ -15,10 +15,10 @@ import (
 // resource, that is not a failure.
 const anyValue = "1"
 
-// readExpansions reads expansions of templates with one variable. The values are those that the
-// server offers as completions, because it has to know that they are valid, or else anyValue. First
-// it reads malformed escapes. Expansions with values that the author promises are read by
-// readPromised.
+// readExpansions reads expansions of templates with one variable. First it reads malformed escapes.
+// Then it uses values that the server offers as completions, because the server has to know that
+// they are valid. Without completions it uses anyValue. Expansions with values that the author
+// promises are read by readPromised.
 func readExpansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.HasCompletionsCapability()
 	c := listedConversation(ctx, t)
@@ -77,8 +77,8 @@ func readMalformedEscapes(ctx context.Context, t *suite.T, c *client.Conversatio
 // beginnings are the prefixes that are completed, until one has values.
 var beginnings = []string{"", "1"}
 
-// completeVariable requests the values of the template's only variable, and returns those that
-// need no escaping in a URI. It returns false if the server does not complete it.
+// completeVariable requests the values of the template's only variable, and returns those that need
+// no escaping in a URI. ok is false if a completion request does not succeed.
 func completeVariable(ctx context.Context, c *client.Conversation, template *uri.Template) (values []string, ok bool) {
 	for _, beginning := range beginnings {
 		r := c.Do(ctx, spec.MethodComplete, map[string]any{

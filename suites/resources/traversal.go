@@ -33,8 +33,8 @@ var systemFiles = []systemFile{
 }
 
 // readOutside reads URIs with paths that lead out of the folders of listed resources and of
-// templates. A server that also serves the file by its own URI offers the whole file system,
-// so that nothing is outside.
+// templates. A server that also serves the file by its file URI offers the whole file system, so
+// that no file is outside of what it offers.
 func readOutside(ctx context.Context, t *suite.T) {
 	c := sharedConversation(ctx, t)
 	for _, file := range systemFiles {
@@ -44,14 +44,14 @@ func readOutside(ctx context.Context, t *suite.T) {
 		}
 		switch r := read(ctx, c, "file:///"+file.path); {
 		case !r.Answered():
-			return // that is a matter of base.request-answered
+			return // base.request-answered judges the missing response
 		case file.isIn(r):
 			t.GiveUp("the server offers /" + file.path + " by its own URI, so no file is out of bounds")
 		}
 		for _, candidate := range candidates[:min(len(candidates), maxTraversals)] {
 			r := read(ctx, c, candidate)
 			if !r.Answered() {
-				return // that is a matter of base.request-answered
+				return // base.request-answered judges the missing response
 			}
 			if file.isIn(r) {
 				t.Deviates(c, verdict.Deviation{

@@ -57,8 +57,8 @@ func (g *rootFolders) roots() object {
 	return object{"roots": []any{object{"uri": suite.FileURI(g.root), "name": "mcp-conform"}}}
 }
 
-// pathWithDots returns an absolute path of the outside file that begins with the root and leaves it
-// by a "..".
+// pathWithDots returns an absolute path of the outside file that begins with the root, and leaves
+// the root with "..".
 func (g *rootFolders) pathWithDots() string {
 	return g.root + "/../beside/" + filepath.Base(g.outside)
 }

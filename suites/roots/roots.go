@@ -255,9 +255,9 @@ func callTools(ctx context.Context, c *client.Conversation, tools []inventory.To
 	return limits
 }
 
-// judgeRememberedRoots calls a tool again that requested the roots before. If it uses cached
-// roots, the client announces a change and calls it once more: the cached roots are then
-// outdated. It reports whether more may follow.
+// judgeRememberedRoots calls a tool that requested the roots before once more. If the tool uses
+// cached roots, the client announces a change and calls it again: the cached roots are then
+// outdated. judgeRememberedRoots reports whether more calls may follow.
 func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool) bool {
 	n := suite.Call(ctx, c, tool, callTime)
 	if !n.Answered() || n.Failed() || n.HasRequest(spec.MethodRootsList) {

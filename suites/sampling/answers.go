@@ -124,11 +124,11 @@ func compareResponses(ctx context.Context, t *suite.T) {
 
 // judge judges the effect of the variation. It reports whether the server still responds.
 func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.ToolCall) bool {
-	if n.IsInputRequired() { // it requests input again, or the client had no response
+	if n.IsInputRequired() { // the server requests input again, or the client had no response
 		return true
 	}
 	if !n.HasRequest(spec.MethodSampling) {
-		return n.Answered() // it sent no request this time, for unknown reasons
+		return n.Answered() // the server sent no sampling request this time, for unknown reasons
 	}
 	d := verdict.Deviation{
 		Requirement: v.requirement, Summary: v.summary, Permitted: "a response to the original request, and a server that continues",

@@ -27,10 +27,10 @@ func Cases() []suite.Case {
 	}
 }
 
-// useForeignSession uses the session of the first user as the second one. The case gives up if the
-// server does not serve the first user, or if it also serves the second user in a session that does
-// not exist: such a server may identify a session by its id and its user, and may have begun a
-// session for the second user.
+// useForeignSession sends requests in the session of the first user as the second user. The case
+// gives up if the server does not serve the first user, or if it also serves the second user in a
+// session that does not exist: such a server may identify a session by its id and its user, and may
+// have begun a session for the second user.
 func useForeignSession(ctx context.Context, t *suite.T) {
 	if t.Revision.Era() == spec.Stateless {
 		t.Skip("the revision has no sessions")

@@ -43,9 +43,9 @@ func identityCase() suite.Case {
 	}
 }
 
-// compareClients compares the response to a method with those for other client names. A
-// difference counts if it is repeatable, and if the original client still gets the same response
-// as before.
+// compareClients compares the responses to a method for other client names with ordinary, the
+// response for the usual client. A difference counts only if it is repeatable, and if the usual
+// client still gets the same response as before.
 func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, method string, ordinary *client.Reply) {
 	offered := offerOf(ordinary)
 	for _, name := range clients {

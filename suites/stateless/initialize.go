@@ -13,9 +13,10 @@ import (
 
 const bothEras = "versioning.dual-era-initialize"
 
-// initializeCase begins as a client of a handshake revision does. Only the response shows whether
-// the server serves such clients. If it does not, it has no reason to regard requests without
-// metadata as theirs, so the responses to such requests are judged strictly.
+// initializeCase begins with initialize, as a client of a handshake revision does. Only the
+// response shows whether the server serves such clients. A server that does not serve them has no
+// reason to regard requests without metadata as theirs, so its responses to such requests are
+// judged strictly.
 func initializeCase() suite.Case {
 	return suite.Case{
 		ID:           "stateless.initialize",
@@ -120,7 +121,7 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 }
 
 // sendStatelessControl sends the control as a client of the stateless era: the list among the
-// requests, or server/discover if there is none. It reports whether the result is a success.
+// requests, or server/discover if there is none. It reports whether the control succeeds.
 func sendStatelessControl(ctx context.Context, t *suite.T, requests []string) bool {
 	method := requests[len(requests)-1]
 	if method == spec.MethodPing {

@@ -38,7 +38,7 @@ func metadataCase() suite.Case {
 	}
 }
 
-// first returns at most the first element.
+// first returns a slice with the first element of all, or an empty one if all is empty.
 func first[E any](all []E) []E { return all[:min(len(all), 1)] }
 
 // malformedParams returns params whose metadata lacks the capabilities or has a member of
@@ -53,7 +53,7 @@ func malformedParams(c *client.Conversation) []any {
 	}
 }
 
-// versionlessParams returns params that name no version; nil for no params.
+// versionlessParams returns params that name no version; nil stands for a request without params.
 func versionlessParams(c *client.Conversation) []any {
 	return []any{
 		map[string]any{"_meta": suite.WithoutMeta(c, spec.MetaVersion)},

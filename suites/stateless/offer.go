@@ -82,7 +82,8 @@ func removedCase() suite.Case {
 	}
 }
 
-// patternsCase subscribes to nothing, which any server can serve. Rules judge the response.
+// patternsCase opens a subscription to no notifications, which any server can serve. Rules judge
+// the response.
 func patternsCase() suite.Case {
 	return suite.Case{
 		ID:                 "stateless.patterns",

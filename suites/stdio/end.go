@@ -109,9 +109,9 @@ func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) *transcr
 	return s.Sent
 }
 
-// closeWhileBusy closes stdin right after requests, at the end of a conversation with some work. No
-// other case has called tools of the server, because what the tools started may keep the process
-// alive.
+// closeWhileBusy makes the server do some work, then sends requests and closes stdin right after
+// them. No other case has called tools of this server, because what the tools started may keep the
+// process alive.
 func closeWhileBusy(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: noCapabilities})
 	if !doWork(ctx, t, c) {
@@ -224,7 +224,8 @@ func signalCase() suite.Case {
 	}
 }
 
-// interruptCase sends the signal of Ctrl-C in a terminal. The specification does not mention it.
+// interruptCase sends SIGINT, as Ctrl-C in a terminal does. The specification does not mention this
+// signal.
 func interruptCase() suite.Case {
 	return suite.Case{
 		ID:           "stdio.interrupt",

@@ -178,7 +178,8 @@ func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, re
 	return r
 }
 
-// sentSince returns the position of the first frame sent at or after the given position.
+// sentSince returns the position of the first frame sent at or after the given position, as
+// evidence. It returns nil if there is none.
 func sentSince(c *client.Conversation, from int) []int {
 	for _, e := range c.Record.From(from) {
 		if e.Kind == transcript.Sent {

@@ -57,7 +57,7 @@ func closeMidwork(ctx context.Context, t *suite.T) {
 }
 
 // callWithServerRequest makes a call during which the server sends a request to the client. It
-// reports whether all of that was answered.
+// reports whether both the call and the server's request were answered.
 func callWithServerRequest(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	asking, ok := t.Inventory.Asking()
 	from := c.Record.Len()
@@ -102,7 +102,8 @@ func startSlowCall(ctx context.Context, t *suite.T, c *client.Conversation) (too
 	return first.Event.At - first.Sent.At, suite.AwaitRunning(ctx, c, from, id)
 }
 
-// exitTimeAfter is like exitTime, but for a server that may complete a call before it exits.
+// exitTimeAfter is like exitTime, but for a server that may complete a call before it exits; took
+// is the duration of such a call.
 func exitTimeAfter(c *client.Conversation, took time.Duration) time.Duration {
 	return exitTime(c) + (2 * took).Round(time.Second)
 }

@@ -17,8 +17,8 @@ const noBroadcast = "streamable-http.no-broadcast"
 
 // oneChangeCase makes the same call repeatedly, with several open streams and then without them.
 // Only the server knows how many changes a call makes, and it may send each notification on another
-// stream. So the case judges only if both streams have the same notifications, and calls without
-// the streams show that one call causes no more notifications than these.
+// stream. So the case judges only if both streams have the same notifications, and if a call
+// without the streams causes no more notifications than one stream had.
 func oneChangeCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.one-change",
@@ -131,10 +131,11 @@ func changingCall(t *suite.T) (k inventory.KnownCall, uri string, ok bool) {
 	return k, "", false
 }
 
-// judgeBroadcast judges the notifications on the two streams after a change, and after another
-// one. It gives up if one stream was closed, for example by a server that permits only one. If
-// both streams have the same notifications both times, two calls without these streams show how
-// many notifications a call causes. It takes two, because every other call may cause fewer.
+// judgeBroadcast judges the notifications on the two streams after a change, and after another one.
+// It gives up if one stream was closed, for example by a server that permits only one. If both
+// streams have the same notifications both times, two calls without these streams show how many
+// notifications a call causes. One such call is not enough, because every other call may cause
+// fewer.
 func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change func() int) {
 	var same []string
 	var at []int
@@ -177,8 +178,8 @@ func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream
 	})
 }
 
-// messageTexts returns the texts of the messages, sorted. It ignores the stream events around
-// them, which may have ids.
+// messageTexts returns the JSON texts of the messages in the events, sorted. It ignores the ids of
+// the stream events that carry the messages.
 func messageTexts(events []*transcript.Event) []string {
 	var out []string
 	for _, m := range transcript.Messages(events) {

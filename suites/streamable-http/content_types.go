@@ -119,8 +119,8 @@ func contentTypeCase() suite.Case {
 	}
 }
 
-// sendSpellings sends a request in each spelling, and judges those that are refused while the
-// plain one is served.
+// sendSpellings sends a request in each spelling, and judges the spellings that are refused while a
+// request with the ordinary header is served.
 func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	keep := true
 	send := func(h ...suite.Header) *transcript.Exchange {

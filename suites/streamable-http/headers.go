@@ -69,7 +69,8 @@ func poster(ctx context.Context, w *suite.Web, r suite.Request) func(h ...suite.
 	}
 }
 
-// capitalize returns a name in which each word begins with an upper-case letter.
+// capitalize returns a method name in which each part between slashes begins with an upper-case
+// letter.
 func capitalize(name string) string {
 	before := '/'
 	return strings.Map(func(r rune) rune {

@@ -47,7 +47,7 @@ func listeningCase() suite.Case {
 			for _, s := range streams {
 				s.Drop()
 			}
-			_ = c.AwaitQuiet(ctx) // so that the server has noticed
+			_ = c.AwaitQuiet(ctx) // so that the server has noticed the closed streams
 			w.SendHarmless(ctx)
 		},
 	}
@@ -61,7 +61,7 @@ func isStream(s *suite.Stream) bool {
 	return x != nil && x.Succeeded() && x.IsStream()
 }
 
-// callTime bounds calls of tools that are known to take less.
+// callTime bounds calls of tools that are known to take less time.
 const callTime = 3 * time.Second
 
 // endTime is longer than a stream may stay open after the response.
@@ -79,7 +79,7 @@ func callUntilStreamEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 	s.Drop()
 }
 
-// callVerboseTools calls the tools that are known to send more than their result.
+// callVerboseTools calls the tools that are known to send messages in addition to their result.
 func callVerboseTools(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.KnowsTool(inventory.Logging) {
 		k, _ := t.Inventory.Logging()

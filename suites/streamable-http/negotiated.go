@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// negotiatedListsCase is separate from sideBySideCase, which takes long, and must not end further
-// sessions while it checks that the end of one session ends no other.
+// negotiatedListsCase is separate from sideBySideCase for two reasons. That case already takes
+// long. And while it checks that the end of one session ends no other, no further sessions may end.
 func negotiatedListsCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.negotiated-lists",
@@ -28,8 +28,8 @@ func negotiatedListsCase() suite.Case {
 }
 
 // judgeNegotiatedLists opens further sessions, alternately with another revision and with that of
-// the conversation. It judges whether the lists of the conversation depend on what the others
-// negotiate. Lists that change by themselves would not change back.
+// the conversation. It judges whether the lists of the conversation depend on what the other
+// sessions negotiate. If the lists changed by themselves, they would not change back.
 func judgeNegotiatedLists(ctx context.Context, t *suite.T, w *suite.Web) {
 	another := anotherRevision(ctx, t, w)
 	if another == "" {

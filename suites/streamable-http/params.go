@@ -38,7 +38,7 @@ func paramCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			t.NeedsCallable()
 			w := t.Web(t.Conversation(ctx))
-			inventory.Walk(ctx, w.C, spec.MethodToolsList, "tools", 200) // this shows the client which arguments to repeat
+			inventory.Walk(ctx, w.C, spec.MethodToolsList, "tools", 200) // the client learns from it which arguments to repeat
 			tried, superfluous := 0, false
 			for _, tool := range t.Inventory.Callable() {
 				arguments, err := tool.Arguments()
@@ -133,7 +133,8 @@ func put(in map[string]any, path []string, value any) map[string]any {
 	return out
 }
 
-// callWithHeader calls a tool with changes of the header that repeats one argument.
+// callWithHeader calls a tool several times, each time with another change of the header that
+// repeats the argument.
 func callWithHeader(ctx context.Context, w *suite.Web, tool string, arguments map[string]any, a headerArgument) {
 	header := paramHeader + a.Name
 	post := poster(ctx, w, suite.ValidCall(tool, a.put(arguments, a.value)))

@@ -150,7 +150,7 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 		x := k.again.Exchange()
 		m := x.ResponseTo(k.id)
 		switch {
-		case m == nil && k.afterMessage: // the other calls show the outcome of a request
+		case m == nil && k.afterMessage: // the other calls show whether a request continues
 		case m == nil:
 			t.NotObserved(notCancel, "the response did not come on the resumed stream, which may have other causes")
 		case !m.IsError():

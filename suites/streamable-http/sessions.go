@@ -123,5 +123,5 @@ func useEndedSessions(ctx context.Context, w *suite.Web, ids []string) {
 	if id := openSession(ctx, w); id != "" {
 		endSession(ctx, w, id)
 	}
-	w.SendHarmless(ctx) // the conversation's own session continues
+	w.SendHarmless(ctx) // the conversation's own session must continue
 }

@@ -1,6 +1,6 @@
-// Package streamablehttp checks what is specific to servers over Streamable HTTP. Most of its
-// cases only provoke; the rules on HTTP judge the results. Most cases send few requests, one after
-// the other.
+// Package streamablehttp checks what is specific to servers over Streamable HTTP. Most of its cases
+// only create traffic, which the rules on HTTP judge. Most cases send few requests, one after the
+// other.
 package streamablehttp
 
 import "github.com/mcp-conform/mcp-conform/internal/suite"

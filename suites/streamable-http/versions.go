@@ -27,7 +27,7 @@ func versionHeaderCase() suite.Case {
 			w.SendNotification(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			w.Get(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			recordOtherVersion(ctx, t, w)
-			w.SendHarmless(ctx) // if the session continues, the header was the reason
+			w.SendHarmless(ctx) // if the session continues, a refusal was due to the header
 		},
 	}
 }

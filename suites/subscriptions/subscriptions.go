@@ -72,7 +72,8 @@ func Cases() []suite.Case {
 	}
 }
 
-// A change is a call that is known to change something, and a function that reads it.
+// A change is a call that is known to change something, and a function that reads what the call
+// changes.
 type change struct {
 	call         func(n int) inventory.KnownCall // each number makes another change
 	notification string
@@ -164,7 +165,7 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 		t.GiveUp("mcp-conform could not send subscriptions/listen: " + err.Error())
 	}
 	if !isAcknowledged(ctx, t, c, first) {
-		return // rules judge it
+		return // rules judge the missing acknowledgement
 	}
 	text := wire.StringID(first.ID.Raw()) // the id of the first one, but for its type
 	some := map[string]any{"toolsListChanged": true}
@@ -262,8 +263,9 @@ func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id 
 // idleTime is a little longer than the time in which the end of a subscription counts as too early.
 const idleTime = 1100 * time.Millisecond
 
-// stayIdle sends nothing after subscriptions/listen, so that no request can be the cause of an end.
-// The requests that show that the server still has the subscription come only afterwards.
+// stayIdle sends nothing after subscriptions/listen, so that no request can be the cause if the
+// subscription ends. The requests that show that the server still has the subscription come only
+// afterwards.
 func stayIdle(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	from := c.Record.Len()
@@ -291,8 +293,8 @@ func changeWithout(ctx context.Context, t *suite.T) {
 	t.AwaitQuiet(ctx, c)
 }
 
-// subscribeWrongly sends requests that the server has to refuse, and cancels each that it
-// did not.
+// subscribeWrongly sends subscription requests that the server has to refuse, and cancels each that
+// the server did not refuse.
 func subscribeWrongly(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	filter := client.FilterForAll(nil)

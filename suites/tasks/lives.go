@@ -128,7 +128,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 // leaveTime is how long a task may stay in input_required after it got all its input.
 const leaveTime = 1100 * time.Millisecond
 
-// awaitResults waits for the results of the tasks, and requests the first one again.
+// awaitResults waits for the results of the tasks, and requests the first result again.
 func (r *runner) awaitResults(ctx context.Context, ids []string) {
 	began := r.c.Record.Moment()
 	for i, id := range ids {

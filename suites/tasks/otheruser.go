@@ -10,7 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// useForeignTasks requests tasks of the first user as a second one, who has a session of their own.
+// useForeignTasks requests tasks of the first user as a second user, who has a session of their
+// own.
 func useForeignTasks(ctx context.Context, t *suite.T) {
 	run, _, _, _ := toolsByTaskSupport(t)
 	if len(run) == 0 {

@@ -27,11 +27,12 @@ const (
 	beforeCancel = 6
 )
 
-// runSlowTask runs the plain call and both tasks concurrently, so that together they take no longer
-// than one of them.
+// runSlowTask makes a plain call, a task that it waits for, and a task that it cancels, all
+// concurrently: together they take no longer than the longest of them.
 //
-// The cancelled task would run longer, so that even a slow machine cancels it while it runs. It is
-// queried again when it would have ended: an equal call without a task shows when that is.
+// The cancelled task would run longer than the other one, so that even a slow machine cancels it
+// while it runs. It is queried again when it would have ended: an equal call without a task shows
+// when that is.
 func runSlowTask(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	if _, ok := findSlowTask(t); !ok {
@@ -94,8 +95,8 @@ func findSlowTask(t *suite.T) (inventory.KnownCall, bool) {
 	return call, support == "optional"
 }
 
-// cancel tries to cancel a task by a notification, which must not work, and then twice by
-// tasks/cancel.
+// cancel tries to cancel a task with notifications/cancelled, which must not work, and then twice
+// with tasks/cancel.
 func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 	if request := r.creatingRequest(id); request != "" {
 		_ = r.c.Notify(ctx, spec.MethodCancelled, object{"requestId": json.RawMessage(request), "reason": "tasks are cancelled otherwise"})
@@ -143,7 +144,8 @@ func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id st
 	}
 }
 
-// awaitProgress waits until the execution has shown that it runs, so that its stop is visible.
+// awaitProgress waits for progress of the execution, because only of a running execution can it be
+// seen that it stops.
 func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	_, _ = r.c.Await(ctx, from, func(e *transcript.Event) bool {
 		for i := range e.Messages() {

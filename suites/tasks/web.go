@@ -79,7 +79,8 @@ func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Strea
 	}
 }
 
-// listInNewSession lists tasks in a new session, which has none of its own.
+// listInNewSession lists tasks in a new session, which has no tasks of its own; others are the ids
+// of tasks of another session.
 func listInNewSession(ctx context.Context, t *suite.T, others []string) {
 	if !t.Inventory.Declares("tasks.list") {
 		t.NotApplicable(noListForAll, "the server does not declare tasks.list")

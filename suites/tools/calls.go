@@ -125,15 +125,15 @@ func wasSlow(c *client.Conversation, tool string) bool {
 	})
 }
 
-// longText is about as long as the text of a page. A response that repeats it is longer than some
-// line or buffer limits.
+// longText is the length in bytes of a long name or argument, about that of the text of a page. A
+// response that repeats it is longer than some line or buffer limits.
 const longText = 20_000
 
 // requestAnswered is the requirement that each request gets a response.
 const requestAnswered = "base.request-answered"
 
-// callWithLongText calls an unknown tool with a long name, and tools that may be called with a
-// long text. The server may refuse them; rules judge the responses.
+// callWithLongText calls an unknown tool with a long name, and callable tools with a long text as
+// an argument. The server may refuse the calls; rules judge the responses.
 func callWithLongText(ctx context.Context, t *suite.T) {
 	k := newCaller(t.Conversation(ctx))
 	long := strings.Repeat("sixteen-letters-", longText/16)
@@ -155,8 +155,8 @@ func callWithLongText(ctx context.Context, t *suite.T) {
 // maxLong bounds the tools that are called with a long text.
 const maxLong = 3
 
-// resourceLinks returns the URIs of the resources that a tool result links to and that a server
-// reads for its clients.
+// resourceLinks returns the URIs of the resources to which a tool result links. It leaves out http
+// and https URIs, because clients can fetch these without the server.
 func resourceLinks(r *client.Reply) []string {
 	if !r.Succeeded() {
 		return nil
@@ -212,8 +212,8 @@ func otherCase(name string) string {
 	return name[:i] + letter + name[i+1:]
 }
 
-// sendMalformedCalls uses a real tool's name only if the tool may be called, because a lenient
-// server might run it.
+// sendMalformedCalls sends calls with invalid params. It uses the name of a real tool only if that
+// tool may be called, because a lenient server might run it.
 func sendMalformedCalls(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	control := t.Ordinary(spec.MethodToolsCall)

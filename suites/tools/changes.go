@@ -56,7 +56,8 @@ func promisedChanges(t *suite.T) []promisedChange {
 	return out
 }
 
-// knownChanges makes the calls that are known to change something, and reads it before and after.
+// knownChanges makes the calls that are known to change something, and reads what they change
+// before and after.
 func knownChanges(ctx context.Context, t *suite.T) {
 	all := promisedChanges(t)
 	if len(all) == 0 {
@@ -105,7 +106,8 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 	return true
 }
 
-// read returns what the call changes; for a list, all pages together.
+// read returns what the call changes; for a list, all pages together. It returns false if that
+// can't be read.
 func (p promisedChange) read(ctx context.Context, k caller) (jsontext.Value, bool) {
 	if p.role == inventory.ChangesResource {
 		r := k.c.Do(ctx, p.method, p.params, client.Within(callTime))

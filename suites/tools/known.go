@@ -129,7 +129,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		return e.seen(r.Message, receivedMessages(k.c.Record.From(from)), token) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
 	}
 	if !seen() {
-		t.AwaitQuiet(ctx, k.c) // it may come after the response
+		t.AwaitQuiet(ctx, k.c) // the message may come after the response
 	}
 	if seen() {
 		t.Kept(knownEffect)
@@ -166,7 +166,7 @@ func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conver
 	})
 }
 
-// receivedMessages returns the messages that the server sent.
+// receivedMessages returns the messages from the server among the events.
 func receivedMessages(events []*transcript.Event) []*wire.Message {
 	var out []*wire.Message
 	for _, m := range transcript.Messages(events, transcript.Received) {

@@ -25,8 +25,9 @@ func repeatedCase() suite.Case {
 	}
 }
 
-// negotiateTwice begins with the revisions that the server seems not to support: its response to an
-// earlier request may have depended on another client.
+// negotiateTwice requests each revision in two sessions. It begins with the revisions that the
+// server seems not to support: the response to an earlier request may have depended on another
+// client.
 func negotiateTwice(ctx context.Context, t *suite.T) {
 	if last := newestRevision(t.KnownRevisions); last != "" && t.Revision != last {
 		t.NotObserved(sameVersion, "judged once for all revisions, in "+string(last))

@@ -57,7 +57,8 @@ func alternateVersions(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judgeTurns compares the responses to equal requests.
+// judgeTurns judges whether the responses to equal requests, sent in turns with a supported and
+// with an unknown version, stay the same.
 func judgeTurns(t *suite.T, c *client.Conversation, supported, unknown []*client.Reply) {
 	for _, r := range slices.Concat(supported, unknown) {
 		if !r.Answered() || r.Busy() {

@@ -80,7 +80,8 @@ func (n *negotiation) request(ctx context.Context, version string) {
 	c.CloseIdle()
 }
 
-// judgeOffer judges a result, whose version the server must accept when it is requested.
+// judgeOffer judges a result that may offer another version than asked, the requested one. The
+// server must accept the offered version when a client requests it.
 func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r *client.Reply, asked string) {
 	t := n.t
 	offer, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
@@ -155,8 +156,8 @@ func (n *negotiation) newestAccepted(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// judgeRefusal judges an error. The specification requires a counter-offer, but shows an error as
-// its example, so only that error passes.
+// judgeRefusal judges an error. The specification requires the server to offer another version, but
+// its example shows an error, so only that error passes.
 //
 // A string that is not a date can't be a version at all, so that a server may refuse it as an
 // invalid param.
