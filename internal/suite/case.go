@@ -18,7 +18,7 @@ type Case struct {
 	ID string
 	// Title says what the case does, in one line.
 	Title string
-	// Requirements are the catalogue ids that the case judges.
+	// Requirements are the ids of the requirements that the case itself judges.
 	Requirements []string
 	// Provokes are the requirements that rules judge in the traffic of the
 	// case: ids, or prefixes of ids that end with a dot. If one of them is

@@ -20,8 +20,9 @@ import (
 
 // ConcurrentClients are several clients of one server at the same time.
 type ConcurrentClients struct {
-	// MultipleClients is the requirement that the server serves all clients, Isolation the
-	// requirement that no client receives another's messages. Both may be "".
+	// MultipleClients is the id of the requirement that the server serves all clients. Isolation is
+	// the id of the requirement that no client receives another's messages; if it is "", it is not
+	// judged.
 	MultipleClients, Isolation string
 
 	t     *T

@@ -223,7 +223,7 @@ func logLevels(events []*transcript.Event) (levels string, last *transcript.Even
 	return strings.Join(slices.Compact(all), " "), last
 }
 
-// checkLeaving ends the session of the first client. Those of the others must
+// checkLeaving ends the session of the first client. The sessions of the other clients must
 // continue.
 func (c *ConcurrentClients) checkLeaving(ctx context.Context) {
 	served := make([]bool, len(c.convs))

@@ -19,7 +19,7 @@ const (
 )
 
 // Headers returns the headers of a request to the endpoint: those of the session, those that the
-// user gave except Authorization, and the given Authorization headers.
+// user configured except Authorization, and the given Authorization headers.
 func (o *Outside) Headers(method string, body []byte, authorization []string) http.Header {
 	h := http.Header{}
 	for _, f := range slices.Concat(o.Fields, o.C.Web().Headers(method, body)) {

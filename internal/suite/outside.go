@@ -170,7 +170,8 @@ func (a *OutsideResponse) carries(member string) bool {
 	return slices.ContainsFunc(a.responses(), func(members map[string]jsontext.Value) bool { return members[member].Kind() == '{' })
 }
 
-// responses returns the members of the JSON-RPC messages in the body, or in the events in it.
+// responses returns the members of each JSON-RPC message in the body or, if the body is an event
+// stream, in its events.
 func (a *OutsideResponse) responses() []map[string]jsontext.Value {
 	var out []map[string]jsontext.Value
 	bodies := [][]byte{a.Body}

@@ -65,11 +65,10 @@ func OddParams(method string, params ...map[string]any) []Request {
 	return out
 }
 
-// Probe sends the control, unless the conversation already has a response to
-// it, and then the odd requests one after the other, as long as the caller
-// iterates and the server has not ended. If the control was not served, it sends only
-// the first odd request, whose reply cannot be interpreted; with Probe.ByName it
-// sends all.
+// Probe sends the control, unless the conversation already has a response to it, and then the odd
+// requests one after the other, as long as the caller iterates and the server has not ended. If the
+// control was not served, and Probe.ByName is not set, it sends only the first odd request, whose
+// reply cannot be interpreted.
 func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq[Odd] {
 	send := func(r Request) *client.Reply {
 		if p.Limit > 0 {

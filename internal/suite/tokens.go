@@ -76,8 +76,8 @@ func (c *ConcurrentClients) callWithUniqueToken(ctx context.Context, i int) bool
 	return len(p.totals) == stepsOf(i) && !others
 }
 
-// callWithProgress makes a call of client i, and returns the progress with its token
-// that had come when the wait for the response ended.
+// callWithProgress makes a call of client i with the progress token. It returns the progress with
+// this token that was received before the wait for the response ended.
 func (c *ConcurrentClients) callWithProgress(ctx context.Context, i int, id wire.ID, token string) progress {
 	conv := c.convs[i]
 	from := conv.Record.Len()

@@ -35,9 +35,9 @@ func (n *ToolCall) Request(method string) *wire.Message {
 	return m
 }
 
-// Positions returns the positions of the call, of the request with the method that came during it,
-// of the client's response to that request, and of the response to the call, as far as there are
-// any.
+// Positions returns the positions of the following events, if they exist: the call, the request
+// with the method that came during it, the client's response to that request, and the response to
+// the call.
 func (n *ToolCall) Positions(method string) []int {
 	request, e := n.firstRequest(method)
 	return transcript.Positions(n.Sent, e, n.responseTo(request), n.Event)

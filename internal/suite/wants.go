@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// roleDescriptions completes "a tool is known …" for each role.
+// roleDescriptions has, for each role, the words that follow "a tool is known".
 var roleDescriptions = map[inventory.Role]string{
 	inventory.Slow:             "to be slow",
 	inventory.Progress:         "to report progress",
@@ -28,8 +28,8 @@ var roleDescriptions = map[inventory.Role]string{
 	inventory.GivesLink:        "to have a link to a resource in its result",
 }
 
-// A Want is missing configuration: a line that the user can add to the
-// configuration file.
+// A Want describes missing configuration, as a line that the user can add to the configuration
+// file.
 type Want struct {
 	Reason  string          // why something was not observed
 	Setting verdict.Setting // what would change it
@@ -81,8 +81,7 @@ func (t *T) KnowsTool(role inventory.Role) bool {
 	return false
 }
 
-// Needs ends the case if no tool that may be called is known to play any of the
-// roles.
+// Needs ends the case unless a tool that may be called is known to play one of the roles.
 func (t *T) Needs(roles ...inventory.Role) {
 	if slices.ContainsFunc(roles, t.Inventory.HasCall) {
 		return

@@ -83,7 +83,7 @@ func (r *WebRequest) method() string {
 	return r.Method
 }
 
-// The time to wait for an exchange; shortTime applies once two exchanges got no response.
+// How long to wait for an exchange. shortTime applies once two exchanges got no response.
 const (
 	exchangeTime = 3 * time.Second
 	shortTime    = 500 * time.Millisecond
@@ -201,7 +201,7 @@ func (w *Web) Host() string {
 	return ""
 }
 
-// IsServed reports whether the exchange brought a result and no error.
+// IsServed reports whether the exchange succeeded, and had a result and no error.
 func IsServed(x *transcript.Exchange) bool {
 	if x == nil || !x.Succeeded() {
 		return false
@@ -223,8 +223,8 @@ type Stream struct {
 	from     int
 }
 
-// Until waits until done returns true for the exchange so far, or the exchange
-// ends, or the limit is over. It returns nil if nothing was sent.
+// Until waits until done returns true for the exchange so far, the exchange ends, or the time limit
+// is over. It returns the exchange so far, or nil if nothing was sent.
 func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	ctx, cancel := s.w.C.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
 	defer cancel()
@@ -245,8 +245,8 @@ func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *tr
 }
 
 // untilFence is like Until with the usual limit. If no response has come by then, the server may
-// only be slow, so untilFence waits on until the server has responded to a fence, and for the grace
-// after that.
+// only be slow. In that case untilFence waits until the server has responded to a fence, and then
+// for the grace.
 func (s *Stream) untilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	x := s.Until(ctx, s.w.limit(), done)
 	if ctx.Err() != nil || x != nil && x.Response != nil || s.w.C.Fence(ctx) != nil {
@@ -280,7 +280,7 @@ func (s *Stream) LastID() string {
 	return id
 }
 
-// Drop closes the connection, and returns when the end is in the record.
+// Drop closes the connection, and returns once the record has the end of the exchange.
 func (s *Stream) Drop() {
 	s.exchange.Drop()
 	<-s.exchange.Over()

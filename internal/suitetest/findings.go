@@ -19,8 +19,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// A Misbehaviour is a way in which a reference server deviates, and exactly the
-// findings that one case must report on it. No rule runs.
+// A Misbehaviour describes a reference server that deviates, and the exact findings that one case
+// must report on it. No rule runs.
 type Misbehaviour struct {
 	Name     string
 	Case     string        // id of the case
@@ -29,7 +29,7 @@ type Misbehaviour struct {
 	Transport spec.Transport
 	// JSONOnly makes a Streamable HTTP server respond without streams.
 	JSONOnly bool
-	// Seams returns new seams with the fault for each server; nil means no
+	// Seams returns new seams, which insert the fault, for each server. If it is nil, there is no
 	// fault.
 	Seams func() refserver.Seams
 	// Fixtures are what the user's configuration says about the server's tools.

@@ -20,17 +20,18 @@ type Wait struct {
 // Allowed returns how long a case may wait to show that no message arrives.
 func (w Wait) Allowed() time.Duration { return max(100*time.Millisecond, 3*w.Slowest) }
 
-// Waited returns how long the client waited, according to a transcript. It does not count waits
-// with an open request (up to unansweredLimit), because the client waits for the response. It also
-// ignores the time before the response to initialize, which includes the start; waits between
-// cases; waits that a remark leaves to later cases; and the time after the input was closed.
+// Waited returns the longest time for which the client waited, according to a transcript. It does
+// not count waits with an open request (up to unansweredLimit), because then the client waits for
+// the response. It also ignores the time before the response to initialize, which includes the
+// start of the server; waits between cases; waits after a remark, with which the engine leaves the
+// conversation to later cases; and the time after the input was closed.
 func Waited(events []*transcript.Event) Wait {
 	var w Wait
 	answered, slowest := responsesOf(events)
 	w.Slowest = slowest
 	open := map[int]bool{} // the open requests, by position
 	var last *transcript.Event
-	left := false // whether a remark leaves the wait to later cases
+	left := false // whether a remark has left the conversation to later cases
 	for _, e := range events {
 		if last != nil && len(open) == 0 && isClientAction(e) && !left && !isBetweenCases(last, e) && e.At-last.At > w.Longest {
 			w.Longest, w.Before = e.At-last.At, e
@@ -51,7 +52,7 @@ func Waited(events []*transcript.Event) Wait {
 // a wait counts even if the client never gave up on the request.
 const unansweredLimit = 50 * time.Millisecond
 
-// updateOpen adds the requests that e sends to the open ones, and removes those that end with e.
+// updateOpen adds the requests that e sends to the open ones, and removes those that e ends.
 func updateOpen(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
 	switch {
 	case e.Kind == transcript.Sent && e.Frame != nil:
@@ -109,5 +110,6 @@ func isBetweenCases(a, b *transcript.Event) bool {
 	return a.Kind == transcript.CaseBegan && (b.Kind == transcript.CaseBegan || b.Kind == transcript.InputClosed || b.Kind == transcript.Requested)
 }
 
-// canBeginWait reports whether the client may have begun to wait after e. GaveUp ends a wait.
+// canBeginWait reports whether the client may have begun to wait after e. After GaveUp it has not,
+// because GaveUp ends a wait.
 func canBeginWait(e *transcript.Event) bool { return e.Kind != transcript.GaveUp }

@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// An issuedToken is a token that must be refused, because of one property.
+// An issuedToken describes a kind of token that the server must refuse.
 type issuedToken struct {
 	kind        issuer.Kind
 	how         string

@@ -172,8 +172,8 @@ func isSameResource(a, b *url.URL) bool {
 	return isSameHost(a, b) && strings.TrimSuffix(a.Path, "/") == strings.TrimSuffix(b.Path, "/")
 }
 
-// isSameHost reports whether two URLs lead to the same server. A server on this machine has several
-// names.
+// isSameHost reports whether two URLs lead to the same server. Different loopback names do, if
+// their ports are equal.
 func isSameHost(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) &&
 		(strings.EqualFold(a.Host, b.Host) || oauth.IsLoopback(a) && oauth.IsLoopback(b) && a.Port() == b.Port())
@@ -333,8 +333,8 @@ func insecureEndpoints(members map[string]jsontext.Value) []string {
 	return out
 }
 
-// readRootMetadata judges what 2025-03-26 requires. There the MCP server is its own authorization
-// server, or acts as one.
+// readRootMetadata judges what 2025-03-26 requires. In that revision the MCP server is its own
+// authorization server, or acts as one.
 func readRootMetadata(ctx context.Context, t *suite.T) {
 	p := openProtectedProber(ctx, t)
 	u := oauth.RootServerMetadataURL(p.URL)

@@ -102,7 +102,7 @@ func (p *prober) judgeGet(ctx context.Context, a *suite.OutsideResponse) {
 	}
 }
 
-// judgeChallenge judges the challenge of the refusal of a request without a token.
+// judgeChallenge judges the challenge in the refusal of a request without a token.
 func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideResponse) {
 	all, err := oauth.ParseChallenges(challengeLines(a))
 	bearer, has := oauth.Bearer(all)
@@ -144,7 +144,8 @@ func (p *prober) judgeMetadataParameter(ctx context.Context, bearer oauth.Challe
 	}, a)
 }
 
-// judgeScope judges the scopes in the challenge, and those of a second refusal.
+// judgeScope judges the scopes in the challenge, and whether a second refusal of the same request
+// names the same scopes.
 func (p *prober) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideResponse) {
 	scope, has := bearer.Params["scope"]
 	if !has || !oauth.IsScopes(scope) {

@@ -100,8 +100,8 @@ func aloneRequests(t *suite.T, c *client.Conversation) []plainRequest {
 	return append(all, plainRequest{method: "com.example/does-not-exist"})
 }
 
-// sendThenNext sends a request, then nothing for the time of silence, and then another request if
-// no response came. It reports whether the response to the first came right after the second was
+// sendThenNext sends a request. If no response comes within the given silence, it sends another
+// request. It reports whether the response to the first request came right after the second was
 // sent.
 func sendThenNext(ctx context.Context, c *client.Conversation, a plainRequest, silence time.Duration) (r *client.Reply, followed bool) {
 	id, from := c.NewID(), c.Record.Len()

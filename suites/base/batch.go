@@ -54,7 +54,7 @@ type batchResponses struct {
 	ended  bool // whether the server ended after the batch
 }
 
-// sendBatch sends the messages as an array and waits for a response to each of ids.
+// sendBatch sends the messages as an array, and waits for a response to each id in ids.
 func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messages ...[]byte) (batchResponses, error) {
 	a := batchResponses{from: c.Record.Len(), ids: ids, events: map[wire.ID][]*transcript.Event{}}
 	_ = c.Send(ctx, joinAsArray(messages...)) // if it can't be sent, the fence fails
@@ -161,7 +161,7 @@ func sendMixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 const longBatch = 50
 
 // sendLongBatch sends more requests in a batch than some servers have workers or queue slots. A
-// server that refuses the whole batch may find it too long.
+// server that refuses the whole batch is not judged, because it may find the batch too long.
 func sendLongBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	var ids []wire.ID
 	var messages [][]byte

@@ -69,8 +69,8 @@ func (s steppedCall) frame(t *suite.T, c *client.Conversation) []byte {
 	return c.Request(c.NewID(), spec.MethodToolsCall, slow.WithToken(s.token))
 }
 
-// compareProgress makes concurrent calls with different numbers of steps, which identify the call
-// of each progress notification.
+// compareProgress makes concurrent calls with different numbers of steps, so that the total in a
+// progress notification shows to which call it belongs.
 func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	var all []steppedCall
 	var requests [][]byte

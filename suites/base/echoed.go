@@ -32,7 +32,8 @@ func (p echoTool) params(word string) map[string]any {
 	return map[string]any{"name": p.tool.Name, "arguments": arguments}
 }
 
-// callEchoesOnly reports whether a single call returns its own word and no other.
+// callEchoesOnly makes a single call, and reports whether its result contains the word and no other
+// echo word.
 func (p echoTool) callEchoesOnly(ctx context.Context, c *client.Conversation, word string) bool {
 	r := c.Do(ctx, spec.MethodToolsCall, p.params(word), client.Within(aloneTime))
 	return r.Succeeded() && slices.Equal(wordsIn(r), []string{word})

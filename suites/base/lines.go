@@ -39,7 +39,8 @@ type line struct {
 	// note is the summary of a note about a result, for a line that JSON-RPC only advises against.
 	// If it is empty, a result is judged like any other unexpected response.
 	note string
-	// applies reports whether clients must not send the line in a revision; nil means in all.
+	// applies reports whether the line is forbidden in a revision; nil means that it is forbidden
+	// in all.
 	applies func(spec.Revision) bool
 }
 
@@ -57,8 +58,8 @@ var lines = []line{
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
 	},
 	{
-		// Neither JSON-RPC nor a schema forbids this or specifies the response, so
-		// only survival is judged: the refusal of the method is not.
+		// Neither JSON-RPC nor a schema forbids such a line or specifies the response. So only
+		// survival is judged, and the refusal of the method is not.
 		what: "a request with members that JSON-RPC does not define", frame: `{"jsonrpc":"2.0","id":ID,"method":"com.example/does-not-exist","com.example/\u0000extra":{"nul\u0000":"\u0000"}}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true, serves: true,
 	},
@@ -73,8 +74,8 @@ var lines = []line{
 	{
 		what: "a request whose params are a string", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD","params":"text"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: shapeCodes,
-		// Since 2026-07-28 it also lacks metadata, without which the server may take it for
-		// a request of an older revision.
+		// Since 2026-07-28 this line also lacks metadata. Without metadata the server may take it
+		// for a request of an older revision.
 		applies: func(r spec.Revision) bool { return r.Era() == spec.Handshake },
 	},
 	{

@@ -93,7 +93,8 @@ func hasEnded(c *client.Conversation, fence error) bool {
 }
 
 // oddNotificationCase sends known notifications that refer to nothing, and then some with invalid
-// params. A client must not send the latter, so a server may end, but must not respond.
+// params. A client must not send invalid params, so a server may end after them, but it must not
+// respond.
 func oddNotificationCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.odd-notifications",

@@ -65,7 +65,8 @@ func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candi
 	}
 }
 
-// requestOfResponse returns the other request to which the reply belongs, or nil.
+// requestOfResponse returns the request to which the reply to own really belongs, or nil if it does
+// not belong to another request.
 func requestOfResponse(candidates []plainRequest, own *plainRequest, r *client.Reply) *plainRequest {
 	if haveEqualResults(r, own.response) {
 		return nil

@@ -99,8 +99,8 @@ func Cases() []suite.Case {
 	}
 }
 
-// byNotification skips the case if clients cancel by closing the response stream, not with
-// notifications/cancelled.
+// byNotification wraps run. It skips the case if clients cancel by closing the response stream, not
+// with notifications/cancelled.
 func byNotification(run func(ctx context.Context, t *suite.T)) func(ctx context.Context, t *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		if t.Revision.Era() == spec.Stateless && t.Transport != spec.Stdio {

@@ -21,8 +21,8 @@ func initializeRaces() []suite.Race {
 
 const atOnceEnds = "The server exits or stops answering when initialize is cancelled."
 
-// cancelInitialize cancels initialize, and checks whether the server still responds. A server
-// that heeded the cancellation gets another initialize.
+// cancelInitialize cancels initialize, and checks whether the server still responds. If the
+// cancelled initialize gets no result, it sends another one.
 func cancelInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	id, ping := c.NewID(), c.NewID()
@@ -62,8 +62,8 @@ func cancelInitialize(ctx context.Context, t *suite.T) {
 	t.Kept(raceHandled)
 }
 
-// awaitInitialize waits for the response to initialize, including the start of the server. After
-// the response to the following ping it waits only for the grace.
+// awaitInitialize waits for the response to initialize, for as long as a server may take to start.
+// If the response to the following ping comes first, it waits only for the grace after that.
 func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
 	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.ResponseTo(id) != nil || e.ResponseTo(ping) != nil
@@ -74,8 +74,8 @@ func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, 
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Grace()))
 }
 
-// noteSilence reports a missing response. It is only a note, because a client must not cancel
-// initialize.
+// noteSilence reports a missing response. The deviation is only a note, because a client must not
+// cancel initialize.
 func noteSilence(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")

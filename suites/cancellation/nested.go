@@ -17,8 +17,9 @@ import (
 
 // cancelAskingCall makes two calls during which the server sends requests to the client. It
 // responds to the request of one, so that this call can end, and cancels the other call. After the
-// server had time to cancel its own request, cancelAskingCall responds to that too. It cancels a
-// call of each other kind of asking tool in the same way. Then the first tool has to work again.
+// server had time to cancel its own request in the other call, cancelAskingCall responds to that
+// request too. It cancels a call of each other kind of asking tool in the same way. Then the first
+// tool has to work again.
 func cancelAskingCall(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.Asking()
@@ -81,13 +82,14 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 	}
 }
 
-// againTime is how long a call whose request is refused at once may take before it is compared with
-// a call on another server.
+// againTime is how long a call may take if the client refuses the request of its tool at once. A
+// call that takes longer is compared with one on another server.
 const againTime = 3 * time.Second
 
-// repeatCall calls the tool once more, and refuses its request. If the call does not end, it is
-// repeated on a fresh server on which nothing was cancelled. If it ends there, the first call
-// gets the timeout of any request once more, because the machine may have been busy.
+// repeatCall calls the tool once more, and refuses the request that the server sends in the call.
+// If the call does not end, it is repeated on a fresh server on which nothing was cancelled. If the
+// repeated call ends, the first one gets the timeout of any request once more, because the machine
+// may have been busy.
 func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.KnownCall) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, tool.Params())) != nil {
@@ -152,7 +154,7 @@ func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation
 	return asked
 }
 
-// awaitOneOf waits for the end of one of the calls and returns the other.
+// awaitOneOf waits until one of the two calls has ended, and returns the id of the other.
 func awaitOneOf(ctx context.Context, c *client.Conversation, from int, calls []wire.ID) wire.ID {
 	ended, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.ResponseTo(calls[0]) != nil || e.ResponseTo(calls[1]) != nil

@@ -55,7 +55,7 @@ func newRaceRun(ctx context.Context, c *client.Conversation, ask frameMaker) *ra
 	return p
 }
 
-// concurrency returns how many concurrent requests the server gets, at most n.
+// concurrency returns how many requests to send concurrently, at most n.
 func (p *raceRun) concurrency(n int) int {
 	if p.c.Web() != nil {
 		n = min(n, maxConcurrentHTTP)
@@ -102,12 +102,13 @@ func (p *raceRun) awaitRunning() bool {
 	return len(p.asked) > 0 && suite.AwaitRunning(p.ctx, p.c, p.from, p.asked[0].id)
 }
 
-// minWait is the minimum time to wait for a request after a later one was answered.
+// minWait is the minimum time to wait for the response to a request after a later request was
+// answered.
 const minWait = 500 * time.Millisecond
 
-// settle waits until the outcome of the requests is known, after a later request was answered.
-// The first missing response gets a little longer; once that times out, the others get only the
-// grace.
+// settle waits until the outcome of the requests is known, after a later request was answered. It
+// waits a little longer for the first missing response. If that does not come, it waits only for
+// the grace for each of the others. It does not wait for responses to cancelled requests.
 func (p *raceRun) settle() {
 	limit := max(minWait, 2*p.c.Grace())
 	for _, e := range p.asked {

@@ -26,8 +26,8 @@ var danglingNotifications = []struct {
 	{spec.MethodProgress, map[string]any{"progressToken": 4_000_000_007, "progress": 0.5}},
 }
 
-// cancelPointlessly sends each notification followed by a ping, to know which one a server can't
-// handle. A server that ended is restarted for the next one.
+// cancelPointlessly sends each notification followed by a ping, to find out which one a server
+// can't handle. If the server has ended, the next notification goes to a new server.
 func cancelPointlessly(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	id := c.NewID()

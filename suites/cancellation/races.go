@@ -218,8 +218,9 @@ func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 // longList is the size in bytes at which a list is too long to be requested repeatedly.
 const longList = 32 << 10
 
-// shortList returns the method for the list of tools, if it is declared and shorter than longList,
-// else the method for the list of prompts, whatever its size, or "" if neither is declared.
+// shortList returns the method for the list of tools if that list is declared and shorter than
+// longList. Otherwise it returns the method for the list of prompts, whatever its size, or "" if
+// prompts are not declared.
 func shortList(t *suite.T) string {
 	size := 0
 	for _, tool := range t.Inventory.Tools {

@@ -78,8 +78,8 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 	}
 }
 
-// startCall calls the tool with a progress token. It returns the call's id, and the position in
-// the transcript after which everything that belongs to it comes.
+// startCall calls the tool with a progress token. It returns the call's id, and a position in the
+// transcript. All events of the call are at or after this position.
 func startCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.KnownCall) (wire.ID, int) {
 	id, from := c.NewID(), c.Record.Len()
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/cancel/"+id.Raw()))); err != nil {

@@ -16,7 +16,8 @@ type completable struct {
 	name string
 }
 
-// completables returns the first arguments of prompts and variables of templates.
+// completables returns the first arguments of prompts, at most maxPrompts, and the first variables
+// of templates, at most maxVariables.
 func completables(t *suite.T) []completable {
 	var out []completable
 	for _, p := range t.Inventory.PromptEntries {
@@ -104,7 +105,8 @@ func completeMalformed(ctx context.Context, t *suite.T) {
 	}...)
 }
 
-// completeUndeclared sends a request that every server with completion understands.
+// completeUndeclared requests values although the server does not declare completions. Every server
+// with completion would understand the request.
 func completeUndeclared(ctx context.Context, t *suite.T) {
 	if mayComplete(t) {
 		t.Skip("the server declares completions, or the revision has no such capability")

@@ -58,8 +58,8 @@ func callElicitingTools(ctx context.Context, t *suite.T) {
 	suite.CallEach(ctx, t.Conversation(ctx), tools, callTime)
 }
 
-// declareOneMode declares elicitation without a mode, which means form mode, and then only URL
-// mode.
+// declareOneMode calls eliciting tools from a client that declares elicitation without a mode,
+// which means form mode, and then from one that declares only URL mode.
 func declareOneMode(ctx context.Context, t *suite.T) {
 	tools := elicitingTools(t)
 	for _, modes := range []map[string]any{{}, {"url": map[string]any{}}} {

@@ -23,8 +23,8 @@ const validated = "elicitation.response.validated"
 // misfit is the invalid value that replaces an enum value, a number or a boolean in a form.
 const misfit = "mcp-conform-does-not-fit"
 
-// misfitFor returns the spoiled form for an elicitation, or nil if m is not a form elicitation or
-// its form cannot be spoiled.
+// misfitFor returns a form with one invalid value in response to an elicitation. It returns nil if
+// m is not a form elicitation, or if no field of its form can be made invalid.
 func misfitFor(m *wire.Message) *misfitForm {
 	if m == nil || isURLMode(m) {
 		return nil
@@ -38,8 +38,8 @@ type misfitForm struct {
 	fitting string // a valid value of the field, as text
 }
 
-// newMisfitForm fills in a form, with one field that violates its schema. It returns nil
-// if no field can be spoiled.
+// newMisfitForm fills in a form, with one field that violates its schema. It returns nil if no
+// field can be made invalid.
 func newMisfitForm(schema jsontext.Value) *misfitForm {
 	content, err := generate.Form(schema)
 	if err != nil {
@@ -63,7 +63,7 @@ func newMisfitForm(schema jsontext.Value) *misfitForm {
 
 var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
-// maskValues returns the result with the spoiled value and the valid one replaced by the same
+// maskValues returns the result with the invalid value and the valid one replaced with the same
 // character, so that two results can be compared.
 func (f *misfitForm) maskValues(r *client.Reply) string {
 	text := unquoted.Replace(string(r.Message.Result()))
@@ -128,14 +128,15 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 	t.Deviates(c, d)
 }
 
-// isAccepted reports whether a tool succeeded with the spoiled form, whose value its result shows.
+// isAccepted reports whether a tool succeeded with the invalid form, and its result shows the
+// invalid value.
 func isAccepted(n *suite.ToolCall) bool {
 	return n.Answered() && !n.Failed() && strings.Contains(string(n.Message.Result()), misfit)
 }
 
-// judgeMisfit judges a tool that fails with the spoiled form, by its response to a valid one. If
-// that fails as well, the tool may fail for another reason, unless the configuration says that it
-// sends elicitation requests.
+// judgeMisfit judges a tool that fails with the invalid form, by its response to a valid one. If
+// the tool fails with the valid form as well, it may have another reason, unless the configuration
+// says that it sends elicitation requests.
 func judgeMisfit(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.ToolCall) {
 	promised := slices.ContainsFunc(t.Inventory.KnownCalls(inventory.AsksElicitation), func(k inventory.KnownCall) bool {
 		return k.IsPromised && k.Tool == tool.Name

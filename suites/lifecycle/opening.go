@@ -14,7 +14,8 @@ import (
 )
 
 // sendUnknownCapabilities judges the response to initialize with capabilities that the server can't
-// know, in a revision that it supports, and whether it copes when its own request gets no response.
+// know, in a revision that it supports. It also judges whether the server continues after its own
+// request got no response.
 func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 	caps := maps.Clone(client.AllCapabilities(t.Revision))
 	caps["x-unknown"] = map[string]any{}

@@ -147,7 +147,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 // farewells are the names of messages that announce the end in other protocols.
 var farewells = []string{"shutdown", "exit", "quit", "bye", "goodbye", "close", "closing", "closed", "disconnect", "terminated"}
 
-// judgeAnnouncedEnd closes the server's input and checks whether the server announces its end by
+// judgeAnnouncedEnd closes the server's input and checks whether the server announces its end with
 // a message.
 func judgeAnnouncedEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.Transport != spec.Stdio || !c.Alive() {

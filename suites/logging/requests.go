@@ -52,8 +52,8 @@ func requestLogs(ctx context.Context, t *suite.T) {
 	t.AwaitQuiet(ctx, c)
 }
 
-// requestLogsOnStreams calls the tool while a subscription and a slow call without a level, or at
-// least one of these two, have their own streams.
+// requestLogsOnStreams calls the tool while other streams are open: that of a subscription, that of
+// a slow call without a level, or both.
 func requestLogsOnStreams(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Logging)
 	c := t.Conversation(ctx)

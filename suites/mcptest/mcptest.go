@@ -52,15 +52,15 @@ type Options struct {
 	// Quick limits the run to a few seconds. It judges only the newest revision, and in it only
 	// what needs no server of its own. The other requirements are skipped.
 	Quick bool
-	// Strict fails the subtest of a requirement that the server should keep (SHOULD) and
-	// does not. Otherwise such a warning is logged.
+	// Strict fails the subtest of a requirement that the server should keep (SHOULD) but does not.
+	// Without Strict, such a warning is only logged.
 	Strict bool
 	// CallTools says which tools may be called: "safe" (the default: readOnlyHint is true),
 	// "all" or "none". Tools adds tools by name.
 	CallTools string
 	Tools     []string
-	// Baseline is a file with known findings, see mcp-conform baseline. They are logged
-	// and fail no subtest.
+	// Baseline is the path of a file with known findings; see the command mcp-conform baseline.
+	// Known findings are logged and fail no subtest.
 	Baseline string
 	// Timeout limits the wait for the response to a request; the default is 10 s.
 	Timeout time.Duration

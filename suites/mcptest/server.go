@@ -131,8 +131,8 @@ func Stream(connect func(context.Context) (io.ReadWriteCloser, error)) Server {
 const quietTime = 100 * time.Millisecond
 
 // serve connects the client's streams to a server until the server's output ends, a signal comes,
-// or ctx is done. If the stream can't be closed in one direction, it also returns after the
-// client's input has ended and nothing came for the quietTime.
+// or ctx is done. If the stream can't be closed in one direction, serve also returns once the
+// client's input has ended and the server has sent nothing for quietTime.
 func serve(ctx context.Context, connect func(context.Context) (io.ReadWriteCloser, error), in io.Reader, out, errOut io.Writer, signals <-chan string) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -61,8 +61,8 @@ type forgery struct {
 	marker string // what the result shows if the server uses the change; may be ""
 }
 
-// forgeries returns changes of a state: some that only destroy it, and, if it is JSON, some
-// that replace a value in it.
+// forgeries returns changes of a state: some that only make the state invalid and, if the state is
+// JSON, some that replace a value in it.
 func forgeries(state string) []forgery {
 	out := []forgery{{what: "a string that the server never sent", state: "mcp-conform-made-up"}}
 	if n := len(state); n >= 4 {
@@ -71,8 +71,8 @@ func forgeries(state string) []forgery {
 	return append(out, editedStates(state)...)
 }
 
-// flipCharacter replaces the byte at a position by an A, or by a B if it is an A. If the position
-// is past the end, it appends an A.
+// flipCharacter replaces the byte at a position with an A, or with a B if it is an A. If the
+// position is past the end, it appends an A.
 func flipCharacter(state string, at int) string {
 	b := []byte(state)
 	if at >= len(b) {
@@ -136,7 +136,8 @@ func editedStates(state string) []forgery {
 }
 
 // replaceScalar replaces the nth string, number or boolean in a value, in the order of the keys. It
-// reports whether there is one, and what a result contains if the server uses the replacement.
+// reports whether there is an nth one, and returns what a result contains if the server uses the
+// replacement; "" means that no result can show this.
 func replaceScalar(v any, n *int) (found bool, shows string) {
 	replace := func(inner any, set func(any)) bool {
 		var by any
@@ -332,8 +333,8 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 // maxAbandoned is how many requests are left without a retry.
 const maxAbandoned = 12
 
-// abandon leaves requests without a retry. The same request, sent once more, must then still get a
-// result, which may require input again.
+// abandon sends a request that requires input several times, and never retries it with the input.
+// The same request, sent once more, must then still get a result, which may require input again.
 func abandon(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, willingClient(t))
 	a := findAsking(ctx, t, c, 1)[0]

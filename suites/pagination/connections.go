@@ -67,8 +67,9 @@ func walkEntries(ctx context.Context, c *client.Conversation, method, member str
 	return strings.Join(items, "\n"), at, ok
 }
 
-// compareConnections calls no tool that exists. Over stdio each connection has its own process, and
-// what a call changes in one process is not visible in another.
+// compareConnections compares the lists that two connections get, and those of one connection
+// before and after other requests. It calls no tool that exists: over stdio each connection has its
+// own process, and what a call changes in one process is not visible in another.
 func compareConnections(ctx context.Context, t *suite.T) {
 	a, b := t.StartFresh(ctx, client.Options{}), t.StartFresh(ctx, client.Options{})
 	for _, l := range independentLists {
@@ -155,8 +156,8 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 	}
 }
 
-// firstDifferent describes an entry that the first walk has and the other has not. If there is
-// none, it states how many entries each has.
+// firstDifferent describes an entry of the first walk that the second walk does not have. If there
+// is none, it states how many entries each walk has.
 func firstDifferent(these, those string) string {
 	list := strings.Split(those, "\n")
 	for _, item := range strings.Split(these, "\n") {
@@ -180,8 +181,8 @@ func nameOf(item string) string {
 	return wire.Excerpt(item, 120)
 }
 
-// judgeCursor uses a cursor of one connection on another, which did not get it. Its use on
-// the first one is the control.
+// judgeCursor uses a cursor from one connection on another one. Its use on the first connection is
+// the control.
 func judgeCursor(ctx context.Context, t *suite.T, a, b *client.Conversation, method string) {
 	cursor, more := nextCursor(a.Do(ctx, method, nil))
 	if !more {

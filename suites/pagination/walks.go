@@ -51,8 +51,8 @@ func walkConcurrently(ctx context.Context, l *listing) {
 }
 
 // resumeAfterChange changes a list in the middle of a walk, and then continues with a cursor from
-// before. The server decides what the rest of that walk contains; afterwards the list must be
-// served as before.
+// before the change. The server decides what the rest of that walk contains; afterwards the list
+// must be served as before.
 func resumeAfterChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesTools, inventory.ChangesResources, inventory.ChangesPrompts)
 	c := t.Conversation(ctx)

@@ -138,8 +138,8 @@ func (a *askingConversation) refuseOpen(ctx context.Context) {
 	}
 }
 
-// openRequests leaves the server's requests open and keeps them, so that each is answered once in
-// the end.
+// openRequests leaves the server's requests open and keeps them, so that each can be answered once
+// later.
 type openRequests struct {
 	mu   sync.Mutex
 	on   atomic.Bool

@@ -60,8 +60,9 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	return init
 }
 
-// asksForMetadata reports whether a response may refuse a request of 2026-07-28 without metadata. A
-// server of both eras cannot know before initialize that the ping belongs to the handshake era.
+// asksForMetadata reports whether a response may be the refusal of a request without metadata, as
+// in 2026-07-28. A server of both eras cannot know before initialize that the ping belongs to the
+// handshake era.
 func asksForMetadata(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	return ok && spec.Code(code) == spec.CodeInvalidParams

@@ -114,8 +114,8 @@ func hasAnsweredPing(c *client.Conversation) bool {
 	})
 }
 
-// sharedConversation returns the shared conversation. It ends the case if the server was lost in an
-// earlier case, because that shows nothing about pings.
+// sharedConversation returns the shared conversation. It ends the case if the server ended the
+// connection in an earlier case, because that shows nothing about pings.
 func sharedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := t.Conversation(ctx)
 	if !c.Alive() {

@@ -39,7 +39,7 @@ func compareArguments(ctx context.Context, t *suite.T) {
 	}
 }
 
-// compareArgument judges one argument of a prompt, and reports whether others may follow.
+// compareArgument judges one argument of a prompt, and reports whether more requests may follow.
 func (g getter) compareArgument(ctx context.Context, t *suite.T, p inventory.Prompt, argument string) bool {
 	get := func(value string) *client.Reply {
 		values := maps.Clone(p.Values(false))

@@ -1,5 +1,5 @@
 // Package roots checks a server that requests its client's roots: whether it requests them again
-// after a change, and handles their absence.
+// after a change, and whether it handles their absence.
 package roots
 
 import (

@@ -95,7 +95,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 // opensStream reports whether an event stream was opened.
 func opensStream(a *suite.OutsideResponse) bool { return a.Status == http.StatusOK && a.IsStream() }
 
-// changedCharacters is how many characters of an id are changed to make one up.
+// changedCharacters is how many characters of an id makeUpSessionID changes.
 const changedCharacters = 4
 
 // makeUpSessionID returns a session id that the server did not assign: the given one with its last
@@ -113,8 +113,8 @@ func makeUpSessionID(id string) string {
 	return string(out)
 }
 
-// similarCharacters returns the digits or letters that a character can be exchanged with, "" if it
-// is neither. An id that is hexadecimal stays so.
+// similarCharacters returns the digits or letters with which a character can be replaced, or "" if
+// it is neither a digit nor a letter. A hexadecimal id stays hexadecimal.
 func similarCharacters(c byte) string {
 	for _, kind := range []string{"0123456789", "abcdef", "ABCDEF", "ghijklmnopqrstuvwxyz", "GHIJKLMNOPQRSTUVWXYZ"} {
 		if strings.IndexByte(kind, c) >= 0 {

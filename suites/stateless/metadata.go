@@ -75,7 +75,7 @@ func sendIncomplete(ctx context.Context, c *client.Conversation, id wire.ID, fra
 const infoOptional = "stateless.client-info-optional"
 
 // anonymousCase sends one request of each kind without clientInfo. A rule judges the responses to
-// those without further params.
+// requests that have no params besides _meta.
 func anonymousCase() suite.Case {
 	return suite.Case{
 		ID:                 "stateless.anonymous",

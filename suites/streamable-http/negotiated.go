@@ -96,8 +96,8 @@ type sessionLists struct {
 	at   []int
 }
 
-// getLists returns the first pages of all declared lists; false if one is refused, or there is
-// none.
+// getLists returns the first pages of all declared lists. It returns false if a request is refused,
+// or if no list is declared.
 func getLists(ctx context.Context, t *suite.T, w *suite.Web) (*sessionLists, bool) {
 	l := &sessionLists{}
 	for _, each := range changeable {

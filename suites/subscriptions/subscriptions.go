@@ -132,8 +132,9 @@ func (ch change) make(ctx context.Context, t *suite.T, c *client.Conversation, n
 	return ctx.Err() == nil && c.Alive()
 }
 
-// watchedURIs returns the resource that a call changes, or the first one if no such call is known,
-// and other listed resources. So one subscription can leave out the resource that may change.
+// watchedURIs returns the URI of the resource that a known call changes, or of the first resource
+// if no such call is known, and the URIs of other listed resources. So one subscription can leave
+// out the resource that may change.
 func watchedURIs(t *suite.T) (changing, others []string) {
 	_, uri, ok := t.Inventory.ResourceChange()
 	if !ok && len(t.Inventory.Resources) > 0 {

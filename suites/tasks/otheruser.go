@@ -79,8 +79,8 @@ func isAbout(a *suite.OutsideResponse, id string) bool {
 // maxForeignPages is how many pages of the second user's list are read.
 const maxForeignPages = 5
 
-// findListed reports whether a task is in the second user's list, and returns the page that shows
-// it, or else the last page.
+// findListed reports whether a task is in the second user's list. It returns the page that shows
+// the task, or the last page if none does.
 func findListed(ctx context.Context, r *runner, u *suite.OtherUser, id string) (bool, *suite.OutsideResponse) {
 	params := object{}
 	for page := 1; ; page++ {

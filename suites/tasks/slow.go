@@ -144,8 +144,8 @@ func (r *runner) requestResultAfterCancel(ctx context.Context, t *suite.T, id st
 	}
 }
 
-// awaitProgress waits for progress of the execution, because only of a running execution can it be
-// seen that it stops.
+// awaitProgress waits until progress shows that the execution runs. Only then can it be seen to
+// stop.
 func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	_, _ = r.c.Await(ctx, from, func(e *transcript.Event) bool {
 		for i := range e.Messages() {

@@ -269,7 +269,7 @@ func callWithWrongArguments(ctx context.Context, t *suite.T) {
 
 // judgeSilence repeats a call with wrong arguments that got no response, after valid calls in a
 // conversation of its own, and waits for the whole timeout. A tool may take any time, so a missing
-// response counts only if each valid call is answered soon, and only as a warning.
+// response counts only if each valid call is answered within fastTime, and only as a warning.
 func judgeSilence(ctx context.Context, t *suite.T, valid, wrong suite.Request) (found bool) {
 	c := t.Start(ctx, client.Options{Pace: &client.Pace{}})
 	longest := time.Duration(0)

@@ -45,8 +45,8 @@ func unknownVersion(ctx context.Context, t *suite.T) {
 // negotiation is what is known about one server so far.
 type negotiation struct {
 	t *suite.T
-	// accepted reports for each version whether the server answers a request for it with the same
-	// version.
+	// accepted has, for each version whose outcome is known, whether the server responds to it with
+	// the same version.
 	accepted map[string]bool
 	// refusedDate is set if a version that is a date was refused. That is more severe than the
 	// refusal of another string, and has the same cause.
@@ -80,8 +80,8 @@ func (n *negotiation) request(ctx context.Context, version string) {
 	c.CloseIdle()
 }
 
-// judgeOffer judges a result that may offer another version than asked, the requested one. The
-// server must accept the offered version when a client requests it.
+// judgeOffer judges a result of initialize; asked is the version that the client requested. If the
+// server offers another version, it must accept that version when a client requests it.
 func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r *client.Reply, asked string) {
 	t := n.t
 	offer, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
