@@ -60,7 +60,7 @@ func AwaitExit(ctx context.Context, c *client.Conversation, within time.Duration
 	}
 }
 
-// LastPosition returns the position of the last event of a kind, as a slice that can be added to
+// LastPosition returns the position of the last event of the kind, as a slice that can be added to
 // the evidence of a deviation. It returns nil if there is no such event.
 func LastPosition(c *client.Conversation, kind transcript.Kind) []int {
 	events := c.Record.From(0)

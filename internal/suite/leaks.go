@@ -43,10 +43,10 @@ func (c *ConcurrentClients) provocations() []provocation {
 // during the calls.
 const controlFactor = 3
 
-// checkLeaks makes calls as the first client that make the server send messages to this client,
-// while the other clients only listen. A message to a listener is a leak if it comes in two rounds
-// with the calls and in neither of two rounds without them: a server may send all clients messages
-// that concern no single client.
+// checkLeaks makes calls, as the first client, after which the server sends messages to this
+// client. The other clients only listen. A message to a listener is a leak if it comes in two
+// rounds with the calls and in neither of two rounds without them: a server may send all clients
+// messages that concern no single client.
 func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	all := c.provocations()
 	if c.Isolation == "" || len(all) == 0 {

@@ -115,8 +115,8 @@ func Unanswered(c *client.Conversation, requests []Request) (Request, bool) {
 	return requests[i], true
 }
 
-// responseTo returns the response to the last request in c that is equal to r and got one, or nil
-// if there is none. An error such as a rate limit does not count as a response.
+// responseTo returns the response to the last request in c that is equal to r and has a response.
+// It returns nil if there is none. An error such as a rate limit does not count as a response.
 func responseTo(c *client.Conversation, r Request) (response *wire.Message) {
 	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
 		for q := range sentLike(d, r) {
