@@ -26,8 +26,8 @@ func (busy) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// mayBeBusy reports whether m is an error that a busy server may return: its
-// code is that of an internal error, or one that blames no part of the request.
+// mayBeBusy reports whether m is an error that a busy server may return: an internal error, or an
+// error whose code does not blame the request.
 func mayBeBusy(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	switch spec.Code(code) {

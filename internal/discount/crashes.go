@@ -14,8 +14,8 @@ import (
 // but users see it as a crash, so there is a notice.
 type crashes struct {
 	count int
-	// Of the newest crash: how the process exited, the methods of the last requests before it, and
-	// the end of stderr.
+	// The following fields describe the newest crash: how the process exited, the methods of the
+	// last requests before the exit, and the end of stderr.
 	how      string
 	requests []string
 	output   string
@@ -42,7 +42,7 @@ func (c *crashes) observe(conv Conversation) {
 	}
 }
 
-// lastStderr returns the last bytes that the server wrote to stderr, at most n.
+// lastStderr returns the end of what the server wrote to stderr, at most n bytes.
 func lastStderr(events []*transcript.Event, n int) string {
 	var b []byte
 	for _, e := range events {
@@ -53,7 +53,7 @@ func lastStderr(events []*transcript.Event, n int) string {
 	return string(b[max(0, len(b)-n):])
 }
 
-// isLastSent reports whether nothing was sent to the server after the event.
+// isLastSent reports whether request is the last event in events that the client sent.
 func isLastSent(events []*transcript.Event, request *transcript.Event) bool {
 	for _, e := range slices.Backward(events) {
 		if e.Kind == transcript.Sent {
@@ -63,7 +63,7 @@ func isLastSent(events []*transcript.Event, request *transcript.Event) bool {
 	return false
 }
 
-// Limits on the requests that a notice names: their number, and the bytes of each.
+// Limits for a notice: how many requests it names, and how many bytes of each method it quotes.
 const (
 	requestsNamed = 3
 	widestMethod  = 60

@@ -49,9 +49,8 @@ func (c cutoffs) observe(conv Conversation) {
 	}
 }
 
-// notice lists the methods none of whose requests got a complete response. It
-// returns "" if there are none, or if no request of any method succeeded, as
-// after the server has ended.
+// notice lists the methods none of whose requests got a complete response. It returns "" if there
+// are none, or if no request of any method got a complete response, as when the server has ended.
 func (c cutoffs) notice() string {
 	var said []string
 	whole := 0

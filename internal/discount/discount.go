@@ -3,8 +3,8 @@
 // A client's request without a response is a finding, unless a discount applies. One table of
 // discounts is for JSON-RPC requests over any transport, and one for HTTP requests. A third table,
 // in Run, uses observations of the whole run: it may void a deviation of a rule, of a case or of
-// the fuzzer, or require that every attempt reproduces it. Run also returns notices about
-// observations that explain no deviation but that the user should know.
+// the fuzzer, or require that every attempt reproduces it. Run also returns notices: observations
+// that explain no deviation, but that the user should know about.
 package discount
 
 import (
@@ -18,8 +18,8 @@ type ExchangeFacts struct {
 	Method string
 	// Status is the status of the response, or 0 if none came.
 	Status int
-	// Partial is set if the response came, but its body ended before its
-	// announced end or could not be read.
+	// Partial is set if a response began, but its body ended before its announced length or could
+	// not be read.
 	Partial bool
 	// Ended is how the exchange ended, or "" if the transcript ends before that.
 	Ended transcript.How
@@ -59,7 +59,7 @@ type row[F any] struct {
 	applies func(F) bool
 }
 
-// firstApplicable returns the discount of the first row that applies, or nil.
+// firstApplicable returns the discount of the first row whose condition holds for f, or nil.
 func firstApplicable[F any](table []row[F], f F) *Discount {
 	for i := range table {
 		if table[i].applies(f) {

@@ -34,12 +34,12 @@ func (disturbed) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// exits voids the exit of a shared process if a case that was interrupted also makes a process of
-// its own exit, or has not run again yet.
+// exits voids the exit of a shared process if one of the interrupted cases has not run again yet,
+// or made its own process exit when it did run again.
 type exits struct {
 	mu        sync.Mutex
 	unsettled map[any]func() []*transcript.Transcript // the conversations of cases that may have caused an exit
-	causes    map[*transcript.Transcript]bool         // the conversations of cases that make a process of their own exit
+	causes    map[*transcript.Transcript]bool         // the conversations of cases that caused their own processes to exit
 }
 
 func (e *exits) discount(c *Claim) (Effect, string) {
@@ -70,8 +70,8 @@ func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
 	r.exits.unsettled[key] = records
 }
 
-// SettleShared records whether the cases that key identifies make a process of their own exit. It
-// must be called once after each BeginShared.
+// SettleShared records whether the cases that key identifies caused their own process to exit when
+// they ran again. It must be called once after each BeginShared.
 func (r *Run) SettleShared(key any, causesExits bool) {
 	r.exits.mu.Lock()
 	defer r.exits.mu.Unlock()
@@ -88,10 +88,10 @@ func (r *Run) SettleShared(key any, causesExits bool) {
 	}
 }
 
-// ExitNotices returns notices about processes that exited by themselves: the shared ones, and
-// crashes of others. isFinding is set if a finding shows an exit. Otherwise the notice counts all
-// exits of shared processes, even those that a case causes, because nothing else reports them.
-// redact removes secrets.
+// ExitNotices returns notices about processes that exited by themselves: shared processes, and
+// other processes that crashed. isFinding is set if a finding shows an exit. Otherwise the notice
+// counts all exits of shared processes, even those that a case causes, because nothing else reports
+// them. redact removes secrets.
 func (r *Run) ExitNotices(shared []Exit, isFinding bool, redact func(string) string) []string {
 	var out []string
 	if isFinding {
@@ -123,7 +123,8 @@ const (
 	widestLines = 300
 )
 
-// quoteOutput returns the last lines of a server's output, as the end of a notice, or "".
+// quoteOutput returns the clause with which a notice quotes the last lines of a server's output. It
+// returns "" if there was no output.
 func quoteOutput(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	lines = lines[max(0, len(lines)-linesShown):]

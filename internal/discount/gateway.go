@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// gateway voids what a case observed in a conversation if one of its requests was intercepted (see
+// gateway voids what a case observed in a conversation in which a request was intercepted (see
 // transcript.Exchange.Intercepted), except for requirements about the server's capacity.
 type gateway struct {
 	count int
@@ -82,7 +82,8 @@ func (g *gateway) notice() string {
 	return strings.Join(parts, "; ")
 }
 
-// describeIntercepted describes the requests that an intermediary may have answered, or returns "".
+// describeIntercepted describes the requests that an intermediary may have answered. It returns ""
+// if there are none.
 func (g *gateway) describeIntercepted() string {
 	switch g.count {
 	case 0:

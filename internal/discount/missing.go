@@ -6,11 +6,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Three discounts void a missing message that the case could not see: the session had ended, the
-// server may still have been starting, or the message was too long to be kept.
+// The discounts in this file void a deviation that may result from a missing message: the session
+// had ended, the server may still have been starting, or the message was too long to be kept.
 
-// sessionEnded discounts what is missing after the server has ended the session, which it may do at
-// any time.
+// sessionEnded discounts messages that are missing after the server has ended the session. A server
+// may end a session at any time.
 type sessionEnded struct{}
 
 func (sessionEnded) discount(c *Claim) (Effect, string) {
@@ -20,7 +20,7 @@ func (sessionEnded) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// startUnclear discounts what is missing while the server may still have been starting.
+// startUnclear discounts messages that are missing while the server may still have been starting.
 type startUnclear struct{}
 
 func (startUnclear) discount(c *Claim) (Effect, string) {
@@ -44,7 +44,8 @@ func (cutResponse) discount(c *Claim) (Effect, string) {
 }
 
 // showsServerMessage reports whether the last position in At is that of a message or an HTTP
-// response from the server. Status 404 does not count: it only means that there is no such session.
+// response from the server. A response with status 404 does not count: it only means that there is
+// no such session.
 func (c *Claim) showsServerMessage() bool {
 	if len(c.At) == 0 {
 		return false

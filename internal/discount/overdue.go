@@ -98,9 +98,9 @@ type overdue struct {
 	method, name   string
 	waited         time.Duration
 	responseEnded  bool // the HTTP response to one of them ended without the JSON-RPC response
-	othersAnswered bool // others of that name got a response in time
-	neverAnswered  bool // one of them got no response later, either
-	judged         bool // something else reports that no response came to one of them
+	othersAnswered bool // other requests with that name got a response in time
+	neverAnswered  bool // one of them got no response at all, not even a late one
+	judged         bool // a case or a rule already reports that one of them got no response
 }
 
 // listOverdue returns the requests of these revisions that got no response in
@@ -133,7 +133,8 @@ func (o overdues) listOverdue(revisions ...spec.Revision) []overdue {
 	return out
 }
 
-// describe says which requests got no response, and within which time.
+// describe names the requests, and says how long the client waited for a response, or that the HTTP
+// response ended first.
 func (o overdue) describe() string {
 	some, was := "", "was"
 	if o.othersAnswered {
@@ -148,7 +149,7 @@ func (o overdue) describe() string {
 // maxNamed limits how many overdue requests the notice names.
 const maxNamed = 5
 
-// notice lists the requests without a response in time that nothing else reports, or returns "".
+// notice lists the overdue requests that no case or rule reports. It returns "" if there are none.
 func (o overdues) notice() string {
 	all := slices.DeleteFunc(o.listOverdue(slices.Collect(maps.Keys(o))...), func(one overdue) bool { return one.judged })
 	if len(all) == 0 {
@@ -171,8 +172,8 @@ func (o overdues) notice() string {
 // requestAnswered is the requirement that each request gets a response.
 const requestAnswered = "base.request-answered"
 
-// adjust changes the verdict on requestAnswered from kept to not observed if a
-// request got no response, neither before nor after it was cancelled.
+// adjust changes the verdict on requestAnswered from kept to not observed if a request never got a
+// response, not even after it was cancelled.
 func (o overdues) adjust(v *verdict.Verdict) {
 	if v.Requirement != requestAnswered || v.Outcome != verdict.Kept {
 		return

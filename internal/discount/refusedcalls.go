@@ -16,7 +16,7 @@ type refusedCalls map[spec.Revision]*toolCalls
 
 type toolCalls struct {
 	listed  map[string]bool
-	reasons map[string]string // of the last refusal of each tool, as refusalOf returns it
+	reasons map[string]string // by tool: its last refusal, as refusalOf returns it
 	served  bool              // a call got a result
 }
 
@@ -63,7 +63,8 @@ func (of *toolCalls) observeCall(q *transcript.Request, m transcript.Message) {
 	}
 }
 
-// notice says that no call of a listed tool got a result, or returns "".
+// notice reports that all calls of listed tools in a revision were refused. It returns "" if there
+// is no such revision.
 func (r refusedCalls) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
 		of := r[rev]

@@ -4,8 +4,8 @@ package discount
 // conversation has ended. The zero value is a request that the client sent and
 // did not wait for.
 type RequestFacts struct {
-	// Waited is set if the client waited for a response until the timeout,
-	// or the server ended before that.
+	// Waited is set if the client waited for a response until the timeout or until the server
+	// ended.
 	Waited bool
 	// Refused is set if the status of the HTTP response refused the
 	// request, or there was no connection.
@@ -24,8 +24,8 @@ type RequestFacts struct {
 	// Stopped is set if the client had sent a signal, closed the input or
 	// ended the session.
 	Stopped bool
-	// ServerEnded is set if the server had ended, or ended before the
-	// wait was over.
+	// ServerEnded is set if the server had ended before the request, or ended while the client
+	// waited.
 	ServerEnded bool
 	// Disrupted is set if the server stopped responding at an earlier
 	// message that it has to survive; that is judged instead.

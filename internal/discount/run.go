@@ -21,16 +21,17 @@ type Conversation struct {
 type Claim struct {
 	Requirement string
 	Outcome     verdict.Outcome     // its outcome if it counts
-	Events      []*transcript.Event // of the conversation in which it was seen; empty if that is not known
+	Events      []*transcript.Event // of the conversation that shows the deviation; empty if that is not known
 	At          []int               // positions in Events that show it
 	// ByCase is set if a case makes the claim, rather than a rule.
 	ByCase bool
-	// Search is set if the fuzzer makes the claim. Its retries repeat all that was sent.
+	// Search is set if the fuzzer makes the claim. The fuzzer's retries repeat everything that was
+	// sent.
 	Search bool
 	From   int // position at which the case began
 	// SessionEnded is set if the server had ended the session when the case made the claim.
 	SessionEnded bool
-	// StartUnclear is set if the server may still have been starting then.
+	// StartUnclear is set if the server may still have been starting when the case made the claim.
 	StartUnclear bool
 	// Concurrent is set if a rule makes the claim about one of several
 	// conversations that were open together.
@@ -38,8 +39,8 @@ type Claim struct {
 	// Conversations are all conversations of the case, or of the cases that shared
 	// a conversation with it.
 	Conversations [][]*transcript.Event
-	// Records are the conversations of the unit in which it was seen, or those that an exit
-	// interrupted; nil if these are not known.
+	// Records are the conversations of the unit that shows the deviation or, if Exit is set, those
+	// that the exit interrupted; nil if they are not known.
 	Records []*transcript.Transcript
 	// Disturbed is set if a process that the conversations shared with others exited.
 	Disturbed bool
@@ -171,8 +172,9 @@ func (r *Run) Adjust(v *verdict.Verdict) {
 	r.overdue.adjust(v)
 }
 
-// IsSameError reports whether one of the events is the error that every plain
-// request of the revision got. All findings that show it have one cause.
+// IsSameError reports whether a finding shows the error that every plain request of the revision
+// got: all such findings have one cause. The parameter at has the positions in events that show the
+// finding.
 func (r *Run) IsSameError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -52,7 +52,7 @@ func (r sameError) observe(c Conversation) {
 	capabilities := declaredCapabilities(c)
 	for _, q := range c.Dialogue.Requests() {
 		if feature, _, ok := strings.Cut(q.Message.Method, "/"); ok && capabilities != nil && wire.At(capabilities, "/"+feature) == nil {
-			continue // it should be refused
+			continue // not declared, so the server should refuse it
 		}
 		if q.Event.Seq < ready || !isPlain(q.Message) || c.Revision.Era() == spec.Stateless && !isPlainStateless(q.Message, c.Revision) {
 			continue
@@ -118,9 +118,9 @@ func (r sameError) commonError(rev spec.Revision) string {
 	return ""
 }
 
-// isCommonError reports whether one of the events is the error that every plain
-// request got. It also returns true if there is such an error and events is
-// empty because the transcript was released.
+// isCommonError reports whether an event at one of the positions in the parameter at is the error
+// that every plain request got. It also returns true if there is such an error and events is empty
+// because the transcript was released.
 func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	reason := r.commonError(rev)
 	return reason != "" && (len(events) == 0 || slices.ContainsFunc(at, func(i int) bool {

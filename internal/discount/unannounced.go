@@ -9,7 +9,8 @@ import (
 
 // unannounced voids, in a search, differences between walks through a list over HTTP if nothing
 // tells the client when the list changes: the search calls tools in other conversations with the
-// same server. In the stateless era only a subscription tells the client.
+// same server, and these calls may change the list. In the stateless era only a subscription tells
+// the client.
 type unannounced struct{}
 
 func (unannounced) discount(c *Claim) (Effect, string) {

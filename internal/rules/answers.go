@@ -45,7 +45,8 @@ func responseRules() []Rule {
 	}
 }
 
-// reportUnanswered judges at the end, because a late response still counts as a response.
+// reportUnanswered reports the requests without a response. It judges at the end, because a late
+// response still counts as a response.
 func reportUnanswered(s *Session, out *Reporter) {
 	s.unmatched.attributeAll()
 	reportHeldBack(s, out)
@@ -157,8 +158,8 @@ func judgeResponseIDs(s *Session, out *Reporter) {
 	observeNotifications(s, out)
 }
 
-// isSpelledAlike reports whether an id came back as it was sent. It returns true for each id that
-// was not an integer in plain digits.
+// isSpelledAlike reports whether an id came back as it was sent. It returns true for every id that
+// was not sent as an integer in plain digits.
 func isSpelledAlike(sent, got wire.ID) bool {
 	return sent == got || !sent.IsInteger() || sent.Raw() != sent.Key()
 }

@@ -18,7 +18,8 @@ func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.
 // maxSafe is the largest integer that a double distinguishes from its neighbors.
 const maxSafe = 1<<53 - 1
 
-// isBeyondSafe reports whether the id is an integer that not every server can hold.
+// isBeyondSafe reports whether the id is an integer beyond 2^53-1, which not every server can
+// represent exactly.
 func isBeyondSafe(id wire.ID) bool {
 	x, ok := parseNumber(id)
 	return ok && id.IsInteger() && math.Abs(x) > maxSafe
@@ -60,8 +61,8 @@ func compareIDs(sent, got wire.ID) mismatch {
 	return unsolicited
 }
 
-// isCloseTo reports whether a double or a 64-bit integer, neither of which can hold the integer x,
-// may have turned it into y.
+// isCloseTo reports whether a server may have turned the integer x into y because it stores ids as
+// doubles or as 64-bit integers, which cannot represent x.
 func isCloseTo(x, y float64) bool {
 	const limit = 1 << 63
 	return x == y || math.Abs(x-y) <= math.Abs(x)*1e-9 ||
@@ -84,8 +85,8 @@ func unquotedID(id wire.ID) string {
 	return id.Raw()
 }
 
-// isSameJSON reports whether both ids are the same JSON value in different forms. It is false for
-// integers, which are compared as numbers.
+// isSameJSON reports whether both ids are the same JSON value in different forms. It returns false
+// for integers, because compareIDs compares these as numbers.
 func isSameJSON(a, b wire.ID) bool {
 	x, y := jsontext.Value(a.Raw()).Clone(), jsontext.Value(b.Raw()).Clone()
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y) && !a.IsInteger()

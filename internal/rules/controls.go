@@ -31,10 +31,10 @@ func PingControl() Control {
 const maxCompared = 500
 
 // RequireInterpretable reports whether the response to an odd request may be interpreted: it is a
-// result, or the nearest ordinary request was served. With Control.ByName, the ordinary request may
-// also have been refused in another way. If the response may not be interpreted, the requirements
-// are marked as unclear, with the reason. They count as not observed, unless another request shows
-// them.
+// result, or the nearest ordinary request, which like selects, was served. With Control.ByName, the
+// ordinary request may also have been refused in another way. If the response may not be
+// interpreted, the requirements are marked as unclear, with the reason. A requirement that is
+// unclear counts as not observed, unless another request shows it.
 func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirements ...string) bool {
 	if control.Served(obs.Message) {
 		return true
@@ -69,8 +69,9 @@ func (r *Requests) control(obs *Observation, like Control) control.Control {
 	return control.New(like.What, found.Message.Params(), found.Responses[0].Message)
 }
 
-// nearest returns the nearest ordinary request with a response in one direction. It prefers
-// requests that Matches selects to those that Fallback selects.
+// nearest returns the nearest ordinary request with a response, or nil: before the odd request if
+// step is -1, after it if step is +1. It prefers requests that Matches selects to those that
+// Fallback selects.
 func (r *Requests) nearest(odd *Request, step int, like Control) *Request {
 	var other *Request
 	for i, looked := odd.Index+step, 0; i >= 0 && i < len(r.client) && looked < maxCompared; i += step {

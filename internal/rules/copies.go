@@ -27,7 +27,7 @@ func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]
 type copyFinder struct {
 	exchanges transcript.Exchanges
 	byID      map[string]*transcript.Event // events of streams by their ids
-	byText    map[uint64]*transcript.Event // by the hash of their bytes
+	byText    map[uint64]*transcript.Event // messages by the hash of their bytes
 	seed      maphash.Seed
 	out       map[*transcript.Event]bool
 }
@@ -66,8 +66,8 @@ func (c *copyFinder) isBroadcast(e *transcript.Event) bool {
 		c.byText[key] = e
 		return false
 	}
-	// On a stream that did not exist when the first message came, this one is
-	// not a copy, unless the stream resumes another.
+	// On a stream that did not exist when the first message came, this one is not a copy, unless
+	// its stream resumes another.
 	x := c.exchanges.Of(e)
 	there := x.Response != nil && x.Response.Seq < first.Seq || x.RequestHead().Has("Last-Event-ID")
 	answersItsOwn := m.Kind == wire.Response && x.HasRequest(m.ID) // the stream's own request has the same id

@@ -112,7 +112,7 @@ func OnResponse(method string, handle func(s *Session, obs *Observation, out *Re
 	return h
 }
 
-// A handler is one function of one rule.
+// A handler is a function of a rule, with the rule's Reporter, or of a Shared, without a Reporter.
 type handler struct {
 	handle func(s *Session, obs *Observation, out *Reporter)
 	out    *Reporter

@@ -64,7 +64,8 @@ func (d *Disruptions) note(e *transcript.Event, m *wire.Message) {
 	d.Current = o
 }
 
-// noteResponse ends the disruption when a request that was sent after it is answered.
+// noteResponse records that req was answered. If req was sent after the disruption began, the
+// disruption ends.
 func (d *Disruptions) noteResponse(req *Request) {
 	if d.Current != nil && req.Event.Seq > d.Current.Event.Seq {
 		d.Current = nil

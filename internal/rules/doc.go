@@ -30,8 +30,8 @@
 // A Shared keeps state that several rules need and that may be large. State of a single rule is in
 // the closure of its Start.
 //
-// Rules on messages do not see a message that was delivered before, nor an error whose HTTP status
-// refuses the request: package streamablehttp judges both.
+// Rules on messages see neither a second delivery of the same message nor an error whose HTTP
+// status refuses the request: package streamablehttp judges both.
 //
 // This package has the rules of messages, handshake, stdio and ping, which need the internals of
 // the session's parts. The subpackages have the other rules, grouped by what they read. Package

@@ -80,7 +80,7 @@ func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 	case m.Has("method") && m.Member("method").Kind() != '"':
 		d.Summary, d.Permitted = "The server's message has a method that is not a string.", "a string as method"
 	case string(m.Member("method")) == `""`:
-		d.Weight = verdict.AtMostWarning // it is a string at least
+		d.Weight = verdict.AtMostWarning // the method is a string, as required, though an empty one
 		d.Summary, d.Permitted = "The server's message has an empty method.", "the name of a method"
 	case m.Has("method") && m.Has("params") && m.Params().Kind() != '{' && m.Params().Kind() != '[':
 		d.Summary, d.Permitted = "The server's message has params that are not an object or array.", "params that are an object, or none"
@@ -93,7 +93,7 @@ func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 	return true
 }
 
-// describeProblem returns the description of the frame's first problem of a kind.
+// describeProblem describes the frame's first problem of the given kind.
 func describeProblem(f *wire.Frame, kind wire.ProblemKind) string {
 	for _, p := range f.Problems {
 		if p.Kind == kind {

@@ -76,7 +76,7 @@ func (h *RequestHeaders) noteTools(m *wire.Message) {
 	h.tools.AddList(m.Result())
 }
 
-// flawsOf returns what is wrong with the headers of a request. It is empty over stdio, and for a
+// flawsOf returns what is wrong with the headers of a request. It returns nil over stdio, and for a
 // transcript without headers.
 func (h *RequestHeaders) flawsOf(req *Request) []HeaderFlaw {
 	x := h.requests.Exchanges().Of(req.Event)

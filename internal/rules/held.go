@@ -10,7 +10,7 @@ import (
 
 // A silence is the time between a request and the client's next message. If the response always
 // comes right after that message, although the silences are long and differ, then the message
-// triggers the response, and not a fixed delay.
+// triggers the response, rather than a fixed delay.
 const (
 	leastSilence   = time.Second
 	mostAfterNext  = 100 * time.Millisecond
@@ -18,9 +18,8 @@ const (
 )
 
 // reportHeldBack reports a server that sends its responses only when it gets another message. It
-// requires that the client waited until its timeout in the longest silence. It reports nothing if
-// any slow response came before the next message, or not right after it: such a server is only
-// slow.
+// does so only if the client's wait timed out in the longest silence. It reports nothing if any
+// slow response came before the next message, or long after it: such a server is only slow.
 func reportHeldBack(s *Session, out *Reporter) {
 	var shortest, longest *Request
 	var least, most time.Duration

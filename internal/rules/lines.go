@@ -54,15 +54,15 @@ func (r *reading) positions() []int {
 // Bounds on the search for messages in malformed output.
 const (
 	maxSpread     = 4 << 20 // bytes of a message over several lines
-	maxSearch     = 1 << 20 // bytes of a text that is searched for messages; a longer one is not
-	maxCandidates = 8       // places in it at which a message may begin
+	maxSearch     = 1 << 20 // bytes of text that is searched for messages; longer text is not searched
+	maxCandidates = 8       // opening braces in the text at which a message may begin
 )
 
 var headerLine = lazyregexp.New(`(?i)^\s*content-(length|type)\s*:`)
 
-// interpretLines interprets the lines of the server's output, and returns each reading by its last
-// event. Earlier lines of a multi-line message have no entry. Neither have messages that were
-// already delivered over HTTP.
+// interpretLines interprets the lines of the server's output. It returns the readings, each under
+// its last event. The earlier lines of a multi-line message have no entry, nor do messages that
+// were already delivered over HTTP.
 func interpretLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
 	r := lineReader{readings: map[*transcript.Event]*reading{}}
 	var again map[*transcript.Event]bool
@@ -143,7 +143,7 @@ func (r *lineReader) complete() {
 	}
 }
 
-// giveUp reads each line of the open value as a line of its own.
+// giveUp reads the lines of the open value separately, because together they are not a message.
 func (r *lineReader) giveUp() {
 	for i, e := range r.open {
 		got := readLine(e)
@@ -222,7 +222,7 @@ func (r *reading) readTrailing(f *wire.Frame) {
 	}
 }
 
-// findMessages finds the messages in a text that also has other content.
+// findMessages returns the messages in text that also has other content.
 func findMessages(text []byte) []*wire.Message {
 	var out []*wire.Message
 	for range maxCandidates {
@@ -263,10 +263,10 @@ func messagesIn(f *wire.Frame, out []*wire.Message) []*wire.Message {
 	return out
 }
 
-// isMessage reports whether a value is meant to be a JSON-RPC message, valid or not. A log record
-// may have a member named error or method.
+// isMessage reports whether a value is meant to be a JSON-RPC message, valid or not. A member named
+// error or method is not enough, because a log record may have one.
 func isMessage(m *wire.Message) bool {
-	if m.Members == nil { // not an object, or only the head of one was kept
+	if m.Members == nil { // not an object, or an object of which only the beginning was kept
 		return m.Kind != wire.Invalid
 	}
 	switch {

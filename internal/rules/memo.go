@@ -35,13 +35,13 @@ func memoize[K comparable, V any](memo *map[any]any, key K, produce func() V) V 
 	return v
 }
 
-// A result is the result of one response or of several with the same bytes.
+// A result is the JSON-RPC result that one or several responses have, byte for byte.
 type result struct {
 	raw  jsontext.Value
 	memo map[any]any // see MemoResult
 }
 
-// A cache has what rules share: values that were produced once, and states.
+// A cache has what rules share: the values of Memo and MemoResult, and the states of each Shared.
 type cache struct {
 	memo   map[any]any // see Memo
 	shared map[SharedState]any
@@ -64,7 +64,7 @@ func (c *cache) resultOf(m *wire.Message) *result {
 	return r
 }
 
-// find returns the result with these bytes.
+// find returns the result with these bytes, which it adds if there is none.
 func (c *cache) find(raw jsontext.Value) *result {
 	hash := maphash.Bytes(c.seed, raw)
 	r := c.byHash[hash]

@@ -58,7 +58,7 @@ var opaque = []string{
 // object, and each level costs another parse of everything below it.
 const metaDepth = 12
 
-// walkMeta calls the function see with each key of each _meta object in v.
+// walkMeta calls the function see with each key of each _meta object in v, down to the given depth.
 func walkMeta(v jsontext.Value, depth int, see func(key string)) {
 	if depth == 0 || !wire.MayHaveMember(v, "_meta") {
 		return
@@ -91,7 +91,7 @@ func isMetaName(name string) bool { return name == "" || isWord(name, "._-") }
 func isMetaLabel(label string) bool { return isWord(label, "-") && !isDigit(label[0]) }
 
 // isWord reports whether text is not empty and consists of ASCII letters and digits. The characters
-// in the string between are permitted too, except as the first or last character.
+// in the parameter between are also permitted, but not at the beginning or end of text.
 func isWord(text, between string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -174,8 +174,9 @@ func judgeMetaPrefix(s *Session, labels []string, key string, deviates func(verd
 	out.Observed(metaReverseDNS)
 }
 
-// isReservedPrefix reports whether the prefix is reserved for MCP: in 2025-06-18, if an MCP label
-// is followed by another label; in later revisions, if the second label is an MCP label.
+// isReservedPrefix reports whether the prefix is reserved for MCP. An MCP label is
+// "modelcontextprotocol" or "mcp". In 2025-06-18 a prefix is reserved if an MCP label is followed
+// by another label; in later revisions, if the second label is an MCP label.
 func isReservedPrefix(labels []string, r spec.Revision) bool {
 	if r == spec.V20250618 {
 		return len(labels) > 1 && slices.ContainsFunc(labels[:len(labels)-1], isMCP)

@@ -23,7 +23,7 @@ type Metadata struct {
 	NoObject           bool
 }
 
-// IsComplete reports whether the request has what every request must have.
+// IsComplete reports whether _meta has all required keys, each with a value of the right type.
 func (m *Metadata) IsComplete() bool {
 	return len(m.Missing) == 0 && len(m.Malformed) == 0 && !m.NoObject
 }

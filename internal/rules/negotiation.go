@@ -17,8 +17,8 @@ type Negotiation struct {
 	requested  spec.Revision
 	negotiated spec.Revision
 
-	// Initialize is the client's initialize request, nil before it. With several, it is the first
-	// that was not refused. In the stateless era it stays nil.
+	// Initialize is the client's initialize request; if there are several, the first that was not
+	// refused. It is nil before that request, and always nil in the stateless era.
 	Initialize *Request
 	// initialized is set if the client sent notifications/initialized, and reinitialized if the
 	// client sent another initialize after the server had accepted one.
@@ -86,9 +86,9 @@ func (n *Negotiation) ClientDeclares(req *Request, capability string) bool {
 	return n.ClientDeclared(capability)
 }
 
-// DeclaresOther reports whether a request of the stateless era declares other capabilities than
-// the first request with complete metadata. Such a request may be from another client, to which the
-// server may offer something else.
+// DeclaresOther reports whether the client capabilities that a request of the stateless era
+// declares differ from those of the first request with complete metadata. Such a request may be
+// from another client, to which the server may offer something else.
 func (n *Negotiation) DeclaresOther(req *Request) bool {
 	return req.Metadata != nil && req.Metadata.Capabilities != nil && !bytes.Equal(req.Metadata.Capabilities, n.usualCapabilities)
 }

@@ -7,11 +7,11 @@ type output struct {
 	// readings maps the last event of each reading to the reading. If the map is nil, each event is
 	// read on its own.
 	readings map[*transcript.Event]*reading
-	// event is the latest Received event, and current is its reading. It is kept because nearly every
-	// rule reads it.
+	// event is the latest Received event, and current is its reading. They are cached because
+	// nearly every rule needs the reading.
 	event   *transcript.Event
 	current *reading
-	// unreadable are the lines that may contain a response.
+	// unreadable are the lines that can't be read, and so may contain a response.
 	unreadable []*reading
 }
 

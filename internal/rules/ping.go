@@ -80,7 +80,7 @@ func pingRequirement(req *Request) string {
 	return pingResponds
 }
 
-// describePing returns the words for the ping in a summary.
+// describePing names the ping in the words of a summary.
 func describePing(req *Request) string {
 	if req.beforeInitialized {
 		return "a ping before the initialized notification"
@@ -99,7 +99,7 @@ func judgePingResponse(s *Session, req *Request, out *Reporter) {
 	case m.IsError() && req.IsCancelled():
 		return // the cancellation may be the reason
 	case m.IsError() && !blamesRequest(m) && servedEqualPing(s, req):
-		out.ReportedElsewhere(pingRequirement(req)) // the error may report overload in unknown words
+		out.ReportedElsewhere(pingRequirement(req)) // the error may report overload in words that are not recognized
 		return
 	case m.IsError():
 		deviates(pingRequirement(req), "The server answers "+describePing(req)+" with an error.", "a result")

@@ -15,7 +15,7 @@ type Request struct {
 	WellFormed bool
 	// Metadata is parsed from _meta; nil in the handshake era.
 	Metadata *Metadata
-	// HeaderFlaws are what is wrong with its HTTP headers in the stateless era.
+	// HeaderFlaws lists what is wrong with the request's HTTP headers in the stateless era.
 	HeaderFlaws []HeaderFlaw
 	// UnlistedTool is set if it calls a tool that no list contained before, so that the client could
 	// not know which headers the call must have.
@@ -32,7 +32,8 @@ type Request struct {
 	// overdue is the event at which a response was due and had not come: the client's timeout, the
 	// end of the server, or the end of the HTTP response. It is nil if there was no such event.
 	overdue *transcript.Event
-	// excusable is set if illegal messages of the client may be the reason why it is overdue.
+	// excusable is set if illegal messages of the client may be the reason why the request is
+	// overdue.
 	excusable bool
 	// disrupted is set if the request has no response, but a disruption may be the reason. Rules on
 	// disruptions then judge that.
@@ -99,10 +100,10 @@ func (req *Request) MayBeCancelled() bool {
 	return req.IsCancelled() && len(req.Responses) > 0 && req.Responses[0].IsError()
 }
 
-// IsRegular reports whether the response depends only on the method and its params: the request
-// is well formed, has a unique id, and was sent after the handshake. In the stateless era it has
-// complete metadata for the session's revision instead, and headers that match it. It may be part
-// of a batch.
+// IsRegular reports whether the response depends only on the method and its params: the request is
+// well formed, has an id that was not used before, and was sent after the handshake. In the
+// stateless era, which has no handshake, the request has complete metadata for the session's
+// revision, and matching headers. A regular request may be part of a batch.
 func (req *Request) IsRegular() bool { return req.WellFormed && !req.reused && req.whileOpen }
 
 // HasValidMeta reports whether the request has no _meta, or an object whose progress token, if

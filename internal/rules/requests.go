@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Requests are the requests of both sides, each with its outcome, as the dialogue pairs them,
-// including malformed ones and those that span several lines. A request of the client also has
-// what the rules need to know about it.
+// Requests are the requests of both sides, each with its outcome as the dialogue found it. They
+// include malformed requests and those that span several lines. For the requests of the client,
+// there is also what the rules need to know about them.
 type Requests struct {
 	dialogue transcript.Dialogue
 	client   []*Request // in the order of the dialogue
@@ -153,8 +153,8 @@ func (r *Requests) isBusy() bool {
 	return false
 }
 
-// isOutlived reports whether a later request was answered, so that the server was still
-// responsive when it skipped this one.
+// isOutlived reports whether a later request was answered, which shows that the server was still
+// responsive when it left req without a response.
 func (r *Requests) isOutlived(req *Request) bool {
 	return slices.ContainsFunc(r.RequestsFrom(req.Event.Seq+1), func(b *Request) bool { return len(b.Responses) > 0 && b.due })
 }

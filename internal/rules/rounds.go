@@ -15,15 +15,16 @@ import (
 type Round struct {
 	Request *Request
 	Result  transcript.Message
-	State   jsontext.Value // its requestState; nil if it has none
+	State   jsontext.Value // the result's requestState; nil if it has none
 	// Inputs are the requests in inputRequests, by key.
 	Inputs map[string]*transcript.Request
 }
 
-// maxRounds bounds how many rounds are kept to match retries with.
+// maxRounds is the maximum number of rounds that are kept. Retries of older rounds are not
+// recognized.
 const maxRounds = 200
 
-// Rounds are the latest rounds of the conversation.
+// Rounds are the latest rounds of the conversation, at most maxRounds.
 type Rounds struct {
 	all []*Round // oldest first
 
@@ -31,8 +32,8 @@ type Rounds struct {
 	negotiation *Negotiation
 }
 
-// noteInputRequests records a result that requires input, and returns the requests in it, in the
-// order of their keys.
+// noteInputRequests records a result that requires input, and returns the requests in its
+// inputRequests, in the order in which they appear. It skips entries that are not requests.
 func (r *Rounds) noteInputRequests(obs *Observation) []*Observation {
 	round := &Round{
 		Request: obs.Request, Result: transcript.Message{Message: obs.Message, Event: obs.Event},
@@ -54,9 +55,10 @@ func (r *Rounds) noteInputRequests(obs *Observation) []*Observation {
 	return out
 }
 
-// Of returns the latest round that the request retries, or nil. A retry repeats the method and the
-// name or URI. It also repeats the requestState of the round or, if neither has one, has a response
-// under the key of one of the inputs.
+// Of returns the latest round that req retries, or nil. A retry has the same method, and the same
+// name or URI, as the request of the round. Its requestState is that of the round's result. If the
+// retry and the result both have no requestState, the retry must respond to at least one of the
+// round's inputs.
 func (r *Rounds) Of(req *Request) *Round {
 	if r.negotiation.Era() == spec.Handshake || !isRetry(req.Message) {
 		return nil
@@ -83,7 +85,9 @@ func (r *Rounds) Of(req *Request) *Round {
 	return nil
 }
 
-// inputReplies returns the client's responses in the inputResponses of a request, in their order.
+// inputReplies returns the client's responses in the inputResponses of a retry, in the order in
+// which they appear, and records each as the response to its input. It skips those to unknown
+// inputs, and to inputs that already have a response.
 func (r *Rounds) inputReplies(obs *Observation) []*Observation {
 	if obs.Request == nil || obs.Message.Kind != wire.Request {
 		return nil
@@ -106,13 +110,13 @@ func (r *Rounds) inputReplies(obs *Observation) []*Observation {
 	return out
 }
 
-// isRetry reports whether a request carries input that an earlier result required, so that its
-// outcome depends on that input.
+// isRetry reports whether a request has inputResponses or a requestState, so that its outcome may
+// depend on an earlier result.
 func isRetry(m *wire.Message) bool {
 	return m.ParamAt("/inputResponses") != nil || m.ParamAt("/requestState") != nil
 }
 
-// WasRetried reports whether another request before this one retried the same round.
+// WasRetried reports whether a request before req already retried the round.
 func (r *Rounds) WasRetried(round *Round, req *Request) bool {
 	for _, other := range r.requests.client {
 		if other == req {

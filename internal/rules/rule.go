@@ -15,7 +15,7 @@ import (
 type Rule struct {
 	ID           string   // starts with "rule."
 	Title        string   // what is checked, in one line
-	Requirements []string // catalogue ids that the rule judges; it runs only where one of them exists
+	Requirements []string // catalogue ids that the rule judges; the rule runs only where one of them exists
 	// Start returns a fresh fold over one transcript.
 	Start func() Fold
 }
@@ -152,15 +152,15 @@ func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.T
 	return JudgeAtMost(maxDeviations, all, events, asked, t)
 }
 
-// JudgeAtMost is like Judge, but the maximum number of deviations that are kept for each rule,
-// requirement and summary is the parameter most.
+// JudgeAtMost is like Judge, but the parameter most is the maximum number of deviations that are
+// kept for each rule, requirement and summary.
 func JudgeAtMost(most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
 	out, _ := judgeUntil(context.Background(), most, all, events, asked, t)
 	return out
 }
 
-// JudgeUntil is like Judge, but if the context ends first it returns no results and the cause:
-// rules that have not seen every event may be wrong.
+// JudgeUntil is like Judge, but if the context ends first, it returns no results and the context's
+// cause as the error: rules that have not seen every event may be wrong.
 func JudgeUntil(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) ([]Result, error) {
 	return judgeUntil(ctx, maxDeviations, all, events, asked, t)
 }
@@ -254,12 +254,13 @@ func results(runs []ruleRun) []Result {
 	return out
 }
 
-// negotiatedRevision returns the revision that the conversation negotiates, or "".
+// negotiatedRevision returns the revision that the conversation negotiates, or "". It reads the
+// events like the session does: with the same requested revision, transport and readings.
 func negotiatedRevision(events []*transcript.Event, like *Session) spec.Revision {
 	scout := newSession(like.requested, like.Transport)
 	scout.output.readings = like.output.readings
 	for _, e := range events {
-		if scout.ServerCapabilities != nil { // the result of initialize was read, and is final
+		if scout.ServerCapabilities != nil { // the result of initialize was read, and later ones change nothing
 			break
 		}
 		scout.noteEvent(e)

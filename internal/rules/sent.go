@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// SentMessages are what the client sent other than requests, and what a server may be unable to
-// read or may refuse.
+// SentMessages records what the client sent other than requests, and the frames that a server may
+// be unable to read or may refuse.
 type SentMessages struct {
 	last          *wire.Frame           // the last frame that the client sent
 	notifications []*transcript.Message // those that are well formed
@@ -26,16 +26,16 @@ type SentMessages struct {
 	batches int
 	// hasMoreThanPings is set if the client sent anything but pings.
 	hasMoreThanPings bool
-	// unmatchedReplies are the client's first responses that match no request, by the key of
-	// their id.
+	// unmatchedReplies maps the key of an id to the client's first response with that id that
+	// matched no request.
 	unmatchedReplies map[string]*transcript.Event
 }
 
 // HasIllegal reports whether the client sent anything that a receiver need not accept.
 func (s *SentMessages) HasIllegal() bool { return len(s.illegal) > 0 }
 
-// MayBeRefused reports whether a receiver may refuse a sent message: a client must not send it,
-// or its id is a number that not every server can hold.
+// MayBeRefused reports whether a receiver may refuse a sent message: a client must not send it, or
+// its id is an integer that not every server can represent exactly.
 func (s *SentMessages) MayBeRefused(sent *transcript.Event) bool {
 	return slices.Contains(s.illegal, sent.Seq) ||
 		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return isBeyondSafe(m.ID) })
@@ -58,7 +58,7 @@ func (s *SentMessages) hasIllegalBefore(e *transcript.Event) bool {
 	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
 }
 
-// lastNotification returns the last notification that the client sent before e.
+// lastNotification returns the last notification that the client sent before e, or nil.
 func (s *SentMessages) lastNotification(e *transcript.Event) *transcript.Message {
 	var last *transcript.Message
 	for _, n := range s.notifications {
@@ -76,8 +76,8 @@ func (s *SentMessages) answersUnmatchedReply(e *transcript.Event, m *wire.Messag
 	return sent != nil && sent.Seq < e.Seq && m.IsError()
 }
 
-// noteFrame records a frame before its messages, and reports whether a receiver can read it with
-// certainty.
+// noteFrame records a frame that the client sent, and reports whether every receiver can read it.
+// It must be called before the frame's messages are recorded.
 func (s *SentMessages) noteFrame(e *transcript.Event) (sound bool) {
 	f := e.Frame
 	if f == nil {
@@ -95,7 +95,7 @@ func (s *SentMessages) noteFrame(e *transcript.Event) (sound bool) {
 	return sound
 }
 
-// noteLegality records whether a receiver has to accept the last frame.
+// noteLegality records whether a receiver has to accept the frame of e.
 func (s *SentMessages) noteLegality(e *transcript.Event, legal bool) {
 	if !legal {
 		s.illegal = append(s.illegal, e.Seq)
@@ -105,7 +105,8 @@ func (s *SentMessages) noteLegality(e *transcript.Event, legal bool) {
 	}
 }
 
-// noteNotification records a notification, and reports whether a receiver has to accept it.
+// noteNotification records a notification, and reports whether a receiver has to accept it. sound
+// is the result of noteFrame.
 func (s *SentMessages) noteNotification(e *transcript.Event, m *wire.Message, sound bool) bool {
 	if !sound || !m.HasVersion() || m.Method == "" || !m.HasStructuredParams() {
 		return false
@@ -131,7 +132,7 @@ func (s *SentMessages) noteUnmatchedReply(e *transcript.Event, m *wire.Message) 
 	}
 }
 
-// mentionsID reports whether text has an id member with this value.
+// mentionsID reports whether text contains an id member with this value, in the usual spacing.
 func mentionsID(text []byte, id wire.ID) bool {
 	return id.Present() && slices.ContainsFunc(idSpellings, func(name string) bool {
 		return bytes.Contains(text, []byte(`"`+name+`":`+id.Raw())) || bytes.Contains(text, []byte(`"`+name+`": `+id.Raw()))

@@ -97,7 +97,9 @@ func (s *Session) noteSent(e *transcript.Event) {
 	}
 }
 
-// noteMessage records a message of the client and reports whether a receiver has to accept it.
+// noteMessage records a message of the client, and reports whether a receiver has to accept it.
+// sound is the result of noteFrame. framed is set if, in addition, the message is not in a batch
+// that the revision does not permit.
 func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed bool) bool {
 	switch m.Kind {
 	case wire.Request:
@@ -186,12 +188,12 @@ func (s *Session) noteStatelessResult(req *Request, m *wire.Message) {
 	}
 }
 
-// isRefusal reports whether m is the body of an HTTP response whose status refuses the POST, so
-// that it says nothing about the request itself: the session may be over, or the origin not
-// allowed. In the handshake era no JSON-RPC error requires a 4xx or 5xx status; in the stateless
-// era none requires a status that may refuse the client, such as 403. It also returns true for an
-// error without the id of a posted request, if the status is 4xx or 5xx or no request was posted:
-// the response is then judged together with its status.
+// isRefusal reports whether m is an error in an HTTP response whose status refuses the POST, so
+// that the error says nothing about the request itself: the session may be over, or the origin not
+// allowed. In the handshake era, every 4xx or 5xx status does that, because no JSON-RPC error
+// requires such a status. In the stateless era, only a status that may refuse the client does, such
+// as 403. isRefusal also returns true for an error without the id of a posted request, if the
+// status is 4xx or 5xx or no request was posted: such an error is judged together with its status.
 func (s *Session) isRefusal(e *transcript.Event, m *wire.Message) bool {
 	x := s.Exchanges().Of(e)
 	if x == nil || e.Stream != nil || !m.IsError() {
@@ -208,7 +210,7 @@ func isResponse(m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Response:
 		return true
-	case wire.Request: // its method was copied into the response
+	case wire.Request: // the server may have copied the request's method into its response
 		return m.Has("result") || m.Has("error")
 	case wire.Invalid:
 		return m.ID.Present()

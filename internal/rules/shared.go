@@ -28,5 +28,6 @@ func (k *Shared[T]) start(s *Session) (before, after Handlers) {
 	return before, after
 }
 
-// Of returns the state of a session. It panics unless the calling rule lists k in Fold.Shared.
+// Of returns the state of a session. The calling rule must list k in its Fold.Shared; otherwise Of
+// may panic.
 func (k *Shared[T]) Of(s *Session) T { return s.cache.shared[k].(T) }

@@ -87,7 +87,7 @@ func (v *Versions) notePhase(req *Request) {
 	case m.Method == spec.MethodListen && complete:
 		req.due = false // its response ends the subscription
 	case slices.Contains(req.Metadata.Missing, spec.MetaVersion) && m.Method != spec.MethodInitialize:
-		req.due = v.IsStatelessOnly() // an older revision may take it for a request before the handshake
+		req.due = v.IsStatelessOnly() // a server of an older revision may take it for a request before the handshake
 	default:
 		req.due = true
 	}

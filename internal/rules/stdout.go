@@ -71,7 +71,7 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 		out.Deviates(d)
 	case truncated:
 		if s.InputClosed || s.Signalled {
-			return // the harness cut it off
+			return // the harness cut the line off
 		}
 		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.lastEvent().Raw)
 		d.Permitted = "only complete messages, each followed by a newline"
@@ -84,7 +84,7 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 		d.Summary, d.Seen = "The server frames messages with headers, not newlines.", excerpt(e.Raw)
 		d.Permitted = "each message on its own line, and nothing else"
 		out.Deviates(d)
-	case joined: // the line as a whole is not a message; line-framing describes it better
+	case joined: // the line as a whole is not a message; the rule on line framing describes it better
 		out.ReportedElsewhere(onlyMessages)
 	case unread:
 	case plain: // an empty batch is judged as a batch if the revision has none, or if the client sent one

@@ -18,8 +18,8 @@ type unmatchedResponse struct {
 	notification *transcript.Message // for toNotification: the notification it answers
 }
 
-// A mismatch is why a response matches no request, which determines the one requirement that it
-// breaks.
+// A mismatch is the reason why a response matches no request. It determines which requirement, if
+// any, the response breaks.
 type mismatch int
 
 const (
@@ -33,8 +33,8 @@ const (
 	toResponse                     // it answers a response that matched no request
 )
 
-// maxUnmatched bounds the work for a server that sends nothing but unmatched responses. Those
-// beyond it count as unsolicited.
+// maxUnmatched bounds the work for a server that sends nothing but unmatched responses. Responses
+// beyond this number count as unsolicited.
 const maxUnmatched = 1000
 
 // unmatchedResponses are the responses whose id matches no request, and what each was meant for.
@@ -165,8 +165,8 @@ func (u *unmatchedResponses) undueBefore(e *transcript.Event) *Request {
 	return nil
 }
 
-// isTooEarly reports whether a request without a response was sent before e while initialize had
-// not succeeded, so that no response was due: e may be the response to it.
+// isTooEarly reports whether e may be the response to a request that was sent before initialize
+// succeeded: no response to such a request is due, but a server may send one.
 func (u *unmatchedResponses) isTooEarly(e *transcript.Event) bool {
 	if u.negotiation.Initialize == nil || u.negotiation.isAccepted() {
 		return false
@@ -203,8 +203,9 @@ func (u *unmatchedResponses) isMisread(r *unmatchedResponse) bool {
 	})
 }
 
-// intendedRequest returns the unanswered request for which a second response to another request
-// was meant: one whose illegal id is similar, or else the only overdue one; otherwise nil.
+// intendedRequest returns the unanswered request for which m, a second response to another request,
+// was meant: a request with an illegal id that is similar to m's, or else the only overdue request.
+// It returns nil if there is neither.
 func (u *unmatchedResponses) intendedRequest(e *transcript.Event, m *wire.Message) *Request {
 	var missing []*Request
 	for _, b := range u.unansweredBefore(e) {
@@ -243,8 +244,9 @@ func (u *unmatchedResponses) unansweredBefore(e *transcript.Event) []*Request {
 	return out
 }
 
-// similarRequest returns the unanswered request whose id could have become the response's id by a
-// known mistake.
+// similarRequest returns the first unanswered request whose id a known mistake of servers turns
+// into the response's id, and the kind of mistake. If there is none, it returns nil and
+// unsolicited.
 func (u *unmatchedResponses) similarRequest(r *unmatchedResponse) (*Request, mismatch) {
 	for _, req := range u.requests.client {
 		if req.Event.Seq >= r.event.Seq || len(req.Responses) > 0 || req.misidentified != nil || !req.isStrictJSON {

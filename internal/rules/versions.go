@@ -116,7 +116,7 @@ type construct struct {
 // newestInKey is the memo key of the newest construct in a result.
 type newestInKey struct{ method string }
 
-// laterOf returns the construct of the later revision.
+// laterOf returns the construct that the later revision introduced. Either may be nil.
 func laterOf(a, b *construct) *construct {
 	if a == nil || b != nil && b.since > a.since {
 		return b

@@ -100,7 +100,7 @@ func (w *Waits) isExcusable(req *Request) bool {
 	for _, b := range w.requests.client {
 		switch {
 		case len(b.Responses) == 0 && !b.WellFormed && b.HasLegalID():
-			return true // it may still be in progress
+			return true // the server may still be handling it
 		case b.due && b.Event.Seq > last && len(b.Responses) > 0:
 			answered++
 		}

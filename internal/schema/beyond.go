@@ -11,7 +11,7 @@ import (
 // JSON type.
 type extraCheck func(c *checker, v []byte)
 
-// checkText returns a check that reports a violation of the given kind if the function returns
+// checkText returns a check that reports a violation of the given kind if the function fits returns
 // false for the text of a string.
 func checkText(k Kind, permitted string, fits func(text []byte) bool) extraCheck {
 	return func(c *checker, v []byte) {
@@ -144,8 +144,8 @@ func isToken(s []byte) bool {
 }
 
 // mayBeType returns a function that reports whether a MIME type may be of one of the top-level
-// types. The function accepts generic types such as application, and anything that is not a
-// MIME type, which mediaType reports.
+// types. The function accepts generic types such as application, and anything that is not a MIME
+// type, because mediaType reports that.
 func mayBeType(tops ...string) func(s []byte) bool {
 	return func(s []byte) bool {
 		top, _, _ := bytes.Cut(bytes.ToLower(s), []byte("/"))

@@ -82,14 +82,14 @@ func (c *checker) addOfficialViolation(k Kind, permitted, seen string) {
 	c.addViolation(k, Schema, permitted, seen)
 }
 
-// checkAt checks v, which is at the step s from the current value.
+// checkAt checks v against t. The step s leads from the current value to v.
 func (c *checker) checkAt(s step, v []byte, t *schemaType) {
 	c.path = append(c.path, s)
 	c.check(v, t)
 	c.path = c.path[:len(c.path)-1]
 }
 
-// check checks v, which must not have surrounding whitespace.
+// check checks v against t. v must not have surrounding whitespace.
 func (c *checker) check(v []byte, t *schemaType) {
 	if c.isFull() {
 		return
@@ -174,7 +174,7 @@ func (c *checker) checkObject(v []byte, t *schemaType) {
 	}
 }
 
-// lookup returns the index of the member with this raw name.
+// lookup returns the index of the member with this raw name, and whether there is one.
 func (t *schemaType) lookup(name []byte) (int, bool) {
 	if i, ok := t.index[string(name)]; ok {
 		return i, true
@@ -193,8 +193,9 @@ func (c *checker) addMissing(m *member) {
 	c.path = c.path[:len(c.path)-1]
 }
 
-// checkShapes checks the object against the shapes in order until one fits. It
-// skips shapes whose required members are missing.
+// checkShapes checks object v against the shapes whose required members it has, in order, until one
+// fits. If none fits, the violations of the first of these shapes count. If there are no such
+// shapes, checkShapes reports the missing members.
 func (c *checker) checkShapes(v []byte, shapes []member) {
 	before := len(c.out)
 	var nearest *schemaType
@@ -293,7 +294,7 @@ func (c *checker) checkNumber(v []byte, t *schemaType) {
 	if t.min == nil && t.max == nil {
 		return
 	}
-	// ParseFloat returns infinity for numbers beyond float64, which compares as needed.
+	// ParseFloat returns infinity for numbers beyond float64, which also compares correctly.
 	f, _ := strconv.ParseFloat(string(v), 64)
 	if t.min != nil && f < *t.min || t.max != nil && f > *t.max {
 		c.addOfficialViolation(OutOfRange, t.describe(), excerpt(v))

@@ -47,9 +47,9 @@ var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
 	return func(d *jsonschema.Draft) *jsonschema.Schema { return once[d]() }
 }()
 
-// draftsFor returns the dialects that a schema may have: the one that it names, or none if
-// that is unknown. The dialect of a schema that names none is 2020-12 since 2025-11-25;
-// earlier revisions do not define it.
+// draftsFor returns the dialects that a schema may have: the one that it names, or none if that
+// dialect is unknown. A schema that names no dialect has 2020-12 since revision 2025-11-25. Earlier
+// revisions define no default, so it may have draft-07 or 2020-12.
 func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 	if named := valueOf(schema, "$schema"); named != nil {
 		url := strings.TrimSuffix(string(unquote(named)), "#")
@@ -194,7 +194,7 @@ func compileSchema(v []byte, r spec.Revision) compiledSchema {
 
 // newCompiler returns a compiler that loads no other documents. The compiler accepts every regular
 // expression, because some that ECMA-262 permits are not valid in Go. It sets *foreign if a schema
-// has one that is not valid in Go.
+// has a regular expression that is not valid in Go.
 func newCompiler(d *jsonschema.Draft, foreign *bool) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(d)
@@ -217,8 +217,8 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not loaded: a server's schema must not refer to other documents", url)
 }
 
-// withoutPanic calls f, and returns false if f panicked. A server's schema or value may make the
-// library panic, but must not end the program.
+// withoutPanic calls f and returns its error as verdict. It returns judged false if f panicked. A
+// server's schema or value may make the library panic, but must not end the program.
 func withoutPanic(f func() error) (judged bool, verdict error) {
 	defer func() {
 		if recover() != nil {
@@ -246,8 +246,8 @@ func describeError(err error) string {
 	return clip([]byte(leaf.BasicOutput().Error.String()), 2*maxExcerpt) + " " + excerpt([]byte(where))
 }
 
-// deepest returns the first of the causes that are deepest in the value. It ignores
-// formats.
+// deepest returns the cause of e whose location in the value is the deepest; the first one, if
+// there are several. It ignores formats.
 func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		if _, format := e.ErrorKind.(*kind.Format); format {
@@ -264,8 +264,8 @@ func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return best
 }
 
-// decode returns the value in the form that the library needs, and false if there is no value, if
-// it is not JSON, or if it, one of its numbers or its depth is too large.
+// decode returns the value in the form that the library needs, and false if the value is missing,
+// is not JSON, is too large or too deeply nested, or has a number that is too large.
 func decode(v []byte) (any, bool) {
 	if len(v) == 0 || len(v) > maxSchema {
 		return nil, false

@@ -2,8 +2,8 @@ package schema
 
 import "fmt"
 
-// A Place is the number that a validator assigns to a named type, or to a member of one. Zero is
-// not a place.
+// A Place is the number that a validator assigns to a named type, or to a member of a named type.
+// Zero is not a place.
 type Place uint16
 
 // maxPlaces is one more than the number of places that a revision may have.

@@ -17,8 +17,8 @@ func kindOf(v []byte) byte {
 // trimSpace returns v without surrounding whitespace.
 func trimSpace(v []byte) []byte { return bytes.Trim(v, " \t\r\n") }
 
-// unquote returns the text of the string v, or nil if v is not a string. Without escapes it is
-// a subslice of v.
+// unquote returns the text of the string v, or nil if v is not a string. If the string has no
+// escapes, the result is a subslice of v.
 func unquote(v []byte) []byte {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return nil

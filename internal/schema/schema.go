@@ -42,7 +42,8 @@ const (
 	OutOfRange Kind = "out-of-range" // a number
 )
 
-// The kinds that the official schemas do not assert, except TooMany in the newest.
+// The kinds that the official schemas do not assert. Only the schema of the newest revision asserts
+// TooMany.
 const (
 	TooMany         Kind = "too-many" // elements of a list
 	NotBase64       Kind = "not-base64"
@@ -54,7 +55,7 @@ const (
 	NotTemplate     Kind = "not-template" // not a URI template of RFC 6570
 	NotDate         Kind = "not-date"     // not an ISO 8601 date or time
 	TextAndBlob     Kind = "text-and-blob"
-	Blank           Kind = "blank"          // a text for people that is empty or whitespace
+	Blank           Kind = "blank"          // a string for people that is empty or only whitespace
 	IconScheme      Kind = "icon-scheme"    // neither http, https nor data
 	IconData        Kind = "icon-data"      // not a data: URI with base64 image data
 	IconType        Kind = "icon-type"      // an image type that clients need not support
@@ -114,8 +115,8 @@ var validators = func() map[spec.Revision]func() *Validator {
 	return m
 }()
 
-// For returns the validator of a revision. For a revision that is not published
-// it returns that of the newest older revision, or of the first.
+// For returns the validator of a revision. For a revision that is not published, it returns the
+// validator of the newest published revision before it, or else of the first revision.
 func For(r spec.Revision) *Validator {
 	known := spec.Revisions()[0]
 	for _, p := range spec.Revisions() {
@@ -142,10 +143,9 @@ func (v *Validator) Error(e jsontext.Value) []Violation {
 	return onlyViolations(v.judge("", e, v.errorType(e)))
 }
 
-// Message judges the params, the result or the error of a message from the server,
-// according to its kind. method is that of the request to which a result belongs.
-// Pointers begin at the message. The envelope (jsonrpc, id, which members may occur
-// together) is not judged here.
+// Message judges the params, the result or the error of a message from the server, according to its
+// kind. For a result, method is that of its request. Pointers begin at the message. The envelope
+// (jsonrpc, id, which members may occur together) is not judged here.
 func (v *Validator) Message(m *wire.Message, method string) []Violation {
 	return onlyViolations(v.Examine(m, method))
 }

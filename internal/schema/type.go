@@ -58,7 +58,8 @@ type member struct {
 	place    Place // compiled: of a member of an object with a name
 }
 
-// A span is a range of revisions, from the first to the last. An empty bound is no bound.
+// A span is a range of revisions, from the first to the last. An empty first or last means that
+// there is no bound on that side.
 type span struct{ first, last spec.Revision }
 
 func (s span) includes(r spec.Revision) bool {
@@ -70,7 +71,7 @@ func (s span) includes(r spec.Revision) bool {
 type elementLimit struct {
 	max        int
 	asserted   span
-	isTextOnly bool // compiled: it is only in the text of this revision
+	isTextOnly bool // compiled: only the text of the revision states the limit
 }
 
 var (
@@ -180,7 +181,8 @@ func (t schemaType) also(e ...extraCheck) *schemaType {
 	return &t
 }
 
-// compile returns t as it is in the revision.
+// compile returns t as it is in revision r. done maps each type that was already compiled to its
+// compiled form.
 func (t *schemaType) compile(r spec.Revision, done map[*schemaType]*schemaType) *schemaType {
 	if t == nil {
 		return nil

@@ -12,8 +12,7 @@ const maxExcerpt = 80
 // excerpt returns the beginning of a value.
 func excerpt(v []byte) string { return clip(v, maxExcerpt) }
 
-// clip returns the beginning of v, limited to a number of bytes. If that is not all of v,
-// the size of v follows.
+// clip returns at most length bytes from the beginning of v. If v is longer, its size follows.
 func clip(v []byte, length int) string {
 	s := string(v[:min(len(v), length+utf8.UTFMax)])
 	s = strings.ToValidUTF8(s, "\uFFFD")

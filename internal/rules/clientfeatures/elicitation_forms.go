@@ -159,8 +159,8 @@ func shownTexts(schema jsontext.Value) []string {
 	return out
 }
 
-// firstLink returns the first web address in a text, except those of hosts for development and of
-// hosts that are reserved for examples, or "".
+// firstLink returns the first web address in text, or "". It skips addresses of hosts for
+// development and of hosts that are reserved for examples.
 func firstLink(text string) string {
 	for _, link := range webAddress.FindAllString(text, 20) {
 		u, err := url.Parse(link)

@@ -22,7 +22,8 @@ type toolUseRound struct {
 	event   *transcript.Event
 }
 
-// toolLoops follows the rounds of each loop. A server may end a loop by returning no results, but a
+// toolLoops follows the rounds of each tool loop, in which the server returns tool results to the
+// model until the model stops calling tools. A server may end a loop by returning no results, but a
 // server that returns some results has to return all.
 func toolLoops() rules.Fold {
 	var open []toolUseRound
@@ -113,8 +114,9 @@ func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// endLoops returns the open rounds without those of a request that now has its response. If the
-// model had continued at least once and wanted to continue again, the server enforced a limit.
+// endLoops returns the open rounds, except those that belong to obs.Request, which now has its
+// response. If the model had continued at least once and wanted to continue again, the server
+// enforced a limit.
 func endLoops(open []toolUseRound, obs *rules.Observation, out *rules.Reporter) []toolUseRound {
 	var left []toolUseRound
 	for _, r := range open {

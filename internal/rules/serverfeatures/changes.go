@@ -151,7 +151,8 @@ func haveEqualNames(a, b *listWalk) bool {
 	return maps.EqualFunc(a.items, b.items, func(_, _ jsontext.Value) bool { return true })
 }
 
-// firstDifference describes an item that is in only one of the lists.
+// firstDifference describes an item that is in only one of the two walks. It returns "" if there is
+// none.
 func firstDifference(before, after *listWalk) string {
 	for _, name := range slices.Sorted(maps.Keys(after.items)) {
 		if before.items[name] == nil {

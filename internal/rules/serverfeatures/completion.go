@@ -101,8 +101,8 @@ func onComplete(judge func(s *rules.Session, q completionRequest, obs *rules.Obs
 	return rules.Handlers{rules.ResultOf(spec.MethodComplete): handler, rules.ErrorTo(spec.MethodComplete): handler}
 }
 
-// mayComplete reports whether completion requests are permitted. A revision without a capability
-// for them permits them.
+// mayComplete reports whether completion requests are permitted. In a revision without a
+// completions capability they always are.
 func mayComplete(s *rules.Session) bool {
 	return s.ServerDeclared("completions") || !s.Revision().HasCompletionsCapability()
 }

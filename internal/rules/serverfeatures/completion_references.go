@@ -85,7 +85,8 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 	}
 }
 
-// offers reports whether the reference is listed, with the argument or variable.
+// offers reports whether the server lists the prompt or template that q refers to, with the
+// argument or variable that q completes.
 func (b *catalog) offers(q completionRequest) bool {
 	if q.kind == "ref/resource" {
 		return b.templates.seen[q.target] != nil && slices.Contains(uri.Parse(q.target).Variables, q.argument)

@@ -15,7 +15,7 @@ import (
 type list struct {
 	capability string
 	method     string
-	member     string // of the result, an array
+	member     string // the array of items in the result
 	key        string // the member that identifies an item
 	changed    string // the method of the notification of changes
 }
@@ -30,8 +30,8 @@ var (
 type listPart struct {
 	event *transcript.Event
 	items []item
-	// walk is the walk that the part continues or begins; nil if that is unknown, or if a change
-	// of the list was announced in between.
+	// walk is the walk that the part continues or begins; nil if the cursor is unknown, or if a
+	// change of the list was announced after the request.
 	walk *listWalk
 }
 
@@ -55,7 +55,7 @@ type listState struct {
 	changes    int                  // the position of the last change notification, -1 if there is none
 	touched    int                  // the position of the last result of a call that may have changed the list, -1 if there is none
 	seen       map[string]jsontext.Value
-	shares     bool            // seen and whole.items are the same map, so that seen is copied before it changes
+	shares     bool            // seen and whole.items are the same map, so seen must be copied before it is changed
 	everListed map[string]bool // every key that was ever in the list: an item that is not listed now may be hidden, not removed
 }
 
@@ -118,9 +118,9 @@ func isReadOnly(tool jsontext.Value) bool {
 func isFailedResult(m *wire.Message) bool { return string(m.ResultAt("/isError")) == "true" }
 
 // isKnownAbsent reports whether the item was known not to be in the list when the request was sent,
-// is still not in it, and never was. If the server served the request, the item may have appeared
-// in the meantime; the list must then be known to be stable: changes are announced, or two walks
-// were equal.
+// is still not in it, and never was. If served is set, because the server served the request, the
+// item may have appeared in the meantime. The list must then also be known to be stable: changes
+// are announced, or two walks were equal.
 func (o *listState) isKnownAbsent(s *rules.Session, name string, req *rules.Request, served bool) bool {
 	if !o.isKnown() || max(o.changes, o.touched) >= req.Event.Seq || o.everListed[name] {
 		return false

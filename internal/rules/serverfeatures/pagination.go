@@ -106,8 +106,8 @@ func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Report
 	})
 }
 
-// emptyCursorWeight returns a lower weight for an empty cursor in a revision in which it may mark
-// the end of the list.
+// emptyCursorWeight returns OnlyNote for an empty cursor in a revision in which an empty cursor may
+// mark the end of the list, and otherwise Full.
 func emptyCursorWeight(s *rules.Session, p *page) verdict.Weight {
 	if p.cursor == "" && !s.Revision().HasEmptyCursors() {
 		return verdict.OnlyNote
@@ -225,7 +225,7 @@ func equalPage(p *page) *page {
 	}
 	key := p.items[0].key
 	if key != "" && p.first.isIndexed && p.index[key].on == p {
-		return nil // no earlier page has the first item, so that a long walk need not be searched
+		return nil // the first item is new in the walk, so no earlier page can be equal and none need be searched
 	}
 	for _, q := range p.pagesFromFirst() {
 		if q != p && areSameItems(p, q) {

@@ -18,7 +18,7 @@ func isInvented(cursor string) bool { return strings.Contains(cursor, transcript
 type invalidCursors struct {
 	served      map[string]bool  // lists whose first page was served
 	paged       map[string]bool  // lists that returned a cursor
-	lastInvalid map[string]*page // the last page with an invalid cursor, if the first page was not requested since
+	lastInvalid map[string]*page // the last response to an invalid cursor, if the first page was not requested since
 	passed      []*page          // results for made-up cursors, judged at the end
 }
 
@@ -76,7 +76,7 @@ func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 	}
 }
 
-// afterBad has the summaries, by whether the server had returned the bad cursor.
+// afterBad has the summaries of judgeFirstPage, by whether the server had returned the bad cursor.
 var afterBad = map[bool]string{
 	false: "The server refuses the first page after an invalid cursor.",
 	true:  "The server refuses the first page after an outdated cursor.",
@@ -108,7 +108,8 @@ func (b *invalidCursors) report(p *page, summary string, weight verdict.Weight, 
 	out.Deviates(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.positions(), Weight: weight})
 }
 
-// firstPageControl returns the control: the request for the first page of a list.
+// firstPageControl returns the control for requests with an odd cursor: a request for the first
+// page of the same list.
 func firstPageControl(method string) rules.Control {
 	return rules.Control{What: method + " without a cursor", Matches: func(req *rules.Request) bool {
 		return req.Message.Method == method && req.Message.ParamAt("/cursor") == nil

@@ -41,17 +41,17 @@ type page struct {
 	event     *transcript.Event
 	message   *wire.Message
 	cursor    string
-	hasCursor bool // there is a cursor, and it is a string
+	hasCursor bool // the request has a cursor that is a string
 	items     []item
 	next      string
-	hasNext   bool  // there is a next cursor, and it is a string
+	hasNext   bool  // the result has a next cursor that is a string
 	before    *page // the page that returned the cursor; nil if none did
-	// undisturbed is set if nothing since the request for the previous page, or for this page if it
-	// is the first, can have changed the list.
+	// undisturbed is set if nothing can have changed the list since the request for the previous
+	// page or, for the first page of a walk, since the request for that page.
 	undisturbed bool
 	listVersion int // of the list, at the time of the request
 	refused     bool
-	// first is the first page of the walk; nil if a page between them is not known, or if the list
+	// first is the first page of the walk; nil if a page between the two is unknown, or if the list
 	// can have changed in between.
 	first *page
 	// emptySince is the first of the consecutive pages without items that end with this one, and
@@ -83,7 +83,7 @@ func (p *page) isFirst() bool { return !p.hasCursor }
 // positions returns the positions of the request and of the response.
 func (p *page) positions() []int { return rules.At(p.request.Event, p.event) }
 
-// link connects a page to those before it.
+// link sets first, emptySince and empty from the pages before p.
 func (p *page) link() {
 	switch {
 	case !p.undisturbed:
@@ -101,8 +101,8 @@ func (p *page) link() {
 	}
 }
 
-// pagesFromFirst returns the pages from the first of the walk to this one; nil if they are not
-// known, or if the list can have changed in between.
+// pagesFromFirst returns the pages of the walk from its first page to p; nil if a page is unknown,
+// or if the list can have changed in between.
 func (p *page) pagesFromFirst() []*page {
 	if p.first == nil {
 		return nil
@@ -116,7 +116,7 @@ func (p *page) pagesFromFirst() []*page {
 	return back
 }
 
-// continues reports whether q is this page or an earlier one of its walk.
+// continues reports whether q is p itself or an earlier page of the same walk.
 func (p *page) continues(q *page) bool {
 	for r := p; p.first != nil; r = r.before {
 		if r == q {
@@ -278,6 +278,7 @@ func nextOf(s *rules.Session, m *wire.Message) (string, bool) {
 }
 
 // storePage adds a page to its walk, and records its next cursor and the resources that it lists.
+// It indexes the items only if began is set: if the server's capabilities are known.
 func (l *ledger) storePage(p *page, began bool) {
 	switch {
 	case p.isFirst():

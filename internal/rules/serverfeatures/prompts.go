@@ -64,7 +64,8 @@ func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, ou
 	out.Deviates(d)
 }
 
-// onGetResponses returns handlers for regular responses to prompts/get.
+// onGetResponses returns handlers that call judge for regular responses to prompts/get. named is
+// set if the requested name is a string.
 func onGetResponses(judge func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	handler := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if isRegular(s, obs) {
@@ -101,7 +102,8 @@ func promptsFound() rules.Fold {
 	})}
 }
 
-// validGet returns the control: a request for the prompt with all required arguments.
+// validGet returns the control for an odd prompts/get: a request for the same prompt with all
+// required arguments.
 func (b *catalog) validGet(name string) rules.Control {
 	return rules.Control{
 		What:    "a request for " + rules.Excerpt(wire.Quote(name)) + " with its required arguments",

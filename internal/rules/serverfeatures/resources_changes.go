@@ -217,8 +217,8 @@ func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// isAnsweredLater reports whether the server answered a request that was sent so long after the
-// event that it had the time to announce a change.
+// isAnsweredLater reports whether the server answered a request that was sent long enough after the
+// event for the server to announce a change in between.
 func isAnsweredLater(s *rules.Session, e *transcript.Event) bool {
 	for _, req := range slices.Backward(s.ClientRequests()) {
 		if req.Event.Seq <= e.Seq || req.Event.At-e.At < verdict.NoticeTime {

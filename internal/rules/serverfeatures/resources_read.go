@@ -154,7 +154,8 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 	out.Deviates(d)
 }
 
-// anyRead returns the control: a read of a listed resource, or else the list request.
+// anyRead returns the control for an odd resources/read: a read of a listed resource, or else a
+// resources/list.
 func (l *ledger) anyRead() rules.Control {
 	return rules.Control{
 		What: "a read of a listed resource", ByName: true,
@@ -303,7 +304,7 @@ func rawBytes(item []byte) (int64, bool) {
 	return int64(len(raw)), err == nil
 }
 
-// mayBeStoredAs reports whether a text may come from a file of the given size in bytes. Reading the
+// mayBeStoredAs reports whether text may come from a file of the given size in bytes. Reading the
 // file may have converted CRLF to LF, removed a byte order mark, or converted another encoding to
 // UTF-8; the listed size is then that of the file.
 func mayBeStoredAs(text string, size int64) bool {
@@ -330,8 +331,8 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 		case r.claim == r.bytes:
 			out.Observed(sizeRaw)
 		case r.same && r.listedAgain:
-			// Without both conditions, the content may change with every read, even if
-			// its length does not, or may have changed between the list and the reads.
+			// If r.same is not set, the content may change with every read, even if its length does
+			// not. If r.listedAgain is not set, it may have changed between the list and the reads.
 			d := verdict.Deviation{
 				Requirement: sizeRaw,
 				Summary:     "The server lists a resource size that its contents do not have.",

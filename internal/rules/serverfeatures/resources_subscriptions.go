@@ -293,7 +293,7 @@ func (c *observedChange) upTo() int {
 	return c.until.Seq
 }
 
-// end judges the changes that reads showed. The update may come at any time, also before the read
+// end judges the changes that reads showed. The update may come at any time, even before the read
 // that shows the change. A later update covers all changes before it.
 func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 	if !s.ServerDeclared("resources.subscribe") {

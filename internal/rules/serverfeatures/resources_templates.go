@@ -31,7 +31,7 @@ func templateRules() []rules.Rule {
 // templateReads tracks the server's templates and what is known about their resources.
 type templateReads struct {
 	templates   []*templateRead
-	completions map[string]*rules.Observation // completions with usable values, by the URI to which the template expands
+	completions map[string]*rules.Observation // responses to completion/complete, by the URIs to which their values expand the template
 }
 
 type templateRead struct {

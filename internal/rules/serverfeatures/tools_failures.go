@@ -49,8 +49,8 @@ func toolFailures() rules.Fold {
 	}}
 }
 
-// judgeErrorFailure can't know whether the tool or the server failed: only a code outside the
-// reserved range points to the tool.
+// judgeErrorFailure judges an error in response to a call with valid arguments. It is unknown
+// whether the tool or the server failed: only a code outside the reserved range points to the tool.
 func judgeErrorFailure(name string, obs *rules.Observation, out *rules.Reporter) {
 	code, ok := obs.Message.ErrorCode()
 	d := deviationOf(toolFailureIsResult, obs)
@@ -81,7 +81,8 @@ func judgeResultFailure(obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// explainsFailure reports whether a content block is not just blank text.
+// explainsFailure reports whether a content block may explain a failure: it is not a text block, or
+// its text is not blank.
 func explainsFailure(block jsontext.Value) bool {
 	text, ok := wire.Text(wire.At(block, "/text"))
 	return !ok || strings.TrimSpace(text) != ""

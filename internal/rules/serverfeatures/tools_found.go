@@ -167,19 +167,19 @@ const (
 	denied   = "(is |was )?(not found|unknown|unrecognized|does not exist|doesn't exist|not recognized)"
 )
 
-// namelessPattern returns an expression for texts that say, without a name, that something does not
-// exist.
+// namelessPattern returns a regular expression for strings that say that a thing does not exist,
+// but do not name it.
 func namelessPattern(thing string) string {
 	return "(there is )?(unknown|no such|unrecognized) " + thing + `\b|` + thing + " " + denied + `\.?$`
 }
 
-// namelessDenials has the expressions for texts that begin with a denial without a name, by the
-// kind of item.
+// namelessDenials has the regular expressions for strings that begin with a denial without a name,
+// by the kind of item.
 var namelessDenials = map[string]*lazyregexp.Regexp{
 	"tool":   lazyregexp.New(preamble + "(" + namelessPattern("tool") + ")"),
 	"prompt": lazyregexp.New(preamble + "(" + namelessPattern("prompt") + ")"),
 }
 
-// denials are phrases. A text that denies the existence of something contains at least one of them,
-// so that looking for them is a cheap first test.
+// denials are phrases of which every string that denies the existence of something contains at
+// least one. Looking for them is a cheap first test.
 var denials = []string{"not found", "unknown", "unrecognized", "does not exist", "doesn't exist", "not recognized", "no such"}

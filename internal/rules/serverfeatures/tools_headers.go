@@ -45,7 +45,7 @@ func toolHeaderRule() rules.Rule {
 type annotation struct {
 	value, schema jsontext.Value
 	property      string
-	reachable     bool // through properties alone
+	reachable     bool // from the root of the schema, through properties alone
 }
 
 func judgeToolHeaders(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -199,7 +199,8 @@ func isBeyondSafe(v jsontext.Value) bool {
 	return ok && n.Abs(n).Cmp(maxHeaderInteger) > 0
 }
 
-// judgeRange judges only the values that the schema states.
+// judgeRange judges whether the integers that the argument may have are safe. It knows only the
+// values that the schema states, such as its bounds.
 func (a annotation) judgeRange(report func(requirement, summary, permitted string, weight verdict.Weight), out *rules.Reporter) {
 	values := append([]jsontext.Value{wire.At(a.schema, "/const"), wire.At(a.schema, "/default")}, wire.Elements(wire.At(a.schema, "/enum"))...)
 	least, most := wire.At(a.schema, "/minimum"), wire.At(a.schema, "/maximum")

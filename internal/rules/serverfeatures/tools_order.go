@@ -50,7 +50,7 @@ func (o *orders) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 	case slices.Equal(before, names):
 		out.Observed(toolOrder)
 	default:
-		i := 0 // the first tool that has moved
+		i := 0 // the index of the first tool that has moved
 		for before[i] == names[i] {
 			i++
 		}

@@ -45,7 +45,8 @@ func toolRequests() rules.Fold {
 	}
 }
 
-// validCall returns the control: a call of the tool with arguments that fit its schema.
+// validCall returns the control for an odd call: a call of the same tool with arguments that fit
+// its schema.
 func (b *catalog) validCall(s *rules.Session, name string) rules.Control {
 	return rules.Control{
 		What:    "a call of " + rules.Excerpt(wire.Quote(name)) + " with valid arguments",
@@ -54,7 +55,7 @@ func (b *catalog) validCall(s *rules.Session, name string) rules.Control {
 }
 
 // anyCall returns the control for odd calls that name no tool or an unlisted one: a call of a
-// listed tool with valid arguments, or else the list request.
+// listed tool with valid arguments, or else a tools/list.
 func (b *catalog) anyCall(s *rules.Session) rules.Control {
 	return rules.Control{
 		What: "a call of a listed tool with valid arguments", ByName: true,

@@ -66,9 +66,8 @@ func (f *form) reportEnumeration(name string, v jsontext.Value, permitted string
 	}
 }
 
-// areStrings reports whether a list has only strings. For a value that is not a list it returns
-// true in modern revisions, in which another rule reports it as an invalid JSON Schema, and
-// otherwise false.
+// areStrings reports whether a list has only strings. For a value that is not a list, it returns
+// modern: in modern revisions, another rule reports such a value as an invalid JSON Schema.
 func areStrings(v jsontext.Value, modern bool) bool {
 	if v.Kind() != '[' {
 		return modern

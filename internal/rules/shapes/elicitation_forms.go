@@ -203,7 +203,7 @@ func (f *form) judgeKeywords(name, kind string, v jsontext.Value) {
 	}
 }
 
-// judgeBounds judges pairs of bounds that permit no value.
+// judgeBounds reports a pair of bounds, such as minimum and maximum, that permits no value.
 func (f *form) judgeBounds(name string, v jsontext.Value) {
 	observed := false
 	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {

@@ -59,8 +59,9 @@ func completionCounts() rules.Rule {
 	}
 }
 
-// judgeCounts skips completions without a total, and those with members of the wrong type, which
-// the message shape rule reports.
+// judgeCounts compares a completion's total with the number of its values and with hasMore. It
+// skips completions without a total, and those with members of the wrong type, which the message
+// shape rule reports.
 func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	completion := obs.Message.ResultAt("/completion")
 	values := wire.At(completion, "/values")

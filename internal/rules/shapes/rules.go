@@ -2,11 +2,11 @@
 // standard that it refers to, requires of a result, a notification or a request. Violations are
 // reported under the requirements of the catalogue.
 //
-// rule.message-shape validates each message once. A table assigns each violation to a
-// requirement, by message, place and kind: the first row that matches, so the most specific one.
-// A schema violation that matches no row belongs to the requirement on the shape of the message
-// as a whole. Other violations that match no row are not reported. Rules of their own judge what
-// schemas can't express.
+// rule.message-shape validates each message once. A table assigns each violation to a requirement,
+// by message, place and kind. Its rows are sorted from specific to general, and the first row that
+// matches counts. A schema violation that matches no row belongs to the requirement on the shape of
+// the message as a whole. Other violations that match no row are not reported. Rules of their own
+// judge what schemas can't express.
 package shapes
 
 import (

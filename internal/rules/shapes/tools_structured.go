@@ -122,7 +122,8 @@ func judgeConformance(s *rules.Session, outputSchema, structured jsontext.Value,
 	out.Deviates(d)
 }
 
-// judgeCopy looks for a text block with the same JSON, unless the result exceeds maxCompared.
+// judgeCopy looks for a text block with the same JSON as the structured content. It skips results
+// larger than maxCompared.
 func judgeCopy(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	if len(result) > maxCompared {
 		return

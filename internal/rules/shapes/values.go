@@ -14,9 +14,9 @@ import (
 )
 
 // isGoverned reports whether the session's revision applies to a message of the server. In the
-// handshake era it does once the result of initialize has come. In the stateless era it does if the
-// message belongs to a request that names the revision; of the server's requests, it applies only
-// to entries of inputRequests, because the era has no others.
+// handshake era, the message must come after the result of initialize. In the stateless era, it
+// must belong to a request that names the revision; a server request must also be an entry of
+// inputRequests, because the era has no others.
 func isGoverned(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Handshake {
 		return s.Began()

@@ -72,7 +72,7 @@ func hasHints(obs *rules.Observation) bool {
 	return obs.Message.ResultAt("/ttlMs") != nil || obs.Message.ResultAt("/cacheScope") != nil
 }
 
-// missingHints names the absent members in words that continue "no".
+// missingHints names the missing members, as words that follow "no" in a sentence.
 func missingHints(ttl, scope []byte) string {
 	switch {
 	case ttl != nil:

@@ -77,8 +77,8 @@ func (n *needs) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter
 	}
 }
 
-// nameAndArguments returns the name, the URI and the arguments of a request, to compare it with
-// others.
+// nameAndArguments returns a string that is equal for requests with the same name, URI and
+// arguments.
 func nameAndArguments(req *rules.Request) string {
 	return string(req.Message.ParamAt("/name")) + string(req.Message.ParamAt("/uri")) + string(req.Message.ParamAt("/arguments"))
 }

@@ -72,7 +72,8 @@ func (d *discoveries) note(s *rules.Session, obs *rules.Observation, _ *rules.Re
 	}
 }
 
-// judgeAnswers judges at the end, because a single result shows that the server has the method.
+// judgeAnswers judges whether the server has server/discover. It judges at the end, because a
+// single result shows that it has.
 func (d *discoveries) judgeAnswers(_ *rules.Session, out *rules.Reporter) {
 	if d.served {
 		out.Observed(discoverImplemented)
@@ -224,8 +225,9 @@ func listHandlers(handle func(s *rules.Session, obs *rules.Observation, out *rul
 	return all
 }
 
-// judgeDiscoveredCapability leaves lists that are served without their capability, or refused
-// despite it, to the rules of each feature.
+// judgeDiscoveredCapability compares the response to a list request with the declared capabilities.
+// It judges only the code of an error to an undeclared method: the rules of each feature judge
+// lists that are served although undeclared, or refused although declared.
 func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isRegular(s, obs) || !s.Began() || s.Declaration.Event.Seq > obs.Request.Event.Seq {
 		return

@@ -146,7 +146,8 @@ func isTraceParent(text string) bool {
 	return m != nil && m[1] != "ff" && strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" && (m[1] != "00" || m[4] == "")
 }
 
-// listOf returns a predicate for comma-separated lists whose members match an expression.
+// listOf returns a function that reports whether all members of a comma-separated list match the
+// expression.
 func listOf(member *lazyregexp.Regexp) func(text string) bool {
 	return func(text string) bool {
 		return !slices.ContainsFunc(strings.Split(text, ","), func(m string) bool { return !member.MatchString(m) })
@@ -167,8 +168,8 @@ func judgeNotificationTrace(s *rules.Session, obs *rules.Observation, out *rules
 	}
 }
 
-// judgeTrace judges the trace context in a _meta of the server. It skips values that the client
-// itself sent.
+// judgeTrace judges the trace context in the server's _meta object in, which may be nil. It skips
+// values that equal those in sent, the _meta of the client's request.
 func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Reporter) {
 	if in == nil {
 		return

@@ -30,7 +30,8 @@ func inputRules() []rules.Rule {
 	}}
 }
 
-// noteComplete records that a method which must not require input did not.
+// noteComplete records that the server sent a complete result for a method whose results must not
+// require input.
 func noteComplete(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if isJudged(s, obs) && !headers.RequiresNameHeader(obs.Request.Message.Method) {
 		out.Observed(supportedRequests)

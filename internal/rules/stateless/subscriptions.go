@@ -82,7 +82,7 @@ var changes = map[string]string{
 	spec.MethodResourcesUpdated: "resources.subscribe",
 }
 
-// subscription is a subscriptions/listen request and its course.
+// subscription is a subscriptions/listen request and what happened to the subscription.
 type subscription struct {
 	request *rules.Request
 	filter  jsontext.Value // nil if the request has no filter object

@@ -195,7 +195,7 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 	d = deviationOf(initializeNames, obs)
 	d.Summary, d.Permitted = "The server's error to initialize names no supported version.", "the supported versions, in the message or the data of the error"
 	if requirement == initializeRemoved {
-		d.Weight = verdict.OnlyNote // only clients of a handshake revision need the names, and they send no such metadata
+		d.Weight = verdict.OnlyNote // only clients of a handshake revision need the names, and such clients send no metadata
 	}
 	out.Deviates(d)
 }

@@ -174,8 +174,9 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgePlainRequests judges the outcome of the two requests that every server has to serve and
-// that contain nothing to refuse. A refusal without the id of the request is not its response.
+// judgePlainRequests judges the outcomes of ping and initialize, which every server has to serve
+// and which contain nothing to refuse. An HTTP refusal whose body lacks the id of the request is
+// not the response to it.
 func judgePlainRequests(v *view, out *rules.Reporter) {
 	pinged := slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodPing && len(req.Responses) > 0 })
 	for _, x := range v.all {
@@ -270,7 +271,8 @@ func (x *exchange) mayBeResumed() bool {
 }
 
 // wasListening reports whether the stream that carries the response to x was open when the HTTP
-// response came; over Streamable HTTP that is the exchange itself.
+// response came. Over Streamable HTTP this is always so, because the exchange itself is that
+// stream.
 func (v *view) wasListening(x *exchange) bool {
 	if v.s.Transport != spec.SSE {
 		return true

@@ -46,8 +46,8 @@ func (v *view) whyUnclear(x *exchange) string {
 }
 
 // mayBeSecond reports whether x may be refused as the second stream of its session. With 409 that
-// is possible even if the first stream was closed, because the server may not know it yet. A GET
-// without an id may mean any session.
+// is possible even if the first stream was closed, because the server may not have noticed that
+// yet. A GET without a session id may mean any session.
 func (v *view) mayBeSecond(x *exchange) bool {
 	return x.Method() == "GET" && slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y != x && y.Method() == "GET" && y.isStreamOpened() && y.Request.Seq < x.Request.Seq &&
@@ -55,8 +55,8 @@ func (v *view) mayBeSecond(x *exchange) bool {
 	})
 }
 
-// controlsFor returns the last exchange before x and the first after it that are like x but
-// without a flaw.
+// controlsFor returns the exchanges that are like x but without a flaw: the last one before x and
+// the first one after it, if there are any.
 func (v *view) controlsFor(x *exchange) []*exchange {
 	var before, after *exchange
 	for _, y := range v.all {

@@ -79,7 +79,7 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 			d.Summary, d.At = "The server refuses a second GET stream while the first is open.", positionsOf(other.Request, x.Request, x.Response)
 			out.Deviates(d)
 		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
-		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not know yet that the client closed it
+		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not have noticed yet that the client closed the earlier stream
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "status 200 with text/event-stream, or 405, on the path that takes POST"
 			d.Summary = "The server does not know GET on the endpoint."
@@ -149,7 +149,8 @@ func (v *view) hadStreamBefore(x *exchange) bool {
 	return false
 }
 
-// otherOpenStream returns a GET of the same session whose stream was open when x was sent.
+// otherOpenStream returns another GET of the same session whose stream was open when x was sent, or
+// nil.
 func (v *view) otherOpenStream(x *exchange) *exchange {
 	for _, y := range v.all {
 		if y != x && y.Method() == "GET" && y.session == x.session && y.isOpenAt(x.Request.Seq) {
@@ -228,9 +229,10 @@ func (v *view) judgeUnrelated(x *exchange, p streamEvent, out *rules.Reporter) {
 	}
 }
 
-// judgeGetRetries judges a connection that the server closed before its stream had ended. Only the
-// resumed stream of a POST shows that, because it continues until the response. A stream for
-// unsolicited messages may end at any time, and later streams don't show whether they continue it.
+// judgeGetRetries judges GET connections that the server closed before the stream had ended. Only
+// GETs that resume the stream of a POST are judged, because such a stream must continue until the
+// response. A stream for unsolicited messages may end at any time, and nothing shows whether a
+// later stream continues it.
 func judgeGetRetries(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.Method() != "GET" || !x.isStreamOpened() || x.Ended() != transcript.Complete || v.isExcused(x) {

@@ -132,7 +132,7 @@ func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderF
 		return
 	case flaw == rules.VersionDiffers && e != nil && errorCode(e) == spec.CodeUnsupported:
 		d.Summary, d.Weight = "The server refuses different versions in header and body with -32022.", verdict.AtMostWarning
-		out.Deviates(d) // either may be unsupported, and the order of the checks is not specified
+		out.Deviates(d) // either version may be unsupported, and the order of the checks is not specified
 		return
 	case !v.isServed(req.Message.Method):
 		out.Unclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" with matching headers")

@@ -84,8 +84,8 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeServedForeign judges a request that was served. An Origin that no browser sends shows
-// less, and nothing new if valid foreign Origins are accepted too.
+// judgeServedForeign judges a request that was served despite a foreign Origin. An Origin that no
+// browser sends shows less, and shows nothing new if the server also accepts valid foreign Origins.
 func (v *view) judgeServedForeign(x *exchange, d verdict.Deviation, out *rules.Reporter) {
 	out.ReportedElsewhere(originInvalid)
 	d.Summary = "The server accepts a request with another host's Origin."
@@ -107,7 +107,8 @@ func isMalformedOrigin(text string) bool {
 	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
 }
 
-// isServedWithout reports whether the server served a similar request without a foreign Origin.
+// isServedWithout reports whether the server served a request that is like x, with the same HTTP
+// method, but has no foreign Origin.
 func (v *view) isServedWithout(x *exchange) bool {
 	for _, y := range v.all {
 		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.hasInitialize() == x.hasInitialize() {

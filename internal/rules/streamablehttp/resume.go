@@ -42,7 +42,8 @@ func resumeRules() []rules.Rule {
 	}
 }
 
-// judgeEventIDs skips events that are delivered again when a stream is resumed.
+// judgeEventIDs judges whether event ids are unique in a session. It skips events that the server
+// delivers again, as when a stream is resumed.
 func judgeEventIDs(v *view, out *rules.Reporter) {
 	type place struct {
 		session, id string
@@ -69,7 +70,7 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 		}
 		gets := x.Method() == "GET" && v.exchangeOf(known.Event).Method() == "GET"
 		if gets && (len(p.sse.Data) == 0 || len(known.sse.Data) == 0 && known.Exchange != p.Exchange) {
-			continue // the position of the same stream, sent again to a client that reopens it; connections may overtake each other
+			continue // an id that marks a position in the same stream, sent again when the client reopened it; connections may overtake each other
 		}
 		out.Deviates(verdict.Deviation{
 			Requirement: eventIDUnique,

@@ -333,8 +333,8 @@ func (x *exchange) hasErrorWithID() bool {
 	return m != nil && belongsToExchange(x, m)
 }
 
-// judgeBareInitialize judges whether an initialize without further headers is accepted. An error
-// with its id is a JSON-RPC response, which other rules judge.
+// judgeBareInitialize judges whether an initialize without session and version headers is accepted.
+// An error with the id of that request is a JSON-RPC response, which other rules judge.
 func judgeBareInitialize(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():

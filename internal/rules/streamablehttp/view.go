@@ -179,8 +179,8 @@ func (x *exchange) isResumption() bool {
 	return ok
 }
 
-// origin returns the exchange whose stream x resumes, or x itself if it resumes none; nil if the
-// stream is unknown.
+// origin returns the exchange whose stream x resumes, or x itself if x resumes none. It returns nil
+// if the resumed stream is unknown.
 func (v *view) origin(x *exchange) *exchange {
 	id, resumes := x.lastID()
 	if !resumes {
@@ -272,9 +272,9 @@ func positionsOf(events ...*transcript.Event) []int {
 // positions returns the positions of the request and the response head.
 func (x *exchange) positions() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
-// isAmbiguousStatus reports whether a status may have reasons that no requirement here covers:
-// there is no status, it is a redirect, it bars the client, or an HTTP server in front may have
-// sent it.
+// isAmbiguousStatus reports whether no requirement here covers the reasons for a status: the status
+// is 0, because none came, or it is a redirect, refuses the client as such, or may come from an
+// HTTP server in front.
 func isAmbiguousStatus(status int) bool {
 	return status == 0 || status/100 == 3 || transcript.IsAmbiguousStatus(status)
 }

@@ -158,8 +158,8 @@ func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 	}
 }
 
-// isLaterThanStop reports whether an event came so long after the response to tasks/cancel that
-// the execution has not stopped.
+// isLaterThanStop reports whether an event of the execution came so long after the response to
+// tasks/cancel that the execution has not stopped in time.
 func (l *ledger) isLaterThanStop(q *taskRequest, e *transcript.Event) bool {
 	return e.Seq > q.event.Seq && (e.At-q.event.At > stopTime || e.At == 0 && l.hasExchangeBetween(q.event, e))
 }
@@ -198,8 +198,9 @@ func namesTask(m *wire.Message, t *task) bool {
 	return ok && id == t.id
 }
 
-// judgeCallCancellation judges tasks whose call the client cancelled by a notification after its
-// response. The requirement binds the client, so the server gets at most a warning.
+// judgeCallCancellation judges tasks that the client tried to cancel by notifications/cancelled for
+// the call, after the response to the call. The requirement binds the client, so the server gets at
+// most a warning.
 func (l *ledger) judgeCallCancellation(t *task, out *rules.Reporter) {
 	if t.call == nil {
 		return

@@ -40,8 +40,9 @@ func declarationRules() []rules.Rule {
 	}
 }
 
-// judgeCapability is lenient with booleans where the specification page calls a property boolean,
-// contrary to its examples and the schema.
+// judgeCapability judges the form of the declared tasks capability. It only warns about a boolean
+// where the page of the specification calls a property boolean, contrary to its examples and the
+// schema.
 func judgeCapability(l *ledger, out *rules.Reporter) {
 	root := wire.At(l.s.ServerCapabilities, "/tasks")
 	if root == nil {
@@ -159,8 +160,8 @@ func (l *ledger) succeedsWithoutTask(c *call) bool {
 	return before && after
 }
 
-// judgeExhaustive looks for tasks in responses to requests other than tool calls, which the
-// capability does not cover.
+// judgeExhaustive looks for tasks in responses to requests other than tool calls. The capability
+// does not cover such requests.
 func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 	switch req.Message.Method {
 	case spec.MethodToolsCall, spec.MethodInitialize:

@@ -13,7 +13,7 @@ type index struct {
 	callOf         map[*rules.Request]*call
 	queryOf        map[*rules.Request]*taskRequest
 	equal          map[callKey][]*call              // calls with the same name and arguments
-	plain          map[callKey][]*call              // those calls that have no task member
+	plain          map[callKey][]*call              // the calls in equal that have no task member
 	created        map[*rules.Request]*task         // the task that the request created
 	queries        map[string][]*taskRequest        // answered requests by taskId
 	cancels        map[string][]*rules.Request      // tasks/cancel by taskId, answered or not

@@ -212,7 +212,7 @@ func (l *ledger) readQuery(req *rules.Request) {
 	}
 }
 
-// noteObservation records a state of a task.
+// noteObservation records a state of the task with this id. It does nothing if ok is false.
 func (l *ledger) noteObservation(id string, ok bool, e *transcript.Event, q *taskRequest, object jsontext.Value) {
 	if !ok {
 		return

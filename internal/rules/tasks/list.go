@@ -130,7 +130,8 @@ func cursorOf(page *taskRequest) jsontext.Value {
 	return next
 }
 
-// nextPage returns the next page, requested after this page came.
+// nextPage returns the first page that the client requested with the cursor after page came, or
+// nil.
 func nextPage(all []*taskRequest, page *taskRequest, cursor jsontext.Value) *taskRequest {
 	for _, q := range all {
 		if q.method == spec.MethodTasksList && q.succeeded() && q.request.Event.Seq > page.event.Seq &&

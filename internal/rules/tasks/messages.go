@@ -48,8 +48,9 @@ func messageRules() []rules.Rule {
 	}
 }
 
-// judgeNaming judges a notification that belongs to a task by its metadata or its progress token.
-// Other notifications can't be attributed.
+// judgeNaming judges whether a notification names its task in _meta. A notification that has
+// neither the metadata nor the progress token of a task can't be attributed to one, and is not
+// judged.
 func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 	meta := n.ParamAt(related)
 	id, isText := wire.Text(wire.At(meta, "/taskId"))

@@ -142,7 +142,8 @@ func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 	}
 }
 
-// judgeTime reads one time of a task, and reports whether that succeeded.
+// judgeTime returns the time at the pointer in a task, and whether it could be read. It reports a
+// time that is not in RFC 3339 form.
 func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rules.Reporter) (time.Time, bool) {
 	text, isTime := wire.Text(wire.At(v.object, pointer))
 	if !isTime {

@@ -86,7 +86,8 @@ type levelRequests struct {
 	failing map[int]bool        // the severities of the levels that got internal errors
 }
 
-// end judges internal errors: a configuration error may prevent some levels, but not all.
+// end judges internal errors in response to logging/setLevel. A server may be unable to set some
+// levels, because of its configuration, but not all of them.
 func (l *levelRequests) end(_ *rules.Session, out *rules.Reporter) {
 	for _, d := range l.failed {
 		if l.served || len(l.failing) < len(severities) {
@@ -124,7 +125,8 @@ func (l *levelRequests) judgeResult(s *rules.Session, obs *rules.Observation, ou
 	out.Observed(levelAccepted)
 }
 
-// knownLevel is the control: a request that sets an existing level.
+// knownLevel is the control for a request with an unknown level: a request that sets an existing
+// level.
 var knownLevel = rules.Control{What: "a level that exists", Matches: func(req *rules.Request) bool {
 	return req.Message.Method == spec.MethodSetLevel && severity(req.Message.ParamAt("/level")) >= 0
 }}
