@@ -30,8 +30,8 @@ type plainRequests struct {
 // one may be a broken list.
 const fewestRefused = 2
 
-// plainMethods are methods whose plainest request must be served by every
-// server that declares them.
+// plainMethods are the methods that have a plain request: one that a server must serve if it has
+// the method at all.
 var plainMethods = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
 }
@@ -84,8 +84,8 @@ func isPlainStateless(m *wire.Message, rev spec.Revision) bool {
 		m.ParamAt(spec.MetaPointer(spec.MetaClientCapabilities)).Kind() == '{' && m.ParamAt(spec.MetaPointer(spec.MetaLogLevel)) == nil
 }
 
-// isPlain reports whether m is a valid request that a server must serve if it
-// declares the method. A server may refuse an invalid one for another reason.
+// isPlain reports whether m is a valid request that a server must serve if it has the method. A
+// server may refuse an invalid request for other reasons than the common error.
 func isPlain(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	params := m.Params()
@@ -129,8 +129,8 @@ func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, 
 	}))
 }
 
-// notice asks whether the server is configured correctly. It returns "" if the
-// server served a list.
+// notice asks the user whether the server is configured correctly. It returns "" unless every plain
+// request of a revision got the same error.
 func (r sameError) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
 		if reason := r.commonError(rev); reason != "" {

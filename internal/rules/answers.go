@@ -107,7 +107,7 @@ func reportRepeated(s *Session, out *Reporter) {
 		out.Observed(responseOnce)
 		for i := 1; i < len(req.Responses); i++ {
 			if s.Sent.hasGarbledID(req.Message.ID) {
-				break // some of them may respond to a message that could not be read
+				break // some of the responses may be to a message that the server could not read with certainty
 			}
 			out.Deviates(verdict.Deviation{
 				Requirement: responseOnce,

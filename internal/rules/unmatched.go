@@ -165,8 +165,8 @@ func (u *unmatchedResponses) undueBefore(e *transcript.Event) *Request {
 	return nil
 }
 
-// isTooEarly reports whether e may be the response to a request that was sent before initialize
-// succeeded: no response to such a request is due, but a server may send one.
+// isTooEarly reports whether e may be the response to a request in a conversation in which
+// initialize never succeeded: no response to such a request is due, but a server may send one.
 func (u *unmatchedResponses) isTooEarly(e *transcript.Event) bool {
 	if u.negotiation.Initialize == nil || u.negotiation.isAccepted() {
 		return false

@@ -27,8 +27,8 @@ type Waits struct {
 // timeout, and none came.
 func (w *Waits) GaveUpOn(e *transcript.Event) bool { return e != nil && w.abandoned[e.Seq] }
 
-// noteGaveUp records the end of a wait, unless the client itself left the server no way to
-// respond.
+// noteGaveUp records that the client stopped waiting. It marks the awaited requests as overdue,
+// unless the client itself left the server no way to respond.
 func (w *Waits) noteGaveUp(e *transcript.Event) {
 	if w.abandoned == nil {
 		w.abandoned = map[int]bool{}

@@ -24,8 +24,8 @@ type checker struct {
 	out       []Violation
 }
 
-// A step is the name of a member that the type defines, the raw name of another member, or an
-// index.
+// A step leads from an object or array to a value in it: name is set for a member that the type
+// defines, raw for any other member, and index for an element of an array.
 type step struct {
 	name  string
 	raw   []byte
@@ -52,7 +52,8 @@ func (c *checker) pointer() string {
 	return string(b)
 }
 
-// placeName returns the path of the current value from the innermost named type.
+// placeName returns the path of the current value from the innermost named type (see
+// Violation.Place).
 func (c *checker) placeName() string {
 	b := []byte(c.typeName)
 	for _, s := range c.path[c.typeDepth:] {

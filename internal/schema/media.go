@@ -21,8 +21,8 @@ var formats = []struct {
 	{"ID3", 0, []string{"audio/mpeg", "audio/mp3"}},
 }
 
-// dataMatchesType requires that the data of a content block has the block's MIME type, if both
-// formats are known.
+// dataMatchesType requires that the data of a content block is in the format that its MIME type
+// names. It skips data, and MIME types, that are not in formats.
 func dataMatchesType(c *checker, v []byte) {
 	mimeType, data := valueOf(v, "mimeType"), valueOf(v, "data")
 	if kindOf(mimeType) != '"' || kindOf(data) != '"' {

@@ -37,8 +37,8 @@ func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 	return err == nil && len(v.CheckStructured(older, value)) == 0
 }
 
-// modernKeywords are the keywords that draft-07 lacks. The meaning of items depends
-// on prefixItems, so removeModern removes both.
+// modernKeywords are the keywords that draft-07 lacks, except those that only forbid additional
+// members. The meaning of items depends on prefixItems, so removeModern removes both.
 var modernKeywords = []string{"prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"}
 
 // removeModern removes the modern keywords from a schema, and reports whether there were any.

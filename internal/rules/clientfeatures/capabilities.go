@@ -183,8 +183,9 @@ func judgeErrorMode(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	})
 }
 
-// judgeSamplingTools skips clients that declared no sampling at all: another rule judges those
-// requests.
+// judgeSamplingTools judges whether the client declared support for the tools and the toolChoice of
+// a sampling request. It skips clients that declared no sampling at all: another rule judges
+// requests to them.
 func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isDeclarationKnown(s, obs) || !s.ClientDeclares(obs.Request, "sampling") {
 		return
@@ -218,8 +219,8 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 }
 
-// judgeIncludeContext reports one finding only: a missing declaration is more severe than the use
-// of a discouraged value.
+// judgeIncludeContext judges the includeContext of a sampling request. It reports at most one
+// deviation: a missing declaration is more severe than the use of a discouraged value.
 func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isDeclarationKnown(s, obs) || !s.ClientDeclares(obs.Request, "sampling") {
 		return

@@ -44,8 +44,8 @@ var secretNames = []string{
 	"secretkey", "secretaccesskey", "clientsecret", "privatekey", "creditcard", "creditcardnumber", "cardnumber", "cvv", "cvc",
 }
 
-// judgeSecretFields judges by the names of text fields alone. A name is not proof, so a match
-// never breaks the requirement.
+// judgeSecretFields reports forms that seem to ask for credentials. It judges only the names of
+// text fields. A name is not proof, so a match is not a violation.
 func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	fields, ok := formFields(obs)
 	if !ok {
@@ -108,9 +108,9 @@ var webAddress = lazyregexp.New(`(?i)\bhttps?://[^\s"'<>)\]]+`)
 // inviting matches text that sends its reader to the link after it.
 var inviting = lazyregexp.New(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
 
-// judgeLinks treats an address as a clickable link if the message sends the user to it. Any other
-// address may describe the form or be an example of an input, and is only noted. Fields whose
-// format is uri are skipped.
+// judgeLinks reports web addresses in the texts of a form. An address counts as a clickable link if
+// the message sends the user to it. Any other address may describe the form or be an example of an
+// input, and is only noted. Fields whose format is uri are skipped.
 func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	fields, ok := formFields(obs)
 	if !ok {

@@ -73,8 +73,8 @@ func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	}
 }
 
-// toolUseBalance tracks the tool uses of the whole conversation, because a server may omit the
-// beginning of the history.
+// toolUseBalance judges whether tool uses and tool results match each other. It tracks the tool
+// uses of the whole conversation, because a server may omit the beginning of the history.
 func toolUseBalance() rules.Fold {
 	known := map[string]bool{}
 	learn := func(m samplingMessage) {

@@ -50,8 +50,9 @@ func (f *feature) uniqueNames() rules.Fold {
 	}}}
 }
 
-// undeclaredChanges judges at the end, because a change announced before the response to
-// initialize may turn out to be declared.
+// undeclaredChanges judges change notifications from a server that does not declare listChanged. It
+// judges at the end, because a notification before the response to initialize may turn out to be
+// declared.
 func (f *feature) undeclaredChanges() rules.Fold {
 	var announced []*transcript.Event
 	alive := false

@@ -182,8 +182,8 @@ func (b *catalog) validCompletion() rules.Control {
 	}
 }
 
-// judgeMistypedCompletion reports a result with a note at most, because any reasonable response is
-// permitted.
+// judgeMistypedCompletion judges the response to a completion request with a value of the wrong
+// type. It only notes a result, because any reasonable response is permitted.
 func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.Observed(completionValidates)

@@ -18,8 +18,9 @@ type referenceTrial struct {
 	served      bool
 }
 
-// completionReferences judges at the end. If some requests for a reference succeed, the refusal
-// of others is caused by how they differ.
+// completionReferences judges whether the server completes the references that it lists. It judges
+// at the end: if some requests for a reference succeed, the refusal of others is due to how they
+// differ from these.
 func completionReferences() rules.Fold {
 	trials := map[string]*referenceTrial{}
 	var order []*referenceTrial

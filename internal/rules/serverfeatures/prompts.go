@@ -222,7 +222,8 @@ func hasValidArguments(req *rules.Request) bool {
 	return arguments == nil || arguments.Kind() == '{' && areStrings(arguments)
 }
 
-// judgeMistypedArgument is lenient with null, which many servers treat as a missing value.
+// judgeMistypedArgument judges the response to a prompts/get with an argument that is not a string.
+// It only notes an argument that is null, which many servers treat as a missing value.
 func judgeMistypedArgument(arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.Observed(promptValidates)

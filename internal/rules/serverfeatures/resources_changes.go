@@ -194,7 +194,8 @@ func (d *deliveredUpdates) noteUpdate(_ *rules.Session, obs *rules.Observation, 
 	d.announced = append(d.announced, resourceUpdate{updatedURI, obs.Event.Seq})
 }
 
-// end judges at the end, because an update may come after the read that shows the change.
+// end judges whether the server announced each change that the reads show. It judges at the end,
+// because an update may come after the read that shows the change.
 func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 	for _, r := range d.order {
 		for _, c := range r.changes {

@@ -38,9 +38,10 @@ func toolArguments() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): handle, rules.ErrorTo(spec.MethodToolsCall): handle}}
 }
 
-// judgeInvalidArguments distinguishes three kinds of success. Arguments that are plainly wrong
-// were not validated. Arguments that can be converted may have been validated and converted,
-// which should have been an error. Surplus arguments do no harm.
+// judgeInvalidArguments judges the response to a call whose arguments violate the schema. It
+// distinguishes three kinds of success. Arguments that are plainly wrong were not validated.
+// Arguments that can be converted may have been validated and converted, which should have been an
+// error. Surplus arguments do no harm.
 func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	d := deviationOf(toolInvalidIsResult, obs)
 	d.Permitted = "a result with isError true"

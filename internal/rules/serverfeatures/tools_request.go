@@ -18,7 +18,8 @@ const (
 	toolArgumentsOptional = "tools.call.arguments-optional"
 )
 
-// toolRequests judges the form of calls.
+// toolRequests judges the responses to malformed calls, and to calls without arguments of tools
+// that require none.
 func toolRequests() rules.Fold {
 	bare := &optionalTrial{requirement: toolArgumentsOptional, thing: "tool"}
 	handle := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

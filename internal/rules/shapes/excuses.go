@@ -38,9 +38,9 @@ func requiredIn(m *wire.Message) requiredArguments {
 	return q
 }
 
-// isCausedByClient reports whether an invalid URI results from the client's request: the URI is
-// that of a resources/read or an argument of any request, or the request is a prompts/get with an
-// argument that is not a string, or without a required one.
+// isCausedByClient reports whether an invalid URI in a response results from the client's request.
+// Either the request contains the same URI, as an argument or as the uri of a resources/read, or it
+// is a prompts/get that lacks a required argument or has an argument that is not a string.
 func (q requiredArguments) isCausedByClient(v schema.Violation, obs *rules.Observation) bool {
 	if v.Kind != schema.NotURI || obs.Request == nil {
 		return false

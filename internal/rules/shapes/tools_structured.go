@@ -65,8 +65,9 @@ func (l *toolSchemas) noteChange(*rules.Session, *rules.Observation, *rules.Repo
 	l.schemas = nil
 }
 
-// judgeResult skips error results, which need not be structured, results of cancelled calls, which
-// may be partial, and tasks, whose result comes later.
+// judgeResult judges the structuredContent of a tool's result. It skips error results, which need
+// not be structured, results of cancelled calls, which may be partial, and tasks, whose result
+// comes later.
 func (l *toolSchemas) judgeResult(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	result := obs.Message.Result()
 	if !isGoverned(s, obs) || !obs.Request.WellFormed || obs.Request.IsCancelled() || result.Kind() != '{' {

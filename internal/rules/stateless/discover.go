@@ -89,7 +89,9 @@ func (d *discoveries) judgeAnswers(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// judgeResult skips values of the wrong type, which the message shape rule reports.
+// judgeResult judges the versions and extensions in a result of server/discover, and compares the
+// result with earlier ones. It skips values of the wrong type, which the message shape rule
+// reports.
 func (d *discoveries) judgeResult(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isJudged(s, obs) {
 		return
@@ -239,7 +241,7 @@ func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *ru
 		out.Observed(discoverCapabilities)
 	case declared:
 		out.ReportedElsewhere(discoverCapabilities)
-	case !refused, obs.Request.Message.Method == spec.MethodResourcesTemplates: // only a part of the resources capability
+	case !refused, obs.Request.Message.Method == spec.MethodResourcesTemplates: // templates are only a part of the resources capability
 	case out.RequireInterpretable(obs, rules.PingControl(), discoverCapabilities):
 		d.Summary, d.Permitted = "The server refuses an undeclared method, but not with -32601.", "error -32601"
 		d.At = rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)

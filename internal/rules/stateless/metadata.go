@@ -85,7 +85,8 @@ func mayBeOlder(s *rules.Session, req *rules.Request) bool {
 		(req.Exchange == nil || spec.Revision(req.Exchange.RequestHead().Get(headers.Version)) != s.Revision())
 }
 
-// servedIncomplete has, by requirement, the first result of a request without complete metadata.
+// servedIncomplete has, by requirement, the deviation for the first result of a request without
+// complete metadata.
 type servedIncomplete map[string]verdict.Deviation
 
 // report reports only one finding for a server that ignores missing metadata: if it serves requests

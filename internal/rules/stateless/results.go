@@ -110,7 +110,8 @@ func hasExtensions(capabilities jsontext.Value) bool {
 // other methods. If there are both, they show the same mistake.
 type unnamedResults struct{ discovery, other *verdict.Deviation }
 
-// judge skips malformed values, which the message shape rule reports.
+// judge judges whether a result names the server. It skips malformed values, which the message
+// shape rule reports.
 func (u *unnamedResults) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isJudged(s, obs) || obs.Message.Result().Kind() != '{' {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// judgeAcknowledgements judges at the end, because an acknowledgement may come late.
+// judgeAcknowledgements judges whether subscriptions are acknowledged or refused as required. It
+// judges at the end, because an acknowledgement may come late.
 func judgeAcknowledgements(s *rules.Session, out *rules.Reporter) {
 	if s.Era() != spec.Stateless {
 		return

@@ -211,8 +211,8 @@ func (v *view) isAnsweredDuring(x *exchange) bool {
 	return false
 }
 
-// judgeUnrelated judges only progress: other messages don't show whether they belong to a request
-// in progress.
+// judgeUnrelated judges whether p, a message on a GET stream, belongs to a request in progress. It
+// judges only progress notifications, because other messages don't show that.
 func (v *view) judgeUnrelated(x *exchange, p streamEvent, out *rules.Reporter) {
 	owner, token := v.progressOf(p)
 	switch {
@@ -259,8 +259,8 @@ func judgeGetRetries(v *view, out *rules.Reporter) {
 	}
 }
 
-// laterResponse returns the response to a request whose stream x resumed, if that response came
-// first on a later GET that resumed the same stream after the end of x.
+// laterResponse returns the first response to a request of the POST whose stream x resumed, if that
+// response came on another GET that resumed the same stream after the end of x; otherwise nil.
 func (v *view) laterResponse(x *exchange) *transcript.Event {
 	origin := v.origin(x)
 	if origin == nil || origin.Method() != "POST" {

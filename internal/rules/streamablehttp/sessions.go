@@ -288,7 +288,8 @@ func (v *view) judgeEndedSession(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeUnknownSession judges only servers that assign ids: to others the header has no meaning.
+// judgeUnknownSession judges the response to a session id that the server did not assign. It skips
+// servers that assign no ids: for them the header has no meaning.
 func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 	assigns := false
 	for _, when := range v.sessions.assigned {

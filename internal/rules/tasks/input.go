@@ -38,8 +38,8 @@ func inputRules() []rules.Rule {
 	}}
 }
 
-// judgeServerRequest judges a request of the server by the observations of its task that were made
-// before the client responded.
+// judgeServerRequest judges whether a request of the server names its task, and whether that task
+// had the status input_required until the client responded.
 func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) {
 	id, isText := wire.Text(p.Message.ParamAt(relatedTask))
 	if !isText {

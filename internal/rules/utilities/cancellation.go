@@ -147,8 +147,8 @@ func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
 }
 
 func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *rules.Reporter) {
-	// A single report may come from a step that was in progress, if it comes soon:
-	// whether it comes before or after the later responses is chance.
+	// A single progress notification that comes soon may be from a step that was in progress.
+	// Whether it comes before or after the responses to later requests is chance.
 	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.cancellation.At < 2*c.runTime() {
 		c.progress = nil
 	}
@@ -181,7 +181,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 	}
 	switch {
 	case c.response != nil && c.request.Message.Method != spec.MethodToolsCall:
-		// Few servers can interrupt other requests than tool calls, and none has to.
+		// Few servers can interrupt requests other than tool calls, and none has to.
 	case c.namesCancellation && !c.othersSucceed(s):
 		// The tool may have failed by itself, for a reason with similar words.
 	case c.response != nil:
@@ -232,9 +232,9 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 func (c *cancelledRequest) runTime() time.Duration { return c.cancellation.At - c.request.Event.At }
 
 // isHeeded reports whether the response shows that the server heeded the cancellation: the call
-// failed, and its error names the cancellation or other calls of the tool succeed. A server that
-// responds as usual may have ignored the cancellation, as it may for a request that can't be
-// cancelled.
+// failed, and either the error names the cancellation, or other calls of the same tool succeed. A
+// server that responds as usual may have ignored the cancellation, as it may for a request that
+// can't be cancelled.
 func (c *cancelledRequest) isHeeded(s *rules.Session) bool {
 	if c.failed == nil {
 		return false

@@ -90,7 +90,8 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 	}
 }
 
-// end judges at the end, because a late response still counts as a response.
+// end reports the pings that got no response. It does so at the end, because a late response still
+// counts as a response.
 func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
 	for _, q := range o.unanswered {
 		if len(q.ping.Responses) == 0 {

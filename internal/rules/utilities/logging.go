@@ -47,8 +47,9 @@ func loggingRules() []rules.Rule {
 	}
 }
 
-// logDeclared judges at the end, because log messages may come before the response to initialize
-// or server/discover, which has the declaration.
+// logDeclared judges whether a server that sends log messages declares logging. It judges at the
+// end, because log messages may come before the response to initialize or server/discover, which
+// has the declaration.
 func logDeclared() rules.Fold {
 	var first *transcript.Event
 	var text string
@@ -76,7 +77,8 @@ func logDeclared() rules.Fold {
 	}
 }
 
-// declaresLogging accepts a capability of any shape; other rules judge its shape.
+// declaresLogging reports whether the server has a logging capability, of any shape: other rules
+// judge its shape.
 func declaresLogging(s *rules.Session) bool { return wire.At(s.ServerCapabilities, "/logging") != nil }
 
 // levelRequests tracks which levels could be set.
