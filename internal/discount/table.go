@@ -82,7 +82,7 @@ func (r *Run) runRows() []runRow {
 }
 
 // noticeRows lists the observations for notices: they explain no deviation, but the user should
-// know them.
+// know about them.
 func (r *Run) noticeRows() []noticeRow {
 	return []noticeRow{
 		{"cut-off-method", "the connection broke at each request of a method", cutoffs{}},

@@ -146,7 +146,7 @@ func (d *dispatcher) add(f Fold, out *Reporter) {
 }
 
 // dispatchEvent calls the handlers of each message of an event, until ended is closed. It checks
-// that before each handler, because a handler may take long for a message of megabytes.
+// ended before each handler, because a handler may take long for a message of megabytes.
 func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 	s := d.session
 	switch e.Kind {

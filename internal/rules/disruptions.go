@@ -20,8 +20,8 @@ type Disruption struct {
 	Posed *transcript.Request
 	// Before is the disruption that still lasted when this one began, or nil.
 	Before *Disruption
-	// Mixed is set if the client sent another notification since, which may also be the reason if
-	// the server ends or stops responding.
+	// Mixed is set if the client sent another notification after the disruption. If the server ends
+	// or stops responding, that notification may also be the reason.
 	Mixed bool
 }
 
@@ -72,8 +72,8 @@ func (d *Disruptions) noteResponse(req *Request) {
 	}
 }
 
-// mayExplain reports whether the current disruption may be the reason that the request has no
-// response up to e. If e is the client's timeout, the request must have been sent after the
+// mayExplain reports whether the current disruption may be the reason why the request has no
+// response before e. If e is the client's timeout, the request must have been sent after the
 // disruption. If e is the end of the server, the disruption may explain any missing response.
 func (d *Disruptions) mayExplain(req *Request, e *transcript.Event) bool {
 	return d.Current != nil && (e.Kind != transcript.GaveUp || req.Event.Seq > d.Current.Event.Seq)

@@ -142,7 +142,7 @@ func (h *RequestHeaders) isOddHead(head *transcript.Head) bool {
 }
 
 // paramFlaws compares the Mcp-Param headers of a call with its arguments. For a tool that no list
-// contained, it returns OtherHeaders if there are such headers.
+// contained, it returns OtherHeaders if the call has any of these headers.
 func (h *RequestHeaders) paramFlaws(head *transcript.Head, tool string, arguments jsontext.Value) []HeaderFlaw {
 	all, known := h.ParamsOf(tool)
 	var out []HeaderFlaw

@@ -30,7 +30,7 @@ type reading struct {
 	shape  shape
 	events []*transcript.Event // the lines, at least one
 	batch  bool
-	// messages are those that could be found, also in malformed lines: a response in a malformed
+	// messages are those that could be found, even in malformed lines: a response in a malformed
 	// line is still a response.
 	messages []*wire.Message
 

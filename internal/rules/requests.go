@@ -86,8 +86,8 @@ func (r *Requests) RequestOfExchange(e *transcript.Event) *Request {
 // response to it, its cancellation, or a progress notification for it.
 func (r *Requests) requestOf(m *wire.Message) *Request { return r.clientRequestOf(r.dialogue.Of(m)) }
 
-// clientRequestOf returns the Request of a client request of the dialogue; nil for nil or a request
-// of the server.
+// clientRequestOf returns the Request for a client's request in the dialogue. It returns nil if
+// known is nil or a request of the server.
 func (r *Requests) clientRequestOf(known *transcript.Request) *Request {
 	if known == nil || known.Event.Kind != transcript.Sent {
 		return nil

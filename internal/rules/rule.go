@@ -33,7 +33,7 @@ type Fold struct {
 }
 
 // appliesTo reports whether the rule judges one of the requirements. It returns true for a rule
-// without requirements, as tests have them.
+// without requirements, which only tests have.
 func (r *Rule) appliesTo(requirements map[string]bool) bool {
 	return len(r.Requirements) == 0 || slices.ContainsFunc(r.Requirements, func(id string) bool { return requirements[id] })
 }

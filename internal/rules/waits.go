@@ -86,8 +86,9 @@ func (w *Waits) noteOverdue(req *Request, e *transcript.Event) {
 const enoughResponses = 3
 
 // isExcusable reports whether illegal messages may be the reason for the missing response. They
-// cannot be if all of them came before the request, each illegal request with a legal id was
-// answered, and so were several legal requests after the last illegal message.
+// cannot be the reason if all of them came before the request, and the server answered each illegal
+// request with a legal id, and at least enoughResponses legal requests after the last illegal
+// message.
 func (w *Waits) isExcusable(req *Request) bool {
 	if !w.sent.HasIllegal() {
 		return false

@@ -79,8 +79,8 @@ func iconSource(c *checker, v []byte) {
 	}
 }
 
-// isImageData reports whether the part after data: is base64 data whose MIME type,
-// if any, may be that of an image.
+// isImageData reports whether rest, the part of a URI after "data:", is base64 data whose MIME
+// type, if any, may be that of an image.
 func isImageData(rest []byte) bool {
 	head, data, ok := bytes.Cut(rest, []byte(","))
 	if !ok {

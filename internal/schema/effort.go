@@ -15,8 +15,8 @@ const maxNesting = 200
 // maxEffort is the maximum number of times that subschemas are applied to values.
 const maxEffort = 100_000
 
-// isBounded reports whether a value is not nested too deeply and its numbers are
-// short.
+// isBounded reports whether a value at the given depth is not nested too deeply, and its numbers
+// are short.
 func isBounded(v any, depth int) bool {
 	switch v := v.(type) {
 	case json.Number:

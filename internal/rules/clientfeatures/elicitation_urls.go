@@ -109,10 +109,10 @@ type earlyCompletion struct {
 	event *transcript.Event
 }
 
-// firstUnknownElicitation returns the position of the first request whose response the client
-// may not have seen: a cancelled request has none, and the result of a task may never be fetched.
-// That response may have been an error that requires a URL elicitation. Without such a request it
-// returns math.MaxInt.
+// firstUnknownElicitation returns the position of the first request that may have required a URL
+// elicitation in an error that the client did not see: a cancelled request may have no response,
+// and the result of a task may never be fetched. If there is no such request, it returns
+// math.MaxInt.
 func firstUnknownElicitation(s *rules.Session) int {
 	for _, req := range s.ClientRequests() {
 		if req.IsCancelled() || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {

@@ -167,8 +167,8 @@ func completionRefused() rules.Fold {
 	})}
 }
 
-// validCompletion returns the control: a valid completion request for something that is listed,
-// or else a list request or a ping.
+// validCompletion returns the control for an odd completion request: a valid one for a listed
+// prompt or template, or else a list request or a ping.
 func (b *catalog) validCompletion() rules.Control {
 	return rules.Control{
 		What: "a valid completion request", ByName: true,

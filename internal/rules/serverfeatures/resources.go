@@ -79,8 +79,9 @@ func resourceListRules() []rules.Rule {
 	}
 }
 
-// requireDeclared judges a result that contains resources. It skips empty results, because
-// another requirement covers undeclared methods that are served.
+// requireDeclared returns a handler that judges whether a server declares resources if its result
+// has any at the pointer. The handler skips empty results, because another requirement covers
+// undeclared methods that are served.
 func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *rules.Reporter) {
 	return func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if !isFirstResponse(s, obs) || len(wire.Elements(obs.Message.ResultAt(pointer))) == 0 {
@@ -166,8 +167,8 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// judgeUniqueURIs judges the URIs of a walk. An identical item on two pages is judged by the rules
-// on cursors.
+// judgeUniqueURIs judges whether the URIs in a walk through resources/list are unique. An identical
+// item on two pages is judged by the rules on cursors.
 func judgeUniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || !s.Began() {
 		return

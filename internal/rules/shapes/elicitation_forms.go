@@ -140,9 +140,9 @@ func (f *form) judgeRequired(requested jsontext.Value) {
 	f.out.Observed(requiredKnown)
 }
 
-// advancedKeywords are keywords that restrict values and that forms do not have. Annotations and
-// unknown keywords are harmless. "pattern" is missing here because the specification page permits
-// it, although the schema does not.
+// advancedKeywords are the keywords that restrict values and are not permitted in forms.
+// Annotations and unknown keywords are harmless. "pattern" is missing here because the
+// specification page permits it, although the schema does not.
 var advancedKeywords = []string{
 	"$ref", "$dynamicRef", "$defs", "definitions", "allOf", "not", "if", "then", "else", "const", "multipleOf",
 	"exclusiveMinimum", "exclusiveMaximum", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames",

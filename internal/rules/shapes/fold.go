@@ -218,8 +218,8 @@ func isFromLaterRevision(s *rules.Session, obs *rules.Observation) bool {
 		!tasks && obs.Message.ResultAt("/task/taskId") != nil && !hasMember(result, "content")
 }
 
-// deduplicate keeps the first violation at each place. Of the violations in a JSON Schema it
-// prefers those that the protocol's schema reports to those that the dialect reports.
+// deduplicate keeps the first violation at each place. Within a JSON Schema, it prefers violations
+// of the protocol's schema to violations of the JSON Schema dialect.
 func deduplicate(all []schema.Violation) []schema.Violation {
 	out := all[:0]
 	for i, v := range all {

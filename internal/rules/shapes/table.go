@@ -60,7 +60,7 @@ func (r *row) topics() []string {
 }
 
 // observedPlaces returns the places that show that the requirement was observed. They are types and
-// their own members, because package schema records no other places.
+// direct members of types, because package schema records no other places.
 func (r *row) observedPlaces() string {
 	if r.observedAt != "" {
 		return r.observedAt

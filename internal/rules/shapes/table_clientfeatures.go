@@ -6,8 +6,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// onlyForElicitation is observed with every error, because a server could have misused the code of
-// errors that require an elicitation.
+// onlyForElicitation is the requirement that the code of errors that require an elicitation is used
+// only for such errors. It is observed with every error, because a server could have misused the
+// code.
 const onlyForElicitation = "elicitation.required-error.only-for-that-2025-11-25"
 
 // serverRequestRows returns the rows of the server's requests, and of its notifications.

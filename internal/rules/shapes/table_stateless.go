@@ -6,8 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// statelessRows returns the rows of what 2026-07-28 adds to results. The rows of the requests judge
-// the entries of inputRequests.
+// statelessRows returns the rows of what 2026-07-28 adds to results. The entries of inputRequests
+// are judged by the same rows as the server's requests.
 func statelessRows() []row {
 	return []row{
 		{place: membersOf("resultType"), elsewhere: true}, // stateless.result-type

@@ -154,8 +154,8 @@ func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation
 	out.Deviates(d)
 }
 
-// judgeExtraInput judges a retry with more responses than required, if an equal retry without
-// them was served.
+// judgeExtraInput judges a retry with more responses than required. It judges a refusal only if an
+// equal retry without the extra responses was served.
 func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	if !refused {
 		out.Observed(unexpectedInput)

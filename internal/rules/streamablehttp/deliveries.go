@@ -56,8 +56,8 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
 		At:        positionsOf(x.Request, x.Sent, x.Response, x.End),
 	}
-	// In revisions without noEarlyClose the client may resume a stream that has event ids. If it did
-	// not, a missing response shows nothing.
+	// In revisions without the requirement noEarlyClose, the client may resume a stream that has
+	// event ids. If the client did not do that, a missing response shows nothing.
 	mayPoll := !out.Judges(noEarlyClose)
 	switch {
 	case mayPoll && missing == 0:

@@ -109,8 +109,8 @@ func (v *view) isLegal(x *exchange) bool {
 	return responses == 0 || responses == len(f.Messages)
 }
 
-// versionFlaws judges the version header. In a revision that lacks it, only the revision itself may
-// be named.
+// versionFlaws judges the version header. In a revision that does not define the header, it may
+// name only that revision.
 func (v *view) versionFlaws(x *exchange) flaw {
 	head := x.RequestHead()
 	version := head.Get(versionHeader)

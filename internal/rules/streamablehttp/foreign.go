@@ -6,8 +6,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// judgeForeignMessages judges the stream of a GET whose Last-Event-ID never came in its session.
-// The stream may deliver anything that belongs to the session, but nothing from another session.
+// judgeForeignMessages judges the stream of GET x, whose Last-Event-ID is not the id of any event
+// in the session of x. The stream may deliver anything that belongs to the session, but nothing
+// from another session.
 func (v *view) judgeForeignMessages(x *exchange, out *rules.Reporter) {
 	for _, p := range x.events {
 		owner := v.ownerElsewhere(p, x)

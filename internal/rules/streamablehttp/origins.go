@@ -134,7 +134,7 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeAbsent judges a 403 for a request without an Origin, if a similar request with one was
+// judgeAbsent judges a 403 for a request without an Origin, if a similar request with an Origin was
 // served.
 func (v *view) judgeAbsent(x *exchange, out *rules.Reporter) {
 	switch {

@@ -89,8 +89,8 @@ func isPriming(v *view, known streamEvent) bool {
 	return x.Method() == "POST" && !x.isResumption()
 }
 
-// isMessage reports whether the event has a message. Some servers repeat an event without one as
-// an empty object.
+// isMessage reports whether the event has a message. Some servers send an event that has no message
+// again with an empty object as its data.
 func isMessage(p streamEvent) bool {
 	return slices.ContainsFunc(p.Event.Messages(), func(m wire.Message) bool {
 		return m.Kind == wire.Request || m.Kind == wire.Notification || m.Kind == wire.Response
@@ -98,7 +98,7 @@ func isMessage(p streamEvent) bool {
 }
 
 // isSessionless reports whether the server is known to use no sessions: it served initialize, and
-// never assigned one.
+// never assigned a session id.
 func (v *view) isSessionless() bool {
 	if len(v.sessions.assigned) > 0 {
 		return false

@@ -170,11 +170,11 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 	}
 }
 
-// minStrength is the minimum number of bits of an id that does not count as guessable. Secure ids
-// have about 128; anything in between passes.
+// minStrength is the minimum idStrength of an id that does not count as guessable. Secure ids have
+// about 128 bits; ids in between pass.
 const minStrength = 64
 
-// idStrength returns the maximum number of bits in the id, estimated from its length and its
+// idStrength returns an upper bound on the random bits in the id, estimated from its length and its
 // characters.
 func idStrength(id string) float64 {
 	each := 6.0

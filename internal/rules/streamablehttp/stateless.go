@@ -193,8 +193,8 @@ func (v *view) judgeOwner(x *exchange, req *rules.Request, p streamEvent, m *wir
 	}
 }
 
-// isSubscribed reports whether a subscription that was open at a position requests notifications
-// of this method, or is acknowledged by them.
+// isSubscribed reports whether notifications of this method may belong to a subscription that was
+// open at the position at: the subscription requests them, or they acknowledge it.
 func (v *view) isSubscribed(method string, at int) bool {
 	filter := spec.FilterOf(method)
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool {

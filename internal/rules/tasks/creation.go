@@ -91,8 +91,8 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	l.judgeImmediate(c, out)
 }
 
-// isOvertaken reports whether the server showed the task before it answered the call. The
-// response may then have a later state of the task.
+// isOvertaken reports whether another message of the server showed the task before the response to
+// the call came. That response may then have a later state of the task.
 func (c *call) isOvertaken() bool {
 	return c.task != nil && c.task.observations[0].event.Seq < c.event.Seq
 }
@@ -114,7 +114,7 @@ const slowCall = 250 * time.Millisecond
 // judgeImmediate compares the response time with that of an equal call without a task. A task was
 // created late if all of these hold: its creation took nearly as long, the task had ended by the
 // first query, and a request sent after the call was answered long before the call. Without the
-// last, the whole server or the machine may have been busy.
+// last condition, the whole server or the machine may have been busy.
 func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	plain := l.plainTime(c)
 	if plain < slowCall || c.task == nil {

@@ -70,8 +70,8 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	}
 }
 
-// knownTask returns the control: a request about an existing task, or else any request that shows
-// that the server serves requests.
+// knownTask returns the control for a request about an unknown task: a request about an existing
+// task, or else any request that shows that the server serves requests.
 func (l *ledger) knownTask() rules.Control {
 	return rules.Control{
 		What: "a request about a task that exists", ByName: true,

@@ -45,8 +45,8 @@ func listRules() []rules.Rule {
 	}}
 }
 
-// isRefusedAltogether reports whether the server does not know tasks/list: that deviates from
-// tasks.list-capability, and shows nothing about cursors.
+// isRefusedAltogether reports whether the server refused every tasks/list as an unknown method.
+// That deviates from tasks.list-capability, and shows nothing about cursors.
 func isRefusedAltogether(lists []*taskRequest) bool {
 	for _, q := range lists {
 		if code, _ := q.code(); spec.Code(code) != spec.CodeMethodNotFound {

@@ -242,7 +242,7 @@ func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 }
 
 // judgeRetained looks for tasks that the server forgot before their ttl ended. In a transcript
-// without times, every limited ttl counts as over.
+// without times, every limited ttl counts as expired.
 func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	t := l.byID[q.id]
 	if !q.named || t == nil || t.call == nil || t.isDuplicated || q.request.Message.ParamAt(related) != nil || q.request.Event.Seq < t.call.event.Seq {

@@ -341,8 +341,8 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 
 const neverSent = "The server cancels a request that it never sent."
 
-// judgeStatelessCancellation judges which requests the server cancels in the stateless era. It may
-// cancel only the client's subscriptions.
+// judgeStatelessCancellation judges which requests the server cancels in the stateless era. A
+// server may cancel only the client's subscriptions.
 func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
 		return

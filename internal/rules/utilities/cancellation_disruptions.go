@@ -66,8 +66,8 @@ func (o *disruptions) onEvent(s *rules.Session, e *transcript.Event, out *rules.
 	o.judge(s, e, id, out)
 }
 
-// judge judges what e shows about a server that has not yet shown that it survived the
-// disruption.
+// judge judges whether e shows that the server did not survive the current disruption. id is the
+// requirement on that disruption.
 func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Reporter) {
 	summaries := disruptionSummaries(id)
 	d := verdict.Deviation{Requirement: id, Permitted: "no response, and later requests are served", At: rules.At(o.current.Event, e)}

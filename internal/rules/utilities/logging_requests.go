@@ -154,8 +154,8 @@ func newestRequest(s *rules.Session) *rules.Request {
 	return all[len(all)-1]
 }
 
-// judgeSeverity judges the level of a message that a request wants. Another rule judges unknown
-// levels.
+// judgeSeverity judges whether a log message has at least the level that req requests; least is the
+// index of that level in severities. Another rule judges unknown levels.
 func judgeSeverity(least int, obs *rules.Observation, req *rules.Request, out *rules.Reporter) {
 	got := severity(obs.Message.ParamAt("/level"))
 	switch {

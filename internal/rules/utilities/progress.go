@@ -255,8 +255,9 @@ func progressRate() rules.Fold {
 	}}}
 }
 
-// serverTokens judges a request when the client responds to it: until then it was active, and so
-// were the requests that came in between.
+// serverTokens judges whether the progress tokens of the server's active requests are unique. It
+// judges a request when the client responds to it: until then the request was active, and requests
+// that came in between must not have its token.
 func serverTokens() rules.Fold {
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(""): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

@@ -47,8 +47,8 @@ func (g *tokenRequests) note(req *rules.Request) {
 	g.alike[normalizeToken(token)] = append(withoutAnswered(g.alike[normalizeToken(token)]), req)
 }
 
-// keptRequests is the number of requests with the same token at which answered ones are dropped,
-// because a client may use one token for all its requests.
+// keptRequests bounds the requests that are kept for one token: when there are this many, the
+// answered ones are dropped. A client may use one token for all its requests.
 const keptRequests = 32
 
 // withoutAnswered drops the answered requests if there are keptRequests or more.
