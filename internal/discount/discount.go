@@ -45,7 +45,7 @@ type ExchangeFacts struct {
 // isIncomplete reports whether no response came, or only a part of one.
 func (f ExchangeFacts) isIncomplete() bool { return f.Status == 0 || f.Partial }
 
-// A Discount is one reason for which something does not count.
+// A Discount is one reason why an observation does not count.
 type Discount struct {
 	// ID is stable, and consists of words joined by hyphens.
 	ID string

@@ -18,7 +18,7 @@ type Disruption struct {
 	Cancelled *Request
 	// Posed is the server's request for which the response came too late; nil for notifications.
 	Posed *transcript.Request
-	// Before is the disruption that still lasted when this one began, or nil.
+	// Before is the earlier disruption that still lasted when this one began, or nil.
 	Before *Disruption
 	// Mixed is set if the client sent another notification after the disruption. If the server ends
 	// or stops responding, that notification may also be the reason.
@@ -58,7 +58,7 @@ func (d *Disruptions) note(e *transcript.Event, m *wire.Message) {
 		d.Current = nil
 		return
 	}
-	if d.requests.isBusy() { // another request in progress may be the cause of anything that happens
+	if d.requests.isBusy() { // a request in progress may be the reason for whatever happens next
 		o = nil
 	}
 	d.Current = o

@@ -117,7 +117,7 @@ func judgeEncoding(s *Session, e *transcript.Event, out *Reporter) {
 	valid := utf8.Valid(raw)
 	if valid && !f.Has(wire.ByteOrderMark) && !f.Has(wire.InvalidUTF8) {
 		if judged && (hasBeyondASCII(raw) || bytes.Contains(raw, []byte(`\u`))) {
-			out.Observed(messageUTF8) // plain ASCII would be the same in most encodings
+			out.Observed(messageUTF8) // only a message that is not plain ASCII shows the encoding: ASCII has the same bytes in most encodings
 		}
 		return
 	}

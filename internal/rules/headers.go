@@ -92,7 +92,7 @@ func (h *RequestHeaders) flawsOf(req *Request) []HeaderFlaw {
 		out = append(out, VersionDiffers)
 	}
 	switch method := head.Get(headers.Method); {
-	case headers.Encode(m.Method) != m.Method: // only other headers have the Base64 form
+	case headers.Encode(m.Method) != m.Method: // the Base64 form is only for other headers
 		out = append(out, OtherHeaders)
 	case !head.Has(headers.Method):
 		out = append(out, MethodMissing)

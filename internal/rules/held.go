@@ -56,8 +56,8 @@ func reportHeldBack(s *Session, out *Reporter) {
 	})
 }
 
-// nextSent returns the client's first request or well-formed notification after the request, or
-// nil.
+// nextSent returns the event of the client's first request or well-formed notification after req,
+// or nil.
 func nextSent(s *Session, req *Request) *transcript.Event {
 	var next *transcript.Event
 	sent := req.Event.Seq

@@ -51,7 +51,8 @@ type cache struct {
 	seed    maphash.Seed
 }
 
-// resultOf returns the result of a response.
+// resultOf returns the result of response m, which it shares with other responses that have the
+// same bytes.
 func (c *cache) resultOf(m *wire.Message) *result {
 	if c.results == nil {
 		c.results, c.byHash, c.seed = map[*wire.Message]*result{}, map[uint64]*result{}, maphash.MakeSeed()

@@ -148,7 +148,8 @@ func (n *Negotiation) noteDeclaration(req *Request, m *wire.Message) {
 	}
 }
 
-// hasCapability reports whether the capabilities of one side include a capability.
+// hasCapability reports whether capabilities include the capability, which may be a path such as
+// resources.subscribe.
 func hasCapability(capabilities jsontext.Value, capability string) bool {
 	v := wire.At(capabilities, "/"+strings.ReplaceAll(capability, ".", "/"))
 	return v != nil && v.Kind() != 'f' && v.Kind() != 'n'

@@ -194,7 +194,8 @@ type ruleRun struct {
 	out  *Reporter
 }
 
-// fold folds all rules over the events until the context ends.
+// fold folds all rules over the events until the context ends. It returns the session and the runs
+// of the rules. It does not call AtEnd.
 func fold(ctx context.Context, most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
 	s := newSession(asked, t)
 	s.output.readings = interpretLines(events, t)

@@ -18,11 +18,11 @@ type SentMessages struct {
 	// illegal are the positions of frames that a receiver need not accept. A receiver may refuse such
 	// a frame with an error without an id. A server may also stop responding after it.
 	illegal []int
-	// garbled are the frames whose id can't be read with certainty.
+	// garbled are the frames that can't be read with certainty, so that their ids are unknown.
 	garbled [][]byte
 	// isIncomplete is set if the transcript lacks a part of what the client sent.
 	isIncomplete bool
-	// batches counts the batches.
+	// batches is the number of batches that the client sent.
 	batches int
 	// hasMoreThanPings is set if the client sent anything but pings.
 	hasMoreThanPings bool

@@ -7,10 +7,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// maxExcerpt is how many bytes of the server's text a deviation quotes; the evidence has the rest.
+// maxExcerpt is the maximum number of bytes of the server's output that a deviation quotes. The
+// evidence has the rest.
 const maxExcerpt = 160
 
-// excerpt returns the beginning of b, cut at a whole character.
+// excerpt returns b, or its beginning if b is longer than maxExcerpt. It does not cut a character
+// in two.
 func excerpt[T ~string | ~[]byte](b T) string {
 	if len(b) <= maxExcerpt {
 		return string(b)

@@ -33,7 +33,7 @@ var (
 	iconSize    = checkText(IconSize, `a size such as "48x48", or "any"`, iconSizePattern.Match)
 )
 
-// base64Data requires base64 that every decoder accepts.
+// base64Data requires base64 that every decoder accepts: with padding, and without line breaks.
 func base64Data(c *checker, v []byte) {
 	const permitted = "standard base64 (RFC 4648, section 4), without the prefix of a data: URI"
 	switch text := unquote(v); {

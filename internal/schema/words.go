@@ -26,7 +26,7 @@ func clip(v []byte, length int) string {
 	return s[:cut] + "… (" + strconv.Itoa(len(v)) + " bytes)"
 }
 
-// describeWords returns the permitted words as text for a reader.
+// describeWords lists the permitted words, quoted, for a reader.
 func describeWords(words []string) string {
 	quoted := make([]string, 0, len(words))
 	for _, w := range words {

@@ -17,7 +17,7 @@ const maxRounds = 50
 // toolUseRound is a response of the client in which the model wants to call tools.
 type toolUseRound struct {
 	uses    []toolUse
-	number  int // in its loop, from 1
+	number  int // the number of the round in its loop, from 1
 	request *transcript.Event
 	event   *transcript.Event
 }
@@ -36,7 +36,7 @@ func toolLoops() rules.Fold {
 			}
 			number := 1
 			for _, r := range open {
-				if r.event == obs.ServerRequest.Event { // the request that continued the loop after r
+				if r.event == obs.ServerRequest.Event { // this request continued the loop after r
 					number = r.number + 1
 				}
 			}

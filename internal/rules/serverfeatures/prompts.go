@@ -47,7 +47,7 @@ type invalidParamsCheck struct {
 	weight      verdict.Weight
 }
 
-// judge counts a refusal only if valid requests of the same kind are served.
+// judge judges a response. A refusal counts only if a request that like selects was served.
 func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
 	if !out.RequireInterpretable(obs, like, i.requirement) {
 		return

@@ -241,7 +241,7 @@ func judgeMissingParam(obs *rules.Observation, d verdict.Deviation, out *rules.R
 	}
 }
 
-// sizes compares the listed sizes of resources with their contents.
+// sizes compares the sizes that the server lists for resources with the sizes of their contents.
 type sizes struct {
 	byURI map[string]*sizedResource
 	reads []*sizedResource

@@ -112,7 +112,8 @@ func (t *templateReads) noteCompletion(s *rules.Session, obs *rules.Observation,
 	}
 }
 
-// judgeRefusal judges "not found" errors for a URI that the server completed itself.
+// judgeRefusal judges "not found" errors in response to reads of a URI that the server itself
+// returned as a completion.
 func (t *templateReads) judgeRefusal(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, _ := uriOf(obs.Request)
 	by := t.completions[requestedURI]

@@ -255,7 +255,7 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	}
 }
 
-// hasKind reports whether a value has the JSON type of a field.
+// hasKind reports whether v has the JSON type of a field whose type is kind.
 func hasKind(v jsontext.Value, kind string) bool {
 	switch v.Kind() {
 	case '"':

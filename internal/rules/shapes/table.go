@@ -88,7 +88,8 @@ func table() []row {
 	return slices.Concat(statelessRows(), contentRows(), offerRows(), serverRequestRows(), taskRows(), generalRows())
 }
 
-// generalRows returns the rows of messages as a whole.
+// generalRows returns the fallback rows: each is for the violations in one kind of message that no
+// other row matches.
 func generalRows() []row {
 	general := func(method, on, what string) row {
 		return row{in: method, ids: on, summary: what + " does not match the schema of the revision."}

@@ -130,5 +130,6 @@ func contentRows() []row {
 	}
 }
 
-// isTypeItself reports whether the place itself is wrong, not something in it.
+// isTypeItself reports whether the value of the named type itself is wrong, rather than a value in
+// it.
 func isTypeItself(v schema.Violation) bool { return v.Place == v.Type }

@@ -29,7 +29,7 @@ func statelessRows() []row {
 	}
 }
 
-// membersOf returns the places of a member that many results have.
+// membersOf returns the places of the named member, which many types of results have.
 func membersOf(member string) string {
 	results := []string{
 		"DiscoverResult", "ListToolsResult", "ListResourcesResult", "ListResourceTemplatesResult", "ListPromptsResult", "ReadResourceResult",

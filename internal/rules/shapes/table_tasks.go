@@ -5,7 +5,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// taskRows returns the rows of tasks. Package tasks judges the course of a task.
+// taskRows returns the rows of tasks. Package tasks judges how the state of a task changes.
 func taskRows() []row {
 	const (
 		call      = spec.MethodToolsCall

@@ -112,7 +112,7 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 		} else {
 			d.Summary, d.Weight = "The server refuses a subscription.", verdict.AtMostWarning
 			if slices.ContainsFunc(sharedSubscriptions.Of(s).all, func(other *subscription) bool { return other.ack != nil }) {
-				d.Weight = verdict.OnlyNote // the server accepts others, and may limit their number
+				d.Weight = verdict.OnlyNote // the server accepts other subscriptions, and may limit their number
 			}
 		}
 		out.Deviates(d)

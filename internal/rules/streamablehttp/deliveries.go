@@ -95,7 +95,7 @@ func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 	return missing, late, elsewhere
 }
 
-// isOnResumed reports whether the event came on a stream that resumes that of x.
+// isOnResumed reports whether the event came on a stream that resumes the stream of x.
 func (v *view) isOnResumed(x *exchange, e *transcript.Event) bool {
 	y := v.exchangeOf(e)
 	return y != nil && y != x && v.origin(y) == x

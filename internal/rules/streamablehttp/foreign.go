@@ -48,7 +48,7 @@ func (v *view) ownerElsewhere(p streamEvent, x *exchange) *rules.Request {
 	return other
 }
 
-// ifSentElsewhere returns the request if it was sent in another session than x, otherwise nil.
+// ifSentElsewhere returns req if it was sent in a session other than that of x, and otherwise nil.
 func (v *view) ifSentElsewhere(req *rules.Request, x *exchange) *rules.Request {
 	if at := v.exchangeOf(req.Event); at != nil && at.session != "" && at.session != x.session {
 		return req

@@ -58,7 +58,7 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	case x.Succeeded():
 		v.judgeServedForeign(x, d, out)
 		return
-	case !x.Refused() || isAmbiguousStatus(x.Status()) && x.Status() != 403: // 403 is demanded here
+	case !x.Refused() || isAmbiguousStatus(x.Status()) && x.Status() != 403: // the requirement demands 403
 		return
 	}
 	if x.flaws != foreignOrigin { // another flaw may be the reason

@@ -322,7 +322,7 @@ func (v *view) earlierDelivery(p streamEvent) (streamEvent, bool) {
 		return streamEvent{}, false
 	}
 	if x.Response == nil || x.Response.Seq > first.Seq || x.session == "" && p.Frame.Messages[0].Kind == wire.Request {
-		return streamEvent{}, false // an equal but different message
+		return streamEvent{}, false // a new message that equals the earlier one
 	}
 	if m := responseIn(p); m != nil && len(x.requests) > 0 && belongsToExchange(x, m) {
 		return streamEvent{}, false // each request with this id is answered on its own stream

@@ -78,7 +78,8 @@ func noteEarliest(in map[string]int, id string, e *transcript.Event) {
 	}
 }
 
-// isBefore reports whether the session has an event in the map before a position.
+// isBefore reports whether the map in has a position for the session id, and that position is
+// before at.
 func isBefore(in map[string]int, id string, at int) bool {
 	when, ok := in[id]
 	return ok && when < at

@@ -18,7 +18,7 @@ func shutdownRules() []rules.Rule {
 	}}
 }
 
-// judgeShutdown judges what happens after the client closed a stream.
+// judgeShutdown judges what the server does after the client closed a stream.
 func judgeShutdown(v *view, out *rules.Reporter) {
 	closed := v.firstDropped()
 	for _, x := range v.all {

@@ -262,7 +262,7 @@ func (x *exchange) describeStatus() string {
 // describeSeen describes the request method and the response.
 func (x *exchange) describeSeen() string { return x.Method() + " answered with " + x.describeStatus() }
 
-// positionsOf returns the positions of events, in their order.
+// positionsOf returns the positions of the events, sorted and without duplicates.
 func positionsOf(events ...*transcript.Event) []int {
 	at := rules.At(events...)
 	slices.Sort(at)

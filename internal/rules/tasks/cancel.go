@@ -192,7 +192,7 @@ func (l *ledger) signsOfLife(t *task) []*transcript.Event {
 	return out
 }
 
-// namesTask reports whether the metadata of a message name the task.
+// namesTask reports whether the _meta of a message names the task.
 func namesTask(m *wire.Message, t *task) bool {
 	id, ok := wire.Text(m.ParamAt(relatedTask))
 	return ok && id == t.id

@@ -223,7 +223,8 @@ const (
 	widestStep     = 1_000_000 // maximum difference between two ids
 )
 
-// areSequential reports whether two ids differ only in a number at their end that grows a little.
+// areSequential reports whether ids a and b differ only in a number at their end, and the number in
+// b is slightly greater.
 func areSequential(a, b string) bool {
 	if len(a) > longestCounted || len(b) > longestCounted {
 		return false

@@ -43,7 +43,8 @@ func resultRules() []rules.Rule {
 	}}
 }
 
-// judgeRelated looks for the task's id in a result of tasks/result. An error has no place for it.
+// judgeRelated judges whether a result of tasks/result names the task. It skips errors, which have
+// no member for that.
 func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	if !q.succeeded() {
 		return

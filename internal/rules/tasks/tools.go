@@ -187,7 +187,8 @@ func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// sameCall returns the control: a call of the same tool for which matches returns true.
+// sameCall returns the control for c: a call of the same tool for which matches returns true. what
+// describes that call.
 func (l *ledger) sameCall(c *call, what string, matches func(*call) bool) rules.Control {
 	return rules.Control{What: what, ByName: true, Matches: func(req *rules.Request) bool {
 		o := l.index.callOf[req]

@@ -119,7 +119,7 @@ func cancelledRequests() rules.Fold {
 		}),
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			for _, c := range all {
-				if isOrdered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP late messages may be old, but the absence of messages is certain
+				if isOrdered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP, late messages show nothing, but missing ones do
 					c.judge(s, last, out)
 				}
 			}
@@ -183,7 +183,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 	case c.response != nil && c.request.Message.Method != spec.MethodToolsCall:
 		// Few servers can interrupt requests other than tool calls, and none has to.
 	case c.namesCancellation && !c.othersSucceed(s):
-		// The tool may have failed by itself, for a reason with similar words.
+		// The tool may have failed by itself, and described that in similar words.
 	case c.response != nil:
 		d := verdict.Deviation{
 			Requirement: noResponse,
@@ -331,7 +331,7 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 	case len(s.RequestsWithID(id)) > 0:
 		d.Summary = neverSent
 		d.Seen += "; only the client has sent a request with this id"
-	case s.OutputEnded: // not after the end of the output
+	case s.OutputEnded: // after the end of the output, nothing is judged
 		return
 	default:
 		d.Summary = neverSent

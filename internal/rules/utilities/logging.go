@@ -81,7 +81,7 @@ func logDeclared() rules.Fold {
 // judge its shape.
 func declaresLogging(s *rules.Session) bool { return wire.At(s.ServerCapabilities, "/logging") != nil }
 
-// levelRequests tracks which levels could be set.
+// levelRequests tracks which requests to set a level succeeded or failed.
 type levelRequests struct {
 	served  bool
 	failed  []verdict.Deviation // internal errors

@@ -72,11 +72,12 @@ func isReplied(req *rules.Request) bool { return len(req.Responses) > 0 }
 // server sent under an earlier level have arrived.
 func (t *threshold) isSettled() bool {
 	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(req *rules.Request) bool {
-		return !isReplied(req) && (!req.IsCancelled() || t.since.n < settlingTrips) // a cancelled request may get no response
+		return !isReplied(req) && (!req.IsCancelled() || t.since.n < settlingTrips) // a cancelled request may never get a response, so only the round trips count
 	})
 }
 
-// level returns the lowest level that is permitted for a log message, -1 if every level is.
+// level returns the lowest level that is permitted for a log message, or -1 if every level is
+// permitted.
 func (t *threshold) level() int {
 	level, found := len(severities), false
 	if !t.isSettled() {

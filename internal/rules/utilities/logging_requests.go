@@ -41,7 +41,7 @@ func requestLoggingRules() []rules.Rule {
 // requestLogs tracks the log messages of a conversation.
 type requestLogs struct{ logged bool }
 
-// noteResponse counts completed requests that want no log messages.
+// noteResponse counts the answered requests that request no log messages.
 func (l *requestLogs) noteResponse(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() != spec.Stateless || !obs.Request.IsRegular() || obs.Request.Metadata.LogLevel != nil {
 		return

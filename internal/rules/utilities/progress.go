@@ -119,7 +119,7 @@ func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *r
 	d := verdict.Deviation{Permitted: "the token of a request that is in progress", Seen: rules.Excerpt(obs.Message.Raw)}
 	req := g.similarRequest(token)
 	switch {
-	case s.Sent.HasGarbled(strings.Trim(token.Raw(), `"`)): // a request that can't be read may have it
+	case s.Sent.HasGarbled(strings.Trim(token.Raw(), `"`)): // a request that can't be read may have the token
 		return
 	case req != nil:
 		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.At(req.Event, obs.Event)
