@@ -9,7 +9,7 @@ type Place uint16
 // maxPlaces is one more than the number of places that a revision may have.
 const maxPlaces = 384
 
-// A PlaceSet is a set of places, usually of those that occur in a message.
+// A PlaceSet is the set of places that occur in a message.
 type PlaceSet [maxPlaces / 64]uint64
 
 func (m *PlaceSet) add(p Place) { m[p/64] |= 1 << (p % 64) }

@@ -153,9 +153,9 @@ type deliveredUpdates struct {
 	announced     []resourceUpdate
 }
 
-// resourceReads tracks the reads of one resource: the last one, whether it equalled the one
-// before, and the changes after that. A read itself may change the contents, so they must be
-// equal in two reads before a change counts.
+// resourceReads tracks the reads of one resource: the last one, whether it equalled the one before,
+// and the changes after that. A read itself may change the contents, so a change counts only after
+// two reads with equal contents.
 type resourceReads struct {
 	uri     string
 	last    *rules.Observation

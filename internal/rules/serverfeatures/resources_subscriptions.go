@@ -199,8 +199,8 @@ func (u *updates) noteUnsubscribed(s *rules.Session, obs *rules.Observation, _ *
 	}
 }
 
-// judgeRead records a change between two reads. Reading itself may change the contents, so they
-// must be equal in two reads before the change.
+// judgeRead records a change between two reads. Reading itself may change the contents, so two
+// reads before the change must return equal contents.
 func (u *updates) judgeRead(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, _ := uriOf(obs.Request)
 	l := u.byURI[requestedURI]
