@@ -22,8 +22,9 @@ func (a *app) startIssuer(s *remoteServer) error {
 	return nil
 }
 
-// startUpstream starts the double of --upstream-env, if the flag is given. It returns a usage error
-// if --upstream-url is given alone or is not an HTTP URL, or if the run does not start the server.
+// startUpstream starts, with --upstream-env, a test double of the service that the server calls. It
+// returns a usage error if the run does not start the server, or if --upstream-url is given without
+// --upstream-env or is not an HTTP URL.
 func (a *app) startUpstream(s *remoteServer, t target.Target) error {
 	f := s.flags
 	switch {

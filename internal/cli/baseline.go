@@ -25,10 +25,10 @@ import (
 // baselineFile is the path that mcp-conform baseline write writes to if no argument is given.
 const baselineFile = "mcp-conform-baseline.yaml"
 
-// knownFlags are the flags that relate a run to known findings: a baseline, those of
-// the server's SDK, or an earlier report.
+// knownFlags are the flags that compare a run with findings that are already known: those of a
+// baseline, of the server's SDK, or of an earlier report.
 type knownFlags struct {
-	path  string             // the file of --baseline; "" without it
+	path  string             // the file of --baseline; "" without the flag
 	rerun string             // path of a JSON report; lastReport for --rerun-failed without a value
 	sdk   bool               // accept known SDK findings
 	known *baseline.Baseline // nil without --baseline
@@ -65,8 +65,9 @@ func fileError(err error) error {
 }
 
 // apply marks the findings in the report that are in the baseline, and those that are findings of
-// the server's SDK. used is nil if the SDK was not recognised. whole is true if no flag limited
-// what the run judged. Only then is an entry whose requirement was not judged stale.
+// the server's SDK. used is nil if the SDK was not recognised. whole reports whether the run judged
+// everything, because no flag limited it. Only such a run can show that a baseline entry whose
+// requirement was not judged is stale.
 func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	used.Mark(r)
 	if f.known != nil {
@@ -77,9 +78,10 @@ func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	}
 }
 
-// narrow returns a focus on the requirements that the report of --rerun-failed lists as warnings or
-// worse (without harness errors), and the revisions in which it lists them. Both are nil without
-// --rerun-failed. A report without such requirements is a usage error.
+// narrow returns what --rerun-failed selects: a focus on the requirements that the earlier report
+// lists as warnings or worse (harness errors do not count), and the revisions in which it lists
+// them. Both are nil without the flag. An earlier report that lists no such requirement is a usage
+// error.
 func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revision, err error) {
 	if f.rerun == "" {
 		return nil, nil, nil
@@ -113,8 +115,8 @@ func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revisi
 // maxReport is the maximum size of a report that readReport reads, in bytes.
 const maxReport = 256 << 20
 
-// readReport reads a report that the json reporter wrote. All errors are usage errors. If the file
-// can't be opened, the error has the given advice.
+// readReport reads a report that the json reporter wrote. All errors are usage errors. advice is
+// the advice of the error if the file can't be opened.
 func readReport(path, advice string) (*verdict.Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -220,7 +222,8 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	return nil
 }
 
-// countWithNoun returns a count with its noun, in the singular or the plural.
+// countWithNoun returns n followed by a noun: one, the singular, if n is 1, otherwise more, the
+// plural.
 func countWithNoun(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one

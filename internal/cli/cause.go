@@ -7,9 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-// causes match the stderr lines in which language runtimes, npm and shells say why a program ended.
-// The first entry that matches a line decides. last is set for runtimes that print nested errors,
-// whose last matching line is the innermost cause; for the others the first matching line counts.
+// causes match the lines of stderr in which language runtimes, npm and shells say why a program
+// ended. The first entry that matches a line is used. If several lines match it, the first one is
+// the cause, or the last one if last is set: some runtimes print nested errors, the innermost one
+// at the end.
 var causes = []struct {
 	line *lazyregexp.Regexp
 	last bool
@@ -26,7 +27,7 @@ var causes = []struct {
 // that begins or ends the trace.
 var stackFrame = lazyregexp.New(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
 
-// maxCause limits the lines of a cause that are shown.
+// maxCause is the maximum number of lines that causeIn returns.
 const maxCause = 3
 
 // causeIn returns the lines of a program's stderr that say why it ended, at most maxCause and

@@ -53,11 +53,11 @@ type World struct {
 	// Executable returns the program's own path, for commands that start the program again, for
 	// example as the reference server.
 	Executable func() (string, error)
-	// Browse opens a URL in the user's browser, and does not wait. It is nil if there is no
+	// Browse opens a URL in the user's browser, and does not wait. Browse is nil if there is no
 	// browser.
 	Browse func(url string)
-	// Signals returns a channel of interrupts, and a function that ends their delivery. It is nil
-	// if there are no interrupts.
+	// Signals returns a channel of interrupts, and a function that ends their delivery. Signals is
+	// nil if there are no interrupts.
 	Signals func() (<-chan os.Signal, func())
 }
 
@@ -73,7 +73,7 @@ func System() World {
 		Signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 4)
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-			if !signal.Ignored(syscall.SIGHUP) { // nohup makes it ignored, so that the run outlives the terminal
+			if !signal.Ignored(syscall.SIGHUP) { // under nohup, which ignores SIGHUP, the run outlives the terminal
 				signal.Notify(c, syscall.SIGHUP)
 			}
 			return c, func() { signal.Stop(c) }
@@ -143,8 +143,8 @@ func Main(args []string, w World) int {
 	return a.fail(err)
 }
 
-// cancelAtStdinEnd cancels this run when its stdin ends, if a sweep started the run. That stdin
-// ends together with the sweep, even if the sweep is killed.
+// cancelAtStdinEnd cancels a run that a sweep started when the run's stdin ends. That happens when
+// the sweep ends, even if the sweep is killed.
 func (a *app) cancelAtStdinEnd() {
 	if a.variable(sweep.EndVariable) == "" {
 		return

@@ -14,10 +14,10 @@ import (
 type state int
 
 const (
-	judged  state = iota // a case or a rule judges it
-	open                 // it is a permission, which no server can break
-	notYet               // it could be judged, but no check exists
-	outside              // it cannot be observed from outside the server
+	judged  state = iota // a case or a rule judges the requirement
+	open                 // the requirement is a permission, which no server can break
+	notYet               // the requirement could be judged, but no check exists
+	outside              // the requirement cannot be observed from outside the server
 )
 
 // requirementCoverage is the coverage of one requirement.
@@ -26,8 +26,8 @@ type requirementCoverage struct {
 	state      state
 	judges     []string
 	faults     []string
-	variations []string               // legal variations that use a permission
-	reason     string                 // why no check judges it, or why no variation uses it
+	variations []string               // the ids of the legal variations that use the requirement, if it is a permission
+	reason     string                 // why no check judges the requirement or, for a permission, why no variation uses it
 	cases      map[string]*suite.Case // all cases, by id
 }
 

@@ -55,8 +55,9 @@ type coveragePage struct {
 
 func (p *coveragePage) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
 
-// tally counts the entries of an area in a revision, or of all areas if area is empty. The array by
-// has one count per state.
+// tally counts the requirements of an area in a revision, or those of all areas if area is "".
+// entries is the number of all, testable the number of those that can be observed from outside the
+// server, and by has the number in each state, indexed by state.
 func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable int, by [4]int) {
 	for _, s := range p.all {
 		if area != "" && s.q.Area != area || !slices.Contains(s.q.Revisions, string(r)) {
@@ -72,7 +73,7 @@ func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable in
 }
 
 // writeSums writes a table for each revision, newest first, with a row for each area that has
-// entries in the revision, and a row for all.
+// requirements in the revision, and a row with the totals.
 func (p *coveragePage) writeSums() {
 	for _, r := range slices.Backward(spec.Revisions()) {
 		p.line("## %s\n", r)
@@ -135,7 +136,7 @@ func (p *coveragePage) writeContradictions() {
 	p.line("")
 }
 
-// writeTable writes the table of an area's entries.
+// writeTable writes a table with a row for each requirement of an area.
 func (p *coveragePage) writeTable(area string) {
 	p.line("## %s\n", area)
 	p.line("| requirement | level | revisions | judged by | proven by |")
@@ -161,9 +162,9 @@ func (s *requirementCoverage) judgedCell() string {
 	}
 }
 
-// provenCell lists the faults and then the variations. It omits the requirement's id, with which
-// the ids of the faults begin. Without faults and variations, it returns the reason for their
-// absence, or "" if no check judges the requirement yet.
+// provenCell returns the faults that prove the checks of the requirement, and then the legal
+// variations. It omits the requirement's id, with which each fault's id begins. If there are no
+// faults and variations, it returns the reason, or "" if no check judges the requirement yet.
 func (s *requirementCoverage) provenCell() string {
 	var names []string
 	for _, id := range s.faults {

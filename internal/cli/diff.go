@@ -77,8 +77,8 @@ func (a *app) println(line string) {
 	}
 }
 
-// differenceLines returns one line for each difference, and a heading before the differences that
-// are no longer observed. Those must follow each other.
+// differenceLines returns one line for each difference, and a heading before the findings that are
+// no longer observed (baseline.Unseen). In all, these findings must be adjacent.
 func differenceLines(all []difference) []string {
 	var out []string
 	for i, g := range all {
@@ -90,8 +90,8 @@ func differenceLines(all []difference) []string {
 	return out
 }
 
-// changeLines returns one line for each difference, and then a line with their
-// counts. With changedOnly it omits what is unchanged.
+// changeLines returns one line for each difference, and then a line with the number of each kind.
+// If changedOnly is true, it omits the lines of unchanged findings, but still counts them.
 func changeLines(all []difference, changedOnly bool) []string {
 	counts := map[baseline.Kind]int{}
 	for _, g := range all {

@@ -54,11 +54,12 @@ protection can, because there is no token.`,
 	return c
 }
 
-// doctor warns about a handshake that takes slowHandshake or longer. Clients give up on slow
-// servers, and a run starts many servers.
+// slowHandshake is the duration of the shortest handshake that doctor calls slow. Clients give up
+// on slow servers, and a run starts a server many times.
 const slowHandshake = 3 * time.Second
 
-// doctorTime is the time for inspecting the server, in addition to that for its first start.
+// doctorTime limits the time for inspecting the server. The server's first start has a limit of its
+// own.
 const doctorTime = time.Minute
 
 // doctor inspects the server step by step.
@@ -134,7 +135,7 @@ type diagnosis struct {
 	app        *app
 	spoken     []string      // revisions that the server speaks
 	other      []string      // versions that the server chose instead of the requested revision
-	offered    bool          // what the server offers was printed
+	offered    bool          // the server's offer was printed
 	fatal      bool          // the failure would happen again in any revision
 	slowest    time.Duration // the longest wait for the response to an opening request so far
 	needsToken bool          // the server requires a token that the command does not have
@@ -154,8 +155,10 @@ func (d *diagnosis) advise(text string) {
 }
 
 // examine holds one conversation in a revision, prints the results, and reports whether the server
-// speaks the revision. Noise on stdout is reported only for the first conversation. What the server
-// offers, and how it ends, is reported only for the first conversation that the server opens.
+// speaks the revision. first is true for the first conversation with the server; only then does
+// examine print whether the command was started, and noise on stdout. What the server offers and
+// how it ends is printed once, for the first conversation in which the server accepts the opening
+// request.
 func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o client.Options, first bool) (spoken bool) {
 	began := time.Now()
 	c, err := client.Open(ctx, dialer, o)
@@ -395,7 +398,8 @@ func (d *diagnosis) conclude() {
 	d.app.code = ExitUnreachable
 }
 
-// oneLine cuts a text to about 200 bytes.
+// oneLine truncates text to at most 200 bytes of valid UTF-8, and then adds an ellipsis. It keeps
+// line breaks, which say and advise print as \n, so that the text takes one line.
 func oneLine(text string) string {
 	const limit = 200
 	if len(text) <= limit {

@@ -23,8 +23,8 @@ const (
 
 // printExample prints an example of how the reference server breaks the requirement with one of its
 // faults, and what would be permitted instead. It omits the example if no fault that it tries
-// produces a finding in time. It then prints the fault, or how many there are. Without faults, it
-// prints nothing.
+// produces a finding in time. After the example, it prints the id of the only fault, or the number
+// of faults. It prints nothing if the requirement has no fault.
 func (a *app) printExample(q *spec.Requirement) {
 	var candidates []faults.Fault
 	for _, f := range faults.All() {
@@ -50,8 +50,9 @@ func (a *app) printExample(q *spec.Requirement) {
 	a.field("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", countWithNoun(len(candidates), "way", "ways"), q.ID))
 }
 
-// findExample tries all candidates at once for exampleTime. It returns the first one in the slice
-// that produced a finding, and the finding, which is nil if none did.
+// findExample tries all candidates concurrently, for at most exampleTime. It returns the first
+// candidate, in the order of the slice, that produced a finding, and that finding. If no candidate
+// produced one, the finding is nil.
 func (a *app) findExample(candidates []faults.Fault) (faults.Fault, *verdict.Finding) {
 	ctx, cancel := context.WithTimeout(a.ctx, exampleTime)
 	defer cancel()

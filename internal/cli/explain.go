@@ -74,8 +74,8 @@ func (a *app) explain(id string) error {
 	return usagef(nearestAdvice(id), "there is no requirement, case or rule %q", id)
 }
 
-// explainRaces prints the races of a case, each with its legal outcomes, and what holds in all
-// races.
+// explainRaces prints the races of a case, each with its legal outcomes, and then what must be true
+// in every race.
 func (a *app) explainRaces(races []suite.Race) {
 	for _, r := range races {
 		fmt.Fprintf(a.Out, "\n  %s\n", r.Name)
@@ -88,7 +88,8 @@ func (a *app) explainRaces(races []suite.Race) {
 	}
 }
 
-// If a rule judges more than maxExplained requirements, only their statements are printed.
+// maxExplained is the largest number of requirements that explain prints in full for one rule. If a
+// rule judges more, explain prints only their ids and statements.
 const maxExplained = 5
 
 // listStatements prints the id and statement of each requirement.
@@ -209,9 +210,10 @@ func knownIDs() []string {
 	return out
 }
 
-// nearestAdvice returns advice that suggests a known id: the one with a similar spelling or, if
-// there is none, the one that contains the words of id with the most letters in total. If none
-// contains any, the advice names the command that lists all ids.
+// nearestAdvice returns advice that suggests the known id that the user may have meant: the one
+// with a similar spelling or, if there is none, the one that contains the most words of id,
+// weighted by their lengths. If no known id contains any of the words, the advice only names the
+// command that lists all ids.
 func nearestAdvice(id string) string {
 	all := knownIDs()
 	if best := spelling.Nearest(id, all); best != "" {
@@ -236,8 +238,8 @@ func nearestAdvice(id string) string {
 	return "did you mean " + best + "? mcp-conform list shows all"
 }
 
-// wrap breaks text at spaces into lines of at most width bytes, except for longer words. An empty
-// text has one empty line.
+// wrap breaks text at spaces into lines of at most width bytes. A word that is longer than width
+// gets a longer line of its own. Empty text gives one empty line.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -44,7 +44,7 @@ type fuzzFlags struct {
 	shrink    time.Duration
 }
 
-// lawsBy returns the laws with the given ids. Without ids it returns all laws that the
+// lawsBy returns the laws whose ids are in names or, if names is empty, all laws that the
 // specification states. An unknown id is a usage error.
 func lawsBy(names []string) ([]fuzz.Law, error) {
 	all := append([]fuzz.Law{fuzz.Passive(ruleset.All())}, lawbook.Laws()...)
@@ -326,7 +326,7 @@ func exclude(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// joinShort joins names, and replaces those after the twentieth by their number.
+// joinShort joins the first twenty names, and adds the number of the others, if there are more.
 func joinShort(names []string) string {
 	const most = 20
 	switch {
@@ -402,8 +402,8 @@ func countNovel(n int64) string {
 }
 func countFindings(n int) string { return countWithNoun(n, "finding", "findings") }
 
-// cutText returns a phrase that says that there was no time to shrink a finding
-// further, or "".
+// cutText returns a phrase that says that there was no time to shrink a finding further. It returns
+// "" if the shrinking was finished.
 func cutText(f *fuzz.Finding) string {
 	if !f.Cut {
 		return ""

@@ -11,7 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/sweep"
 )
 
-// parseShard returns the shard of --shard, or the zero value, which is the whole search.
+// parseShard returns the shard of --shard. Without the flag it returns the zero value, which stands
+// for the whole search.
 func (f *fuzzFlags) parseShard() (fuzz.Shard, error) {
 	if f.shard == "" {
 		return fuzz.Shard{}, nil

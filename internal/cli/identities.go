@@ -29,7 +29,7 @@ const authorizing = "the metadata of the server and its authorization server"
 const noIdentity = "none"
 
 // checkCredentials returns a usage error for flags about users and tokens that can't be combined,
-// or that need a URL. given reports whether the target has a header Authorization.
+// or that need a URL. given reports whether the target has an Authorization header.
 func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 	var ways []string
 	for _, w := range []struct {
@@ -63,7 +63,7 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 	return nil
 }
 
-// withoutOther returns the advice if the second user can't be used.
+// withoutOther returns the advice for a second user that can't be used.
 func (f *remoteFlags) withoutOther() string {
 	if f.origins["other-user"] != "" {
 		return "name two users, or give --other-user '' for a run with one"
@@ -152,7 +152,7 @@ func (s *remoteServer) loginCommand(name string) string {
 	return reporters.ShellQuote(argv)
 }
 
-// missingTokenAdvice returns how to give a token to a server that requires one.
+// missingTokenAdvice returns advice on how to give a token to a server that requires one.
 func (a *app) missingTokenAdvice(f *serverFlags, s *remoteServer) string {
 	switch {
 	case f.started != "":
@@ -164,10 +164,10 @@ func (a *app) missingTokenAdvice(f *serverFlags, s *remoteServer) string {
 	}
 }
 
-// otherTokens returns a function that returns the current token of the second user for the server
-// at a URL, "" if that fails. It returns nil if there is no second user, and a usage error if there
-// is no first one. The function takes a URL because a server that the run restarts may have another
-// URL, and each token is valid for one URL.
+// otherTokens returns a function that returns the second user's current token for the server at a
+// URL, or "" if there is none because a request for it failed. otherTokens returns nil if there is
+// no second user, and a usage error if there is no first one. The function takes a URL because a
+// server that the run restarts may have another URL, and each token is valid for one URL.
 func (a *app) otherTokens(s *remoteServer, hasFirst bool) (func(u *url.URL) string, error) {
 	f := s.flags
 	switch {
@@ -258,7 +258,7 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 	a.secrets.Add(last.AccessToken)
 	var mu sync.Mutex
 	now := a.current(source, last)
-	refused := map[string]bool{} // scopes that the authorization server does not grant
+	refused := map[string]bool{} // scopes that the authorization server has refused to grant
 	return &tokens{
 		current: func() string {
 			mu.Lock()
@@ -273,7 +273,7 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 			case refused[scope]:
 				return false
 			case !server.AddScopes(strings.Fields(scope)):
-				return scope != "" // the scopes were requested for another message already
+				return scope != "" // a request for another message has already obtained the scopes
 			}
 			source, last, err := server.ClientCredentials(a.ctx, client)
 			if err != nil {
@@ -310,8 +310,9 @@ func issuedTokens(i *issuer.Issuer, resource *login.Resource) *tokens {
 	}
 }
 
-// loginTokens returns the tokens of a login, or nil if name is "" and there is no such login. The
-// tokens have no function widen, because further scopes require the user's consent.
+// loginTokens returns the tokens of the login with the name. It returns nil if name is "" and there
+// is no such login. The tokens have no widen function, because further scopes require the user's
+// consent.
 func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) (*tokens, error) {
 	store, err := a.loginStore()
 	if err != nil && name == "" {
@@ -351,7 +352,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 }
 
 // current returns a function that returns the current token of a source. If the source can't renew
-// the token, the function cancels the run and returns the token in last.
+// the token, that function cancels the run and returns last.
 func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() string {
 	return func() string {
 		t, err := source.Token()

@@ -21,7 +21,8 @@ import (
 // workflowFile is the path at which GitHub looks for the workflow.
 var workflowFile = filepath.Join(".github", "workflows", "mcp-conform.yml")
 
-// initTime is the time for inspecting the server, in addition to that for its first start.
+// initTime limits the time for inspecting the server. The server's first start has a limit of its
+// own.
 const initTime = time.Minute
 
 // initFlags are the flags of mcp-conform init.

@@ -24,9 +24,10 @@ type recorded struct {
 }
 
 // chooseRevision determines the revision and the transport by which the conversation is judged.
-// What the file names has precedence over the arguments, which are the values of flags. If the
-// revision is in neither, the messages determine it, or else it is 2025-11-25, with a notice. An
-// unknown transport or revision in the file is a usage error.
+// Those that the file names have precedence over the arguments, which are the values of flags. If
+// the revision is in neither the file nor the flag, the messages determine it. If they name none,
+// it is 2025-11-25, and a notice says so. An unknown transport or revision in the file is a usage
+// error.
 func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transport) error {
 	r.transport = transport
 	if r.Transport != "" {
@@ -54,10 +55,10 @@ func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transpo
 	return nil
 }
 
-// namedRevision returns the revision in the result of initialize. Without it, it returns the
-// revision in the client's first message that names one, or "" if no message does. It ignores
-// versions that are not published. The result counts first because a client may try
-// server/discover, with another revision, before initialize.
+// namedRevision returns the revision in the result of initialize or, if there is none, the one in
+// the client's first message that names a revision. It returns "" if no message names one. It
+// ignores versions that were never published. The result has precedence because a client may send
+// server/discover with another revision before initialize.
 func (r *recorded) namedRevision() spec.Revision {
 	for _, q := range transcript.DialogueOf(r.Events).Requests() {
 		if q.Message.Method == spec.MethodInitialize && len(q.Responses) > 0 {

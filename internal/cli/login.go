@@ -166,7 +166,7 @@ func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
 	}
 	pasted := make(chan string)
 	b.Pasted = pasted
-	go func() { // ends with the input, or with the process
+	go func() { // ends when the input ends, or with the process
 		defer close(pasted)
 		for lines := bufio.NewScanner(a.In); lines.Scan(); {
 			pasted <- lines.Text()

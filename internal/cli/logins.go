@@ -54,7 +54,7 @@ Exit codes: 0 logged out, 2 usage, 3 there is no such login.`,
 	return c
 }
 
-// logoutAll deletes all logins, and the files in their folder that can't be read as logins.
+// logoutAll deletes all logins, and all files in the folder of logins that can't be read as logins.
 func (a *app) logoutAll(f *remoteFlags, store login.Store, args []string) error {
 	switch {
 	case len(args) > 0:
@@ -166,8 +166,8 @@ Exit codes: 0, 2 usage, 3 there is no such login.`,
 	return c
 }
 
-// whoami lists the logins of that name, or all if it is "". It also lists, on stderr, the files in
-// their folder that can't be read as logins.
+// whoami lists the logins with the name, or all logins if name is "". On stderr it also lists the
+// files in the folder of logins that can't be read as logins.
 func (a *app) whoami(store login.Store, name string) error {
 	all, broken, err := store.All()
 	if err != nil {

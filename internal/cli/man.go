@@ -113,8 +113,8 @@ func manualPage(c *cobra.Command, month string) []byte {
 	return out.Bytes()
 }
 
-// flagForms returns how a flag is written, with its default unless it is empty or the flag is a
-// switch.
+// flagForms returns the flag as the page shows it, with its default value unless that is empty or
+// the flag is a switch.
 func flagForms(f *pflag.Flag) string {
 	text := "--" + f.Name
 	if f.Shorthand != "" {

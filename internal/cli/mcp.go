@@ -156,8 +156,8 @@ func splitName(text string) (name, rest string) {
 // names.
 var unsafeInName = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
-// unusedName returns the name without characters that may not be in it, and with a number if
-// another server has it.
+// unusedName returns a name that no server has, made from name: it replaces the characters that a
+// server's name may not have, and appends a number if another server already has the name.
 func unusedName(servers []agent.Server, name string) string {
 	name = strings.Trim(unsafeInName.ReplaceAllString(name, "-"), "-.")
 	if name == "" {

@@ -23,7 +23,7 @@ type openedServer struct {
 	options engine.Options
 	notices []string         // say which configuration, logins and transport are used
 	name    string           // the server's name in reports; "" until it is known
-	over    spec.Transport   // the transport, for a URL a guess at first; "" until the target is known
+	over    spec.Transport   // the transport; for a URL, a guess until dialTarget detects it; "" until the target is known
 	sdk     func() *sdk.Used // recognises the SDK that the server is built with
 	stop    func()           // ends the server that open started; nil if there is none
 }

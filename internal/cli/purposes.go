@@ -52,9 +52,9 @@ func (f *serverFlags) purposes() []purpose {
 
 // unmetPurposes returns a notice, with the reasons, for each purpose of which no requirement was
 // judged. incomplete is the subject of the first purpose that makes the run incomplete, or "". The
-// purpose of all requirements gets a notice only if no other one does. If the run is already
-// incomplete, a purpose gets a notice only if its field after is set: the reason why the run is
-// incomplete also explains the other purposes.
+// purpose that consists of all requirements gets a notice only if no other purpose does. If the run
+// is already incomplete, only a purpose whose field after is set gets a notice, because the reason
+// why the run is incomplete also explains the others.
 func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomplete string) {
 	for _, p := range all {
 		if r.Incomplete != "" && p.after == "" {

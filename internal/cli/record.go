@@ -141,7 +141,7 @@ type sessionRecorder struct {
 	redactor *transcript.Redactor
 	rules    []rules.Rule
 	sessions []*recordedSession
-	seen     int             // sessions of the proxy whose files were created
+	seen     int             // the number of the proxy's sessions whose files were created
 	given    map[string]bool // secrets that were learned from clients, as "name: value"
 
 	mu   sync.Mutex      // guards said
@@ -155,7 +155,7 @@ func (a *app) sessionRecorder(name string) *sessionRecorder {
 // recordedSession is a session that is being recorded.
 type recordedSession struct {
 	rec       *transcript.Transcript
-	transport func() spec.Transport // as far as it is known
+	transport func() spec.Transport // returns the transport, or "" until it is known
 	path      string
 	file      *os.File
 	over      spec.Transport // the transport that the file names

@@ -63,7 +63,8 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	return rec.end()
 }
 
-// addSessions adds the sessions of the proxy that are new, and creates their files.
+// addSessions adds the sessions that the proxy has opened since the last call, and creates their
+// files in the folder dir.
 func (r *sessionRecorder) addSessions(p *record.Proxy, dir string) {
 	for _, s := range p.Sessions()[r.seen:] {
 		r.seen++

@@ -44,7 +44,8 @@ type remoteFlags struct {
 	origins       map[string]string          // how messages name a flag that the configuration file sets, by flag
 }
 
-// named returns the name of a flag for messages: its key if the configuration file sets it.
+// named returns the name of a flag for messages: the key in the configuration file if that sets the
+// flag, otherwise the flag with its dashes.
 func (f *remoteFlags) named(flag string) string { return cmp.Or(f.origins[flag], "--"+flag) }
 
 // registerTLS adds the flags that say which certificates to trust.
@@ -156,8 +157,8 @@ func (f *remoteFlags) tls() (*tls.Config, error) {
 // chooseTransport detects the transport at the URL as the specification's sections on backwards
 // compatibility describe: HTTP+SSE if the server rejects the POST of initialize with 400, 404 or
 // 405 and GET opens an event stream, otherwise Streamable HTTP. It also returns a sentence with the
-// reason, which is "" if the POST got any other status of 300 or more. The error is an
-// UnreachableError if the POST gets no response, otherwise a usage error.
+// reason. The sentence is "" if the POST got a status of 300 or more that is none of these three.
+// The error is an UnreachableError if the POST gets no response, otherwise a usage error.
 func chooseTransport(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {
 	defer engine.ReportWaiting("the server's first response", timeout, waiting)()
 	c, err := exchange.Open(u, reach, transcript.New())
@@ -207,7 +208,8 @@ func isJSONRPCError(c *exchange.Client, post *exchange.Pending) bool {
 	return false
 }
 
-// opensStream reports whether the response to a GET is an event stream. It drops the exchange.
+// opensStream reports whether the response to a GET is an event stream, and then drops the
+// exchange.
 func opensStream(p *exchange.Pending) bool {
 	<-p.Responded()
 	defer p.Drop()

@@ -21,7 +21,7 @@ const (
 	replayPlays = 2           // consecutive plays in which a script must reproduce its finding
 )
 
-// replayShrink limits how long the script of one file is shrunk.
+// replayShrink limits the time and the attempts for shrinking the script of one file.
 var replayShrink = fuzz.Budget{Time: 10 * time.Second, Attempts: 200}
 
 // replayFiles writes the findings of a run as replay files.
@@ -32,7 +32,7 @@ type replayFiles struct {
 	law       []fuzz.Law                         // the law that applies the rules
 	sightings map[string]engine.Sighting         // by the finding's id
 	servers   map[spec.Revision]*fuzz.ServerInfo // nil for a revision in which the server can't be probed
-	names     map[string]bool                    // names that files have
+	names     map[string]bool                    // the names of the files so far, without extensions
 	written   []replayFile
 	failures  error // errors from writing files
 }
@@ -45,8 +45,8 @@ type replayFile struct {
 	name    string
 }
 
-// newReplayFiles makes the engine pass on the conversation in which each finding
-// was seen. It returns nil if no replay files are requested.
+// newReplayFiles makes the engine provide the conversation in which each finding was seen. It
+// returns nil if no replay files are requested.
 func (a *app) newReplayFiles(f *runFlags, o *engine.Options) (*replayFiles, error) {
 	if !f.replayFiles {
 		return nil, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// reportFile is one --report flag. Without a path, the report goes to out, and
-// its long form to the file summary.
+// reportFile is one --report flag. If path is "", the report is written to out, and a longer form
+// of it is appended to the file summary.
 type reportFile struct {
 	path    string
 	write   reporters.Writer
@@ -153,7 +153,8 @@ func checkFolder(folder string) error {
 	return err
 }
 
-// writeReports writes all reports. It joins a harness error for each one that can't be written.
+// writeReports writes all reports. The error joins a harness error for each report that can't be
+// written.
 func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 	if len(files) > 0 && p.Artifact == "" {
 		p.Artifact = artifactPath()
@@ -218,9 +219,9 @@ var serverFiles = []string{
 	"mcp-conform.yaml", ".mcp.json", "mcp.json", "package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pom.xml", "build.gradle", "README.md",
 }
 
-// artifactPath returns the path of the file that represents the server in reports
-// that need a location in the code, relative to the root of the repository, or
-// "".
+// artifactPath returns the path of the file that represents the server in reports that need a
+// location in the code. The path is relative to the root of the repository. It returns "" if the
+// current folder has no such file.
 func artifactPath() string {
 	folder, err := os.Getwd()
 	if err != nil {

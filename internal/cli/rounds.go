@@ -91,8 +91,9 @@ func (r *rounds) startsRound(path string, open bool) bool {
 }
 
 // noteChanges counts in how many consecutive rounds each path has changed. A path that has changed
-// in ownChangeRounds rounds is attributed to the server, and ignored from now on. The result is the
-// first of the other paths (or a later one, if that one no longer exists), or "".
+// in ownChangeRounds rounds is attributed to the server, and ignored from now on. noteChanges
+// returns the first of the other changed paths, or a later one if the first no longer exists. It
+// returns "" if there are no others.
 func (r *rounds) noteChanges(changed []string) string {
 	next, now := "", map[string]int{}
 	for _, path := range changed {

@@ -182,7 +182,7 @@ type screen interface {
 	End(r *verdict.Report)
 }
 
-// redactingScreen removes secrets from texts before it passes them to its screen.
+// redactingScreen removes secrets from all strings before it passes them to its screen.
 type redactingScreen struct {
 	screen
 	a *app
@@ -268,8 +268,8 @@ func (f *runFlags) judgesAll() bool {
 	return !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && len(f.profiles) == 0 && f.known.rerun == ""
 }
 
-// completeReport adds to a report what the flags determine: what fails the run, the known findings,
-// the profiles, the command, and which flags had no effect.
+// completeReport adds to a report what the flags determine: which verdicts fail the run, the known
+// findings, the profiles, the command, and which flags had no effect.
 func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options, used *sdk.Used) {
 	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(o, true)
 	unmet, incomplete := unmetPurposes(f.purposes(), report)
@@ -318,8 +318,8 @@ type openedRun struct {
 	recorder *recorder // nil without --transcript
 }
 
-// openRun opens the server that the flags name, and converts the flags to the engine's options. It
-// is like open in other respects.
+// openRun opens the server that the flags name, as the method open does, and converts the flags to
+// the engine's options.
 func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 	s := &openedRun{openedServer: &openedServer{}}
 	if f.quiet && f.verbose {

@@ -118,11 +118,12 @@ func withPlaceholders(o *script.Operation) string {
 	return string(wire.Object(names, members))
 }
 
-// maxID limits an id that another message refers to.
+// maxID is the number of bytes to which operationLine and withPlaceholders shorten the id of
+// another message.
 const maxID = 40
 
-// shortenMessage truncates a message to a number of bytes, if possible in the middle
-// of its long values, because the method may come after them.
+// shortenMessage shortens a message to at most the given number of bytes. It first cuts the middle
+// of long values, because the method may come after them.
 func shortenMessage(text string, most int) string {
 	for _, room := range []int{80, 60, 40, 24} {
 		if len(text) <= most {
@@ -136,7 +137,7 @@ func shortenMessage(text string, most int) string {
 	return cutMiddle(text, most)
 }
 
-// shortValues shortens each string, number or word of a JSON text to about room bytes. It handles
+// shortValues shortens each string, number or word of a JSON value to about room bytes. It handles
 // text that is not JSON in the same way.
 func shortValues(text string, room int) string {
 	var out strings.Builder
@@ -165,7 +166,7 @@ func shortValues(text string, room int) string {
 // punctuation has the characters that separate JSON values.
 const punctuation = "\"{}[]:, \t\r\n"
 
-// cutMiddle shortens a text to about room bytes by removing its middle, without splitting a
+// cutMiddle shortens text to about room bytes by removing its middle, without splitting a
 // character.
 func cutMiddle(text string, room int) string {
 	if len(text) <= room {

@@ -60,7 +60,7 @@ func (p *selftestProgress) text(at selftest.Progress) string {
 	return text
 }
 
-// again shows that the n-th of the failed rows is retried; of is their number.
+// again shows that the n-th of the failed rows is retried. of is the number of failed rows.
 func (p *selftestProgress) again(n, of int) {
 	switch text := fmt.Sprintf("%d of %d rows once more", n, of); {
 	case p.live:

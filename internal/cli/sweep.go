@@ -305,8 +305,8 @@ func (a *app) printSweepStart(o *sweep.Options, variable string) {
 	a.println(text + fmt.Sprintf(" · %d at once · into %s", o.Jobs, a.visible(o.Out)))
 }
 
-// sweepLinePrinter returns a function that prints a line for each server that is judged, and one
-// for all that needed no run.
+// sweepLinePrinter returns a function that prints a line for each server that is judged. For all
+// servers that have a result already or need no run, it prints one line together.
 func (a *app) sweepLinePrinter() func(*sweep.Result, sweep.Progress) {
 	earlier := 0
 	return func(r *sweep.Result, p sweep.Progress) {
@@ -329,7 +329,7 @@ func (a *app) sweepLinePrinter() func(*sweep.Result, sweep.Progress) {
 	}
 }
 
-// resultText returns the findings of a server, or why it has no verdict.
+// resultText returns the numbers of a server's findings, or why the server has no verdict.
 func (a *app) resultText(r *sweep.Result) string {
 	var parts []string
 	if r.Counts.Broken > 0 {

@@ -186,8 +186,8 @@ func (f *throughFlags) replayArgs(args []string) []string {
 	return out
 }
 
-// explain adds to an UnreachableError that the gateway sent nothing to the upstream, if it sent
-// nothing.
+// explain extends the reason of an UnreachableError if the gateway has sent nothing to the
+// upstream. It returns other errors unchanged.
 func (f *throughFlags) explain(err error) error {
 	var unreachable *engine.UnreachableError
 	if f.upstream != nil && f.upstream.Arrived() == 0 && errors.As(err, &unreachable) {

@@ -58,8 +58,8 @@ func (r *recorder) record(c engine.Recorded) {
 	}
 }
 
-// err returns a harness error with the first error of a write and the number of further ones, or
-// nil if there was none. A nil recorder has none.
+// err returns a harness error with the first error of a write and the number of further ones. It
+// returns nil if no write failed, or if the recorder is nil.
 func (r *recorder) err() error {
 	if r == nil {
 		return nil

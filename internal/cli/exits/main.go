@@ -18,8 +18,8 @@ import (
 // most is the limit for the memory of a run, in MiB, whatever the server does.
 const most = 256
 
-// slowVariable is the variable that is set when the tests run with the race detector. The command
-// then has more time, and its memory is not limited.
+// slowVariable is the environment variable that is set when the tests run with the race detector.
+// The command then has more time, and its memory is not limited.
 const slowVariable = "EXITS_SLOW"
 
 func main() { os.Exit(exits(os.Args[1:])) }
@@ -106,7 +106,7 @@ type ending struct {
 	code     int
 	memory   int64    // maximum in MiB, if possible without the servers; 0 if unknown
 	orphans  []string // descendants that are still running
-	survived error    // the error that left the orphans unknown, or nil
+	survived error    // why it is unknown whether descendants are still running, or nil
 }
 
 func (e ending) judge(want string, took time.Duration) int {
@@ -126,8 +126,8 @@ func (e ending) judge(want string, took time.Duration) int {
 	return 1
 }
 
-// cueWriter calls cue once for each of its strings, as soon as that string has been written after
-// the previous ones.
+// cueWriter calls cue once for each of the strings in cues, in their order, as soon as the string
+// has been written to it. A string counts only if it comes after the previous one in the output.
 type cueWriter struct {
 	cues []string
 	cue  func()
