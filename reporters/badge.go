@@ -12,8 +12,8 @@ import (
 
 const badgeLabel = "MCP conformance"
 
-// badgeText returns the text of a badge and its colour, as a name that
-// shields.io knows and as the value for the SVG.
+// badgeText returns the text of a badge, and its colour: name is the name that shields.io knows,
+// and color the value for the SVG.
 func badgeText(r *verdict.Report) (text, name, color string) {
 	judged := requirementsWhere(r, func(v *verdict.Verdict) bool { return v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked })
 	broken := countRequirements(r, verdict.Broken)
@@ -117,8 +117,8 @@ func (b badge) json(w io.Writer) error {
 
 const badgePadding = 12
 
-// badgeWidth returns the approximate width of a text of digits and lower-case
-// letters.
+// badgeWidth returns the approximate width, in pixels, of text that consists of digits and
+// lower-case letters.
 func badgeWidth(text string) int { return len(text)*65/10 + badgePadding }
 
 func escapedXML(text string) string {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// family is an entry, with the entries that have the same cause in all
-// revisions in which they were seen.
+// family is an entry, with the other entries that have the same cause as it in all revisions in
+// which they were seen.
 type family struct {
 	entry
 	same []entry
 }
 
-// groupByCause groups entries by cause. The first entry represents its group; if
-// the root of a group is listed, it is the first entry.
+// groupByCause groups entries by cause. The first entry of a group represents the group. If the
+// root, the finding that causes the others, is listed, it is this first entry.
 func groupByCause(es []entry) []family {
 	var out []family
 	for i := range es {
@@ -29,8 +29,8 @@ func groupByCause(es []entry) []family {
 	return out
 }
 
-// sharesAllWith reports whether e shares every one of its causes with root. If e was seen in a
-// revision without root, it has another cause in that revision.
+// sharesAllWith reports whether e shares every one of its causes with root. It returns false if e
+// was seen in a revision in which root was not seen, because e has another cause in that revision.
 func (e *entry) sharesAllWith(root *entry) bool {
 	foreign := func(cause string) bool { return cause == "" || !slices.Contains(root.causes, cause) }
 	return len(e.causes) > 0 && !slices.ContainsFunc(e.causes, foreign)

@@ -12,13 +12,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// ConformanceName is the name of the conformance report. It is about a server, not about
-// a recording.
+// ConformanceName is the name of the conformance report. There is none for recordings, because the
+// report is about a server.
 const ConformanceName = "conformance"
 
-// Conformance writes the conformance report, which docs/reports.md describes.
-// It has the profiles that the run was limited to; if there are none, the newest version
-// of each profile that applies. Equal reports produce equal bytes except for the date.
+// Conformance writes the conformance report, which docs/reports.md describes. It has the profiles
+// that the run was limited to or, if the run was not limited to any, the newest version of each
+// profile that applies. Equal reports produce equal bytes except for the date.
 func Conformance(w io.Writer, r *verdict.Report) error {
 	text, err := conformanceOf(r).Marshal()
 	if err != nil {
@@ -54,9 +54,9 @@ func conformanceOf(r *verdict.Report) *conformance.Report {
 	return out
 }
 
-// profilesOf returns the results of the profiles that the run was limited to. If there
-// are none, the run judged everything, so it returns those of all newest profiles that
-// are about its revisions and transport.
+// profilesOf returns the results of the profiles that the run was limited to. If there are none,
+// the run judged everything. profilesOf then returns the result of the newest version of each
+// profile that is about the run's revisions and transport.
 func profilesOf(r *verdict.Report) []verdict.ProfileResult {
 	if len(r.Profiles) > 0 {
 		return r.Profiles

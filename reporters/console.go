@@ -16,7 +16,7 @@ import (
 type ConsoleOptions struct {
 	Color bool // escape sequences for colours; see ColorWanted
 	Live  bool // out is a terminal: a status line is rewritten while areas run
-	Width int  // columns; 0 means 100, less than 40 is taken as 40
+	Width int  // columns; 0 means that the width is unknown, and less than 40 is taken as 40
 	Quiet bool // only findings and the last line
 	Terse bool // findings are shown without their evidence
 	// StatusOnly shows a run's progress on the status line, and nothing else
@@ -25,10 +25,10 @@ type ConsoleOptions struct {
 	Verbose    bool // notes are listed, not only counted, and so are areas without findings
 }
 
-// Console shows a run to a person: what is judged and the progress, a line for
-// each area with findings, then the findings, most severe first, and the
-// verdicts. Its methods are safe for concurrent use. An error from out changes
-// no verdict and does not end the run. Err returns it.
+// Console shows a run to a person: what is judged and the progress, a line for each area with
+// findings, then the findings, most severe first, and the verdicts. Its methods are safe for
+// concurrent use. An error from out changes no verdict and does not end the run; the method Err
+// returns it.
 type Console struct {
 	out io.Writer
 	o   ConsoleOptions
@@ -170,9 +170,9 @@ func (c *Console) areaLine(a *areaProgress, columns, findings, known int, worst 
 // narrowestArea is the minimum width of the column with the names of areas.
 const narrowestArea = 20
 
-// showAreas shows a line for each area that has findings, and one line for all other completed
-// areas together, or with Verbose a line for each of these too. A finding belongs to the area of
-// its requirement, whichever case saw it.
+// showAreas shows a line for each area that has findings. It shows one line for all other completed
+// areas together or, with Verbose, a line for each of them. A finding belongs to the area of its
+// requirement, whichever case saw it.
 func (c *Console) showAreas(r *verdict.Report) {
 	areaOf := map[string]string{}
 	for i := range r.Verdicts {
@@ -367,8 +367,8 @@ func (c *Console) showStatus() {
 	}
 }
 
-// eraser overwrites the status line with spaces, which works on every terminal,
-// and returns to the start of the line.
+// eraser returns a string that overwrites the status line with spaces, which works on every
+// terminal, and returns to the start of the line.
 func (c *Console) eraser() string {
 	if c.status == "" {
 		return ""

@@ -16,13 +16,13 @@ type entry struct {
 	verdict.Finding
 	revisions []spec.Revision
 	others    map[string]bool // requirements on which mcp-conform itself failed for the same reason
-	ids       []string        // of the findings that the entry represents
+	ids       []string        // the ids of the findings that the entry represents
 	causes    []string        // the cause of each of these findings; "" for none
 	blocked   int             // requirements that could not be judged because of the finding
 }
 
-// entries returns the findings to list, most severe first. Known findings are
-// excluded, because they have lines of their own.
+// entries returns the findings to list, most severe first. Notes are included only if notes is
+// true. Known findings are excluded, because they have lines of their own.
 func entries(r *verdict.Report, notes bool) []entry {
 	return groupEntries(r, func(f *verdict.Finding) bool {
 		return f.Known == "" && (f.Outcome > verdict.Note || notes && f.Outcome == verdict.Note)
@@ -116,8 +116,8 @@ func ownFirst(a, b *entry) int {
 	return 0
 }
 
-// knownInSDK returns the SDK in which a finding is known and a note about it,
-// or "" if it is not known.
+// knownInSDK returns a phrase with the SDK in which a finding is known and the note about it, or ""
+// if the finding is not known in an SDK.
 func knownInSDK(f *verdict.Finding) string {
 	if f.SDK == nil {
 		return ""
@@ -125,8 +125,8 @@ func knownInSDK(f *verdict.Finding) string {
 	return strings.TrimSpace(fmt.Sprintf("known in %s %s: %s %s", f.SDK.Name, f.SDK.Versions, f.SDK.Note, f.SDK.Issue))
 }
 
-// blockedBy counts the requirements that could not be judged because of one of
-// the findings.
+// blockedBy counts the requirements that could not be judged because of one of the findings, which
+// are given by their ids.
 func blockedBy(r *verdict.Report, findings []string) int {
 	blocked := map[string]bool{}
 	for i := range r.Verdicts {

@@ -17,13 +17,12 @@ func Fold(line string, columns, indent int) []string {
 // does not contain this character.
 const glued = "\x00"
 
-// words splits a text at its spaces. A dot between two parts stays with the
-// first part.
+// words splits text at its spaces. A dot between two parts of the text stays with the first part.
 func words(text string) []string {
 	return strings.Split(strings.ReplaceAll(text, " · ", glued+"· "), " ")
 }
 
-// cells splits a text only at the dots between its parts.
+// cells splits text only at the dots between its parts.
 func cells(text string) []string {
 	return words(strings.ReplaceAll(strings.ReplaceAll(text, " ", glued), glued+"·"+glued, " · "))
 }
@@ -57,8 +56,7 @@ func (c *Console) folding() int {
 	return c.o.Width
 }
 
-// foldCells wraps a line of the totals, and aligns its continuation with the
-// second column.
+// foldCells wraps a line of the totals, and aligns the following lines with its second column.
 func (c *Console) foldCells(line string) []string {
 	if c.folding() == 0 || width(line) <= c.folding() {
 		return []string{line}

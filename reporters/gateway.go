@@ -76,7 +76,7 @@ func gatewayOf(r *verdict.Report) *gatewayView {
 }
 
 // junitGateway returns a testcase for each comparison of a gateway. A change that is a warning is a
-// failure if warnings fail the run; what was not compared is skipped.
+// failure if warnings fail the run. A comparison that was not made is skipped.
 func junitGateway(r *verdict.Report) []junitCase {
 	if r.Gateway == nil {
 		return nil
@@ -105,7 +105,7 @@ func junitGateway(r *verdict.Report) []junitCase {
 	return out
 }
 
-// reasons returns the reasons for which something was not compared, each once.
+// reasons returns the reasons why comparisons were not made, each once.
 func reasons(all []verdict.NotCompared) []string {
 	var out []string
 	for _, n := range all {
@@ -184,7 +184,7 @@ type pageGateway struct {
 	Rest    []string
 }
 
-// A pageChange is a row of its table.
+// A pageChange is a row of the table in a pageGateway.
 type pageChange struct {
 	Class, Outcome, Name, Title string
 	Details                     []string

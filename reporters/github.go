@@ -87,8 +87,8 @@ func annotation(e *entry) []string {
 	return lines
 }
 
-// annotate writes one workflow command. The lines of its text are joined by an
-// escaped newline, the only one that a command may have.
+// annotate writes one workflow command. It joins the lines of the text with escaped newlines,
+// because a command must not contain other newlines.
 func annotate(b *bytes.Buffer, kind, file, title string, lines ...string) {
 	b.WriteString("::" + kind + " title=" + commandProperty(clip(title, annotationTitle)))
 	if file != "" {

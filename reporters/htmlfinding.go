@@ -56,7 +56,7 @@ func (f *pageFinding) remedy(of *verdict.Finding) {
 	}
 }
 
-// pageLink is a link to another finding.
+// pageLink is a link to a finding elsewhere on the page.
 type pageLink struct{ Anchor, Requirement string }
 
 func (f *pageFinding) link() pageLink { return pageLink{f.Anchor, f.Requirement} }
@@ -69,10 +69,10 @@ type pageEvent struct {
 	Verdict                     string // what the event shows, if it is the offending one
 	Offending, Context, Gap     bool
 
-	Like     []pageEvent // repetitions of the events before, folded
+	Like     []pageEvent // later events that repeat the events above, folded into one element
 	LikeText string
 
-	shape string // the event without its ids; equal for similar events
+	shape string // the event without its ids, by which similar events are recognised
 }
 
 const (
@@ -204,7 +204,8 @@ func blockedIDs(r *verdict.Report, findings []string) []string {
 	return out
 }
 
-// addConversation adds the conversation to a finding, and returns its approximate size in bytes.
+// addConversation adds the conversation in which a finding was seen, and returns its approximate
+// size in bytes.
 func (f *pageFinding) addConversation(of *verdict.Finding) int {
 	events, left := eventsAround(of, pageEvents)
 	size, last := 0, -1

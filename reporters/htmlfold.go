@@ -18,8 +18,8 @@ func shapeOf(e *verdict.Evidence) string {
 	return e.Direction + idMember.ReplaceAllString(e.Text, `"$1":0`)
 }
 
-// foldAlike replaces repetitions of an event, or of a request and its response,
-// by one folded event. Offending events are never folded.
+// foldAlike replaces repetitions of an event, or of a request and its response, with one folded
+// event. Offending events are never folded.
 func foldAlike(events []pageEvent) []pageEvent {
 	var out []pageEvent
 	for i := 0; i < len(events); {
@@ -55,8 +55,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// repeats returns how often a group of events is repeated directly after itself. The group begins
-// at position at and consists of unit events.
+// repeats returns how many copies directly follow a group of events. The group has unit events, and
+// begins with events[at].
 func repeats(events []pageEvent, at, unit int) int {
 	if unit == 2 && (at+1 >= len(events) || events[at].Way != "out" || events[at+1].Way != "in") {
 		return 0

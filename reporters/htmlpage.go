@@ -34,7 +34,7 @@ type page struct {
 	Shown                         string
 	Tallies                       []pageTally
 	MoreFindings                  string
-	Security                      *pageSecurity // nil if nothing was judged about it
+	Security                      *pageSecurity // nil if no requirement about security was judged
 	Lacking                       []pageLacking
 	Tables                        []pageTable
 	Stats                         string
@@ -53,8 +53,8 @@ type pageCount struct {
 	Count int
 }
 
-// pageTally is the number of requirements with an outcome. The link shows its
-// findings.
+// pageTally is the number of requirements with an outcome. Link leads to the findings of these
+// requirements.
 type pageTally struct{ Class, Sign, Text, Link string }
 
 type pageArea struct {
@@ -129,7 +129,7 @@ func newPage(r *verdict.Report) *page {
 	p.Profiles, p.Gateway = pageProfiles(r), pageGatewayOf(r)
 	p.addRemarks(r)
 	for _, col := range columnsOf(r) {
-		if !col.known { // the table shows each verdict as it is
+		if !col.known { // the page counts known deviations by their verdicts
 			p.Columns = append(p.Columns, pageColumn{classOf(col.outcome), col.label, signs[col.outcome]})
 		}
 	}

@@ -93,9 +93,9 @@ func boundText(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", head(s, textLimit), len(s))
 }
 
-// escapeInvisible escapes characters that a terminal would hide or interpret as
-// \u escapes. encoding/json leaves such characters only inside strings, and
-// only beyond ASCII (or DEL).
+// escapeInvisible escapes, as \u sequences, the characters that a terminal would hide or interpret.
+// encoding/json has already escaped those in ASCII except DEL, and leaves the others only inside
+// strings.
 func escapeInvisible(doc []byte) []byte {
 	hidden := func(r rune) bool { return r >= 0x7f && !unicode.IsGraphic(r) }
 	if bytes.IndexFunc(doc, hidden) < 0 {

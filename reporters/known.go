@@ -9,17 +9,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// knownDeviation is a requirement with known deviations, which are in the
-// baseline or are SDK findings.
+// knownDeviation is a requirement with its known deviations. They are in the baseline, or they are
+// SDK findings.
 type knownDeviation struct {
 	requirement, reason string
 	sdk                 bool            // accepted as an SDK finding
-	outcome             verdict.Outcome // the most severe
+	outcome             verdict.Outcome // the most severe outcome
 	revisions           []spec.Revision
 }
 
 // knownDeviations returns the known deviations that the run saw again, in the order of the report.
-// Those that no retry reproduced come last.
+// Those that were not reproduced by any retry come last.
 func knownDeviations(r *verdict.Report) []knownDeviation {
 	var out []knownDeviation
 	for i := range r.Verdicts {

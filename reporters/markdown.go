@@ -33,7 +33,7 @@ func Markdown(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// Summary returns the same document for a job summary of at most limit bytes.
+// Summary returns the document that Markdown writes, but for a job summary of at most limit bytes.
 // It is empty if not even the verdicts fit.
 func Summary(r *verdict.Report, limit int) []byte { return markdown(r, min(limit, SummaryLimit)) }
 

@@ -26,12 +26,12 @@ type matrixRow struct {
 	Cells                                                     []matrixCell
 }
 
-// matrixCell is the result of a profile. Without a profile it is empty.
+// matrixCell is the result of a profile. It is empty if the report has no result for the profile.
 type matrixCell struct{ Mark, Text, Result string }
 
 func newMatrix(reports []*conformance.Report) *matrix {
 	m := &matrix{}
-	for _, p := range spec.Profiles() { // profiles that only a newer mcp-conform knows come last
+	for _, p := range spec.Profiles() { // profiles that are not in this list, from reports of a newer mcp-conform, come last
 		if slices.ContainsFunc(reports, func(r *conformance.Report) bool { return profileIn(r, p.Name) != nil }) {
 			m.Profiles = append(m.Profiles, p.Name)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An outlook is what a run says about the time that it still takes.
+// An outlook is what a run knows about its remaining time.
 type outlook struct {
 	began  time.Time     // when the first case started
 	left   time.Duration // 0 if it is unknown
@@ -19,7 +19,8 @@ const (
 	// firstLine is the time of a run after which a line says how long it still takes. On a
 	// terminal, the status line does so, and the line says only what would make the run faster.
 	firstLine = 15 * time.Second
-	// lineFactor is the growth of the time between such lines: a long run writes few.
+	// lineFactor is the factor by which the time between two such lines grows, so that a long run
+	// writes few lines.
 	lineFactor = 2
 )
 

@@ -24,7 +24,8 @@ func observedText(c *verdict.ProfileCount) string {
 	return observedShare(c) + " applicable requirements observed"
 }
 
-// profileFigures returns the counts of a profile that are not obvious from its result.
+// profileFigures returns a phrase for each count of a profile that is not zero, after the share of
+// requirements that were observed.
 func profileFigures(c *verdict.ProfileCount) []string {
 	out := []string{observedText(c)}
 	for _, of := range []struct {
@@ -73,7 +74,7 @@ var profileClasses = map[string]string{
 // A profileColumn is a column of the page's table of profiles.
 type profileColumn struct {
 	label  string
-	always bool // otherwise it is shown only if a profile has such a requirement
+	always bool // show the column even if no profile has such a requirement
 	count  func(*verdict.ProfileCount) int
 }
 

@@ -28,7 +28,7 @@ type weakRequirement struct {
 	id      string
 	outcome verdict.Outcome
 	known   bool
-	finding string // the id of the first finding
+	finding string // the id of the first of its findings
 }
 
 // securityOf returns the section of a report, or nil if the report says nothing
@@ -88,8 +88,9 @@ func (w *weakness) listRequirements() string {
 	return strings.Join(out, ", ")
 }
 
-// remark returns what distinguishes a requirement from the weakness: another outcome, or that its
-// finding is known. The text begins with a space.
+// remark returns a phrase that says how a requirement differs from the weakness: it has another
+// outcome, or its finding is known. The phrase begins with a space. It is "" if there is no
+// difference.
 func (w *weakness) remark(q *weakRequirement) string {
 	switch {
 	case q.known:

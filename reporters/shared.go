@@ -18,8 +18,8 @@ func statement(id string) string {
 	return ""
 }
 
-// fix returns the usual fix of a finding, or "". An SDK finding is not for the
-// server's author to fix.
+// fix returns the usual fix of a finding, or "" if none is known. It returns "" for an SDK finding,
+// because the server's author can't fix that.
 func fix(f *verdict.Finding) string {
 	q := spec.Requirements().Lookup(f.Requirement)
 	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note || f.Outcome == verdict.HarnessError {
@@ -75,8 +75,8 @@ func eventsAround(f *verdict.Finding, most int) (events []verdict.Evidence, left
 	return events, len(f.Evidence) + len(f.Context) - len(events)
 }
 
-// splitAtMark splits the text of an event at the offending part. It uses at most limit bytes of the
-// text; the caller must say what was cut.
+// splitAtMark splits the text of an event at the offending part. It uses at most the first limit
+// bytes of the text; the caller must show that the rest is omitted.
 func splitAtMark(e *verdict.Evidence, limit int) (before, offends, after string) {
 	text := head(e.Text, limit)
 	if m := e.Mark; m != nil && m.From >= 0 && m.From < m.To && m.From < len(text) {
@@ -86,8 +86,8 @@ func splitAtMark(e *verdict.Evidence, limit int) (before, offends, after string)
 	return text, "", ""
 }
 
-// cutFrom returns a phrase such as "300 of 9000 bytes" for an event of whose text only the first
-// bytes are shown, or "" if all are shown. shown is the number of bytes.
+// cutFrom returns a phrase such as "300 of 9000 bytes" if only the first bytes of an event's text
+// are shown, or "" if all of them are. shown is the number of bytes that are shown.
 func cutFrom(e *verdict.Evidence, shown int) string {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
 	if size <= int64(shown) {

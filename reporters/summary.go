@@ -15,8 +15,8 @@ import (
 type tallyColumn struct {
 	outcome verdict.Outcome
 	label   string
-	always  bool // otherwise it is shown only if a revision has such a verdict
-	known   bool // the verdicts that the baseline or the accepted SDK findings explain
+	always  bool // show the column even if no revision has such a verdict
+	known   bool // count the verdicts that the baseline or the accepted SDK findings explain, not the others
 }
 
 var tallyColumns = []tallyColumn{
@@ -147,8 +147,8 @@ func conclusion(r *verdict.Report) (string, color) {
 	return subject + text, paint
 }
 
-// limitingPhrase returns a phrase that limits the conclusion if a known finding is
-// broken, or "".
+// limitingPhrase returns a phrase such as "beyond the baseline " for the conclusion of a run in
+// which a known finding is broken, or "" for any other run.
 func limitingPhrase(r *verdict.Report) string {
 	var out []string
 	for _, k := range knownDeviations(r) {
@@ -166,7 +166,7 @@ func limitingPhrase(r *verdict.Report) string {
 	return "beyond " + strings.Join(out, " and ") + " "
 }
 
-// knownCounts counts the known deviations in the baseline and the accepted SDK
+// knownCounts counts the known deviations that are in the baseline, and those that are accepted SDK
 // findings.
 func knownCounts(r *verdict.Report) (baseline, sdk int) {
 	for _, k := range knownDeviations(r) {
@@ -179,8 +179,7 @@ func knownCounts(r *verdict.Report) (baseline, sdk int) {
 	return baseline, sdk
 }
 
-// judgedExtent returns the revisions and the number of requirements in which nothing
-// broken was found.
+// judgedExtent returns a phrase with the revisions and the number of requirements that were judged.
 func judgedExtent(r *verdict.Report) string {
 	in := joinRevisions(r.Revisions)
 	if len(r.Revisions) > 1 {
@@ -196,8 +195,7 @@ func countRequirements(r *verdict.Report, outcomes ...verdict.Outcome) int {
 	return requirementsWhere(r, func(v *verdict.Verdict) bool { return slices.Contains(outcomes, v.Outcome) && v.Known == "" })
 }
 
-// requirementsWhere counts the requirements that have a verdict for which the function meant
-// returns true.
+// requirementsWhere counts the requirements with at least one verdict for which meant returns true.
 func requirementsWhere(r *verdict.Report, meant func(*verdict.Verdict) bool) int {
 	ids := map[string]bool{}
 	for i := range r.Verdicts {

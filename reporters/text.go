@@ -77,8 +77,8 @@ func clip(s string, columns int) string {
 	return fit(v, columns-1) + "…"
 }
 
-// excerpt is like clip for s, which is the beginning of a frame of size bytes.
-// If it cuts, it adds the number of bytes.
+// excerpt is like clip, for the beginning s of a frame of size bytes. If it omits anything, it adds
+// the size of the frame.
 func excerpt(s string, size int64, columns int) string {
 	size = max(size, int64(len(s)))
 	v := Visible(head(s, utf8.UTFMax*(columns+1)))
@@ -89,8 +89,8 @@ func excerpt(s string, size int64, columns int) string {
 	return fit(v, columns-width(suffix)) + suffix
 }
 
-// wrap breaks Visible(s) between words into lines of the given width, and cuts text that does not
-// fit into the given number of lines with an ellipsis.
+// wrap breaks Visible(s) between words into at most the given number of lines, none wider than
+// columns. If the text does not fit, it cuts the text and adds an ellipsis.
 func wrap(s string, columns, lines int) []string {
 	rest := clip(s, columns*lines)
 	var out []string
@@ -105,7 +105,7 @@ func wrap(s string, columns, lines int) []string {
 	return append(out, clip(rest, columns))
 }
 
-// fit returns the longest prefix of s that takes at most columns.
+// fit returns the longest prefix of s that takes at most the given number of columns.
 func fit(s string, columns int) string {
 	for i, r := range s {
 		if columns -= runeWidth(r); columns < 0 {
@@ -115,7 +115,7 @@ func fit(s string, columns int) string {
 	return s
 }
 
-// fitEnd returns the longest suffix of s that takes at most columns.
+// fitEnd returns the longest suffix of s that takes at most the given number of columns.
 func fitEnd(s string, columns int) string {
 	for i := len(s); i > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:i])

@@ -15,7 +15,7 @@ import (
 // all of the text.
 type view struct{ before, offends, after string }
 
-// String returns the parts as one text.
+// String returns the concatenated parts.
 func (v view) String() string { return v.before + v.offends + v.after }
 
 // viewOf cuts the text of an event around the offending part. If it cuts, it

@@ -29,9 +29,8 @@ func lacking(r *verdict.Report) (lines []verdict.Setting, counts map[verdict.Set
 	return lines, counts
 }
 
-// lackingLines lists what was not observed because no call was known or
-// allowed. It returns one line or, if verbose, also what the user can do about
-// it.
+// lackingLines lists what was not observed because no call was known or allowed. It returns one
+// line. With Verbose, it also returns lines that say what the user can do about it.
 func (c *Console) lackingLines(r *verdict.Report) []string {
 	lines, counts := lacking(r)
 	if len(lines) == 0 || c.o.Quiet {
@@ -88,8 +87,9 @@ func lackingGroups(lines []verdict.Setting, counts map[verdict.Setting]int) []la
 	return slices.DeleteFunc([]lackingGroup{calls, known}, func(g lackingGroup) bool { return len(g.lines) == 0 })
 }
 
-// rows returns the first lines, combined into a part of the configuration file that users can copy
-// unchanged. The lines share one heading, because YAML rejects duplicate keys.
+// rows returns the first lines of the group, at most the number most, combined into a part of the
+// configuration file that users can copy unchanged. The lines share one heading, because YAML
+// rejects duplicate keys. counts has the number of requirements for each line.
 func (g *lackingGroup) rows(counts map[verdict.Setting]int, most int) []string {
 	var out []string
 	for i, line := range g.lines[:min(len(g.lines), most)] {

@@ -155,7 +155,7 @@ func (a *app) sessionRecorder(name string) *sessionRecorder {
 // recordedSession is a session that is being recorded.
 type recordedSession struct {
 	rec       *transcript.Transcript
-	transport func() spec.Transport // returns the transport, or "" until it is known
+	transport func() spec.Transport // returns the transport as known so far; it can still change
 	path      string
 	file      *os.File
 	over      spec.Transport // the transport that the file names

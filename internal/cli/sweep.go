@@ -329,7 +329,8 @@ func (a *app) sweepLinePrinter() func(*sweep.Result, sweep.Progress) {
 	}
 }
 
-// resultText returns the numbers of a server's findings, or why the server has no verdict.
+// resultText returns the numbers of a server's broken requirements and warnings, and why the server
+// has no verdict if it has none.
 func (a *app) resultText(r *sweep.Result) string {
 	var parts []string
 	if r.Counts.Broken > 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// certain chooses values that are certainly valid, for the calls of a run: the
-// same each time, as simple as possible, and none if a schema has keywords that
-// the generator does not understand.
+// certain chooses values that are certainly valid, for the calls of a run. The values are the same
+// each time, and as simple as possible. It chooses none if a schema has keywords that the generator
+// does not understand.
 type certain struct {
 	every bool // generate all members of objects that can be generated, not only the required ones
 	last  bool // use the last of several values that a schema names, not the first
@@ -28,8 +28,8 @@ const (
 	optionalDepth = 3
 )
 
-// unsupportedKeywords are the keywords for which no value is generated, because a value that
-// ignores them may violate them.
+// unsupportedKeywords are the keywords that make generation fail. A value that was generated
+// without regard to them might be invalid.
 var unsupportedKeywords = []string{
 	"allOf", "not", "if", "dependentRequired", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef",
 	"pattern", "propertyNames", "contains", "unevaluatedProperties", "unevaluatedItems", "disallow", "extends",
@@ -53,7 +53,7 @@ func (c certain) namedValue(o map[string]any) (any, bool) {
 	if c.last {
 		slices.Reverse(candidates)
 		if o["enum"] == nil && standard == false {
-			return nil, false // the other value of a boolean
+			return nil, false // the default, false, was the first choice; the method boolean returns the other value
 		}
 	}
 	types := typesOf(o)
@@ -100,7 +100,8 @@ func titledOptions(o map[string]any) []any {
 	return out
 }
 
-// check returns an error that names what may make a generated value invalid.
+// check returns an error if a value that is generated from the schema might be invalid. The error
+// names the keyword that makes it uncertain.
 func (c certain) check(form string, o map[string]any) error {
 	hasOthers := !hasOnlyAnnotations(withoutKeyword(o, form))
 	if form == "$ref" && hasOthers {

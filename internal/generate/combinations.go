@@ -9,13 +9,13 @@ import "pgregory.net/rapid"
 
 // combinationKind is one kind of combinations.
 type combinationKind struct {
-	// share is the number of an enumeration's scripts per round that have this kind.
+	// share is the number of scripts of this kind in each round of an enumeration.
 	share int
 	// each is the number of combinations in a script.
 	each     int
 	validity Validity
-	// count returns the number of combinations of this kind. do adds the combination with the given
-	// number.
+	// count returns the number of combinations of this kind. do adds one of them, selected by its
+	// number, to a conversation.
 	count func(o *Offer) int
 	do    func(m *maker, conversation, number int)
 }
@@ -46,7 +46,8 @@ type Enumeration struct {
 	Scale int
 }
 
-// kind returns the kind of combinations in the script, and the number of the first of them.
+// kind returns the kind of combinations in the script, and the number of the script's first
+// combination.
 func (e *Enumeration) kind() (d *combinationKind, first uint64) {
 	shares := 0
 	for i := range combinationKinds {
@@ -63,7 +64,7 @@ func (e *Enumeration) kind() (d *combinationKind, first uint64) {
 	return d, (round*uint64(d.share) + uint64(slot)) * uint64(d.each*max(1, e.Scale)) //nolint:gosec // small
 }
 
-// Validity returns the validity that the script needs.
+// Validity returns the validity that the script selected by e has.
 func (e *Enumeration) Validity() Validity {
 	d, _ := e.kind()
 	return d.validity
@@ -94,8 +95,9 @@ func (m *maker) drawConversation() int {
 	return rapid.IntRange(0, len(m.conversations)-1).Draw(m.t, "conversation")
 }
 
-// permute returns a number below count. In each pass every number occurs once,
-// in an order that depends on the seed and the pass.
+// permute returns the n-th number of a sequence of numbers below count. The sequence consists of
+// passes, in each of which every number occurs once, in an order that depends on the seed and the
+// pass.
 func permute(n uint64, count int, seed uint64) int {
 	c := uint64(count) //nolint:gosec // positive
 	pass := n / c

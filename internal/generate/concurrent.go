@@ -9,9 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// concurrencies are the numbers of concurrent requests when they are all of one
-// method. alternations are the numbers per method when requests of two methods
-// alternate.
+// concurrencies are the numbers of concurrent requests if all are requests of one method.
+// alternations are the numbers of requests per method if requests of two methods alternate.
 var (
 	concurrencies = []int{3, 6, 16, 31}
 	alternations  = []int{1, 2}
@@ -46,8 +45,8 @@ func (m *maker) concurrentCombination(conversation, number int) {
 	m.addFence(conversation)
 }
 
-// repeats are the numbers of repetitions. Small numbers need no separate combination,
-// because each sequence contains them.
+// repeats are the numbers of repetitions. There are no small numbers, because a longer sequence
+// contains the shorter ones.
 var repeats = []int{33, 33, 129}
 
 // repeatables returns the number of operations that can be repeated: requests,
@@ -133,7 +132,7 @@ func (m *maker) changeCombination(conversation, number int) {
 func (o *Offer) invalidAfterChangeCombinations() int { return len(o.changes()) }
 
 // invalidAfterChangeCombination makes a change, then sends an invalid request of the same method.
-// The state must remain as it was.
+// The invalid request must leave the state as it was after the change.
 func (m *maker) invalidAfterChangeCombination(conversation, number int) {
 	c := m.offer.changes()[number]
 	m.addChange(conversation, c)

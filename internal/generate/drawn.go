@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn draws values that are probably valid, for the fuzzer. It ignores
-// keywords that the generator does not understand: the validator decides.
+// drawn draws values that are probably valid, for the fuzzer. It ignores keywords that the
+// generator does not understand. The validator decides whether the drawn value is valid.
 type drawn struct{ t *rapid.T }
 
 func (d drawn) namedValue(o map[string]any) (any, bool) {

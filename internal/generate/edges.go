@@ -12,8 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// plainWords are the keywords that do not restrict a value beyond its type.
-// boundWords are those that EdgeArguments also understands.
+// plainWords are the keywords that do not restrict a value beyond its type. boundWords are the
+// keywords that edgeOf understands, and rootWords those that plainArguments understands in a root
+// schema.
 var (
 	plainWords = []string{"type", "title", "description", "default", "examples", "$comment"}
 	boundWords = append(slices.Clone(plainWords), "minimum", "minLength", "minItems", "items")
@@ -85,8 +86,8 @@ func keywords(schema jsontext.Value, known []string) (words map[string]jsontext.
 	})
 }
 
-// edgeOf returns the empty value of the schema's type, or number if the type is
-// numeric.
+// edgeOf returns the empty value of the schema's type ("", [] or false), or number if the type is
+// numeric. ok is false if the schema may not permit that value.
 func edgeOf(schema jsontext.Value, number float64) (v any, ok bool) {
 	words, ok := keywords(schema, boundWords)
 	if !ok {

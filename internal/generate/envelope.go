@@ -36,14 +36,14 @@ func Spelled(m script.Message) *rapid.Generator[[]byte] {
 	})
 }
 
-// IDs returns ids that no other request of a conversation has. Small integers
-// are reserved for other requests, such as fences.
+// IDs draws ids that no other request of a conversation has. Small integers are reserved for
+// requests that are not drawn, such as fences.
 type IDs struct {
 	used map[string]bool
 	n    int64
 }
 
-// firstID is the smallest positive integer that is drawn.
+// firstID is the smallest positive integer that is drawn as an id.
 const firstID = 1001
 
 // Next draws a new valid id: an integer or any string, possibly one with the

@@ -22,14 +22,14 @@ type generator struct {
 	visited int // schemas
 }
 
-// choices decides between the values that a schema permits. A schema is passed
-// as its keywords.
+// choices decides between the values that a schema permits. Its methods get a schema as the map of
+// its keywords.
 type choices interface {
-	// namedValue returns a value that the schema names, if that is to be used whatever
-	// its other keywords are.
+	// namedValue returns a value that the schema names. ok is true if this value is to be used,
+	// whatever other keywords the schema has.
 	namedValue(o map[string]any) (v any, ok bool)
-	// check returns an error if no value is to be generated from a schema of this
-	// form.
+	// check returns an error if no value is to be generated from the schema. form is the result of
+	// generator.form for it.
 	check(form string, o map[string]any) error
 	// alternatives returns those schemas of anyOf or oneOf that are to be tried,
 	// in this order.
@@ -45,8 +45,7 @@ type choices interface {
 	// number returns a number, an integer if whole is set.
 	number(o map[string]any, whole bool) (json.Number, error)
 	boolean() bool
-	// word returns a string that is valid where every value is, and a name for a
-	// member.
+	// word returns a string for a place in which every value is valid, or for the name of a member.
 	word() string
 }
 
@@ -111,8 +110,9 @@ func (g *generator) follow(sub any, depth int) (any, error) {
 	}
 }
 
-// form returns the keyword that says which other schemas a value conforms to, or else a type that
-// the schema permits. It returns "" if the keyword type is present but names no type.
+// form returns the first of the keywords $ref, anyOf, oneOf and allOf that the schema has. If it
+// has none, form returns a type that the schema permits, or "" if the keyword type is present but
+// names no type.
 func (g *generator) form(o map[string]any) string {
 	for _, keyword := range []string{"$ref", "anyOf", "oneOf", "allOf"} {
 		if hasKeyword(o, keyword) {

@@ -22,7 +22,7 @@ type Offer struct {
 	// Paged are the list methods with more than one page.
 	Paged map[string]bool
 
-	requestPositions []position // see positions
+	requestPositions []position // the result of the method positions
 	schemas          map[string]*Schema
 	// The orders of requests: triples, pairs with every kind of result, and pairs in which some
 	// requests have invalid params.

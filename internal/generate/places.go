@@ -175,8 +175,8 @@ func (o *Offer) toolPositions(tool *Tool) []position {
 	return out
 }
 
-// addToolCall adds a tool call with a value as an argument or, if that is invalid, inside the
-// argument.
+// addToolCall adds a tool call with v as the value of the argument name. If the tool's schema does
+// not permit v there, it puts v inside the argument instead, if that has a part of the same type.
 func (m *maker) addToolCall(conversation int, tool *Tool, name string, v jsontext.Value) {
 	s := m.offer.schemas["tool "+tool.Name]
 	arguments, ok := s.valid(m.t)
@@ -202,8 +202,8 @@ func (m *maker) addToolCall(conversation int, tool *Tool, name string, v jsontex
 	m.addRequestOf(conversation, spec.MethodToolsCall, p)
 }
 
-// replaceInside replaces a part of a value that has the type of the
-// replacement.
+// replaceInside replaces a random string or number in v with replacement, if both have the same
+// type. It calls set with replacement if v itself is the string or number.
 func replaceInside(t *rapid.T, v, replacement any, set func(any)) {
 	switch v := v.(type) {
 	case string:
@@ -263,8 +263,8 @@ func (m *maker) addRequestWith(conversation int, more func(p *members)) {
 	m.addRequestOf(conversation, method, p)
 }
 
-// addRequestWithID adds a request with an id. If the id was already used, it is changed until it is
-// new.
+// addRequestWithID adds a request with the id v. If the conversation already used that id, it is
+// changed until it is a new one.
 func (m *maker) addRequestWithID(conversation int, v jsontext.Value) {
 	h := m.conversations[conversation]
 	id := wire.RawID(string(v))
@@ -278,7 +278,7 @@ func (m *maker) addRequestWithID(conversation int, v jsontext.Value) {
 		break
 	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.addFence(conversation) // a fence shows to which request a response with a wrong id belongs
+	m.addFence(conversation) // if a response has a wrong id, the fence shows to which request the response belongs
 	m.addRequestAs(conversation, id, method, m.offer.drawParams(m.t, method))
 	m.awaitLast()
 }

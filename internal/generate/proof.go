@@ -16,17 +16,19 @@ type Proof int
 
 // What can be proven.
 const (
-	// Unproven means that neither of the others can be proven.
+	// Unproven means that neither Fits nor Breaks can be proven.
 	Unproven Proof = iota
-	// Fits means that the arguments conform to the inputSchema in every dialect
-	// that it may have, and contain nothing that some programs can't handle.
+	// Fits means that the arguments conform to the inputSchema in every dialect in which it may be
+	// written, and contain nothing that some programs can't handle.
 	Fits
 	// Breaks means that the arguments do not conform to the inputSchema, and would not conform even
 	// if the server converted values or ignored additional ones.
 	Breaks
 )
 
-// These limit values to what every program is expected to handle.
+// Every program is expected to handle JSON of provenSize bytes, with the nesting depth provenDepth,
+// strings of provenText characters, and numbers up to provenReal. Nothing is proven about arguments
+// that exceed these limits.
 const (
 	provenSize  = 16 << 10
 	provenDepth = 16

@@ -34,7 +34,8 @@ var finite = append([]json.Number{"0.5", "-1.5", "1.0", "1e2", "1e308", "-1.7976
 var bounds = []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}
 
 // numbersWithin returns some numbers within the bounds of a schema, the simplest first. If whole is
-// set, they are integers, and exact multiples of the step; otherwise multiples may be inexact.
+// true, they are integers, and exact multiples of the schema's multipleOf. Otherwise rounding may
+// make the multiples inexact.
 func numbersWithin(o map[string]any, whole bool) []float64 {
 	step, hasStep := numberOf(o["multipleOf"])
 	hasStep = hasStep && step > 0
@@ -78,7 +79,8 @@ func isWithinBounds(x float64, o map[string]any) bool {
 		x <= limit("maximum", math.Inf(1)) && x < limit("exclusiveMaximum", math.Inf(1))
 }
 
-// numberWithoutExponent returns a number without an exponent if that is short.
+// numberWithoutExponent returns x as a JSON number. The number has no exponent if x is an integer
+// that float64 represents exactly (below 2^53).
 func numberWithoutExponent(x float64) json.Number {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return json.Number(strconv.FormatInt(int64(x), 10))

@@ -34,11 +34,11 @@ const maxAttempts = 4
 // Instance is a value drawn from a schema.
 type Instance struct {
 	Value jsontext.Value
-	// Violates is the one keyword that the value violates, and At its position.
-	// Both are empty for a valid value.
+	// Violates is the one keyword that the value violates. At is the position of the violation in
+	// the value. Both are empty for a valid value.
 	Violates, At string
-	// OK reports whether there is a value and the validator agrees with
-	// Violates.
+	// OK reports whether there is a value, and the validator accepts or rejects it as Violates
+	// says.
 	OK bool
 }
 

@@ -33,10 +33,10 @@ type Scripts struct {
 	// Operations and Conversations are the numbers of operations and of
 	// conversations in a script.
 	Operations, Conversations int
-	// Seeds are sequences that are occasionally varied. Each group has the same
-	// probability.
+	// Seeds are earlier sequences, in groups. Now and then a script contains a varied one; each
+	// group is chosen with the same probability.
 	Seeds [][][]script.Operation
-	// Enumeration makes the script a part of an enumeration, if it is set.
+	// Enumeration, if not nil, makes the script a part of an enumeration.
 	Enumeration *Enumeration
 }
 
@@ -82,13 +82,13 @@ type maker struct {
 	tokens        int64
 }
 
-// conversation is the state of one conversation of a script: what it has sent.
+// conversation is the state of one conversation of a script: what the script has sent in it.
 type conversation struct {
 	ids        IDs
 	sent       []wire.ID            // requests that may be cancelled
 	listening  int                  // the number of subscriptions
 	lists      map[string][]wire.ID // requests for a list, by method
-	first      map[string][]wire.ID // those of them that requested the first of several pages
+	first      map[string][]wire.ID // the subset of lists that requested the first of several pages
 	tasks      []wire.ID            // calls that create a task
 	subscribed []string
 }
@@ -228,7 +228,8 @@ func (m *maker) addTaskRequest(conversation int, method string) {
 	m.copyIntoLast(from, "/result/task/taskId", "taskId")
 }
 
-// copyIntoLast makes the last message copy a value from an earlier response.
+// copyIntoLast makes the last message copy the value at the pointer from, in the response to the
+// earlier request with this id, into its params at into.
 func (m *maker) copyIntoLast(id wire.ID, from, into string) {
 	last := &m.out[len(m.out)-1]
 	last.Take = append(last.Take, script.Take{ID: script.Bytes(id.Raw()), From: from, Into: into})
@@ -333,7 +334,8 @@ func (m *maker) addPage(conversation int) {
 	m.addNextPage(conversation, method, before)
 }
 
-// addNextPage adds a request for the page after one that was requested before.
+// addNextPage adds a request for a next page. The page follows the one that an earlier request,
+// drawn from before, has requested.
 func (m *maker) addNextPage(conversation int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
 	m.addRequestOf(conversation, method, members{{"cursor", jsontext.Value(`""`)}})
@@ -355,7 +357,7 @@ func (m *maker) addBurst(conversation int) {
 	}
 }
 
-// addAnswer changes how the client responds to the server's requests.
+// addAnswer adds an operation that changes how the client responds to the server's requests.
 func (m *maker) addAnswer(conversation int) {
 	methods := []string{spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit}
 	if m.offer.isStateless() {

@@ -37,7 +37,8 @@ func (m *maker) sizeCombination(conversation, number int) {
 	}
 }
 
-// fill returns the message with a filling. It is n bytes longer than with n = 0.
+// fill returns the message, made longer in the way that filling selects. The result is n bytes
+// longer than it would be for n = 0.
 func fill(m script.Message, filling, n int) script.Bytes {
 	switch {
 	case filling == blanks:

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// What only the stateless era has: subscriptions that are requests, requests in several rounds, and
-// metadata in each request.
+// This file has what exists only in the stateless era: subscriptions that are requests, requests in
+// several rounds, and metadata in each request.
 
 // maxListening limits the subscriptions of a conversation. Over HTTP each needs a connection.
 const maxListening = 4
@@ -132,6 +132,6 @@ func (m *maker) addWrongMetadata(conversation int) {
 	}
 	id := m.conversations[conversation].ids.Next(m.t)
 	line := append(script.Message{ID: id, Method: method, Params: params.bytes()}.Bytes(), '\n')
-	m.add(script.Operation{Do: script.Raw, On: conversation, Message: line, Violates: wrong.why}) // Send would add the metadata
+	m.add(script.Operation{Do: script.Raw, On: conversation, Message: line, Violates: wrong.why}) // the operation Send would add the metadata
 	m.addFence(conversation)
 }

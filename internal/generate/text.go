@@ -16,10 +16,10 @@ var words = []string{
 	"é", "e\u0301", "ß", "İ", "ı", "ſ", "Ａ", "日本語", "مرحبا", "👍", "👩‍👩‍👧", "🇩🇪", "\U0001d11e", "\U0010ffff",
 }
 
-// lengths are at the limits of common buffers.
+// lengths are lengths of short strings at the limits of common buffers.
 var lengths = []int{15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025}
 
-// longLengths are the same for long strings.
+// longLengths are lengths of long strings at the limits of common buffers.
 var longLengths = []int{4095, 4096, 4097, 8191, 8192, 8193, 16383, 16384, 65535, 65536, 65537, 131072}
 
 var (
@@ -55,7 +55,7 @@ var anyText = rapid.Custom(func(t *rapid.T) string {
 	}
 })
 
-// repeatTo repeats a string up to n characters.
+// repeatTo returns the first n characters of s repeated without end.
 func repeatTo(s string, n int) string {
 	if s == "" {
 		s = "x"

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// numbers include the limits of all common types, and all spellings.
+// numbers include the limits of all common numeric types, and all ways to write a number.
 var numbers = []string{
 	"0", "-0", "1", "-1", "2", "7", "10", "100", "127", "128", "255", "256", "32767", "32768", "65535", "65536",
 	"2147483647", "2147483648", "-2147483648", "-2147483649", "4294967295", "4294967296",

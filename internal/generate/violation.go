@@ -55,9 +55,9 @@ func (b *breaker) add(keyword, at string, apply func()) {
 	b.breaks = append(b.breaks, violation{keyword, at, apply})
 }
 
-// visit collects the violations of the value in one position. put replaces the value. It does not
-// descend into anyOf and oneOf, because one alternative may accept what another rejects, and
-// violates only the keywords next to them.
+// visit collects the violations of the value v, which is at position at and has the schema sub. put
+// replaces the value. visit does not descend into anyOf and oneOf, because one alternative may
+// accept what another rejects. It violates only the keywords next to them.
 func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	o, ok := b.s.resolve(sub).(map[string]any)
 	if !ok || depth > maxDepth {
@@ -208,8 +208,8 @@ func (b *breaker) object(o, v map[string]any, at string, depth int) {
 	}
 }
 
-// differentFrom returns a value that differs from v, and has its type where that is
-// easy.
+// differentFrom returns a value that differs from v. It has the same type if v is a string, a
+// boolean or a number.
 func differentFrom(v any) any {
 	switch v := v.(type) {
 	case string:

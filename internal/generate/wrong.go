@@ -15,10 +15,12 @@ type InvalidArguments struct {
 }
 
 // WrongArguments returns arguments that violate a tool's schema in one position each and are valid
-// otherwise: a required one is missing, one has another type, an integer has a fraction, one is not
-// a member of its enum, one is unknown; and the same inside an argument that is an object or an
-// array. A kind is omitted if the schema has no position for it. Apart from rounding the fraction,
-// no usual conversion makes them valid, unlike many values that Invalid draws.
+// otherwise. It makes them from right, which are valid. One argument is missing although it is
+// required, has another type, has a fraction although it must be an integer, is not a member of its
+// enum, or is unknown; or there is such a violation inside an argument that is an object or an
+// array. A kind of violation is omitted if the schema has no position for it. Apart from rounding
+// the fraction, no usual conversion makes the arguments valid, unlike many values that Invalid
+// draws.
 func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArguments {
 	var out []InvalidArguments
 	d := document{decode(input)}

@@ -102,7 +102,8 @@ func (b *Budget) hasRoom(n int64) bool {
 	return b.held+n <= b.most
 }
 
-// messageLimit returns the current message limit of a conversation whose own limit is own.
+// messageLimit returns the message limit that currently applies to a conversation. own is the limit
+// that the conversation's Limits set.
 func (b *Budget) messageLimit(own int) int {
 	if b == nil {
 		return own
@@ -128,9 +129,9 @@ func (b *Budget) noteFlood() {
 	b.flooded = true
 }
 
-// Admit counts one more frame of n bytes from the server; readers call it before they record the
-// frame. If that exceeds a limit, it returns a description such as "more than 20000 messages", else
-// "".
+// Admit counts one more frame of n bytes from the server. Readers call it before they record the
+// frame. It returns a description, such as "more than 20000 messages", if the frame exceeds a
+// limit, or "" if it does not.
 func (t *Transcript) Admit(n int) (flood string) {
 	t.mu.Lock()
 	t.received.messages++
@@ -171,9 +172,9 @@ const keptAround = 32
 // leftOutEvent replaces an event that Thin dropped.
 var leftOutEvent = &Event{Kind: Remark, Detail: "left out because the server sent too much"}
 
-// Thin frees memory: it drops the frames, stream chunks and stderr that are far from all given
-// positions, from the beginning and from the end. It keeps the events of other kinds, which show
-// how the connection and its exchanges began and ended.
+// Thin frees memory: it drops the frames, stream chunks and stderr, except those near one of the
+// given positions, the beginning or the end. It keeps the events of other kinds, which show how the
+// connection and its exchanges began and ended.
 func (t *Transcript) Thin(keep ...int) {
 	defer t.lockToChange()()
 	near := make([]bool, len(t.events))
@@ -199,7 +200,7 @@ func (t *Transcript) Thin(keep ...int) {
 	t.budget.addHeld(-freed)
 }
 
-// Release drops all events, to be called when the transcript is no longer read.
+// Release drops all events. The caller must not read the transcript any more.
 func (t *Transcript) Release() {
 	defer t.lockToChange()()
 	t.events = nil

@@ -12,10 +12,10 @@ var clientMethods = []string{
 	"resources/subscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen",
 }
 
-// splitConversations splits the messages of a log into recordings: one for each session that the
-// log names, and another whenever a line says that a conversation begins, or the client sends
-// initialize again after an earlier initialize was answered. Recordings without a message are left
-// out.
+// splitConversations splits the messages of a log into recordings. Each session that the log names
+// has a recording of its own. A new recording begins whenever a line says that a conversation
+// begins, or when the client sends initialize although an earlier initialize has a response.
+// Recordings without a message are omitted.
 func splitConversations(log []loggedMessage, values bool) []*Recording {
 	client := onClientSide(log)
 	open := map[string]*conversation{}
@@ -68,8 +68,8 @@ func (c *conversation) hasInitialized() bool {
 }
 
 // kindOf returns the kind of event for a message in a direction. The directions outgoing and
-// incoming are seen from the recorder, so their meaning depends on whether it ran on the client's
-// side.
+// incoming are seen from the program that wrote the log, so their meaning depends on whether it ran
+// on the client's side.
 func kindOf(s side, onClientSide bool) Kind {
 	switch {
 	case s == fromStderr:
@@ -81,10 +81,10 @@ func kindOf(s side, onClientSide bool) Kind {
 	}
 }
 
-// onClientSide reports whether the log was recorded on the client's side of the connection, so that
-// outgoing messages went to the server. The direction of the first request that only a client sends
-// decides, among the messages that are logged as outgoing or incoming. Without such a request,
-// onClientSide returns true.
+// onClientSide reports whether the log was recorded on the client's side of the connection, where
+// outgoing messages go to the server. Among the messages that are logged as outgoing or incoming,
+// it looks for the first request that only a client sends: the log was recorded on the client's
+// side if that request is outgoing. If there is no such request, onClientSide returns true.
 func onClientSide(log []loggedMessage) bool {
 	for _, l := range log {
 		if l.side != incoming && l.side != outgoing {

@@ -11,11 +11,11 @@ import (
 // its outcome. The zero value is empty; Note adds events in order.
 //
 // A response belongs to a request of the other side with the same id. If several requests have the
-// id, those without a response come first: the one of the same HTTP exchange, else the oldest. If
-// all have a response, it belongs to the newest. A response with a null id belongs only to a
-// request that has no response yet. A cancellation belongs to every earlier request of its own side
-// with that id. A progress notification belongs to a request of the other side with that token: to
-// the newest without a response or, if all have one, to the newest.
+// id, it belongs to one that has no response yet: the one of the same HTTP exchange or, if there is
+// none, the oldest. If all have a response, it belongs to the newest. A response with a null id
+// belongs only to a request that has no response yet. A cancellation belongs to every earlier
+// request of its own side with that id. A progress notification belongs to a request of the other
+// side with that token: to the newest without a response or, if all have one, to the newest.
 //
 // Messages are identified by their address in Event.Messages.
 type Dialogue struct {
@@ -39,7 +39,7 @@ type Message struct {
 
 // A Request is one request, and its outcome.
 type Request struct {
-	Index   int    // among the requests of its side
+	Index   int    // position among the requests of its side, from 0
 	Event   *Event // Sent for a client's request, Received for a server's request
 	Message *wire.Message
 	// Responses are all responses in order. More than one is a protocol violation.
@@ -233,8 +233,9 @@ func (d *Dialogue) ServerRequestsWithToken(token wire.ID) []*Request {
 	return d.server.byToken[token.Key()]
 }
 
-// Of returns the request that m is, responds to, cancels (the newest if it cancels several) or
-// reports progress of. It returns nil for any other message.
+// Of returns the request to which m belongs: m itself if it is a request, or the request that it
+// responds to, cancels (the newest if it cancels several) or reports progress of. It returns nil
+// for any other message.
 func (d *Dialogue) Of(m *wire.Message) *Request { return d.requestOf[m] }
 
 // InFlight returns the client's requests that were sent before the position and had no response by

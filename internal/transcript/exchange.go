@@ -24,7 +24,7 @@ type How string
 const (
 	Complete    How = "complete"    // the response is complete according to HTTP
 	Broken      How = "broken"      // the connection broke during the response or before it
-	Dropped     How = "dropped"     // the client closed it
+	Dropped     How = "dropped"     // the client closed the connection
 	Unreachable How = "unreachable" // the client could not connect
 	Unreadable  How = "unreadable"  // the response is not HTTP
 )
@@ -39,7 +39,7 @@ const (
 	NoHost           Obstacle = "no-host"           // the host name does not exist
 	NoProxy          Obstacle = "no-proxy"          // the proxy can't be used
 	NoTunnel         Obstacle = "no-tunnel"         // the proxy opened no connection to the server
-	TLSFailed        Obstacle = "no-tls"            // the TLS handshake failed, for another reason than the next three
+	TLSFailed        Obstacle = "no-tls"            // the TLS handshake failed for a reason other than the next three
 	PlainHTTP        Obstacle = "plain-http"        // the server speaks HTTP where the client begins TLS
 	UnknownAuthority Obstacle = "unknown-authority" // the certificate is signed by an unknown authority
 	WrongCertificate Obstacle = "wrong-certificate" // the certificate is for another host, or is not valid
@@ -175,7 +175,8 @@ func (h *Head) Describe(name string) string {
 	return fmt.Sprintf("%d header lines, %s", len(lines), strings.Join(lines, " and "))
 }
 
-// index returns the index of the first header with this name at or after from, or -1.
+// index returns the index of the first header with this name, not before the index from. It returns
+// -1 if there is none.
 func (h *Head) index(name string, from int) int {
 	if h == nil {
 		return -1

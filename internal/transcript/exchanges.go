@@ -11,7 +11,7 @@ import (
 // EventStream is the media type of a stream of server-sent events.
 const EventStream = "text/event-stream"
 
-// An Exchange is one HTTP request and its outcome. Fields are nil if the event did not happen or
+// An Exchange is one HTTP request and its outcome. A field is nil if its event did not happen or
 // was not recorded.
 type Exchange struct {
 	Number   int
@@ -40,10 +40,11 @@ func ExchangesOf(events []*Event) *Exchanges {
 // All returns the exchanges in the order in which they began.
 func (x *Exchanges) All() []*Exchange { return x.order }
 
-// RefuseGet reports whether there is a GET, and the server refused every GET. The server then has
-// no stream for messages that belong to no request. Any refusal counts: other statuses than 405,
-// which the specification demands, have findings of their own. A refusal that may come from a proxy
-// or a rate limiter does not count, because it shows nothing about the server.
+// RefuseGet reports whether the client sent a GET, and the server refused every GET. The server
+// then has no stream for messages that belong to no request. Any refusal counts, not only the
+// status 405, which the specification demands: other statuses have findings of their own. A refusal
+// that may come from a proxy or a rate limiter does not count, because it shows nothing about the
+// server.
 func (x *Exchanges) RefuseGet() bool {
 	refused := false
 	for _, each := range x.order {
@@ -138,9 +139,9 @@ func (x *Exchange) Succeeded() bool { return x.Status() >= 200 && x.Status() < 3
 // Refused reports whether the response has a 4xx or 5xx status.
 func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 
-// Intercepted reports whether the server may never have seen the request, because the status may
-// come from a proxy, gateway or rate limiter, or because the response requires a token that the
-// request lacks, or one with more scopes.
+// Intercepted reports whether the server may never have seen the request: the status may come from
+// a proxy, gateway or rate limiter, or the response requires a token that the request lacks, or a
+// token with more scopes.
 func (x *Exchange) Intercepted() bool {
 	_, lacksScope := x.LacksScope()
 	return IsInterceptedStatus(x.Status()) || lacksScope || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")
@@ -246,7 +247,7 @@ func (x *Exchange) Messages() []wire.Message {
 	return out
 }
 
-// ResponseTo returns the response with the id in the body, or nil.
+// ResponseTo returns the JSON-RPC response with the id in the response body, or nil.
 func (x *Exchange) ResponseTo(id wire.ID) *wire.Message {
 	for _, e := range x.Body {
 		if m := e.ResponseTo(id); m != nil {

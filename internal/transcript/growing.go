@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A growingDialogue is the dialogue of a transcript that still grows. It pairs each message once,
-// however often it is read.
+// A growingDialogue is the dialogue of a transcript that still grows. It pairs each message only
+// once, however often the dialogue is read.
 type growingDialogue struct {
 	mu       sync.Mutex // locked before Transcript.mu
 	dialogue *Dialogue

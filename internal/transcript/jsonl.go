@@ -94,7 +94,8 @@ func lineOf(e *Event) jsonLine {
 	return l
 }
 
-// encode returns b as text if it is UTF-8, else in base64.
+// encode returns b in plain if it is UTF-8, and otherwise in base64 in coded. The other result is
+// nil.
 func encode(b []byte) (plain, coded *string) {
 	text := string(b)
 	if utf8.ValidString(text) {
@@ -115,8 +116,8 @@ func decode(plain, coded *string) ([]byte, error) {
 	return nil, nil
 }
 
-// needsRaw reports whether a line of this kind must have a raw or rawBase64 member, which
-// may be empty, unless it has a stream chunk.
+// needsRaw reports whether a line of this kind must have a raw or rawBase64 member if it has no
+// stream chunk. The member may be empty.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
 // asEncodingJSON makes encoding/json/v2 read a line as encoding/json does, but faster.

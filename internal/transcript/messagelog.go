@@ -30,8 +30,9 @@ func isEvent(text []byte) bool {
 	return json.Unmarshal(text, &l) == nil && l.Seq == 0 && slices.Contains(kinds, l.Kind)
 }
 
-// directionNames, payloadNames, sessionNames and timeNames are the member names in log
-// lines, by meaning. The first one present is used.
+// directionNames, payloadNames, sessionNames and timeNames are the names that a member of a log
+// line may have, grouped by what the member means. If a line has several names of a group, the
+// first one in the list is used.
 var (
 	directionNames = []string{"direction", "dir", "from"}
 	payloadNames   = []string{"message", "msg", "payload", "frame", "raw", "body", "data", "line"}
@@ -100,7 +101,7 @@ func (f *file) readMessageLog() ([]*Recording, error) {
 		_, members := wire.Members(l.text)
 		payload := firstMember(members, payloadNames)
 		if payload == nil && isJSONRPC(members) {
-			payload = l.text // the line is the message itself, with or without a direction
+			payload = l.text // the line is the message itself, which may have additional members such as a direction
 		}
 		direction, _ := wire.Text(firstMember(members, directionNames))
 		text, isText := wire.Text(payload)

@@ -65,7 +65,8 @@ func WriteRecording(w io.Writer, r *Recording) error {
 	return nil
 }
 
-// add appends an event with the next position, completed as by Transcript.Add.
+// add appends an event at the next position. It sets the derived fields of the event, as
+// Transcript.Add does.
 func (r *Recording) add(e Event) *Event {
 	e.Seq = len(r.Events)
 	e.setDerived()

@@ -47,7 +47,8 @@ func (r *Redactor) Events(events []*Event) []*Event {
 // Known returns text without the known secrets.
 func (r *Redactor) Known(text string) string { return r.known.Text(text) }
 
-// withRaw returns e itself if Raw and Detail are unchanged, else a copy with the new ones.
+// withRaw returns e itself if Raw and Detail are unchanged, and otherwise a copy with the new
+// values.
 func (e *Event) withRaw(raw []byte, detail string) *Event {
 	if bytes.Equal(raw, e.Raw) && detail == e.Detail {
 		return e

@@ -37,11 +37,11 @@ func (r *Redactor) Frame(raw []byte) []byte {
 
 // place describes the position of a value in a message.
 type place struct {
-	name   string // name of the member whose value it is, "" in arrays and at the top level
-	secret bool   // its strings and numbers are secrets
-	schema bool   // it is the JSON Schema of a secret
-	names  bool   // it maps names to schemas, like the properties of a JSON Schema
-	number bool   // numbers here are not secret
+	name   string // the name of the member that has the value; "" in arrays and at the top level
+	secret bool   // the strings and numbers of the value are secrets
+	schema bool   // the value is the JSON Schema of a secret
+	names  bool   // the value maps names to schemas, like the properties of a JSON Schema
+	number bool   // the numbers of the value are not secrets
 }
 
 // isID reports whether the value is an id or token that links messages.
@@ -77,8 +77,8 @@ func (w *jsonRedactor) readToken() (tok jsontext.Token, from, to int, ok bool) {
 	return tok, from, to, true
 }
 
-// replaceUpTo copies the bytes of raw before offset from, and writes replaced in place of the bytes
-// between from and to. Copying continues at offset to.
+// replaceUpTo copies the bytes of raw that have not been copied and precede raw[from:to], and then
+// writes replaced instead of raw[from:to].
 func (w *jsonRedactor) replaceUpTo(from, to int, replaced []byte) {
 	w.out = append(append(w.out, w.raw[w.done:from]...), replaced...)
 	w.done = to

@@ -66,7 +66,7 @@ func (s *script) parseLine(line string) error {
 	}
 	if rest, ok := strings.CutPrefix(line, "! "); ok {
 		what, arg, _ := strings.Cut(rest, " ")
-		if Kind(what) != GaveUp { // its argument is an id, quoted like JSON
+		if Kind(what) != GaveUp { // the argument of gave-up is an id in JSON, so its quotes are part of it
 			var err error
 			if arg, err = parseArgument(arg); err != nil {
 				return err
@@ -158,7 +158,7 @@ func (s *script) addNow(e Event) {
 }
 
 // parseOtherEvent parses a line that begins with "! ": an event that is not a frame, or a property
-// of the event before.
+// of the event before it.
 func (s *script) parseOtherEvent(what, arg string) error {
 	switch Kind(what) {
 	case Opened:
@@ -229,7 +229,7 @@ func (s *script) addExited(arg string) error {
 	return nil
 }
 
-// parseDetail sets the detail, size or exchange of the event before.
+// parseDetail sets the detail, size or exchange of the event that precedes the line.
 func (s *script) parseDetail(what, arg string) error {
 	if len(s.Events) == 0 {
 		return errors.New(what + " belongs to the event before it, but there is none")

@@ -93,7 +93,7 @@ func (s *script) finishOpen() {
 	s.addNow(e)
 }
 
-// unfold returns the chunk of a stream that lines of a script represent.
+// unfold returns the chunk of an event stream that the lines of an event in a script represent.
 func unfold(text string) []byte {
 	if text != "" {
 		text += "\n"

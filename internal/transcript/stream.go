@@ -65,8 +65,8 @@ func (s *Splitter) lineEnd() (int, bool) {
 			return s.seen + 2, true
 		}
 		return s.seen + 1, true
-	// A CR at the end of the buffer ends the event now, because LF may never
-	// follow. If earlier lines ended with CR LF, it will.
+	// A CR at the end of the buffer ends the event now, because an LF may never follow. But if
+	// earlier lines ended with CR LF, an LF will follow.
 	case s.seen == s.line && !s.crlf:
 		return s.seen + 1, true
 	default:
@@ -87,7 +87,7 @@ func (s *Splitter) cutChunk(end int) []byte {
 // Pending returns the number of bytes of the incomplete chunk.
 func (s *Splitter) Pending() int { return len(s.rest) }
 
-// End returns the rest when the stream ends, or nil.
+// End returns the bytes that are left when the stream ends, or nil if there are none.
 func (s *Splitter) End() []byte {
 	if len(s.rest) == 0 {
 		return nil

@@ -17,15 +17,16 @@ import (
 )
 
 // OverdueReason is the reason that a client gives when it cancels a request because it had no
-// response in time. The engine recognises such cancellations by it, because a recording contains
-// only what was sent, and judge must count the requests of a recording as a run counts its own.
+// response in time. The engine recognises such cancellations by this string. It can use nothing
+// else, because a recording contains only what was sent, and judge must treat the requests of a
+// recording as a run treats its own.
 const OverdueReason = "no answer in time"
 
-// JudgedReason is the reason that a client gives when it cancels a request because it had no
-// response in time, and a case reports that.
+// JudgedReason is like OverdueReason, but for a request whose missing response a case reports.
 const JudgedReason = "no answer in time, which is reported"
 
-// InventedCursorMark is part of every cursor that a client invents: no server returns it.
+// InventedCursorMark is part of every cursor that a client invents. Cursors of a server do not
+// contain it.
 const InventedCursorMark = "mcp-conform"
 
 // Kind is the kind of an event.
@@ -391,8 +392,8 @@ func (t *Transcript) Wait(ctx context.Context, pos int) ([]*Event, error) {
 	}
 }
 
-// next returns the events from position pos on or, if there are none, a channel that is closed when
-// one is added.
+// next returns the events from position pos on. If there are none, it returns a channel that is
+// closed when an event is added.
 func (t *Transcript) next(pos int) ([]*Event, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

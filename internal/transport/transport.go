@@ -28,13 +28,14 @@ type Link interface {
 	// Send writes each frame with the transport's framing, all frames in one write if the transport
 	// allows it.
 	Send(ctx context.Context, frames ...[]byte) error
-	// SendBytes writes exactly these bytes, including framing, with one write for each chunk. It
-	// records the frames in them.
+	// SendBytes writes exactly these bytes, which include the framing, with one write for each
+	// chunk. It records the frames in them.
 	SendBytes(ctx context.Context, chunks ...[]byte) error
 	// Ended is closed when nothing more can arrive from the server.
 	Ended() <-chan struct{}
-	// Shutdown ends the link in the way that the specification defines for the transport. Patience
-	// bounds each step. It returns when no process or connection of the link is left.
+	// Shutdown ends the link in the way that the specification defines for the transport. patience
+	// limits the time of each step. Shutdown returns when no process or connection of the link is
+	// left.
 	Shutdown(patience Patience)
 	// Signal sends the signal name, "TERM" or "INT", to the server's process. It reports whether
 	// that was possible.
@@ -61,7 +62,7 @@ type Ending struct {
 	Detail string // such as the exit status
 	Output string // the end of its output; untrusted
 	Cut    bool   // a POST had no complete response
-	// Records are those of the links that were cut short.
+	// Records are the transcripts of the links that the exit cut short.
 	Records []*transcript.Transcript
 }
 
@@ -85,8 +86,8 @@ type Canceller interface {
 // Weighed is a link to a server whose memory use can be measured.
 type Weighed interface {
 	Link
-	// Resident returns the private memory of all processes of the server in bytes, and whether it
-	// is known.
+	// Resident returns the private memory of all processes of the server, in bytes. ok reports
+	// whether it is known.
 	Resident() (bytes int64, ok bool)
 }
 
@@ -99,8 +100,8 @@ type Patience struct {
 // Web is a link over HTTP, for callers that send their own HTTP requests in addition to messages.
 type Web interface {
 	Link
-	// Headers returns the headers of a session's request with this method and
-	// body, which may be nil.
+	// Headers returns the headers that a request of the session has with this method and body. body
+	// may be nil.
 	Headers(method string, body []byte) []transcript.Field
 	// Begin sends a request without adding headers of the session, and does not wait. A relative
 	// target is resolved against the URL to which messages are posted; an empty target is that URL.
@@ -141,15 +142,16 @@ type Request struct {
 	Keep bool
 }
 
-// Exchange is an HTTP exchange that was begun.
+// Exchange is an HTTP exchange that has begun.
 type Exchange interface {
-	// Number is the number in the transcript; 0 before the exchange was recorded, which happens
-	// before Written is closed.
+	// Number is the number of the exchange in the transcript. It is 0 before the exchange was
+	// recorded, which happens before Written is closed.
 	Number() int
 	// Written is closed when the request was sent, when sending failed, or when the response began
 	// before either.
 	Written() <-chan struct{}
-	// Responded is closed when the head of the response has arrived or none will come.
+	// Responded is closed when the head of the response has arrived, or when it is certain that no
+	// response will arrive.
 	Responded() <-chan struct{}
 	// Over is closed when the exchange has ended.
 	Over() <-chan struct{}

@@ -63,14 +63,14 @@ func InChunks(chunks ...[]byte) transport.Request {
 type Request struct {
 	transport.Request
 	URL *url.URL
-	// Frame is the parsed body if the caller has parsed it, else nil.
+	// Frame is the parsed body, or nil if the caller has not parsed it.
 	Frame *wire.Frame
 	// OnHead is called with the head of the response before any of its body is recorded. It may be
 	// nil.
 	OnHead func(*transcript.Head)
 }
 
-// Pending is an exchange that was begun.
+// Pending is an exchange that has begun.
 type Pending struct {
 	written, responded, over chan struct{}
 	stopped                  chan struct{} // closed when the client ends the exchange
@@ -83,8 +83,8 @@ type Pending struct {
 	reason string // why the client cancelled the requests, or ""
 	how    transcript.How
 	detail string
-	retry  string // of the event stream: the last value of its retry fields
-	lastID string // of the event stream: the last event id
+	retry  string // the last value of a retry field in the event stream
+	lastID string // the id of the last event with an id in the event stream
 
 	// Only the goroutine of the exchange uses these.
 	attempts int
@@ -96,13 +96,14 @@ type Pending struct {
 // before either.
 func (p *Pending) Written() <-chan struct{} { return p.written }
 
-// Responded is closed when the head of the response has arrived or none will come.
+// Responded is closed when the head of the response has arrived, or when it is certain that no
+// response will arrive.
 func (p *Pending) Responded() <-chan struct{} { return p.responded }
 
 // Over is closed when the exchange has ended.
 func (p *Pending) Over() <-chan struct{} { return p.over }
 
-// errDropped is the cause when the caller drops the exchange.
+// errDropped is the cause with which Drop ends an exchange.
 var errDropped = errors.New("dropped")
 
 // Begin starts an exchange and does not wait. When the context ends, the connection is closed.
@@ -133,7 +134,8 @@ func (p *Pending) Cancel(reason string) {
 // cancelReason returns the reason given to Cancel, or "".
 func (p *Pending) cancelReason() string { p.mu.Lock(); defer p.mu.Unlock(); return p.reason }
 
-// end cancels the current operation and all later ones.
+// end ends the exchange: it cancels the current operation and all later ones. The first cause is
+// kept.
 func (p *Pending) end(cause error) {
 	p.mu.Lock()
 	if p.cause == nil {
@@ -159,7 +161,7 @@ func (p *Pending) setQuit(quit func()) {
 	}
 }
 
-// endCause returns why the client ends the exchange, or nil.
+// endCause returns why the client ends the exchange, or nil if the client does not end it.
 func (p *Pending) endCause(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,8 +171,8 @@ func (p *Pending) endCause(ctx context.Context) error {
 	return p.cause
 }
 
-// Number returns the number of the exchange in the transcript; 0 before the exchange was recorded,
-// which happens before Written is closed.
+// Number returns the number of the exchange in the transcript. It is 0 before the exchange was
+// recorded, which happens before Written is closed.
 func (p *Pending) Number() int { p.mu.Lock(); defer p.mu.Unlock(); return p.number }
 
 // Head returns the head of the response, or nil if there is none yet.
@@ -206,7 +208,8 @@ type ended struct {
 	// obstacle is what prevented the response, or "".
 	obstacle transcript.Obstacle
 	reason   string // why the client cancelled the requests, or ""
-	// refused describes the refusal of a request that is to be sent again; else it is "".
+	// refused describes the refusal of a request that is to be sent again. It is "" for all other
+	// requests.
 	refused string
 }
 
@@ -267,8 +270,8 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	return end
 }
 
-// dropped describes why the client closed the connection, and at which stage of the exchange. It
-// leaves the cause out if the caller ended the exchange, and the stage if there was a response.
+// dropped describes why the client closed the connection, and at which stage of the exchange. The
+// description has no cause if the caller ended the exchange, and no stage if there was a response.
 func dropped(cause error, stage string) string {
 	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		if stage == beforeResponse {
@@ -293,7 +296,7 @@ func (p *Pending) markResponded(head *transcript.Head) {
 	closeOnce(p.responded)
 }
 
-// closeOnce closes c. Only the goroutine of the exchange may call it.
+// closeOnce closes c unless it is already closed. Only the goroutine of the exchange may call it.
 func closeOnce(c chan struct{}) {
 	select {
 	case <-c:

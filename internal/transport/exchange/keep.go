@@ -19,7 +19,7 @@ type connection struct {
 	to string
 	// sent is set once the whole request was written, see isReusable.
 	sent bool
-	used bool // it was used for an earlier exchange
+	used bool // the connection was used for an earlier exchange
 
 	idleSince time.Time
 }
@@ -87,7 +87,7 @@ func (i *idle) remove(to string) *connection {
 	return nil
 }
 
-// put adds an idle connection. It returns false if there is no room, or close was called.
+// put adds an idle connection. It returns false if there is no room for it, or if close was called.
 func (i *idle) put(c *connection) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -147,8 +147,9 @@ func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection,
 	return newConnection(conn, origin(u)), nil
 }
 
-// release puts the connection into the idle pool after its exchange, or closes it. undisturbed
-// means that the client did not end the exchange.
+// release puts the connection into the idle pool after its exchange, or closes it if no other
+// exchange can use it. undisturbed reports whether the exchange took place without the client
+// ending it early.
 func (c *Client) release(conn *connection, p *Pending, r Request, end ended, undisturbed bool) {
 	keep := r.Keep && undisturbed && end.how == transcript.Complete && conn.isReusable(p.Head())
 	if !keep || !c.idle.put(conn) {

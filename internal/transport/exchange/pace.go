@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	maxWait     = time.Minute // for one wait, and for the sum of consecutive waits that don't help
-	maxUseless  = 5           // consecutive waits that don't help, if the server never served a request
-	maxAttempts = 10          // to send one request
+	maxWait     = time.Minute // limits one wait, and the sum of consecutive waits that don't help
+	maxUseless  = 5           // limits the consecutive waits that don't help, if the server never served a request
+	maxAttempts = 10          // limits the attempts to send one request
 	firstPause  = 250 * time.Millisecond
 )
 
@@ -59,11 +59,11 @@ type backoff struct {
 	helped      bool          // a request that was sent again after the last wait was served
 	last        time.Duration // the last wait
 	useless     int           // number of consecutive waits that did not help
-	uselessTime time.Duration // their sum
+	uselessTime time.Duration // the sum of these waits
 }
 
-// wait returns how long to wait after a refusal: as long as the server demands, and exponentially
-// longer while waiting does not help.
+// wait returns how long to wait after a refusal: as long as the server demands or, if that is
+// longer, a pause that doubles with each consecutive wait that did not help.
 func (b *backoff) wait(r refusal) time.Duration {
 	return max(r.wait, min(firstPause<<b.useless, maxWait-b.uselessTime))
 }
@@ -86,11 +86,11 @@ type pace struct {
 	rate    float64       // requests a second; 0 while there is no limit
 	ceiling float64       // a rate that was too high; 0 while none is known
 	waited  time.Duration // the last wait, which suggests the period over which the server counts requests
-	// The fields below are reset at the end of each wait.
+	// learnRate resets the fields below at the end of each wait, except isTaught, which it sets.
 	since         time.Time
 	sent, refused int
 	grown         int  // requests sent since the rate last changed
-	isTaught      bool // there was a wait
+	isTaught      bool // a wait has ended before
 }
 
 const (
@@ -129,9 +129,9 @@ func (p *pace) refuse(sent time.Time) {
 }
 
 // learnRate determines the rate after a wait that began and ended at the given times. It estimates
-// the limit from the requests that were served since the end of the previous wait. At the first
-// wait, the estimate may be too low, because other requests may have used up the limit before the
-// run, and is used only if at least minSent requests were sent.
+// the server's limit from the requests that were served since the end of the previous wait. After
+// the first wait, it uses the estimate only if at least minSent requests were sent: requests from
+// before the run may have used up the limit, so the estimate may be too low.
 func (p *pace) learnRate(began, end, now time.Time) {
 	p.waited = max(firstPause, end.Sub(began))
 	limit := margin * float64(max(1, p.sent-p.refused)) / max(end.Sub(p.since), firstPause).Seconds()
@@ -149,7 +149,7 @@ func (p *pace) learnRate(began, end, now time.Time) {
 
 // tally counts what the notice for the user reports.
 type tally struct {
-	longest  refusal // the refusal that demanded the longest wait, the first of several
+	longest  refusal // the refusal that demanded the longest wait; if several did, the first of them
 	refusals int
 	waits    int
 	waited   time.Duration

@@ -6,8 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// paced is an http.RoundTripper that sends requests to a host when the pacer releases them, and
-// sends a request again that the host refused because of its rate limit.
+// paced is an http.RoundTripper that sends requests to a host when the pacer releases them. It
+// sends a request again if the host refuses it because of a rate limit.
 type paced struct {
 	pacer *Pacer
 	host  string

@@ -12,10 +12,10 @@ import (
 
 // A Pacer keeps the requests to one server below its rate limit. It releases them at once until the
 // server refuses one with 429, or with 503 and Retry-After. Then it delays all requests for as long
-// as the server demands. From what was served until then, it estimates how many requests a second
-// the limit permits, and spaces later requests accordingly. The refused request is sent again
-// first. If waiting does not help, or the server demands too long a wait, the refusal becomes the
-// response to the request.
+// as the server demands. From the requests that were served until then, it estimates how many
+// requests a second the limit permits, and spaces later requests accordingly. The refused request
+// is sent again first. If waiting does not help, or the server demands too long a wait, the refusal
+// becomes the response to the request.
 //
 // All connections to a server share a Pacer. A nil Pacer delays nothing.
 type Pacer struct {
@@ -23,7 +23,7 @@ type Pacer struct {
 	Say func(text string)
 
 	mu           sync.Mutex
-	again, fresh queue // refused requests, and others
+	again, fresh queue // again holds the refused requests, fresh all others
 	timer        *time.Timer
 	ready        time.Time // when the next request may pass
 
@@ -52,8 +52,8 @@ type queue []waiter
 func NewPacer() *Pacer { return &Pacer{isOpen: true} }
 
 // waitTurn waits until a request may be sent, and returns the time at which it was released. The
-// clock is stopped during the wait. repeated reports whether the request was refused before. The
-// error is the cause of the context's end.
+// clock is stopped during the wait. repeated reports whether the request was refused before. If ctx
+// ends first, the error is its cause.
 func (p *Pacer) waitTurn(ctx context.Context, clock *transcript.Clock, from *sender, repeated bool) (time.Time, error) {
 	if p == nil {
 		return time.Time{}, nil
@@ -133,8 +133,9 @@ func (p *Pacer) release() {
 	p.startTimer(now)
 }
 
-// responded notes the response to a request. passed is the time at which the request was released.
-// If the response is a refusal, why describes it, and ok reports whether to send the request again.
+// responded notes the response to a request. passed is the time at which the request was released,
+// and attempts the number of times it has been sent. If the response is a refusal, why describes
+// it, and ok reports whether to send the request again.
 func (p *Pacer) responded(status int, header func(name string) string, passed time.Time, attempts int) (why string, ok bool) {
 	if p == nil || status < http.StatusOK {
 		return "", false
@@ -148,7 +149,7 @@ func (p *Pacer) responded(status int, header func(name string) string, passed ti
 }
 
 // refused notes the refusal of a request, and reports whether to send the request again. passed is
-// the time at which the request was released.
+// the time at which the request was released, and attempts the number of times it has been sent.
 func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

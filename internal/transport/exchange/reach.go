@@ -31,8 +31,8 @@ type Reach struct {
 	// none. Fields with an Authorization header take precedence.
 	Token func() string
 	// Widen requests a token with further scopes, separated by spaces, because the server refused
-	// the current one for lack of them. It returns false if it gets none. If Widen is nil, the
-	// refusal is the response.
+	// the current token for lack of them. It returns false if it gets no such token. If Widen is
+	// nil, the refusal becomes the response.
 	Widen func(scope string) bool
 	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config
@@ -79,7 +79,7 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 	}}
 }
 
-// routes sends each request directly or through a proxy, as the reach says for its URL.
+// routes sends each request directly, or through the proxy that reach has for the request's URL.
 type routes struct {
 	reach             *Reach
 	direct, toProxies http.RoundTripper
@@ -100,7 +100,8 @@ func isInside(a netip.Addr) bool {
 }
 
 // leadsInside reports whether the name of a host resolves only to addresses of this machine or a
-// private network. One such address is not enough: a server outside could add it to its own.
+// private network. One such address among others is not enough, because the owner of an outside
+// server could add it to the server's DNS name.
 func leadsInside(ctx context.Context, host string) bool {
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	return err == nil && areInside(all)

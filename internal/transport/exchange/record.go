@@ -8,16 +8,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// errFlood reports that the server exceeded the limits.
+// errFlood reports that the server exceeded the limits of the transcript.
 var errFlood = errors.New("more than the limits permit")
 
 // A Sink records the body of a response as it arrives.
 type Sink interface {
-	// Write records what the bytes complete. It returns an error if they exceed the limits of the
-	// transcript; a Flooded event then says so.
+	// Write adds the next bytes of the body, and records the parts that they complete. It returns
+	// an error if they exceed the limits of the transcript, and records a Flooded event in that
+	// case.
 	Write(data []byte) (int, error)
-	// End records the rest, and returns an error if it exceeds the limits. broken means that the
-	// body is incomplete.
+	// End records the rest of the body. It returns an error if the rest exceeds the limits of the
+	// transcript. broken reports whether the body is incomplete.
 	End(broken bool) error
 }
 
@@ -35,7 +36,7 @@ type output struct {
 	number  int
 	stopped chan struct{}                 // closed when the body must no longer wait for a slot of longBodies
 	noted   func(*transcript.StreamEvent) // called with each event of a stream; may be nil
-	long    bool                          // it holds a slot of longBodies
+	long    bool                          // the output holds a slot of longBodies
 }
 
 func (c *Client) sink(p *Pending, head *transcript.Head) Sink {
@@ -208,8 +209,8 @@ func (s *pieces) End(bool) error {
 	return nil
 }
 
-// countBytes records that the limits are exceeded, and returns an error, if an event with these
-// bytes would exceed them.
+// countBytes counts an event with these bytes. If the event would exceed the limits, countBytes
+// records that and returns an error.
 func (o output) countBytes(data []byte) error {
 	if flood := o.rec.Admit(len(data)); flood != "" {
 		return o.flood(flood, data, len(data))

@@ -40,7 +40,8 @@ func (s *sticky) Read(p []byte) (int, error) {
 
 var errLongHead = fmt.Errorf("the head is longer than %d bytes", maxHead)
 
-// readHead reads the lines of a head up to the blank line, which it excludes.
+// readHead reads the lines of a head and the blank line that ends it. The result does not include
+// the blank line.
 func readHead(in *bufio.Reader, limit int) ([]byte, error) {
 	var room [1 << 10]byte // for most heads
 	head, err := readLines(in, limit, room[:0])
@@ -105,8 +106,8 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 // beforeResponse is the stage of an exchange without a response.
 const beforeResponse = "before a response came"
 
-// headFault describes why raw is not the head of a response; the result is zero if it is
-// one.
+// headFault describes why raw, read with the error err, is not the head of a response. It returns
+// the zero value if raw is a head.
 func headFault(raw []byte, err error) ended {
 	const inside = "within the head of the response"
 	switch {
@@ -172,7 +173,7 @@ func copyBody(to Sink, body io.Reader) error {
 	return err
 }
 
-// promised describes the Content-Length of a body, if there is one.
+// promised returns a phrase with the Content-Length of a body, or "" if the body has none.
 func promised(body io.Reader) string {
 	if x, ok := body.(*exactly); ok {
 		return fmt.Sprintf(", of the %d that its Content-Length promises", x.length)
@@ -238,8 +239,8 @@ func (x *exactly) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoding decodes a gzip body, although the client accepts only identity. Bodies with
-// other codings are left as they are.
+// decoding returns a reader that decodes a gzip body: some servers send one, although the client
+// accepts only identity. It returns bodies with other codings as they are.
 func decoding(head *transcript.Head, body io.Reader) (io.Reader, error) {
 	switch strings.ToLower(head.Get("Content-Encoding")) {
 	case "gzip", "x-gzip":

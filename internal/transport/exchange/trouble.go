@@ -125,7 +125,7 @@ func (e *tlsError) Unwrap() error { return e.err }
 
 const maxOwners = 3
 
-// owners returns the names in a certificate.
+// owners returns the host names and addresses in a certificate.
 func owners(c *x509.Certificate) string {
 	names := append([]string{}, c.DNSNames...)
 	for _, ip := range c.IPAddresses {
@@ -178,8 +178,8 @@ func isConnectionError(err error) bool {
 
 const http1 = "HTTP/"
 
-// foreignResponse describes the response if its first bytes are not HTTP/1, else it returns "".
-// It waits for no more bytes than necessary.
+// foreignResponse describes a response whose first bytes are not HTTP/1. It returns "" for any
+// other response. It waits for no more bytes than necessary.
 func foreignResponse(in *bufio.Reader) (what string, obstacle transcript.Obstacle) {
 	for n := 1; n <= len(http1); n++ {
 		first, err := in.Peek(n)

@@ -59,7 +59,7 @@ type Link struct {
 
 	named    chan struct{} // closed when the endpoint is known, or never will be
 	endpoint *url.URL
-	fault    error // why there is no endpoint
+	fault    error // why there is no endpoint, or nil
 }
 
 // watch waits for the endpoint event.
@@ -93,8 +93,8 @@ func ending(e *transcript.Event) string {
 	return "ended (" + e.Detail + ")"
 }
 
-// resolve parses the data of the endpoint event. It rejects an endpoint with another origin
-// than the stream's: it would receive the client's credentials.
+// resolve parses the data of the endpoint event. It rejects an endpoint whose origin differs from
+// that of the stream, because the endpoint would receive the client's credentials.
 func (l *Link) resolve(data string) (*url.URL, error) {
 	u, err := l.url.Parse(strings.TrimSpace(data))
 	if err != nil {
@@ -234,10 +234,10 @@ func await(ctx context.Context, p *exchange.Pending, done <-chan struct{}) error
 // Ended implements transport.Link.
 func (l *Link) Ended() <-chan struct{} { return l.ended }
 
-// Signal implements transport.Link: there is no process.
+// Signal implements transport.Link. It returns false, because there is no process to signal.
 func (*Link) Signal(string) bool { return false }
 
-// CloseInput implements transport.Link: HTTP has no end of input.
+// CloseInput implements transport.Link. It returns an error, because HTTP has no end of input.
 func (*Link) CloseInput() error {
 	return exchange.ErrNoInput
 }

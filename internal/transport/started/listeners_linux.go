@@ -19,9 +19,9 @@ func listeners(among []int) []listener {
 	return slices.DeleteFunc(holdersOf(sockets(), among), func(l listener) bool { return len(l.pids) == 0 })
 }
 
-// listenersAt returns the sockets that a connection to u reaches: those bound to
-// that address, else those bound to all addresses. It looks up the holders of
-// each among the given processes, or among all processes if among is nil.
+// listenersAt returns the sockets that a connection to u reaches: those bound to its address or, if
+// there are none, those bound to all addresses. It looks up the holders of each socket among the
+// given processes, or among all processes if among is nil.
 func listenersAt(u *url.URL, among []int) []listener {
 	host, port, err := net.SplitHostPort(address(u))
 	if err != nil {
@@ -63,8 +63,8 @@ func sockets() []socket {
 	return slices.Concat(socketsIn("/proc/net/tcp"), socketsIn("/proc/net/tcp6"))
 }
 
-// socketsIn reads one of these tables. Listening sockets come before
-// connections, of which there may be tens of thousands.
+// socketsIn returns the listening sockets in one of these files. It stops at the first connection:
+// the kernel lists the listening sockets first, and there may be tens of thousands of connections.
 func socketsIn(name string) []socket {
 	table, err := os.Open(name)
 	if err != nil {
@@ -104,8 +104,8 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), ok
 }
 
-// holdersOf looks up which of the processes hold the sockets; it looks at all
-// processes if among is nil.
+// holdersOf looks up which processes hold the sockets. It looks only at the processes in among, or
+// at all processes if among is nil.
 func holdersOf(sockets []socket, among []int) []listener {
 	holders := map[string][]int{}
 	for _, s := range sockets {

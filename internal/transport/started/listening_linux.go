@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchExits returns a channel that is closed when all processes that listened when
-// the server became ready have exited: the command that was started may outlive
-// them, as npm and file watchers do. The channel is nil if the processes can't
-// be watched. Calling stop ends the watch.
+// watchExits returns a channel that is closed when all processes in pids have exited. These are the
+// processes that listened when the server became ready; the command that was started may outlive
+// them, as npm and file watchers do. The channel is nil if the processes can't be watched. stop
+// ends the watch.
 func watchExits(pids []int) (ended <-chan struct{}, stop func()) {
 	var watched []*os.File
 	stop = func() {
@@ -39,8 +39,7 @@ func watchExits(pids []int) (ended <-chan struct{}, stop func()) {
 	return c, stop
 }
 
-// exited waits until the process of a pidfd exits. It returns false if the file was closed
-// before that.
+// exited waits until the process of a pidfd exits. It returns false if the file is closed first.
 func exited(f *os.File) bool {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -26,7 +26,7 @@ type Server struct {
 	detail   string        // how it exited; set before notified is closed
 	code     int
 	itself   bool // it exited without being stopped; set before notified is closed
-	cut      bool // it also left a POST without a complete response
+	cut      bool // when it exited, it left a POST without a complete response
 
 	mu       sync.Mutex
 	links    map[*link]bool
@@ -47,15 +47,15 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
-// endTime and refusedTime limit how long Ended waits for a server to exit: endTime always, and then
-// refusedTime too if its address refuses connections.
+// endTime and refusedTime limit how long Ended waits for a server to exit: endTime in any case, and
+// refusedTime in addition if the server's address refuses connections.
 const (
 	endTime     = 500 * time.Millisecond
 	refusedTime = 2 * time.Second
 )
 
-// Ended reports whether the server has ended, and how. It waits for a while, because
-// callers use it after an error, when the server may be about to exit.
+// Ended reports whether the server has ended, and how. Callers use it after an error, when the
+// server may be about to exit. It therefore waits for the exit, up to the limits above.
 func (s *Server) Ended() (how string, ended bool) {
 	if !s.endsWithin(endTime) && (s.accepts() || !s.endsWithin(refusedTime)) {
 		return "", false
@@ -75,8 +75,8 @@ func (s *Server) endsWithin(d time.Duration) bool {
 	}
 }
 
-// accepts returns false if the server's address refuses connections. It returns true even if the
-// attempt to connect fails in another way.
+// accepts returns false only if the server's address refuses connections. It returns true if the
+// attempt to connect succeeds, or fails in any other way.
 func (s *Server) accepts() bool {
 	conn, err := net.DialTimeout("tcp", address(s.url), endTime)
 	if err != nil {
@@ -113,10 +113,12 @@ func (s *Server) Stop() {
 	<-s.notified
 }
 
-// outlives is how long a command may outlive its listening processes.
+// outlives is how long the command may keep running after its listening processes have exited.
 const outlives = time.Second
 
-// watch notifies the links when the server has ended by itself.
+// watch waits until the service exits or silent is closed, which means that no process listens any
+// more. Then it notifies the links, unless the server is being stopped. It calls stop when it no
+// longer needs silent.
 func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	defer close(s.notified)
 	defer stop()
@@ -151,8 +153,8 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	forEachLink(links, (*link).exited)
 }
 
-// ending waits until the server has ended, and returns how; it reports whether
-// the server ended without being stopped.
+// ending waits until the server has ended, and returns how. The second result reports whether the
+// server ended without being stopped.
 func (s *Server) ending() (transport.Ending, bool) {
 	<-s.notified
 	s.mu.Lock()
@@ -223,8 +225,9 @@ func (l *link) CloseResponse(id wire.ID, reason string) bool {
 	return ok && inner.CloseResponse(id, reason)
 }
 
-// Shutdown implements transport.Link. A broken connection may be the first sign
-// that the server has ended, so Shutdown then waits for the notification.
+// Shutdown implements transport.Link. A broken connection may be the first sign that the server has
+// ended. If the last POST broke, Shutdown therefore first waits for the notification that the
+// server has ended.
 func (l *link) Shutdown(p transport.Patience) {
 	if lastPostBroke(l.record) {
 		l.server.Ended()

@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// A Serve function is a server in this process. It receives "TERM" and "INT"
-// on signals, and returns the exit code. When the server is killed, ctx is
-// cancelled and its streams are closed; the function must then return.
+// A Serve function is a server in this process. It receives "TERM" and "INT" on signals, and
+// returns the exit code. When the server is killed, ctx is cancelled, and stdin, stdout and stderr
+// are closed; the function must then return.
 type Serve = func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, signals <-chan string) (exitCode int)
 
 // An InProcessDialer runs a Go function for each link.
@@ -96,7 +96,7 @@ func (f *function) signal(name string, before func()) bool {
 	before()
 	select {
 	case f.signals <- name:
-	default: // like a process's pending signals, pending signals merge
+	default: // a signal is already pending; further ones merge with it, as they do for a process
 	}
 	return true
 }

@@ -21,20 +21,19 @@ type input struct {
 
 	mu      sync.Mutex
 	closed  bool
-	partial []byte // written since the last newline
+	partial []byte // the bytes written since the last newline
 }
 
 type job struct {
 	chunks [][]byte
-	done   chan error // buffered
+	done   chan error // receives the result; buffered, because the caller may have stopped waiting
 }
 
 func newInput() input { return input{jobs: make(chan job), over: make(chan struct{})} }
 
-// Send writes the frames, each followed by a newline, in a single write. The
-// error is ErrInputClosed, wraps the context's cause if the server does not read,
-// or says why the write failed. If the server does not read, the rest is written
-// once it reads again.
+// Send writes the frames, each followed by a newline, in a single write. It returns ErrInputClosed,
+// the error of the write or, if the server does not read before ctx ends, an error that wraps the
+// cause of ctx. In the last case, the rest is written once the server reads again.
 func (l *link) Send(ctx context.Context, frames ...[]byte) error {
 	size := 0
 	for _, f := range frames {
@@ -113,14 +112,14 @@ func (l *link) writeChunks(chunks [][]byte) error {
 	return nil
 }
 
-// isClosed reports whether an end of a pipe is closed.
+// isClosed reports whether err means that one end of a pipe is closed.
 func isClosed(err error) bool {
 	return errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || brokenPipe(err)
 }
 
-// recordSent records the lines that chunk completes. Callers must write chunk only
-// afterwards, or the transcript could show a response before its request. recordSent
-// returns false, and records nothing, if the input is closed.
+// recordSent records the lines that chunk completes. Callers must write the chunk after the call,
+// not before it, or the transcript could show a response before its request. recordSent returns
+// false, and records nothing, if the input is closed.
 func (l *link) recordSent(chunk []byte) bool {
 	in := &l.input
 	in.mu.Lock()

@@ -48,7 +48,7 @@ type link struct {
 
 	input     input
 	afterKill time.Duration
-	lingering atomic.Bool // the server has exited: reads are bounded
+	lingering atomic.Bool // the server has exited, so reads have a deadline
 
 	ended     chan struct{} // no more messages can arrive
 	endOnce   sync.Once

@@ -28,9 +28,9 @@ func (e *StartError) Error() string {
 	return s
 }
 
-// Locate returns the path of the program that c runs. It looks a name without
-// a slash up in PATH, and resolves a relative path against the working
-// directory of the server, as shells and Node.js do.
+// Locate returns the path of the program that c runs. It looks up a name without a slash in PATH,
+// and resolves a relative path against the working directory of the server, as shells and Node.js
+// do.
 func Locate(c Command) (string, error) {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return "", &StartError{Reason: "no command was given", Advice: "name the program to run, as in: node server.js"}
@@ -146,7 +146,7 @@ func pathOf(env []string) string {
 	return os.Getenv("PATH")
 }
 
-// places describes briefly where the command was looked up.
+// places describes briefly which folders of PATH were searched for the command.
 func places(dirs []string) string {
 	const most = 8
 	switch {
@@ -175,8 +175,8 @@ func notFoundAdvice(c Command) string {
 	return "install it, or give its full path"
 }
 
-// splitAdvice returns advice if the whole command line was given as one quoted argument,
-// and whether it was.
+// splitAdvice reports whether the whole command line was given as one quoted argument, and returns
+// advice in that case.
 func splitAdvice(c Command) (string, bool) {
 	if len(c.Argv) > 1 || !strings.Contains(strings.TrimSpace(c.Argv[0]), " ") {
 		return "", false

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// resident returns the private memory, in bytes, of a process, its group and all their
-// descendants. It returns false if the process has exited, or if the system does not provide
-// it. File-backed pages do not count: they grow as code runs for the first time.
+// resident returns the private memory, in bytes, of a process, its group and all their descendants.
+// It returns false if the process has exited, or if the system does not provide the number.
+// File-backed pages do not count: their number grows as code runs for the first time.
 func resident(pid int) (int64, bool) {
 	memory, _, known := usageOf(pid)
 	return memory, known

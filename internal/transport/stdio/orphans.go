@@ -12,19 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// markVariable is set in the environment of every server that a program starts after Adopt,
-// and so in that of all processes that the server starts. It identifies a process even
-// after the process has moved to another session and its parents have exited. Its value is
-// a path of owner names, outermost first: a server may itself be a program that called
-// Adopt, and each such program appends a name.
+// markVariable is the environment variable that marks every server that a program starts after
+// Adopt. The processes that the server starts inherit it. It identifies a process even after the
+// process has moved to another session and its parents have exited. Its value is a path of owner
+// names, outermost first: a server may itself be a program that called Adopt, and each such program
+// appends a name.
 const markVariable = "MCP_CONFORM_SERVER"
 
-// Adopt makes this program responsible for every process that its servers
-// start, in any group or session: when a server has exited, all of them are
-// killed. On Linux orphans become children of this process. A program must
-// therefore start its other children in its own process group, or with the
-// environment OutsiderEnv returns. On Windows job objects do this without
-// Adopt.
+// Adopt makes this program responsible for every process that its servers start, in any group or
+// session: when a server has exited, all processes that it started are killed. On Linux, orphans
+// become children of this process. A program must therefore start its other children in its own
+// process group, or with the environment that OutsiderEnv returns. On Windows, job objects do this
+// without Adopt.
 func Adopt() {
 	ours, possible := adopt()
 	if !possible {
@@ -46,8 +45,8 @@ func OutsiderEnv(env []string) []string {
 	return alive.marked(env, alive.outsider)
 }
 
-// LeftBehind lists the processes that servers started and that could not be killed since
-// the last call. It passes command lines to redact before it shortens and escapes them,
+// LeftBehind describes the processes of servers that could not be killed, except those that an
+// earlier call has returned. It passes command lines to redact before it shortens and escapes them,
 // because they may contain secrets.
 func LeftBehind(redact func(string) string) []string {
 	alive.mu.Lock()
@@ -91,8 +90,8 @@ func (r *registry) newOwner() string {
 	return owner
 }
 
-// marked returns env, or our own environment if env is nil, with name appended
-// to its mark. The caller holds the lock.
+// marked returns env with name appended to its mark. If env is nil, it uses the environment of this
+// program. If name is "", it returns env unchanged. The caller holds the lock.
 func (r *registry) marked(env []string, name string) []string {
 	if name == "" {
 		return env
@@ -122,8 +121,8 @@ func markIn(environ []byte) string {
 	return ""
 }
 
-// ownerOf returns the name that this program gave to the server or outsider that started
-// the process, or "" if the process has no such name.
+// ownerOf returns the owner name that this program gave to the server or outsider from which the
+// process descends, or "" if the process has no such name.
 func (r *registry) ownerOf(one processInfo) string {
 	for name := range strings.SplitSeq(r.table.mark(one.pid), "/") {
 		if name != "" && (name == r.outsider || strings.HasPrefix(name, r.token+".")) {
@@ -256,8 +255,8 @@ func (r *registry) killOrphans(killed processSet, first, last bool) (left int, f
 	return left, fresh
 }
 
-// countRunning returns how many servers have not exited yet: when one exits, the processes that it
-// started become orphans. The caller holds the lock.
+// countRunning returns how many servers have not exited yet. When one of them exits, the processes
+// that it started become orphans. The caller holds the lock.
 func (r *registry) countRunning() (n int) {
 	for p := range r.peers {
 		if p, ok := p.(*process); ok {
@@ -292,8 +291,8 @@ func shownCommand(line string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// retire records that the server has exited, so that all processes in known must end too,
-// and kills its orphans. The caller must not hold the lock.
+// retire records that the server has exited, so that all processes in known must end too, and kills
+// the server's orphans. The caller must not hold the lock.
 func (r *registry) retire(owner string, known processSet) {
 	r.mu.Lock()
 	delete(r.owners, owner)

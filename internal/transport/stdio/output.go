@@ -92,7 +92,8 @@ func (o *output) add(p []byte) {
 	o.flooded(fmt.Sprintf("more than %d bytes without a newline", limit))
 }
 
-// record records the current line and starts the next. A cut line is the last.
+// record records the current line and starts the next one. If the line was cut, it is the last one
+// that is recorded.
 func (o *output) record(unterminated bool) {
 	if flood := o.link.rec.Admit(len(o.line)); flood != "" && !o.cut {
 		o.stopped = true

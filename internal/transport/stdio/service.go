@@ -113,8 +113,9 @@ func (s *Service) Output() string {
 }
 
 // Stop ends the process with its group and, after Adopt, with all its descendants: it sends SIGTERM
-// to the group, where the system has it, and SIGKILL when patience ends. It returns when they are
-// gone, or killWithin after that, and reports whether it had to kill.
+// to the group, where the system has that signal, and SIGKILL when patience ends. It returns when
+// all of them are gone, or at the latest killWithin after SIGKILL, and reports whether it had to
+// kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
 		s.Keep(s.PID()) // this also keeps records of all its descendants
@@ -144,9 +145,9 @@ func (s *Service) Members() []int {
 	return slices.Collect(maps.Keys(members))
 }
 
-// Usage returns the private memory, in bytes, and the number of the service's
-// processes: those of its group and all their descendants. It returns false if the
-// service has exited, or if the system does not report it.
+// Usage returns the private memory, in bytes, and the number of the service's processes: those of
+// its group and all their descendants. It returns false if the service has exited, or if the system
+// does not report these numbers.
 func (s *Service) Usage() (memory int64, processes int, known bool) {
 	s.process.mu.Lock()
 	defer s.process.mu.Unlock()

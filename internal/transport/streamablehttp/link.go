@@ -141,8 +141,8 @@ func singleMessage(f *wire.Frame) *wire.Message {
 	return &f.Messages[0]
 }
 
-// negotiated returns the version in the response to initialize, or that of the
-// first message of the stateless era; "" before either. The caller holds mu.
+// negotiated returns the version in the response to initialize or, in the stateless era, the
+// version in the first message. It returns "" until one of them is known. The caller holds mu.
 func (l *Link) negotiated() string {
 	if l.version != "" || !l.initializeID.Present() {
 		return l.version
@@ -197,10 +197,10 @@ func (l *Link) lost(detail string) {
 // ServerEnded implements transport.Mortal.
 func (l *Link) ServerEnded(detail string) { l.lost(detail) }
 
-// Signal implements transport.Link: there is no process.
+// Signal implements transport.Link. It returns false, because there is no process to signal.
 func (*Link) Signal(string) bool { return false }
 
-// CloseInput implements transport.Link: HTTP has no end of input.
+// CloseInput implements transport.Link. It returns an error, because HTTP has no end of input.
 func (*Link) CloseInput() error {
 	return exchange.ErrNoInput
 }
@@ -270,8 +270,8 @@ func within(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// within is like the function within, but the time in which the pacer delays requests of the link
-// does not count.
+// within is like the function within, but does not count the time during which the pacer delays
+// requests of the link.
 func (l *Link) within(c <-chan struct{}, d time.Duration) bool {
 	timeout, cancel := l.client.Record.WithTimeout(l.ctx, d, context.DeadlineExceeded)
 	defer cancel()

@@ -15,8 +15,8 @@ func isStateless(m *wire.Message) bool {
 	return wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)) != nil
 }
 
-// metadataFields returns the headers that mirror members of a message. version is the
-// link's, for messages that carry none. The caller holds mu.
+// metadataFields returns the headers that mirror members of a message. version is the protocol
+// version of the link, for a message that carries none itself. The caller holds mu.
 func (l *Link) metadataFields(m *wire.Message, version string) []transcript.Field {
 	if own, ok := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion))); ok && own != "" {
 		version = own

@@ -75,7 +75,7 @@ func (l *Link) post(frame []byte) (*post, error) {
 	from, single := l.client.Record.Len(), singleMessage(parsed)
 	begin := func() *exchange.Pending {
 		r := l.request("POST", frame, single)
-		r.Frame, parsed = parsed, nil // a request that is sent again parses its frame again
+		r.Frame, parsed = parsed, nil // if the request is sent again, its body is parsed again
 		if initialize {
 			r.OnHead = l.joined
 		}
@@ -154,8 +154,9 @@ func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exch
 	return p
 }
 
-// finish waits for the end of the exchange, resumes its stream if that ended before the responses
-// arrived, and returns the last exchange.
+// finish waits for the end of the exchange, resumes its stream if the stream ended before the
+// responses to asks arrived, and returns the last exchange. from is the position in the record at
+// which the POST began.
 func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) *exchange.Pending {
 	<-p.Over()
 	if how, detail := p.Ended(); how == transcript.Unreachable {
@@ -184,8 +185,7 @@ func (l *Link) resumable(p *exchange.Pending) bool {
 	return l.ctx.Err() == nil && (how == transcript.Complete || how == transcript.Broken)
 }
 
-// resume reopens the stream after its last event. It returns nil if the link ended before
-// that.
+// resume reopens the stream after its last event. It returns nil if the link ends first.
 func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	delay := p.Retry()
 	if delay <= 0 {
@@ -204,7 +204,7 @@ func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	return l.client.Begin(l.ctx, r)
 }
 
-// answered reports whether all requests have received a response.
+// answered reports whether all requests have received a response since position from in the record.
 func (l *Link) answered(asks []wire.ID, from int) bool {
 	open := map[string]bool{}
 	for _, id := range asks {
