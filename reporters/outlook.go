@@ -16,11 +16,12 @@ type outlook struct {
 }
 
 const (
-	// firstLine is the time of a run after which a line says how long it still takes. On a
-	// terminal, the status line does so, and the line says only what would make the run faster.
+	// firstLine is how long a run takes before a line about its remaining time is written. On a
+	// terminal, the status line shows the remaining time, and the line only says what would make
+	// the run faster.
 	firstLine = 15 * time.Second
-	// lineFactor is the factor by which the time between two such lines grows, so that a long run
-	// writes few lines.
+	// lineFactor determines when the next line is written: when the run has taken lineFactor times
+	// as long as it had at the last line. A long run therefore writes few lines.
 	lineFactor = 2
 )
 

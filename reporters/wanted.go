@@ -29,8 +29,9 @@ func lacking(r *verdict.Report) (lines []verdict.Setting, counts map[verdict.Set
 	return lines, counts
 }
 
-// lackingLines lists what was not observed because no call was known or allowed. It returns one
-// line. With Verbose, it also returns lines that say what the user can do about it.
+// lackingLines lists what was not observed because no call was known or allowed: the number of
+// requirements for each reason. With Verbose, it lists instead the configuration lines that would
+// make these requirements observable.
 func (c *Console) lackingLines(r *verdict.Report) []string {
 	lines, counts := lacking(r)
 	if len(lines) == 0 || c.o.Quiet {

@@ -143,8 +143,8 @@ func Main(args []string, w World) int {
 	return a.fail(err)
 }
 
-// cancelAtStdinEnd cancels a run that a sweep started when the run's stdin ends. That happens when
-// the sweep ends, even if the sweep is killed.
+// cancelAtStdinEnd makes the end of stdin cancel this run, if a sweep started the run. Stdin ends
+// when the sweep ends, even if the sweep is killed.
 func (a *app) cancelAtStdinEnd() {
 	if a.variable(sweep.EndVariable) == "" {
 		return

@@ -31,8 +31,8 @@ func (f *serverFlags) registerConfig(fs *pflag.FlagSet) {
 }
 
 // configure reads the configuration file, if there is one. Flags that are not on the command line
-// get their values from the environment, or else from the file. The server in the file is used if
-// the command line names none, or names it by its URL.
+// get their values from the environment or, if that does not set them, from the file. The server in
+// the file is used if the command line names none, or names that server by its URL.
 func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 	k := &f.configured
 	if err := k.read(f, fs); err != nil {

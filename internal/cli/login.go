@@ -25,8 +25,8 @@ import (
 // loginFolder is the environment variable that names the folder for logins.
 const loginFolder = "MCP_CONFORM_LOGINS"
 
-// loginStore returns where logins are kept: in the folder of MCP_CONFORM_LOGINS or, if that is not
-// set, in the user's folder for settings.
+// loginStore returns the store of logins: the folder in MCP_CONFORM_LOGINS or, if the variable is
+// not set, a folder in the user's folder for settings.
 func (a *app) loginStore() (login.Store, error) {
 	if folder := a.variable(loginFolder); folder != "" {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {

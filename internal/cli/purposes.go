@@ -75,11 +75,12 @@ func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomple
 // maxReasons limits the reasons in a notice.
 const maxReasons = 3
 
-// reasons returns why no requirement of the purpose was judged. unmet is false if one was judged,
-// if no reason is known, or if p.after is set and that requirement was not kept. missed reports
-// whether some requirement could have been observed. If so, the result has only the reasons of such
-// requirements. Otherwise it has those of requirements that do not apply to the server, or that
-// need a tool which the configuration does not name.
+// reasons returns why no requirement of the purpose was judged. unmet is false if one of them was
+// judged, if no reason is known, or if p.after names a requirement that was not kept. missed
+// reports whether at least one of the purpose's requirements could have been observed. In that
+// case, reasons has only the reasons of such requirements. Otherwise it has the reasons of
+// requirements that do not apply to the server, or that need a tool which the configuration does
+// not name.
 func (p *purpose) reasons(r *verdict.Report) (reasons []string, unmet, missed bool) {
 	began := p.after == ""
 	var other []string

@@ -43,10 +43,10 @@ func (f *runFlags) checkFuzz() error {
 	return err
 }
 
-// addFuzzFindings searches for bugs as --fuzz says. It adds the findings that are more severe than
-// a note to the report, unless the report has a finding in the same place, and writes a replay file
-// for each one. It calls doing to report progress. It does nothing with --fuzz off, if the run is
-// incomplete, or if ctx has ended.
+// addFuzzFindings searches for bugs as --fuzz says. It adds each finding that is more severe than a
+// note to the report, and writes its replay file, unless the report already has a finding for the
+// same requirement, revision and transport. It calls doing to report progress. It does nothing with
+// --fuzz off, if the run is incomplete, or if ctx has ended.
 func (a *app) addFuzzFindings(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report, doing func(string)) error {
 	search := fuzzSearches[f.fuzz]
 	if search.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// writeUnjudged writes the reports of a run that ended with err before it had a
-// report. Each contains the reason and no verdict. Otherwise a CI job would
-// show the files of an earlier run, or none. It returns err.
+// writeUnjudged writes the reports of a run that ended with err before it had a report, and returns
+// err. Each report contains the reason and no verdict. Without these reports, a CI job would show
+// the files of an earlier run, or none.
 //
-// If the user has to change the command line (exit code 2), it only replaces existing files that
-// are not empty, so that a mistyped command creates none.
+// If the user has to change the command line (exit code 2), writeUnjudged only replaces existing
+// files that are not empty, so that a mistyped command creates none.
 func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error) error {
 	text, notices := a.explained(err)
 	if a.exitOf(err) == ExitUsage {

@@ -36,7 +36,7 @@ var combinationKinds = []combinationKind{
 
 // An Enumeration selects one script of an enumeration.
 type Enumeration struct {
-	// Index counts the scripts of the enumeration, from 0.
+	// Index is the number of the script in the enumeration, from 0.
 	Index uint64
 	// Seed is the seed of the enumeration, not of the script. It determines the order
 	// of the combinations.

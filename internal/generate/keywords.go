@@ -164,7 +164,8 @@ func isOf(name string, v any) bool {
 	}
 }
 
-// isOneOf reports whether v equals one of the values. Numbers are equal if their texts are equal.
+// isOneOf reports whether v equals one of the values. Numbers are equal only if they are written in
+// the same way.
 func isOneOf(v any, all []any) bool {
 	return slices.ContainsFunc(all, func(one any) bool { return reflect.DeepEqual(one, v) })
 }
@@ -188,7 +189,8 @@ func sizeOf(v any) (size int, ok bool) {
 	return int(n), ok && n >= 0
 }
 
-// sizesOf returns the limits that two keywords set to a size.
+// sizesOf returns the limits of a size, which two keywords such as minItems and maxItems set.
+// Without the keywords they are 0 and math.MaxInt.
 func sizesOf(o map[string]any, minimum, maximum string) (least, most int) {
 	least, _ = sizeOf(o[minimum])
 	most, ok := sizeOf(o[maximum])

@@ -44,7 +44,8 @@ type Prompt struct {
 	Arguments, Required []string
 }
 
-// Has reports whether the server declared the capability. It is true for "".
+// Has reports whether the server declared the capability. It returns true for "", which stands for
+// no capability.
 func (o *Offer) Has(capability string) bool { return capability == "" || o.Declared[capability] }
 
 // Prepare parses all schemas. It must be called once before anything is drawn.

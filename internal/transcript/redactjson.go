@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Frame removes secrets from a frame. JSON keeps its structure and all bytes except the secrets;
-// anything else is treated as text.
+// Frame removes secrets from a frame. If the frame is JSON, it keeps the structure and all bytes
+// except the secrets. Any other frame is treated as text.
 func (r *Redactor) Frame(raw []byte) []byte {
 	if f := wire.Parse(raw); !f.Readable() {
 		return r.redactText(raw)

@@ -254,8 +254,8 @@ func (s *script) parseDetail(what, arg string) error {
 	return nil
 }
 
-// requestPosition returns the position of the newest sent frame with a message that has this id, or
-// the position in "@POSITION".
+// requestPosition returns the position that arg stands for: the number in "@NUMBER", or else the
+// position of the newest sent frame that has a message with the id arg.
 func (s *script) requestPosition(arg string) (int, error) {
 	if text, ok := strings.CutPrefix(arg, "@"); ok {
 		if of, err := strconv.Atoi(text); err == nil && of >= 0 && of < len(s.Events) {

@@ -68,7 +68,8 @@ func (b *backoff) wait(r refusal) time.Duration {
 	return max(r.wait, min(firstPause<<b.useless, maxWait-b.uselessTime))
 }
 
-// begin begins a wait after a refusal. It returns false if waiting does not help.
+// begin begins a wait after a refusal, and returns its duration. ok is false if waiting does not
+// help, so that the caller must give up.
 func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
 	if b.last > 0 && !b.helped {
 		b.useless++

@@ -13,10 +13,10 @@ import (
 )
 
 // markVariable is the environment variable that marks every server that a program starts after
-// Adopt. The processes that the server starts inherit it. It identifies a process even after the
-// process has moved to another session and its parents have exited. Its value is a path of owner
-// names, outermost first: a server may itself be a program that called Adopt, and each such program
-// appends a name.
+// Adopt. The processes that the server starts inherit it. The mark identifies a process even after
+// the process has moved to another session and its parents have exited. The value is a path of
+// owner names, outermost first: a server may itself be a program that called Adopt, and each such
+// program appends a name.
 const markVariable = "MCP_CONFORM_SERVER"
 
 // Adopt makes this program responsible for every process that its servers start, in any group or
