@@ -16,7 +16,7 @@ type gatewayView struct {
 	rest    []string // sentences
 }
 
-// A gatewayChange is something that the gateway changes.
+// A gatewayChange is one difference that the gateway causes.
 type gatewayChange struct {
 	outcome     verdict.Outcome
 	name, title string

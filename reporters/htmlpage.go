@@ -253,7 +253,7 @@ func pageAreaOf(r *verdict.Report, area string) pageArea {
 	return out
 }
 
-// anchors returns the anchors of entries, by the ids of the findings that they represent.
+// anchors returns the anchor of each finding on the page, by the finding's id.
 func (p *page) anchors() map[string]string {
 	out := map[string]string{}
 	for i := range p.Findings {

@@ -205,8 +205,8 @@ func asUser(l *login.Login) string {
 	return " as " + l.Name
 }
 
-// describeValidity returns a sentence on when the token of a login expires, whether it can be
-// renewed, its scopes, and its user.
+// describeValidity returns sentences that say when the token of a login expires, whether it can be
+// renewed, and which scopes and user it has.
 func describeValidity(l *login.Login) string {
 	text := "The token does not expire"
 	if end := l.Token.Expiry.Local().Format(time.DateTime + " MST"); l.Token.Valid() && !l.Token.Expiry.IsZero() {

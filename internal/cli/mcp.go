@@ -152,8 +152,8 @@ func splitName(text string) (name, rest string) {
 	return "", text
 }
 
-// unsafeInName matches characters that may not be in the name of a server, which is part of file
-// names.
+// unsafeInName matches characters that the name of a server may not have, because the name is part
+// of file names.
 var unsafeInName = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
 // unusedName returns a name that no server has, made from name: it replaces the characters that a

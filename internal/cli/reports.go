@@ -24,8 +24,8 @@ type reportFile struct {
 	summary string
 }
 
-// annotations is the report for the log of a GitHub Action. Without =FILE it is written to the log,
-// and not to the folder --out.
+// annotations is the name of the report for the log of a GitHub Action. Without =FILE, this report
+// is written to the log, not to the folder --out.
 const annotations = "github"
 
 // fileNames are the default file names of the reports.
@@ -110,8 +110,8 @@ func (a *app) parseReports(flags, known []string, out string) ([]reportFile, err
 	return files, nil
 }
 
-// checkWritable returns an error if no file can be written at path. It creates the
-// folder, and does not change an existing file.
+// checkWritable returns an error if no file can be written at path. It creates the folder that
+// contains path, and does not change an existing file.
 func checkWritable(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)

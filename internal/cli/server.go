@@ -78,8 +78,8 @@ func (f *serverFlags) replayArgs(t target.Target, policy inventory.Policy) []str
 	return slices.Concat(f.configured.replayFlags(), f.replayFlags(policy), f.remote.replayFlags(), words)
 }
 
-// replayFlags returns the flags about waiting and calling tools whose values differ from the
-// defaults: without them a finding may not recur.
+// replayFlags returns the flags for timeouts and for tool calls whose values differ from the
+// defaults. Without these flags, a finding may not recur.
 func (f *serverFlags) replayFlags(policy inventory.Policy) []string {
 	var words []string
 	for _, flag := range []struct {

@@ -93,8 +93,8 @@ func (f *runFlags) checkThrough() error {
 }
 
 // startGatewayUpstream starts, with --through, the reference server as the upstream of the gateway
-// that f names, and puts its address in place of the placeholders in the gateway's command,
-// arguments and environment.
+// that f names. It replaces the placeholders in the gateway's command, arguments and environment
+// with the address of the reference server.
 func (a *app) startGatewayUpstream(t *throughFlags, f *serverFlags) error {
 	if !t.on {
 		return nil

@@ -149,8 +149,8 @@ func (c certain) check(form string, o map[string]any) error {
 	return nil
 }
 
-// areDistinct reports whether no value matches two of the alternatives, which
-// is certain only if their types or constants differ.
+// areDistinct reports whether it is certain that no value matches two of the alternatives, because
+// their types or constants differ.
 func areDistinct(alternatives []any) bool {
 	seen := map[string]bool{}
 	for _, sub := range alternatives {

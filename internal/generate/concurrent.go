@@ -121,7 +121,7 @@ func (m *maker) addChange(conversation int, c change) {
 	m.awaitLast()
 }
 
-// changeCombination makes one change after another.
+// changeCombination makes two changes, one after the other. They may be the same change.
 func (m *maker) changeCombination(conversation, number int) {
 	all := m.offer.changes()
 	m.addChange(conversation, all[number%len(all)])

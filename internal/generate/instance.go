@@ -34,7 +34,7 @@ type choices interface {
 	// alternatives returns those schemas of anyOf or oneOf that are to be tried,
 	// in this order.
 	alternatives(all []any) []any
-	// typeName returns one of several names of types.
+	// typeName chooses one of the type names.
 	typeName(names []string) string
 	// optional reports whether to generate the next optional member of an object.
 	optional(o map[string]any, depth int) bool

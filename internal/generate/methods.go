@@ -105,8 +105,8 @@ func (o *Offer) harmlessRequest(id wire.ID) []byte {
 	return script.Message{ID: id, Method: spec.MethodPing}.Bytes()
 }
 
-// supports reports whether the server declared what the method requires.
-// completion/complete is not used in a revision that has no capability for it.
+// supports reports whether the server declared what the method requires. It returns false for
+// completion/complete in a revision that has no capability for it.
 func (o *Offer) supports(m *Method) bool {
 	if m.needs == "completions" && !o.Revision.HasCompletionsCapability() {
 		return false

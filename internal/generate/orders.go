@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// orderSteps is the number of steps after which the next combination begins in the sequence of all
-// orders. Each combination also has the first steps of the next one, so that no order is cut in
-// two.
+// orderSteps is the number of steps of an order after which the next combination begins. Each
+// combination also has the first steps of the next one, so that every word of the order is whole in
+// one combination.
 const orderSteps = 48
 
 // step is one letter of the alphabet from which orders are formed.

@@ -52,8 +52,8 @@ func oddTexts() []string {
 	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
 }
 
-// mixedStrings returns strings that combine several odd ones. Most defects depend on one part of a
-// string, regardless of the rest.
+// mixedStrings returns strings, each of which combines several odd strings. Most defects depend on
+// one part of a string, regardless of the other parts.
 func mixedStrings() []jsontext.Value {
 	const together = 8
 	var out []jsontext.Value

@@ -125,8 +125,8 @@ func (d *Dialogue) NoteResponse(e *Event, m *wire.Message) *Request {
 	return r
 }
 
-// NoteNotification adds a cancellation or progress notification in the event. Other notifications
-// belong to no request.
+// NoteNotification adds a cancellation or progress notification in the event to the requests that
+// it is about. It ignores other notifications, which belong to no request.
 func (d *Dialogue) NoteNotification(e *Event, m *wire.Message) {
 	switch m.Method {
 	case "notifications/cancelled":

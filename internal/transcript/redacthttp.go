@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// linkingHeaders are headers whose values link exchanges. Redaction must not make two values equal,
-// so only known secrets are removed.
+// linkingHeaders are headers whose values link exchanges. Only known secrets are removed from them,
+// because redaction must not make two different values equal.
 var linkingHeaders = []string{"mcp-session-id", "last-event-id"}
 
 // redactHead removes secrets from the lines of a head.

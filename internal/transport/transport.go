@@ -37,7 +37,7 @@ type Link interface {
 	// limits the time of each step. Shutdown returns when no process or connection of the link is
 	// left.
 	Shutdown(patience Patience)
-	// Signal sends the signal name, "TERM" or "INT", to the server's process. It reports whether
+	// Signal sends a signal to the server's process; name is "TERM" or "INT". It reports whether
 	// that was possible.
 	Signal(name string) bool
 	// CloseInput closes the server's input.
@@ -147,8 +147,8 @@ type Exchange interface {
 	// Number is the number of the exchange in the transcript. It is 0 before the exchange was
 	// recorded, which happens before Written is closed.
 	Number() int
-	// Written is closed when the request was sent, when sending failed, or when the response began
-	// before either.
+	// Written is closed when the request has been sent, when sending it failed, or when the
+	// response began before that.
 	Written() <-chan struct{}
 	// Responded is closed when the head of the response has arrived, or when it is certain that no
 	// response will arrive.

@@ -92,8 +92,8 @@ type Pending struct {
 	passed   time.Time // when the pacer released the last attempt
 }
 
-// Written is closed when the request was sent, when sending failed, or when the response began
-// before either.
+// Written is closed when the request has been sent, when sending it failed, or when the response
+// began before that.
 func (p *Pending) Written() <-chan struct{} { return p.written }
 
 // Responded is closed when the head of the response has arrived, or when it is certain that no
@@ -149,8 +149,8 @@ func (p *Pending) end(cause error) {
 	}
 }
 
-// setQuit sets the function that cancels the current operation, and calls it immediately if
-// the exchange was already ended.
+// setQuit sets the function that cancels the current operation. It calls the function immediately
+// if the exchange has already been ended.
 func (p *Pending) setQuit(quit func()) {
 	p.mu.Lock()
 	p.quit = quit

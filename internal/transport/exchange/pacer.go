@@ -99,7 +99,7 @@ func (q *queue) take() waiter {
 	return w
 }
 
-// noteReleased notes that a request is released, and determines when the next one may be.
+// noteReleased notes that a request is released, and determines when the next one may be released.
 func (p *Pacer) noteReleased(now time.Time, from *sender) {
 	from.last = now
 	if !p.isOpen {

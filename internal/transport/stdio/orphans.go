@@ -182,7 +182,8 @@ const (
 	// orphansWithin bounds the time for killing the orphans of a server: a
 	// process that hangs in a system call does not end, and some keep forking.
 	orphansWithin = 5 * time.Second
-	// orphanPause is the first pause between two checks for dying processes.
+	// orphanPause is the first pause between two checks for dying processes, and longPause the
+	// longest.
 	orphanPause = 200 * time.Microsecond
 	longPause   = 10 * time.Millisecond
 )
