@@ -317,8 +317,8 @@ func reproduceCommand(f *verdict.Finding) string {
 	return Visible(line)
 }
 
-// replayCommand returns the command that replays the conversation of a finding,
-// which shows whether it is fixed, or "" if there is none.
+// replayCommand returns the command that replays the conversation of a finding, to check whether
+// the finding is fixed. It returns "" if there is no such command.
 func replayCommand(f *verdict.Finding) string {
 	line := ShellQuote(f.Play)
 	if len(f.Play) == 0 || len(line) > replayMax {

@@ -19,7 +19,7 @@ const (
 	SummaryLimit = 1_000_000
 )
 
-// Limits for strings in a Markdown document, in columns.
+// Limits for a finding in a Markdown document: columns of a string, and number of events.
 const (
 	markdownText   = 600
 	markdownEvents = 8

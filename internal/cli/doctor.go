@@ -297,7 +297,8 @@ func exitText(c *client.Conversation) string {
 	return ""
 }
 
-// quoteStderr prints what quote selects from the server's stderr, or that the stderr is empty.
+// quoteStderr prints the lines of the server's stderr that the method quote selects. If the server
+// wrote nothing there, it prints that.
 func (d *diagnosis) quoteStderr(c *client.Conversation) {
 	text := strings.TrimSpace(c.Stderr(stderrRead))
 	if text == "" {

@@ -9,8 +9,8 @@ import (
 // begins.
 const settleTime = 200 * time.Millisecond
 
-// ownChangeRounds is the number of consecutive rounds after which a file that
-// changes in each of them is attributed to the server and ignored.
+// ownChangeRounds is the number of consecutive rounds in which a file must change to be attributed
+// to the server, and ignored from then on.
 const ownChangeRounds = 2
 
 // rounds judges the server repeatedly, one round at a time.
@@ -62,8 +62,8 @@ func (r *rounds) run(ctx context.Context) {
 	}
 }
 
-// changesDuring calls do and returns the paths that changed before do returned, without those that
-// the server itself changes.
+// changesDuring calls the function do. It returns the paths that changed before that function
+// returned, without those that the server itself changes.
 func (r *rounds) changesDuring(do func()) []string {
 	done := make(chan struct{})
 	go func() { defer close(done); do() }()

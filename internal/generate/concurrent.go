@@ -121,7 +121,8 @@ func (m *maker) addChange(conversation int, c change) {
 	m.awaitLast()
 }
 
-// changeCombination makes two changes, one after the other. They may be the same change.
+// changeCombination makes two changes, which may be the same, one after the other, and then calls
+// tools.
 func (m *maker) changeCombination(conversation, number int) {
 	all := m.offer.changes()
 	m.addChange(conversation, all[number%len(all)])

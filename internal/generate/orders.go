@@ -59,7 +59,8 @@ func (s *Schema) hasRequired() bool {
 	return len(required) > 0
 }
 
-// order is a cyclic sequence in which each word of a given length occurs once.
+// order is a cyclic sequence of letters in which each word occurs once. The words are all
+// successions of letters that have the given length.
 type order struct {
 	letters []step
 	length  int   // of a word

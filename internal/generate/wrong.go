@@ -128,8 +128,8 @@ func (d document) damagedInside(sub any, depth int) map[string]any {
 	return out
 }
 
-// valueOfWrongType returns a value of a type that the schema forbids, if it names a
-// type.
+// valueOfWrongType returns a value of a type that the schema forbids. It returns false if the
+// schema names no type.
 func valueOfWrongType(sub any) (any, bool) {
 	o, _ := sub.(map[string]any)
 	switch o["type"] {

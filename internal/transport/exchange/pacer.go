@@ -36,7 +36,7 @@ type Pacer struct {
 	tally   tally
 }
 
-// A waiter is a request that waits; pass is closed when it may pass.
+// A waiter is a request that waits. pass is closed when the request may be sent.
 type waiter struct {
 	pass chan struct{}
 	from *sender
