@@ -189,8 +189,8 @@ func (k *configured) setFromFile(fs *pflag.FlagSet, f *serverFlags, named bool) 
 	return nil
 }
 
-// names reports whether the command line names the server by the URL text, and by nothing else. It
-// returns false if text is "", for a server without a URL.
+// names reports whether the command line names a server by this URL alone. text is the URL. It is
+// "" for a server without a URL, and names then returns false.
 func (f *serverFlags) names(text string) bool {
 	if text == "" || f.reference || len(f.target.Args) != 1 || f.target.Dash >= 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
 		return false
@@ -200,10 +200,10 @@ func (f *serverFlags) names(text string) bool {
 	return text == f.target.Args[0] || err == nil && err2 == nil && login.ServerName(a) == login.ServerName(b) // a URL with the placeholder {port} can't be parsed
 }
 
-// setPolicy determines which tools may be called. If the policy given is from a flag or an
-// environment variable (k.forced), it has precedence over the file's policy, and tools.call of the
-// file is ignored; with the policy none, the file's fixtures are ignored too. Otherwise the file's
-// policy has precedence. An unknown policy is a usage error.
+// setPolicy determines which tools may be called. given is the policy of the flags. If it is from
+// the command line or an environment variable (k.forced), it has precedence over the file's policy,
+// and tools.call of the file is ignored; with the policy none, the file's fixtures are ignored too.
+// Otherwise the file's policy has precedence. An unknown policy is a usage error.
 func (k *configured) setPolicy(given inventory.Policy) error {
 	if k.file != nil {
 		k.calls = k.file.Calls

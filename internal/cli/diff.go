@@ -78,7 +78,7 @@ func (a *app) println(line string) {
 }
 
 // differenceLines returns one line for each difference, and a heading before the findings that are
-// no longer observed (baseline.Unseen). In all, these findings must be adjacent.
+// no longer observed (baseline.Unseen). These findings must be adjacent in the slice.
 func differenceLines(all []difference) []string {
 	var out []string
 	for i, g := range all {

@@ -297,8 +297,8 @@ func exitText(c *client.Conversation) string {
 	return ""
 }
 
-// quoteStderr prints the lines of the server's stderr that the method quote selects. If the server
-// wrote nothing there, it prints that.
+// quoteStderr prints the lines of the server's stderr that the method quote selects or, if the
+// stderr is empty, a line that says so.
 func (d *diagnosis) quoteStderr(c *client.Conversation) {
 	text := strings.TrimSpace(c.Stderr(stderrRead))
 	if text == "" {

@@ -199,8 +199,8 @@ func (o *Offer) drawCompletion(t *rapid.T, m *members) {
 	}
 }
 
-// drawMeta draws the _meta of a request: keys without a defined meaning, the progress token n,
-// which no other request has, and in the stateless era what a client may declare anew in each
+// drawMeta draws the _meta of a request: keys without a defined meaning, a progress token made from
+// n, which no other request has, and in the stateless era what a client may declare anew in each
 // request.
 func (o *Offer) drawMeta(t *rapid.T, n int64) jsontext.Value {
 	var m members

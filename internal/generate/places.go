@@ -175,8 +175,9 @@ func (o *Offer) toolPositions(tool *Tool) []position {
 	return out
 }
 
-// addToolCall adds a tool call with v as the value of the argument name. If the tool's schema does
-// not permit v there, it puts v inside the argument instead, if that has a part of the same type.
+// addToolCall adds a tool call in which the argument with this name has the value v. If the tool's
+// schema does not permit v there, addToolCall puts v inside the argument instead, if the argument
+// has a part of the same type.
 func (m *maker) addToolCall(conversation int, tool *Tool, name string, v jsontext.Value) {
 	s := m.offer.schemas["tool "+tool.Name]
 	arguments, ok := s.valid(m.t)

@@ -228,8 +228,9 @@ func (m *maker) addTaskRequest(conversation int, method string) {
 	m.copyIntoLast(from, "/result/task/taskId", "taskId")
 }
 
-// copyIntoLast makes the last message copy the value at the pointer from, in the response to the
-// earlier request with this id, into its params at into.
+// copyIntoLast makes the last message take a value from the response to the earlier request with
+// this id. from is the JSON pointer of the value in the response, and into the param that gets the
+// value.
 func (m *maker) copyIntoLast(id wire.ID, from, into string) {
 	last := &m.out[len(m.out)-1]
 	last.Take = append(last.Take, script.Take{ID: script.Bytes(id.Raw()), From: from, Into: into})
@@ -334,8 +335,8 @@ func (m *maker) addPage(conversation int) {
 	m.addNextPage(conversation, method, before)
 }
 
-// addNextPage adds a request for a next page. The page follows the one that an earlier request,
-// drawn from before, has requested.
+// addNextPage adds a request for the page that follows the page of an earlier request. before has
+// the ids of the requests from which it draws the earlier one.
 func (m *maker) addNextPage(conversation int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
 	m.addRequestOf(conversation, method, members{{"cursor", jsontext.Value(`""`)}})

@@ -196,8 +196,8 @@ func (m *maker) renameWrong(h *conversation, o *script.Operation) bool {
 	return true
 }
 
-// withMember returns the object o with a new value for the member name. If o has no such member,
-// the result equals o.
+// withMember returns the object o with a new value for the member with this name. If o has no such
+// member, the result equals o.
 func withMember(o jsontext.Value, name string, value jsontext.Value) jsontext.Value {
 	names, have := wire.Members(o)
 	var out members

@@ -55,8 +55,8 @@ func (b *breaker) add(keyword, at string, apply func()) {
 	b.breaks = append(b.breaks, violation{keyword, at, apply})
 }
 
-// visit collects the violations of the value v, which is at position at and has the schema sub. put
-// replaces the value. visit does not descend into anyOf and oneOf, because one alternative may
+// visit collects the violations of the value v, which has the schema sub. at is the position of v,
+// and put replaces v. visit does not descend into anyOf and oneOf, because one alternative may
 // accept what another rejects. It violates only the keywords next to them.
 func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	o, ok := b.s.resolve(sub).(map[string]any)
