@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// family is an entry, with the other entries that have the same cause as it in all revisions in
-// which they were seen.
+// family is an entry, with the other entries in same. Those have the same cause as the entry in all
+// revisions in which they were seen.
 type family struct {
 	entry
 	same []entry

@@ -175,8 +175,8 @@ func (h *Head) Describe(name string) string {
 	return fmt.Sprintf("%d header lines, %s", len(lines), strings.Join(lines, " and "))
 }
 
-// index returns the index of the first header with this name, not before the index from. It returns
-// -1 if there is none.
+// index returns the index, in h.Fields, of the first header with this name, or -1 if there is none.
+// It skips the first from headers.
 func (h *Head) index(name string, from int) int {
 	if h == nil {
 		return -1

@@ -21,7 +21,7 @@ func listeners(among []int) []listener {
 
 // listenersAt returns the sockets that a connection to u reaches: those bound to its address or, if
 // there are none, those bound to all addresses. It looks up the holders of each socket among the
-// given processes, or among all processes if among is nil.
+// processes in among, or among all processes if among is nil.
 func listenersAt(u *url.URL, among []int) []listener {
 	host, port, err := net.SplitHostPort(address(u))
 	if err != nil {

@@ -154,9 +154,9 @@ func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exch
 	return p
 }
 
-// finish waits for the end of the exchange, resumes its stream if the stream ended before the
-// responses to asks arrived, and returns the last exchange. from is the position in the record at
-// which the POST began.
+// finish waits for the end of the exchange. If its stream ended before the requests in asks had
+// responses, finish resumes the stream. It returns the last exchange. from is the position in the
+// record at which the POST began.
 func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) *exchange.Pending {
 	<-p.Over()
 	if how, detail := p.Ended(); how == transcript.Unreachable {
@@ -204,7 +204,8 @@ func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	return l.client.Begin(l.ctx, r)
 }
 
-// answered reports whether all requests have received a response since position from in the record.
+// answered reports whether all requests have received a response. It ignores the events of the
+// record before the position from.
 func (l *Link) answered(asks []wire.ID, from int) bool {
 	open := map[string]bool{}
 	for _, id := range asks {
