@@ -34,8 +34,8 @@ const (
 	Keyword Basis = "keyword"
 	// Schema: a message that breaks the requirement does not validate against the schema.
 	Schema Basis = "schema"
-	// Incorporated: a MUST of JSON-RPC 2.0 or SSE that MCP requires to be
-	// followed, or the plain meaning of a declared capability.
+	// Incorporated: a MUST of a standard that MCP requires servers to follow (JSON-RPC 2.0 or
+	// SSE), or the plain meaning of a declared capability.
 	Incorporated Basis = "incorporated"
 	// JSONRPC: weaker text of another standard that the page refers to.
 	JSONRPC Basis = "json-rpc"
@@ -96,8 +96,8 @@ const (
 	// crash. A server that crashes has the weakness CrashCWE, whatever else the requirement
 	// is about.
 	Survival Trait = "survival"
-	// Walks: the requirement is judged by reading all pages of a list. A list that changes
-	// during that may look like a deviation.
+	// Walks: the requirement is judged by reading all pages of a list. If the list changes
+	// meanwhile, that may look like a deviation.
 	Walks Trait = "walks"
 	// Cancels: the requirement is about requests that one side cancels.
 	Cancels Trait = "cancels"
@@ -148,8 +148,8 @@ type Requirement struct {
 	// NotJudged is the reason why no case and no rule judges a requirement that is testable
 	// in a handshake revision; empty if a case or a rule judges it.
 	NotJudged string `yaml:"not_judged"`
-	// Variations are the legal variations of the reference server that use a MAY, without
-	// the prefix "legal/". NoVariation is the reason why there are none.
+	// Variations are the legal variations of the reference server that do what a MAY permits,
+	// without the prefix "legal/". NoVariation is the reason why a MAY has none.
 	Variations  []string `yaml:"variations"`
 	NoVariation string   `yaml:"no_variation"`
 

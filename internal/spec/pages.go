@@ -51,9 +51,9 @@ func PageOf(section string, r Revision) string {
 	return address
 }
 
-// inherited maps a section of the catalogue to the heading of JSON-RPC 2.0 with
-// the text that MCP's own pages lack. Since 2026-07-28 the schema page describes
-// these errors itself.
+// inherited maps a section of the catalogue to a heading in the specification of JSON-RPC 2.0. The
+// text under that heading is missing in MCP's own pages up to 2025-11-25. From 2026-07-28 on, the
+// schema page describes these errors itself.
 var inherited = map[string]string{
 	"basic/index#batching":       "batch",
 	"basic/index#responses":      "error_object",

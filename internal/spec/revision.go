@@ -52,8 +52,8 @@ func InEra(era Era, revisions []Revision) []Revision {
 	return slices.DeleteFunc(slices.Clone(revisions), func(r Revision) bool { return r.Era() != era })
 }
 
-// Era returns the era of r. An unknown revision counts as stateless if, as text, it does not
-// sort before 2026-07-28, otherwise as handshake.
+// Era returns the era of r. An unknown revision is compared as text: it counts as handshake if it
+// sorts before 2026-07-28, otherwise as stateless.
 func (r Revision) Era() Era {
 	if r.AtLeast(V20260728) {
 		return Stateless
@@ -101,8 +101,8 @@ func (r Revision) HasSamplingTools() bool { return r.AtLeast(V20251125) }
 // HasTasks reports whether r itself has tasks. In 2026-07-28 they are an extension.
 func (r Revision) HasTasks() bool { return r == V20251125 }
 
-// HasDefaultDialect reports whether r says which dialect a JSON Schema without $schema has:
-// 2020-12.
+// HasDefaultDialect reports whether r defines the dialect of JSON Schemas without $schema, which
+// is then 2020-12.
 func (r Revision) HasDefaultDialect() bool { return r.AtLeast(V20251125) }
 
 // NewestFirst returns a sorted copy of the revisions, the newest first.
@@ -136,8 +136,8 @@ const (
 // Transports returns all transports.
 func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }
 
-// Rules reports whether the requirement is one of the transport itself, such as how HTTP+SSE
-// announces its endpoint, rather than one about messages over any transport. The area of such
+// Rules reports whether the requirement is about the transport itself, such as how HTTP+SSE
+// announces its endpoint, rather than about messages over any transport. The area of such
 // requirements is named after the transport.
 func (t Transport) Rules(requirement string) bool { return AreaOf(requirement) == string(t) }
 

@@ -128,8 +128,8 @@ func (r *resolver) dir() string {
 	return r.here
 }
 
-// checkElsewhere returns an error for a relative path that exists not in --cwd but in the
-// current folder, where the user's shell completed it.
+// checkElsewhere returns an error if name is a relative path that is missing in --cwd but exists
+// in the current folder, where the user's shell probably completed it.
 func (r *resolver) checkElsewhere(name string) error {
 	if r.Cwd == "" || filepath.IsAbs(name) || !strings.ContainsAny(name, `/\`) {
 		return nil

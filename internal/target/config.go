@@ -146,11 +146,11 @@ func (d *document) noServers() error {
 	return newUsageError(d.at(d.root.offset), "the file configures no servers", advice...)
 }
 
-// has reports whether n is an object with a member of that name that is not null.
+// has reports whether n is an object in which the named member exists and is not null.
 func (n *node) has(name string) bool { return n.isObject() && n.get(name) != nil }
 
 // selectEntry returns the server with that name, or the only server if name is "". If two servers
-// have the same name, it returns the first.
+// have the same name, it returns the first. Errors name files, the files that were searched.
 func selectEntry(entries []entry, name, files string) (entry, error) {
 	if len(entries) == 0 {
 		return entry{}, newUsageError(files, "the file configures no servers: the list is empty",

@@ -15,9 +15,10 @@ type Credential struct {
 	Token    bool // whether it is a bearer token; otherwise it is a password, which may have spaces
 }
 
-// Read returns the secret without surrounding spaces, and adds it to secrets. Its errors are of
-// type *UsageError. If no such variable is set and Variable does not look like a name, the error
-// does not show Variable, because the user may have given the secret itself.
+// Read returns the secret without surrounding spaces, and adds it to secrets. lookup is
+// os.LookupEnv or a replacement. Errors are of type *UsageError. If the variable is not set and
+// Variable does not look like the name of one, the error does not show Variable, because the user
+// may have given the secret itself.
 func (c *Credential) Read(lookup func(name string) (string, bool), secrets *redact.Secrets) (string, error) {
 	text, set := lookup(c.Variable)
 	secret := strings.TrimSpace(text)

@@ -139,7 +139,7 @@ func (d *document) at(offset int) string {
 	return fmt.Sprintf("%s:%d:%d", d.path, line, utf8.RuneCount(before[start:])+1)
 }
 
-// kind describes the type of a value for people.
+// kind returns the type of the value for messages, such as "a string".
 func (n *node) kind() string {
 	switch v := n.value.(type) {
 	case string:

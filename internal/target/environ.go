@@ -127,8 +127,8 @@ func (e *environ) clean() environ {
 	return c
 }
 
-// parseEnvFlags parses all --env flags; the last one for a name is used. The value of a flag
-// without one comes from outer, the environment of this program.
+// parseEnvFlags parses all --env flags. If several have the same name, it uses the last. A flag
+// without a value, --env NAME, takes the value from outer, the environment of this program.
 func parseEnvFlags(flags []string, outer environ) ([]setting, error) {
 	given := newEnviron(nil, outer.goos)
 	for _, flag := range flags {

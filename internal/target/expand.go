@@ -22,8 +22,8 @@ type expander struct {
 
 var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand replaces each ${…} in a string of the file. It does not expand inserted
-// values again.
+// expand replaces each ${…} in s, a string of the file. It does not expand inserted values again.
+// n is the node of the string, for positions in errors.
 func (x *expander) expand(n *node, s string) string {
 	var out strings.Builder
 	for {
@@ -48,9 +48,9 @@ func (x *expander) expand(n *node, s string) string {
 	return out.String()
 }
 
-// variable returns the value of ${name}. It returns false if the text must stay unchanged: a
-// variable that no client replaces is for the server or its shell. For a missing value it returns
-// "", and records it.
+// variable returns the value of ${name}. It returns false if no client replaces this variable:
+// ${name} then stays unchanged, for the server or its shell. If the value is missing, variable
+// records that, and returns "" and true.
 func (x *expander) variable(n *node, name string) (string, bool) {
 	prefix, rest, hasPrefix := strings.Cut(name, ":")
 	switch {
@@ -105,7 +105,8 @@ func (x *expander) lookup(name string) (string, bool) {
 	return x.outer.get(name)
 }
 
-// recordSecret records a value as a secret if its name or its form indicates one, and returns it.
+// recordSecret records value as a secret if its name or its form looks like that of a secret. It
+// returns value.
 func (x *expander) recordSecret(name, value string) string {
 	x.secrets.AddNamed(name, value)
 	return value
@@ -144,7 +145,8 @@ func (x *expander) input(n *node, id string) (string, bool) {
 	return x.recordMissing(n, "input:"+id, label+" is not given: add --input "+shellQuote(id)+"=value, or set "+inputVariable(id))
 }
 
-// recordMissing records that a value is missing, once, and returns "" and true.
+// recordMissing records a missing value, unless it is already recorded. what identifies the value,
+// and sentence tells the user what is missing. It returns "" and true, the results of variable.
 func (x *expander) recordMissing(n *node, what, sentence string) (string, bool) {
 	if !slices.Contains(x.known, what) {
 		x.known = append(x.known, what)
@@ -153,7 +155,7 @@ func (x *expander) recordMissing(n *node, what, sentence string) (string, bool) 
 	return "", true
 }
 
-// missingError returns the error that lists everything that is missing.
+// missingError returns an error that lists all missing values, or nil if there are none.
 func (x *expander) missingError() error {
 	if len(x.missing) == 0 {
 		return nil

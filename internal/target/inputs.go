@@ -99,8 +99,8 @@ func (r *resolver) parseInputs() (inputFlags, error) {
 	return given, nil
 }
 
-// checkIDs returns an error for an --input that the server does not refer to and the file does not
-// list: its id is probably misspelt, and the intended input would be missing.
+// checkIDs returns an error if --input sets an id that the server does not refer to and the file
+// does not list. Such an id is probably misspelt, and the intended input would be missing.
 func (x *expander) checkIDs() error {
 	known := slices.Clone(x.asked)
 	for _, in := range x.entry.inputs {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// overURL completes a target with a URL from the flags for URLs: it sets the headers, the
-// transport, and the command that serves the URL.
+// overURL completes t, a target that has a URL: from the flags for URLs it sets the headers, the
+// transport, and the command that serves the URL. where is the position of the URL, for errors.
 func (r *resolver) overURL(where string, t Target) (Target, error) {
 	headers, err := r.headers()
 	if err != nil {

@@ -186,8 +186,8 @@ func (x *expander) stdio(t *Target) error {
 	return nil
 }
 
-// startFolder returns the folder in which the server starts: --cwd, else the "cwd" of the
-// file, else the folder that the file belongs to.
+// startFolder returns the folder in which the server starts: the value of --cwd, else cwd, which
+// is the entry's field of that name, else the folder that the file belongs to.
 func (x *expander) startFolder(cwd string) (string, error) {
 	switch {
 	case x.cwd != "":

@@ -50,8 +50,8 @@ func (t *Target) Command() (argv []string, dir string) {
 	return t.Argv, t.Dir
 }
 
-// fetchers maps the programs that may download what they start to their subcommands that do
-// so; nil means that the program may always download.
+// fetchers has the programs that may download what they start, each with the subcommands that do
+// so; nil means that the program may download whatever its arguments are.
 var fetchers = map[string][]string{
 	"npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil,
 	"npm": {"exec", "x"}, "pnpm": {"dlx"}, "yarn": {"dlx"}, "bun": {"x"}, "uv": {"run", "tool"}, "pipx": {"run"},
@@ -121,9 +121,9 @@ type Options struct {
 }
 
 // Resolve returns how to reach the server that the options name. Its errors are of type
-// *UsageError: the user has to change the command line. Only the start itself shows whether
-// a command can be started. Resolve rejects commands that can't work on any machine, or
-// that result from a known misunderstanding.
+// *UsageError: the user has to change the command line. A command that Resolve accepts may still
+// fail to start: Resolve rejects only commands that can't work on any machine, or that result
+// from a known misunderstanding.
 func Resolve(o Options) (Target, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -213,8 +213,8 @@ func (r *resolver) absolute(path, base string) string {
 	return filepath.Join(base, path)
 }
 
-// commonFlags returns the flags that all ways of naming a server share, without the values of
-// variables that the environment has.
+// commonFlags returns the flags that all ways of naming a server share. Its --env flags have no
+// values, except for values with PortMark, which the environment does not have.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {

@@ -31,7 +31,7 @@ func newUsageError(where, what string, advice ...string) *UsageError {
 	return &UsageError{What: what, Where: where, Advice: strings.Join(advice, "\n")}
 }
 
-// reason returns the text of a file error without the path, which the message
+// reason returns the message of a file error without the path, which the caller's message
 // already contains as the user gave it.
 func reason(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {

@@ -23,8 +23,8 @@ func (w word) assigns() bool {
 	return end > 0 && (w.quoted < 0 || w.quoted >= end)
 }
 
-// SplitCommand splits the value of a flag, the command line of a server, into words. Its
-// errors are of type *UsageError.
+// SplitCommand splits text, the command line of a server, into words. flag is the name of the flag
+// that has text as its value, for errors. They are of type *UsageError.
 func SplitCommand(flag, text string) ([]string, error) {
 	words, err := splitCommand(flag, text, runtime.GOOS)
 	if err != nil {
@@ -39,8 +39,8 @@ func SplitCommand(flag, text string) ([]string, error) {
 
 // splitCommand splits a command line into words as a POSIX shell does: at spaces that are
 // neither quoted nor escaped. It expands nothing. It returns an error for syntax that only
-// a shell can execute: as part of a word, it would change what the command does. flag is
-// the name of the flag, for errors.
+// a shell can execute, because the command would mean something different without a shell. flag
+// is the name of the flag, for errors.
 func splitCommand(flag, text, goos string) ([]word, error) {
 	s := &splitter{flag: flag, text: text, backslash: goos != "windows"}
 	for s.at < len(s.text) {
@@ -95,7 +95,7 @@ func (s *splitter) add(c byte, quoted bool) {
 	w.text += string([]byte{c})
 }
 
-// markQuoted notes that a quoted part, which may be empty, begins here.
+// markQuoted records that quotes open at the current end of the word, even if they enclose nothing.
 func (s *splitter) markQuoted() {
 	if w := s.begin(); w.quoted < 0 {
 		w.quoted = len(w.text)

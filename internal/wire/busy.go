@@ -10,8 +10,9 @@ import (
 // overloadWords matches messages that report overload, a rate limit or a failing upstream.
 var overloadWords = lazyregexp.New(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
 
-// overloadStems has a part of every text that overloadWords matches. A search for them is a fast
-// first check; the expression itself is slow, because it may match anywhere.
+// overloadStems are words of overloadWords: every text that overloadWords matches contains at least
+// one of them. Searching for them is a fast first check. The regular expression is slow, because
+// a match can begin anywhere.
 var overloadStems = []string{
 	"limit", "too many", "too fast", "slow down", "busy", "overload", "quota", "throttl", "try again", "retry", "temporar", "unavailable", "upstream",
 	"429", "502", "503", "504",

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Excerpt returns s if it has at most n bytes, else its first n bytes, cut at a character boundary,
-// followed by "… (LENGTH bytes)". It does not escape anything: callers that display the result
-// must.
+// Excerpt returns s if it has at most n bytes. Otherwise it returns at most the first n bytes, cut
+// at a character boundary, followed by "… (LENGTH bytes)". It does not escape control characters;
+// callers that display the result have to.
 func Excerpt(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -106,9 +106,9 @@ type Message struct {
 	ID     ID             // zero if the value is not an object
 	Method string         // empty unless the method member is a string
 
-	// Members maps each member name to its raw value; of a repeated name, to the last value. It is
-	// nil if the value is not an object. The values are subslices of the frame and must not be
-	// modified.
+	// Members maps each member name to its raw value. If a name is repeated, the last value
+	// counts. Members is nil if the message is not an object. The values are subslices of the
+	// frame and must not be modified.
 	Members map[string]jsontext.Value
 	// Names lists the member names in wire order, including repetitions.
 	Names []string

@@ -104,9 +104,9 @@ func Quote(s string) []byte {
 	return b
 }
 
-// canonicalInteger returns the decimal digits of a JSON number with an integer value, with its
-// sign unless it is zero. It returns false for any other text, and if the exponent is beyond
-// ±400.
+// canonicalInteger returns the value of a JSON number in decimal digits, with a minus sign if it is
+// below zero. It returns false if text is not a JSON number, if the value is not an integer, or if
+// the exponent is beyond ±400.
 func canonicalInteger(text string) (string, bool) {
 	n, ok := splitNumber(text)
 	if !ok {

@@ -10,7 +10,8 @@ type MultilineJSON struct {
 	nesting nesting
 }
 
-// Add adds a line, without its newline. A newline within a string is replaced by its escape.
+// Add adds a line, given without its newline. It joins lines with a newline or, within a JSON
+// string, with the escape \n.
 func (s *MultilineJSON) Add(line []byte) {
 	if s.lines > 0 {
 		if s.nesting.inString {
@@ -24,7 +25,7 @@ func (s *MultilineJSON) Add(line []byte) {
 	s.nesting.read(line)
 }
 
-// Text returns the lines so far.
+// Text returns the lines that were added so far, joined as Add describes.
 func (s *MultilineJSON) Text() []byte { return s.text }
 
 // IsEmpty reports whether no line was added.

@@ -29,8 +29,8 @@ func hasOtherMembers(m *Message) bool {
 	return false
 }
 
-// hasNumbersInRange reports whether m has no number that a JSON reader may refuse for its size.
-// Other rules judge ids.
+// hasNumbersInRange reports whether m has no number that a JSON parser may refuse for its size. It
+// ignores the id, which IsLegal checks.
 func hasNumbersInRange(m *Message) bool {
 	for name, value := range m.Members {
 		if name != "id" && OutOfRange(value) {

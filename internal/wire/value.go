@@ -139,9 +139,9 @@ func walk(v jsontext.Value, opening byte) Walker {
 // copy: keeping the whole message alive then costs less.
 const longText = 64 << 10
 
-// unquote returns the text between the quotes of a JSON string, and whether it is readable. Invalid
-// UTF-8 becomes U+FFFD. A text longer than longText is not copied but shares the message's bytes,
-// which must not be modified.
+// unquote decodes s, the text between the quotes of a JSON string, and reports whether it is
+// readable. Invalid UTF-8 becomes U+FFFD. If s is longer than longText and has no escapes, the
+// result is not a copy but shares the message's bytes, which must not be modified.
 func unquote(s []byte) (string, bool) {
 	if bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) {
 		if len(s) > longText {
@@ -167,8 +167,9 @@ func equalName(name []byte, wanted string) bool {
 	return ok && text == wanted
 }
 
-// Members returns the member names of object v in wire order, including repetitions, and the raw
-// value of each name; of a repeated name, the last value. It returns nil if v is not an object.
+// Members returns the member names of object v in wire order, including repetitions, and a map from
+// each name to its raw value, or to its last value if the name is repeated. Both are nil if v is
+// not an object.
 func Members(v jsontext.Value) ([]string, map[string]jsontext.Value) {
 	if v.Kind() != '{' {
 		return nil, nil
