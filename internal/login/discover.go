@@ -131,8 +131,8 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	return s, nil
 }
 
-// covers reports whether the resource has the scheme and the host of u, and a path that is that
-// of u or a parent of it.
+// covers reports whether the URL resource has the scheme and the host of u, and a path that equals
+// the path of u or is a parent of it.
 func covers(resource string, u *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || !strings.EqualFold(r.Scheme, u.Scheme) || !strings.EqualFold(r.Host, u.Host) {
@@ -197,9 +197,10 @@ func (s *Server) useMetadata(m *metadata) error {
 // offlineAccess is the scope of refresh tokens (OpenID Connect Core, section 11).
 const offlineAccess = "offline_access"
 
-// readRoot looks for an authorization server at the root of the server's own host, and reports
-// whether there is one: it has metadata or, if asks is true because the MCP server requires a
-// token, an authorization endpoint at the default path (MCP 2025-03-26,
+// readRoot looks for an authorization server at the root of the MCP server's host, and reports
+// whether it found one. A metadata document there is sufficient. Without one, and only if asks is
+// true, which means that the MCP server requires a token, readRoot requests the default path
+// /authorize, and reports whether that exists (MCP 2025-03-26,
 // basic/authorization#fallbacks-for-servers-without-metadata-discovery).
 func (s *Server) readRoot(ctx context.Context, r *reader, asks bool) bool {
 	root := &url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host}
@@ -215,7 +216,7 @@ func (s *Server) readRoot(ctx context.Context, r *reader, asks bool) bool {
 	return s.useMetadata(m) == nil && r.exists(ctx, root.JoinPath("authorize"))
 }
 
-// A reader reads documents that the server at a URL names.
+// A reader sends requests to an MCP server, and reads the metadata documents that it refers to.
 type reader struct {
 	client *http.Client
 	server *url.URL
@@ -270,8 +271,9 @@ func (s *Server) Missing(ctx context.Context, token string) []string {
 	return strings.Fields(c.Param("scope"))
 }
 
-// first reads the first JSON document at the URLs. If there is an error, absent reports whether the
-// responses to all URLs have one of absentStatuses.
+// first requests the URLs in places in order, and decodes the first JSON document that it gets, into
+// the variable into. If it gets none, it returns an error, and absent reports whether all responses
+// had one of absentStatuses.
 func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent bool, err error) {
 	var problems []string
 	absent = true
@@ -289,7 +291,8 @@ func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent
 // absentStatuses are the statuses that count as saying that a URL has no document.
 var absentStatuses = []int{http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden}
 
-// read reads a JSON document, and returns the status, 0 if there was no response.
+// read requests u, and decodes the JSON document in the response. It returns the status of the
+// response, or 0 if there was none.
 func (r *reader) read(ctx context.Context, u *url.URL, into any) (status int, err error) {
 	err = r.get(ctx, u, func(response *http.Response) error {
 		if status = response.StatusCode; status != http.StatusOK {

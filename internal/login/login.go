@@ -154,7 +154,8 @@ func (e *proofError) Error() string {
 	return fmt.Sprintf("its token has the type %q, but MCP uses bearer tokens", e.kind)
 }
 
-// checked returns an error instead of a token that requires a proof of possession.
+// checked returns its arguments unchanged, unless the token requires a proof of possession: then it
+// returns a *proofError.
 func checked(t *oauth2.Token, err error) (*oauth2.Token, error) {
 	if err == nil && slices.Contains(proofs, strings.ToLower(t.TokenType)) {
 		return nil, &proofError{wire.Excerpt(t.TokenType, maxText)}

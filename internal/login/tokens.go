@@ -57,8 +57,8 @@ type renewer struct {
 // several sources for the same login.
 var renewing sync.Mutex
 
-// Token returns the token of a renewal by another source, or gets a new one from the authorization
-// server and saves it.
+// Token returns the token in the store if another source or process has renewed it. Otherwise it
+// gets a new token from the authorization server, and saves it.
 func (r *renewer) Token() (*oauth2.Token, error) {
 	renewing.Lock()
 	defer renewing.Unlock()

@@ -49,7 +49,7 @@ func newFinder(patterns []pattern) *finder {
 
 func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
 
-// longestEscape is the maximum length, in most texts, of the escape of one byte.
+// longestEscape is the length, in bytes, that the escape of one byte exceeds in hardly any text.
 const longestEscape = 12
 
 // window is the number of bytes that are searched at a time: decoding escapes needs several
@@ -108,8 +108,9 @@ func (f *finder) within(out []Span, text []byte, base int) []Span {
 	return out
 }
 
-// search calls hit for each span of text that matches enough of a pattern, for some spans more than
-// once.
+// search calls hit for each span of text that equals a whole pattern, or a part of one that has at
+// least the pattern's minimum length (least). A part that consists of common words counts only if
+// the pattern is coded. search may call hit several times with the same span.
 func (f *finder) search(text []byte, hit func(from, to int)) {
 	if len(text) < gram {
 		return

@@ -10,8 +10,8 @@ import (
 )
 
 // AddGiven adds the value that the user set for a variable or header. The value counts as a secret
-// under any name, unless it is an ordinary setting, see Ordinary. Of a value in which a part looks
-// like a secret, such as a URL with a password, AddGiven adds only such parts, as AddNamed does.
+// under any name, unless it is an ordinary setting, see Ordinary. If only parts of the value look
+// like secrets, as in a URL with a password, AddGiven adds those parts, as AddNamed does.
 func (s *Secrets) AddGiven(name, value string) {
 	if _, inURL := userinfo(value); !Setting(name) && !Ordinary(value) && Arg(value) == value && !inURL {
 		s.Add(value)
@@ -20,9 +20,9 @@ func (s *Secrets) AddGiven(name, value string) {
 	s.AddNamed(name, value)
 }
 
-// AddNamed adds the value of a variable or header if its name indicates a secret, and otherwise
-// the parts that look like secrets. Of a URL or a path it adds only such parts. A URL without such
-// parts is a secret if its name indicates one.
+// AddNamed adds the value of a variable or header if the name indicates a secret, and otherwise
+// those parts of the value that look like secrets. Of a path or a URL it adds only such parts, even
+// if the name indicates a secret. But a URL without such parts is then added as a whole.
 func (s *Secrets) AddNamed(name, value string) {
 	value = strings.TrimSpace(value)
 	switch {

@@ -193,7 +193,7 @@ func replace(text []byte, spans []Span) []byte {
 	return append(out, text[done:]...)
 }
 
-// Writer returns a writer that replaces secrets by Mark, except secrets that are plain words or
+// Writer returns a writer that replaces secrets with Mark, except secrets that are plain words or
 // numbers: Text and Bytes replace those, in a server's output. JSON, HTML and XML stay
 // well-formed. Each Write is forwarded immediately. If a secret is split over two writes, its
 // longer part is replaced if it is long enough to count as a match and is not a common word.
@@ -226,7 +226,7 @@ var wordShape = lazyregexp.New(`^(?:[A-Za-z]+|[0-9]+)$`)
 // plain reports whether a value is a word or a number.
 func plain(value string) bool { return wordShape.MatchString(value) }
 
-// spellings returns the spellings of a secret that need no unescaping.
+// spellings returns the spellings of a secret that can be found in a text without unescaping it.
 func spellings(secret string) []pattern {
 	texts := []string{secret}
 	add := func(text string) {

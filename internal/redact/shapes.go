@@ -52,8 +52,8 @@ func (s shape) possible(lower []byte) bool {
 	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
 }
 
-// Shapes returns the free text b in which Mark replaces everything that looks like a secret, by
-// its form or by the name in front of it.
+// Shapes returns b, which is free text, with everything replaced with Mark that looks like a
+// secret, by its form or by the name in front of it.
 func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b
@@ -81,8 +81,8 @@ func Shapes(b []byte) []byte {
 	return b
 }
 
-// replaceValue replaces by Mark the last group of each match for which secret returns true. It
-// calls secret with the first and the last group.
+// replaceValue calls secret with the first and the last group of each match. If secret returns
+// true, replaceValue replaces the last group with Mark.
 func replaceValue(shape shape, b []byte, secret func(name, value string) bool) []byte {
 	return shape.ReplaceAllFunc(b, func(found []byte) []byte {
 		parts := shape.FindSubmatch(found)
@@ -94,7 +94,7 @@ func replaceValue(shape shape, b []byte, secret func(name, value string) bool) [
 	})
 }
 
-// issuedMark returns Mark for a text that is an issued token, and any other text, such as
+// issuedMark returns Mark if found is an issued token. It returns any other string, such as
 // hyphenated words, unchanged.
 func issuedMark(found string) string {
 	if issued(found) {

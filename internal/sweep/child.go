@@ -132,8 +132,8 @@ var inherited = map[bool][]string{
 	true:  {"PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "WINDIR", "PROGRAMFILES", "PROGRAMDATA", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE"},
 }
 
-// environment returns the environment of a server: a few inherited variables, a home of its
-// own, and the variables that the user named.
+// environment returns the environment of a server: a few inherited variables, a home and a folder
+// for temporary files below work, and the variables that the user named.
 func (s *supervisor) environment(e *Entry, work string) []string {
 	home, tmp := filepath.Join(work, "home"), filepath.Join(work, "tmp")
 	env := []string{"HOME=" + home, "TMPDIR=" + tmp, EndVariable + "=1"}
@@ -161,7 +161,9 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 	return env
 }
 
-// awaitEnd waits for the end of a run. It returns the limit that the server exceeds, or "".
+// awaitEnd waits until the run, the context or a limit ends. If a limit was exceeded, it returns a
+// sentence about that, otherwise "". most is the time limit of the run, 0 for none, and work is
+// the folder whose size is limited.
 func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most time.Duration, work string) string {
 	look := time.NewTicker(pollInterval)
 	defer look.Stop()
@@ -202,7 +204,8 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 	}
 }
 
-// sizeOf returns the size of the files in a folder, or some size above the limit.
+// sizeOf returns the size of the files in a folder, in bytes. Above the limit it stops counting, and
+// returns the sum so far.
 func sizeOf(folder string, limit int64) (total int64) {
 	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {

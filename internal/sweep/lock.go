@@ -10,7 +10,7 @@ import (
 )
 
 // lockFile is the file in the folder of a sweep that is locked while the sweep runs. It is removed
-// at the end.
+// when the sweep ends.
 const lockFile = ".lock"
 
 // lockFolder makes the folder of a sweep and locks it, because a second sweep would remove what
@@ -38,8 +38,8 @@ func lockFolder(folder string) (unlock func(), err error) {
 	}, nil
 }
 
-// isLockedFile reports whether the locked file is still in the folder: a sweep that ended may have
-// removed it before it was locked here.
+// isLockedFile reports whether the file at path is the one that lock holds: another sweep, at its
+// end, may have removed that file just before this process locked it.
 func isLockedFile(lock *flock.Flock, path string) bool {
 	held, err := lock.Stat()
 	now, missing := os.Stat(path)

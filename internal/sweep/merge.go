@@ -160,7 +160,8 @@ func (w *Sweep) pendingNames() []string {
 	return out
 }
 
-// joinNames lists names for an error, at most mostNamed of them.
+// joinNames lists names for an error, at most mostNamed of them, after a noun: the argument one is
+// its singular, and many its plural.
 func joinNames(names []string, one, many string) string {
 	if len(names) == 1 {
 		return one + " " + names[0]
@@ -172,7 +173,8 @@ func joinNames(names []string, one, many string) string {
 	return text
 }
 
-// copyServer copies the folder of a server, unless it is there already.
+// copyServer copies the folder of a server from the folder of one sweep to that of another, unless
+// the same result is already there.
 func copyServer(r *Result, from, to string) error {
 	if folder, wrong := folderOf(r.Name); wrong != "" || folder != r.Folder {
 		return usagef("", "%s: the folder %q of server %q can't be used", from, r.Folder, r.Name)

@@ -65,7 +65,8 @@ func nameFolders(entries []Entry) error {
 	return nil
 }
 
-// shorten cuts a text to a number of bytes, and marks the cut with an ellipsis.
+// shorten returns text if it has at most size bytes, otherwise its first size bytes with an
+// ellipsis.
 func shorten(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -46,8 +46,8 @@ type variable struct {
 	IsRequired bool   `yaml:"isRequired"`
 }
 
-// fixedValue returns the value of the variable. It returns false if there is none, or if the user
-// has to complete it.
+// fixedValue returns the value of the variable. It returns false if there is none, or if the value
+// has placeholders that the user has to replace.
 func (v *variable) fixedValue() (string, bool) {
 	value := v.Value
 	if value == "" {
@@ -56,8 +56,8 @@ func (v *variable) fixedValue() (string, bool) {
 	return value, value != "" && !strings.Contains(value, "{")
 }
 
-// readRegistered reads a server.json. An entry that can't be run is not an error: the list
-// is not the user's own.
+// readRegistered reads a server.json. An entry that can't be run is not an error, because the user
+// did not write it and can't fix it.
 func (l *list) readRegistered(n *yaml.Node) (*Entry, error) {
 	var s registered
 	if err := n.Decode(&s); err != nil {
@@ -121,9 +121,9 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// startCommand returns what starts the package, and its environment, or the reason why it
-// can't be started. Arguments for the runtime are never used: the list is not the user's
-// own, and could give a container the whole disk with them.
+// startCommand returns the command that starts the package, and its environment, or the reason why
+// the package can't be started. It never uses the package's arguments for the runtime: whoever
+// published the package could use them to give a container access to the whole disk.
 func (p *pack) startCommand() (argv, env []string, reason string) {
 	versioned := p.Identifier
 	if p.Version != "" {

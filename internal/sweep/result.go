@@ -67,7 +67,7 @@ type Result struct {
 	partial string // the folder that its reports are in; "" if there is none
 }
 
-// Counts counts the requirements that have findings, each by its most severe one.
+// Counts counts the requirements that have findings. Each counts once, by its most severe finding.
 type Counts struct {
 	Broken   int `json:"broken"`
 	Warnings int `json:"warnings"`
@@ -162,7 +162,7 @@ func readResult(folder string) (*Result, error) {
 	return &r, nil
 }
 
-// writeJSON writes a value as a file, which appears complete or not at all.
+// writeJSON writes value as JSON to the file at path, which appears complete or not at all.
 func writeJSON(path string, value any) error {
 	return writeWhole(path, true, func(w io.Writer) error {
 		enc := json.NewEncoder(w)

@@ -49,8 +49,9 @@ var schedulers = []struct {
 	{"CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL", "", 0},
 }
 
-// ShardFromEnvironment returns the shard that a scheduler asks for, and the variable that
-// names it. It returns the zero value if there is none, or only one task.
+// ShardFromEnvironment returns the shard that the variables of a scheduler ask for, and the name of
+// the variable with its index. It returns the zero Shard if no scheduler set its variables, or if
+// there is only one task.
 func ShardFromEnvironment(lookup func(name string) string) (Shard, string, error) {
 	for _, e := range schedulers {
 		index, count := lookup(e.index), lookup(e.count)
@@ -102,13 +103,14 @@ func (s Shard) Of(entries []Entry, weights map[string]float64) []Entry {
 }
 
 // overload bounds the total weight of a shard, as a multiple of an equal share. A name that would
-// exceed it goes to the next shard that the name prefers or, if there is none, to the lightest.
+// make its preferred shard exceed the bound goes to the shard that it prefers next. If no shard
+// has room for the name, it goes to the lightest.
 const overload = 1.1
 
-// assignShards returns the shard of each name, from 0, by rendezvous hashing: each name prefers
-// the shards in an order of its own. Without weights, each name gets the first of them,
-// independently of the other names. With weights, the heaviest names choose first, and a shard
-// that would get more than overload times its share is passed over.
+// assignShards returns the shard of each name, from 0, by rendezvous hashing: each name ranks the
+// shards in an order of its own. Without weights, each name goes to the shard that it ranks first,
+// independently of the other names. With weights, the heaviest names choose first, and a name
+// skips shards that would exceed overload with it.
 func assignShards(names []string, count int, weights map[string]float64) []int {
 	out := make([]int, len(names))
 	if len(weights) == 0 {
@@ -168,8 +170,8 @@ func preferredShard(name string, count int, fits func(shard int) bool) int {
 	return best
 }
 
-// scoreOf returns how much a name prefers a shard. FNV alone hardly mixes the last bytes, so
-// its bits are mixed as by SplitMix64.
+// scoreOf returns how much a name prefers a shard. FNV alone hardly mixes the last bytes of the
+// name, so the bits of the hash are mixed further, as in SplitMix64.
 func scoreOf(name string, shard int) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // never fails

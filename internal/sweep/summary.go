@@ -131,7 +131,7 @@ func (w *Sweep) summarise() {
 	})
 }
 
-// Outcomes returns the outcomes that servers have, each with the number of servers.
+// Outcomes returns a phrase for each outcome that servers have, such as "3 broken".
 func (w *Sweep) Outcomes() []string {
 	var out []string
 	for _, o := range outcomes {
@@ -142,7 +142,7 @@ func (w *Sweep) Outcomes() []string {
 	return out
 }
 
-// Weights returns the seconds that each server took.
+// Weights returns the seconds that each server took, by the name of the server.
 func (w *Sweep) Weights() map[string]float64 {
 	out := map[string]float64{}
 	for _, r := range w.Servers {

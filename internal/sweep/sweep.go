@@ -104,13 +104,13 @@ func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
 	return s.currentSweep(), err
 }
 
-// workFolder returns the folder for the folders in which servers run.
+// workFolder returns the parent of the folders in which servers run.
 func (s *supervisor) workFolder() string { return filepath.Join(s.Out, "work") }
 
 func (s *supervisor) folder(e *Entry) string { return filepath.Join(s.Out, "servers", e.Folder) }
 
-// newPartialFolder makes a folder for a server while it is judged. Its name is new, because a
-// killed sweep's run may still be writing to the old folder.
+// newPartialFolder makes a folder for the reports of a server that is being judged. The name of the
+// folder is new, because a run of a killed sweep may still be writing to an old folder.
 func (s *supervisor) newPartialFolder(e *Entry) (string, error) {
 	folder, err := os.MkdirTemp(filepath.Join(s.Out, "servers"), partialPrefix+e.Folder+"-*")
 	if err != nil {
