@@ -158,7 +158,7 @@ func add[In, Out any](t *tools, name, description string, a *mcp.ToolAnnotations
 	return nil
 }
 
-// withoutNull gives the lists in the schema the type array. Package jsonschema infers the
+// withoutNull changes the type of the lists in the schema to array. Package jsonschema infers the
 // type array or null, which some clients can't read.
 func withoutNull(s *jsonschema.Schema) {
 	if s == nil {

@@ -134,9 +134,9 @@ type reporter struct {
 	ended  chan struct{}
 }
 
-// startProgress sends progress notifications about a child process until stop is called. The
-// caller passes the lines of the child's output to line, which is nil if the client has sent no
-// progress token.
+// startProgress sends progress notifications about a child process until stop is called. Their
+// message is the latest line that the caller passed to line, and before the first line it is the
+// argument doing. If the client has sent no progress token, line is nil, and stop does nothing.
 func startProgress(ctx context.Context, r *mcp.CallToolRequest, doing string) (line func(string), stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil {

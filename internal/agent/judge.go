@@ -114,7 +114,7 @@ func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, fla
 }
 
 // judgementOf shortens a report to what an agent needs. It merges findings that differ only in
-// their revision.
+// their revision. code is the exit code of the run.
 func judgementOf(id string, r *verdict.Report, code int) judgement {
 	out := judgement{
 		Report: id, URI: uri(id), Server: strings.TrimSpace(r.Server.Name + " " + r.Server.Version), Revisions: []string{},
@@ -163,8 +163,8 @@ func findingOf(f *verdict.Finding) finding {
 	return out
 }
 
-// truncate returns a text as valid UTF-8. Of a text longer than maxText it returns the
-// beginning and the size.
+// truncate returns text as valid UTF-8. If text is longer than maxText, truncate returns the
+// beginning of it, followed by its size in bytes.
 func truncate(text string) string {
 	if len(text) <= maxText {
 		return strings.ToValidUTF8(text, "\ufffd")

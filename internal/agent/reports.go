@@ -41,7 +41,7 @@ func (t *tools) newReportID(name, ext string) (id, path string, err error) {
 	}
 }
 
-// offer makes a report a resource.
+// offer adds a report to the resources of this MCP server.
 func (t *tools) offer(id, path string) {
 	t.mu.Lock()
 	t.reports[id] = path

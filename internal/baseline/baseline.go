@@ -27,12 +27,12 @@ type Baseline struct {
 	Entries []Entry
 }
 
-// Apply marks the report's known verdicts and findings, and lists stale entries in the report:
-// those that have expired and, if the run is complete, those whose requirement is kept, does not
-// apply to the server, or was not judged. whole is set if the run was unfiltered: in a filtered
-// run, no entry is stale if its requirement was not judged. An entry for another transport is
-// never stale, and one whose requirement was judged but not observed is stale only if it has
-// expired.
+// Apply marks the verdicts and findings of the report that have an entry as known, and adds the
+// stale entries to the report. An entry is stale if it has expired. If the run is complete, an
+// entry is also stale if its requirement is kept, does not apply to the server, or was not judged.
+// But a requirement that was not judged makes its entry stale only if whole is true, which means
+// that the run was unfiltered. An entry whose requirement was judged but not observed is stale
+// only if it has expired, and an entry for another transport is never stale.
 func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	r.Baseline = b.Path
 	for i := range b.Entries {

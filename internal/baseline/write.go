@@ -69,9 +69,9 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 	return out, change
 }
 
-// Unrelated returns one requirement of the entries for each different cause of their findings.
-// Findings of one group have the same cause, as do findings of one requirement that are in no
-// group.
+// Unrelated returns one requirement for each cause of the entries' findings, so that no two of the
+// results have the same cause. Findings of one group have the same cause, as do findings of one
+// requirement that are in no group.
 func Unrelated(r *verdict.Report, entries []Entry) []string {
 	var out, causes []string
 	for _, e := range entries {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-// A Draft holds the facts from which the first configuration file for a server is written.
+// A Draft holds what is known about a server before its first configuration file is written.
 type Draft struct {
 	Server   string   // the server's name and version
 	Revision string   // the revision in which the inventory was read
@@ -95,7 +95,7 @@ func (d *Draft) words() (flags map[string][]string, command []string, url string
 }
 
 // target writes how to reach the server. The file can't express a server that only flags name, such
-// as one of a client's configuration: for such a server, target writes a comment.
+// as one from a client's configuration file: for such a server, target writes a comment.
 func (w *writer) target(words []string) {
 	d := &Draft{Target: words}
 	flags, command, url := d.words()
@@ -129,8 +129,8 @@ func (w *writer) target(words []string) {
 	}
 }
 
-// writePair writes a variable or a header. A variable without a value is inherited from
-// mcp-conform.
+// writePair writes a variable or a header: text is the value of the flag. A variable without a
+// value is inherited from the environment of mcp-conform.
 func (w *writer) writePair(flag, text string) {
 	separator := "="
 	if flag == "header" {

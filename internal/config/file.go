@@ -102,7 +102,8 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 	return f, r.calls(root, &f.Calls)
 }
 
-// identities reads the identities. One without credentials, or with both kinds, is an error.
+// identities reads the identities. An identity without credentials, or with both kinds of them, is
+// an error.
 func (r *reader) identities(n *yaml.Node, f *File) (err error) {
 	forEachKey(n, func(name, one *yaml.Node) {
 		i := Identity{BearerEnv: textOf(one, "bearer-env"), ClientID: textOf(one, "client-id"), ClientSecretEnv: textOf(one, "client-secret-env")}
@@ -311,7 +312,7 @@ func object(n *yaml.Node) map[string]any {
 	return out
 }
 
-// data returns a checked value as a value that encoding/json can write.
+// data converts a value, which was checked before, to one that encoding/json can write.
 func data(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -197,8 +197,8 @@ func (r *reader) checkMapping(n *yaml.Node, k *Key, path string) error {
 	return nil
 }
 
-// eachMember calls each for the members of a mapping. A duplicate name is an error, as is an
-// anchor, an alias or a merge.
+// eachMember calls the function each with every member of a mapping. A duplicate name is an error,
+// as is an anchor, an alias or a merge.
 func (r *reader) eachMember(n *yaml.Node, path string, each func(name string, key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return r.wrong(n, path, "a mapping", "write its keys below it, each as name: value")
@@ -222,8 +222,8 @@ func (r *reader) eachMember(n *yaml.Node, path string, each func(name string, ke
 	return nil
 }
 
-// eachElement calls each for the elements of a list. A list in a list is an error, as is an anchor
-// or an alias.
+// eachElement calls the function each with every element of a list. A list in a list is an error,
+// as is an anchor or an alias.
 func (r *reader) eachElement(n *yaml.Node, path string, each func(*yaml.Node) error) error {
 	if len(n.Content) == 0 {
 		return nil

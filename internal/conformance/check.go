@@ -57,8 +57,8 @@ func (r *Report) hasThisCatalogue() bool {
 	return r.Tool.Catalogue == Digest(spec.CatalogueDigest())
 }
 
-// wrongFindings describes the contradictions in the findings themselves, apart from those with
-// profiles.
+// wrongFindings describes the contradictions in the findings themselves. It does not compare them
+// with the results of profiles.
 func (r *Report) wrongFindings() []string {
 	var out []string
 	for i := range r.Findings {
@@ -77,7 +77,7 @@ func (r *Report) wrongFindings() []string {
 
 // A wrongCount is a count of requirements of a profile that cannot be true.
 type wrongCount struct {
-	format        string // formats core or extended, counted and want
+	format        string // its verbs are for "core" or "extended", for counted and for want
 	counted, want int
 }
 

@@ -81,7 +81,7 @@ func (r *Report) Title() string {
 	return cmp.Or(r.Implementation.Project, r.Server.Name)
 }
 
-// Digest returns a hexadecimal SHA-256 hash in the form that reports use.
+// Digest returns a hexadecimal SHA-256 hash with the prefix that it has in reports.
 func Digest(hexadecimal string) string { return "sha256:" + hexadecimal }
 
 // Marshal returns the report as YAML.

@@ -35,7 +35,7 @@ type Response struct {
 }
 
 // New returns the control for a request with these params and the response m; m is nil if there
-// was no response.
+// was no response. what names the request, see Control.Name.
 func New(what string, params jsontext.Value, m *wire.Message) Control {
 	if m == nil {
 		return Control{Name: what}
@@ -108,7 +108,7 @@ func normalize(params jsontext.Value, text string) string {
 	return maskNumbers(text)
 }
 
-// maskNumbers replaces each run of digits by #.
+// maskNumbers replaces each run of digits with #.
 func maskNumbers(text string) string {
 	var b strings.Builder
 	inNumber := false
@@ -144,7 +144,7 @@ func stringsIn(v any) []string {
 	return out
 }
 
-// clip shortens text from a server.
+// clip cuts s, a string from a server, after 160 characters, and marks the cut with an ellipsis.
 func clip(s string) string {
 	const limit = 160
 	r := []rune(s)

@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sharedToken is the progress token of both clients: tokens are unique for one client only.
+// sharedToken is the progress token of both clients: a token has to be unique only among the
+// requests of one client.
 const sharedToken = "token"
 
 // probeClients has two clients call a tool concurrently, with the same progress token. Their
@@ -31,7 +32,7 @@ func probeClients(ctx context.Context, v *visit) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch { // a gateway may add something to the text: that is compared elsewhere
+		switch { // a gateway may add something to the text; the probe results compares it
 		case strings.Contains(text, c.visit.mark+"-both"):
 		case c == one && strings.Contains(text, other.mark+"-both"), c == two && strings.Contains(text, v.mark+"-both"):
 			out["results"] = others
@@ -64,7 +65,8 @@ func probeClients(ctx context.Context, v *visit) (any, error) {
 	return out, err
 }
 
-// holdBoth has both clients call a tool, and waits until the upstream holds both calls.
+// holdBoth has both clients call a tool, and waits until the upstream holds both calls. The mark of
+// each call is that of its client, followed by suffix.
 func holdBoth(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
 	if one, err = v.holdCall(ctx, v.mark+suffix, sharedToken); err != nil {
 		return nil, nil, err

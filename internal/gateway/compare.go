@@ -36,7 +36,7 @@ func (d *difference) String() string {
 	}
 }
 
-// widestValue bounds the part of a value that is shown.
+// widestValue limits how much of a value is shown, in bytes.
 const widestValue = 80
 
 // describeValue returns a string as it is, and any other value as JSON. It shortens both.
@@ -55,8 +55,8 @@ func describeValue(v any) string {
 // prompt or capability for it. The probes of lists and capabilities report that.
 type notOffered struct{}
 
-// differences returns where two decoded JSON values differ. Lists of different lengths are one
-// difference; a value that is not offered is none.
+// differences returns where two decoded JSON values at the path differ. Lists of different lengths
+// count as one difference. A value that is not offered does not count.
 func differences(path string, direct, through any) []difference {
 	if _, ok := through.(notOffered); ok {
 		return nil

@@ -84,14 +84,14 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 // endedBefore is the reason why a probe was not run or not completed.
 const endedBefore = "the run ended before"
 
-// longestProbe is the limit of a probe, as a multiple of the request timeout.
+// longestProbe is the time limit of a probe, as a multiple of the request timeout.
 const longestProbe = 4
 
 // moreTries is the number of retries after a warning: a race may have caused the difference.
 const moreTries = 2
 
-// compare returns the gateway's change, or nil if there is none. An error says why the comparison
-// failed.
+// compare runs a probe over both routes, and returns the change that the gateway makes, or nil if
+// the values are equal. An error says why the comparison failed.
 func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error) {
 	var through any
 	var failed error

@@ -87,8 +87,8 @@ func probeToolNames(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
-// entriesByName returns the value function of a probe. It reads a list, and returns the entries by
-// the names that the upstream gives them.
+// entriesByName returns the value function of a probe. That function reads a list, and returns a
+// map from the upstream's names of the entries to the entries.
 func entriesByName(list string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.readList(ctx, nameLists[list], list, "name")
@@ -103,8 +103,8 @@ func entriesByName(list string) func(context.Context, *visit) (any, error) {
 	}
 }
 
-// listEntries returns the value function of a probe. It reads a list, and returns the entries
-// by the value of the member that key names.
+// listEntries returns the value function of a probe. That function reads the list in the given
+// member of the result, and returns a map to the entries from the values of their member key.
 func listEntries(method, member, key string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.readList(ctx, method, member, key)

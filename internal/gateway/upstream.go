@@ -71,8 +71,8 @@ type hold struct {
 	arriving, ending, cancelling sync.Once
 }
 
-// Listen starts an upstream that serves HTTP at the address, and stdio sessions at a TCP port
-// of its choice.
+// Listen starts an upstream that serves HTTP at the address, and stdio sessions at a free TCP port
+// of this machine.
 func Listen(ctx context.Context, address string) (*Upstream, error) {
 	u := &Upstream{holds: map[string]*hold{}}
 	u.ctx, u.cancel = context.WithCancel(ctx)
@@ -263,8 +263,9 @@ func (u *Upstream) headersOf(mark string) http.Header {
 	return nil
 }
 
-// ownName returns the upstream's name of an entry to whose name the gateway added a prefix or
-// suffix. It returns any other name unchanged.
+// ownName returns the upstream's name of the entry that the gateway offers under the name offered.
+// It recognizes names to which the gateway added a prefix or suffix, and returns any other name
+// unchanged.
 func (u *Upstream) ownName(list, offered string) string {
 	if u.names[list][offered] {
 		return offered

@@ -103,8 +103,8 @@ func (v *visit) describeStatus(r *client.Reply) string {
 // mostPages bounds the pages of a list that are read.
 const mostPages = 100
 
-// readList reads all pages of a list, and returns its entries by the value of the member that
-// key names.
+// readList reads all pages of the list in the given member of the result. It returns a map to the
+// entries from the values of their member key.
 func (v *visit) readList(ctx context.Context, method, member, key string) (entries map[string]any, err error) {
 	entries = map[string]any{}
 	var params map[string]any
@@ -159,7 +159,8 @@ func (v *visit) offeredName(ctx context.Context, list, own string) (string, erro
 	return "", &notOfferedError{"the " + strings.TrimSuffix(list, "s") + " " + own}
 }
 
-// isAffixed reports whether offered is equal to name with a prefix or a suffix added.
+// isAffixed reports whether offered is name with a prefix or a suffix, separated from it by a
+// character such as a dash.
 func isAffixed(offered, name string) bool {
 	before, hasSuffix := strings.CutSuffix(offered, name)
 	after, hasPrefix := strings.CutPrefix(offered, name)
@@ -249,7 +250,7 @@ func (v *visit) awaitNotification(ctx context.Context, method string) bool {
 	return false
 }
 
-// received returns the messages with the method that were received before the position.
+// received returns the messages with the method that were received before the position upTo.
 func (v *visit) received(method string, upTo int) []*wire.Message {
 	var out []*wire.Message
 	for e, m := range transcript.Messages(v.Record.From(0)[:upTo], transcript.Received) {
@@ -263,8 +264,8 @@ func (v *visit) received(method string, upTo int) []*wire.Message {
 // position returns the position of the next event in the transcript.
 func (v *visit) position() int { return v.Record.Len() }
 
-// promptResult returns the result of a request whose params are built with the offered name of a
-// prompt.
+// promptResult returns the result of a request about a prompt of the upstream. The function params
+// builds the params of the request from the name under which this route offers the prompt.
 func (v *visit) promptResult(ctx context.Context, prompt, method string, params func(name string) map[string]any) (any, error) {
 	name, err := v.offeredName(ctx, "prompts", prompt)
 	if err != nil {

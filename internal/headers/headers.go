@@ -50,9 +50,9 @@ const (
 	encodedSuffix = "?="
 )
 
-// Encode returns a value as a header carries it: in the Base64 form if it has other characters than
-// printable ASCII and tabs, has white space at an end, or would look like the Base64 form itself;
-// otherwise unchanged.
+// Encode returns a value as a header carries it: in the Base64 form if the value has characters
+// other than printable ASCII and tabs, begins or ends with white space, or looks like the Base64
+// form itself; otherwise unchanged.
 func Encode(value string) string {
 	if strings.TrimSpace(value) != value || IsEncoded(value) || !isPlain(value) {
 		return EncodeBase64(value)
@@ -66,8 +66,8 @@ func EncodeBase64(value string) string {
 }
 
 // Decode returns a header value, decoded if it is in the Base64 form. It returns false if the value
-// has other characters than printable ASCII and tabs, or if its Base64 form is broken or is not
-// UTF-8.
+// has characters other than printable ASCII and tabs, or if it is in the Base64 form but is not
+// valid Base64 of UTF-8.
 func Decode(value string) (string, bool) {
 	if IsEncoded(value) && len(value) >= len(encodedPrefix)+len(encodedSuffix) {
 		decoded, err := base64.StdEncoding.DecodeString(value[len(encodedPrefix) : len(value)-len(encodedSuffix)])

@@ -20,7 +20,7 @@ type Regexp struct {
 // they start, to find invalid ones.
 var inTest = strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 
-// New returns an expression, which must be valid.
+// New returns a Regexp for the expression, which must be valid: otherwise the first use panics.
 func New(expression string) *Regexp {
 	r := &Regexp{expression, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })}
 	if inTest {

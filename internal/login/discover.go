@@ -271,9 +271,9 @@ func (s *Server) Missing(ctx context.Context, token string) []string {
 	return strings.Fields(c.Param("scope"))
 }
 
-// first requests the URLs in places in order, and decodes the first JSON document that it gets, into
-// the variable into. If it gets none, it returns an error, and absent reports whether all responses
-// had one of absentStatuses.
+// first requests the URLs in places in order, and decodes the first JSON document that it gets
+// into the variable into. If it gets none, it returns an error, and absent reports whether all
+// responses had one of absentStatuses.
 func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent bool, err error) {
 	var problems []string
 	absent = true

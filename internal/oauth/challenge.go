@@ -68,7 +68,7 @@ func ParseChallenges(lines []string) ([]Challenge, error) {
 }
 
 // split splits a line at the commas outside quoted strings, and drops empty items. If a quoted
-// string does not end, it returns an error and the items before that.
+// string is not closed, split returns an error and the items before the one with that string.
 func split(line string) (items []string, err error) {
 	from, quoted := 0, false
 	flush := func(to int) {

@@ -76,11 +76,12 @@ func (c conn) Write(b []byte) (int, error) {
 
 // Close implements net.Conn. The other end can still read what was written.
 func (c conn) Close() error {
-	_ = c.in.Close() // both ends are closed together, so that its error is that of c.out
+	_ = c.in.Close() // in and out are always closed together, so both calls return the same error
 	return closed(c.out.Close())
 }
 
-// closed returns the error by which package net reports a connection that is closed.
+// closed replaces os.ErrClosed with net.ErrClosed, the error that package net returns for a closed
+// connection. It returns any other error unchanged.
 func closed(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return net.ErrClosed

@@ -153,8 +153,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reverse.ServeHTTP(w, r)
 }
 
-// rewrite makes the request to the server from the client's: it replaces the proxy's name by the
-// server's, and asks for uncompressed responses.
+// rewrite turns the client's request into the one to the server: it replaces the host of the proxy
+// with that of the server, and asks for uncompressed responses.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.RawQuery = p.url.Scheme, p.url.Host, r.In.URL.RawQuery
 	r.Out.Host = p.hostFor(r.In)

@@ -190,7 +190,7 @@ func (r *lineRecorder) addLine(unterminated bool) {
 	}
 }
 
-// finish records a last line without a newline.
+// finish records the last line if it has no newline.
 func (r *lineRecorder) finish() {
 	if r.size > 0 && !r.stopped {
 		r.addLine(true)

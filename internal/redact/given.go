@@ -21,8 +21,9 @@ func (s *Secrets) AddGiven(name, value string) {
 }
 
 // AddNamed adds the value of a variable or header if the name indicates a secret, and otherwise
-// those parts of the value that look like secrets. Of a path or a URL it adds only such parts, even
-// if the name indicates a secret. But a URL without such parts is then added as a whole.
+// those parts of the value that look like secrets. If the value is a path or a URL, AddNamed adds
+// only such parts, whatever the name is. There is one exception: a URL without such parts is added
+// as a whole if the name indicates a secret.
 func (s *Secrets) AddNamed(name, value string) {
 	value = strings.TrimSpace(value)
 	switch {

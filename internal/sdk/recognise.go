@@ -153,7 +153,7 @@ func readJSON(path string, to any) bool {
 	return text != "" && json.Unmarshal([]byte(text), to) == nil
 }
 
-// head returns the first bytes of a regular file, or "" if it cannot be read.
+// head returns at most limit bytes from the beginning of a regular file, or "" if it can't be read.
 func head(path string, limit int64) string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""

@@ -113,7 +113,7 @@ type Used struct {
 // String returns the name and version.
 func (u *Used) String() string { return u.SDK.Name + " " + u.Version }
 
-// Mark sets the SDK of the report, and SDK on each finding of the report that the SDK causes. It
+// Mark sets the field SDK of the report, and the field SDK of each finding that the SDK causes. It
 // changes no verdict. A nil Used marks nothing.
 func (u *Used) Mark(r *verdict.Report) {
 	if u == nil {
@@ -125,7 +125,8 @@ func (u *Used) Mark(r *verdict.Report) {
 	}
 }
 
-// MarkFinding sets SDK on a finding if the SDK causes it. A nil Used marks nothing.
+// MarkFinding sets the field SDK of a finding if the SDK causes the finding. A nil Used marks
+// nothing.
 func (u *Used) MarkFinding(f *verdict.Finding) {
 	if u == nil {
 		return
@@ -163,7 +164,7 @@ func searchText(f *verdict.Finding) string {
 }
 
 // Accept marks a verdict as known if the SDK causes all of its findings that are at least a
-// warning. A verdict with any other such finding still counts.
+// warning. If the server itself causes one of them, the verdict still counts.
 func Accept(r *verdict.Report) {
 	reasons, own, accepted := map[verdict.Place]string{}, map[verdict.Place]bool{}, map[verdict.Place]bool{}
 	for i := range r.Findings {

@@ -51,8 +51,8 @@ func exceptions() []Exception {
 	}}
 }
 
-// applyExceptions applies exceptions to the rows, and records the stale ones: their rows
-// were tried and had another outcome.
+// applyExceptions applies exceptions to the rows. It records an exception as stale if its rows
+// were tried and none of them had the excepted outcome.
 func (m *Matrix) applyExceptions(all []Exception) {
 	for i := range all {
 		e := &all[i]

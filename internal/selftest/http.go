@@ -37,8 +37,8 @@ type overHTTP struct {
 // Transport implements transport.Dialer.
 func (d *overHTTP) Transport() spec.Transport { return d.over }
 
-// sharedServer dials lasting servers. One server serves all links that do not
-// request a server of their own.
+// sharedServer dials a server that lasts: it serves all links, except those of the dialers that
+// Fresh returns.
 type sharedServer struct{ *overHTTP }
 
 // Fresh implements transport.Sharer.
@@ -98,7 +98,7 @@ func (d *overHTTP) server() (*refserver.HTTPServer, error) {
 	return d.one, nil
 }
 
-// stop stops the server that serves all links.
+// stop stops the server that serves all links, if there is one.
 func (d *overHTTP) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

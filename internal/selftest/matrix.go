@@ -41,8 +41,8 @@ func (m *Matrix) where(f func(*Result) bool) []Result {
 	return out
 }
 
-// A Sum counts the outcomes of the faults and the legal variations of an area.
-// Each of them counts once, with the worst of its rows.
+// A Sum counts the outcomes of the faults and the legal variations of an area. Each fault and each
+// variation counts once, by its most severe outcome, see bestFirst.
 type Sum struct {
 	Area          string `json:"area"`
 	Faults        int    `json:"faults"`

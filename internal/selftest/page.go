@@ -99,7 +99,7 @@ func (p *page) fault(rows []Result) {
 	}
 }
 
-// places lists the revisions for each transport.
+// places returns a phrase that lists the transports of the places, each with its revisions.
 func places(all []Place) string {
 	var out []string
 	for _, t := range spec.Transports() {

@@ -3,8 +3,8 @@ package spelling
 
 import "strings"
 
-// Nearest returns the element of names that is most similar to name, or "" if none is similar
-// enough.
+// Nearest returns the element of names with the smallest edit distance from name, ignoring case. It
+// returns "" if all distances are greater than 2 and greater than a third of the length of name.
 func Nearest(name string, names []string) string {
 	best, least := "", max(2, len([]rune(name))/3)+1
 	for _, n := range names {

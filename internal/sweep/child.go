@@ -204,8 +204,8 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 	}
 }
 
-// sizeOf returns the size of the files in a folder, in bytes. Above the limit it stops counting, and
-// returns the sum so far.
+// sizeOf returns the size of the files in a folder, in bytes. Above the limit it stops counting,
+// and returns the sum so far.
 func sizeOf(folder string, limit int64) (total int64) {
 	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {

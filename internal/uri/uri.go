@@ -58,7 +58,8 @@ func Parse(text string) *Template {
 	return t
 }
 
-// note adds the variables of an expression to t.
+// note adds the variables of an expression to t. It sets Simple to false unless the expression is
+// one variable without operator or modifier.
 func (t *Template) note(expression string) {
 	names := strings.TrimLeft(expression, "+#./;?&=,!@|")
 	t.Simple = t.Simple && names == expression && !strings.ContainsAny(names, ",*:")
