@@ -11,8 +11,8 @@ func Fetched(home string) *Used {
 		if s.Package == "" {
 			continue
 		}
-		// This program chose the path of home, without characters that are special in a pattern. With
-		// such characters, Glob would find nothing.
+		// This program chose the path of home, without characters that are special in a pattern.
+		// With such characters, Glob would find nothing.
 		folders, _ := filepath.Glob(filepath.Join(home, ".npm", "_npx", "*", "node_modules"))
 		for _, folder := range folders {
 			if v := installed(filepath.Dir(folder), s.Package); v != "" {
