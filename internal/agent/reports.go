@@ -60,8 +60,8 @@ func (t *tools) offer(id, path string) {
 	})
 }
 
-// offerOldReports offers the reports that an earlier session wrote into the folder, on
-// servers that are still allowed.
+// offerOldReports offers the reports in the folder that earlier sessions wrote about servers that
+// are still allowed.
 func (t *tools) offerOldReports() {
 	for _, path := range jsonFiles(t.Reports) {
 		id := strings.TrimSuffix(filepath.Base(path), ".json")

@@ -50,8 +50,8 @@ func StatusResponse(words string) Response {
 
 // WhyUnclear returns why the refusal of an odd request proves nothing about its odd part. It
 // returns "" if the refusal is evidence because the server served the control. byName is set if
-// the odd part is a name: then a different response to the control is enough, because it shows
-// that the server knows the control's name.
+// the odd part is a name. Then the refusal is also evidence if the server refused the control with
+// a different response, because that shows that the server knows the control's name.
 func (c Control) WhyUnclear(odd Response, byName bool) string {
 	same := c.Response.normalized == odd.normalized
 	switch {
@@ -95,7 +95,7 @@ func ResponseTo(params jsontext.Value, m *wire.Message) Response {
 // parts of other words.
 const minMasked = 3
 
-// normalize masks the strings of the params, and all numbers, in a text.
+// normalize masks the strings that params contains, and all numbers, in text.
 func normalize(params jsontext.Value, text string) string {
 	var v any
 	if json.Unmarshal(params, &v) == nil {

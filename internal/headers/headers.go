@@ -31,8 +31,8 @@ var nameMembers = map[string]string{
 // RequiresNameHeader reports whether requests of the method require an Mcp-Name header.
 func RequiresNameHeader(method string) bool { return nameMembers[method] != "" }
 
-// RawName returns the member that Mcp-Name mirrors, whatever its type; nil if the request
-// has none.
+// RawName returns the value that Mcp-Name mirrors, whatever its type. It returns nil if the request
+// has no such value.
 func RawName(m *wire.Message) jsontext.Value {
 	if !RequiresNameHeader(m.Method) {
 		return nil

@@ -89,9 +89,9 @@ const tokenAdvice = "get a token in another way, and pass it with --bearer-env"
 // errUndescribed is the error of a server without a metadata document.
 var errUndescribed = &Error{"the server has no metadata document that says where its tokens come from", tokenAdvice}
 
-// Discover finds the authorization server of the server at u. If the server has an endpoint at u
-// but no metadata document, it tries the server's own host, as revision 2025-03-26 says. For client
-// and error, see Describe.
+// Discover finds the authorization server of the MCP server at u. If the MCP server has an endpoint
+// at u but no metadata document, Discover looks for an authorization server on the same host, as
+// revision 2025-03-26 says. For client and error, see Describe.
 func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, error) {
 	r := &reader{client, u}
 	resource, status, err := r.describe(ctx)

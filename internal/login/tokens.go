@@ -26,8 +26,8 @@ type Login struct {
 	Token         *oauth2.Token `json:"token"`
 }
 
-// loginWith returns the login with a token that the client got. Its scopes are those that the token
-// response names, otherwise those of the server.
+// loginWith returns the login with a token that the client got. The scopes of the login are those
+// that the token response names or, if it names none, those of the server.
 func (s *Server) loginWith(c Client, t *oauth2.Token) *Login {
 	scopes := s.Scopes
 	if granted, ok := t.Extra("scope").(string); ok && granted != "" {

@@ -81,8 +81,8 @@ func (c *client) checkPost(e *transcript.Event) {
 	}
 }
 
-// checkMirroredHeaders adds a mistake for each header of a stateless request that is missing, or
-// differs from its message.
+// checkMirroredHeaders adds a mistake for each header that a stateless request lacks, or that
+// differs from the message in its body. version is the protocol version in that message.
 func (c *client) checkMirroredHeaders(e *transcript.Event, head *transcript.Head, m *wire.Message, version string) {
 	expect := func(name, want, what, section string) {
 		got := head.Get(name)

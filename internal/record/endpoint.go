@@ -151,7 +151,8 @@ func (p *Proxy) noteStreamEnd(x *liveExchange, how transcript.How, detail string
 	}
 }
 
-// Transport returns the transport of the session as known so far. It can still change to HTTP+SSE.
+// Transport returns the transport of the session, as far as the recorded exchanges show it. Later
+// exchanges may change the result to HTTP+SSE.
 func (s *Session) Transport() spec.Transport {
 	s.proxy.mu.Lock()
 	defer s.proxy.mu.Unlock()

@@ -73,7 +73,7 @@ func (x *liveExchange) begin() {
 		}
 		frame = wire.Parse(x.body)
 	}
-	if x.session == nil { // otherwise the URL for messages identifies the session
+	if x.session == nil { // not yet identified by the URL for messages
 		x.session = x.p.assignSession(x.method, x.id, frame)
 	}
 	if x.session == nil || x.session.stopped.Load() {

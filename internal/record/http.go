@@ -55,8 +55,9 @@ type Proxy struct {
 	sse        bool                // the server uses HTTP+SSE
 }
 
-// A Session is the requests with one session id or of one stream of HTTP+SSE, or the requests
-// without a session id until another client begins, see beginsSession.
+// A Session is a group of requests that are recorded in one transcript: those with the same session
+// id, those of one HTTP+SSE stream, or those without a session id until another client begins, see
+// beginsSession.
 type Session struct {
 	*transcript.Transcript
 	proxy   *Proxy
@@ -230,7 +231,7 @@ func (p *Proxy) handleError(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // assignSession returns the session of a request with this session id and these messages. It opens
-// the session if needed, and returns nil if it is not recorded.
+// a session if needed. It returns nil if the session is not recorded, see MaxSessions.
 func (p *Proxy) assignSession(method, id string, f *wire.Frame) *Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -298,8 +299,8 @@ func (p *Proxy) openSession() *Session {
 	return s
 }
 
-// noteAccepted updates the session after the server accepted a message over Streamable HTTP. It
-// stores the session id of the response, once.
+// noteAccepted updates the session after the server accepted a message over Streamable HTTP. A
+// session without a session id takes that of the response.
 func (p *Proxy) noteAccepted(x *liveExchange, r *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,13 +17,13 @@ type pattern struct {
 // gram is the number of bytes that a finder's index is keyed by.
 const gram = 4
 
-// A finder finds patterns, and long parts of them, in texts. It looks up every
-// four bytes of a text in an index, so that the cost for a text without secrets
+// A finder finds patterns in texts, and parts of patterns that are long enough, see pattern.least.
+// It looks up every four bytes of a text in an index, so that the cost for a text without secrets
 // does not grow with the number of patterns.
 type finder struct {
 	patterns []pattern
 	index    map[uint32][]place
-	maybe    [1 << 16 / 64]uint64 // a bitmap of the hashes that are in the index
+	maybe    [1 << 16 / 64]uint64 // a bitmap of the hashes of the keys of index
 	overlap  int                  // of two consecutive windows, in bytes
 }
 

@@ -109,7 +109,7 @@ func issued(s string) bool { return strings.ContainsAny(s, "0123456789") }
 // Arg returns a command line argument in which everything that looks like a secret is replaced by
 // Mark.
 func Arg(arg string) string {
-	// After the name of a secret, the whole value is one secret, whatever it contains.
+	// After the name of a secret, the whole value counts as one secret, even if it has spaces.
 	if name, value, ok := strings.Cut(arg, "="); ok && value != "" && !strings.ContainsAny(name, "/?&:; ") && Setting(name) {
 		return name + "=" + Mark
 	}

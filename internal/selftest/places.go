@@ -15,9 +15,9 @@ type Place struct {
 
 // Places returns where the fault can be observed: the most suitable transport first, and
 // the newest revision first for each transport. The revisions are those that the fault
-// names or, if it names none, the handshake revisions in which its requirement exists, or
-// 2026-07-28 if it exists there alone. If everywhere is set, Places also returns the other
-// transports on which the fault has an effect.
+// names. If it names none, they are the handshake revisions in which its requirement exists,
+// or 2026-07-28 if the requirement exists in no other revision. If everywhere is set, Places
+// also returns the places on all other transports over which the fault has an effect.
 func Places(f faults.Fault, everywhere bool) []Place {
 	var out []Place
 	for _, t := range transports(f, everywhere) {

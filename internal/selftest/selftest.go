@@ -55,9 +55,8 @@ type Result struct {
 	Title       string `json:"title"`
 	Place
 	Outcome Outcome `json:"outcome"`
-	// By explains the outcome. If the fault was killed, it holds the judge and the
-	// finding that killed it; otherwise the other findings, why no check exists, or why
-	// the run failed.
+	// By explains the outcome: for a killed fault, the judge and the finding that killed it; for
+	// other outcomes, the findings, the reason why no check exists, or why the run failed.
 	By []string `json:"by,omitempty"`
 	// Excepted is the reason why an unexpected outcome is allowed; see
 	// Exception.
@@ -84,12 +83,12 @@ type Options struct {
 	// Faults are the faults to try. Faultless adds the server without faults.
 	Faults    []faults.Fault
 	Faultless bool
-	// Full tries each fault over every transport and in every revision to which it applies,
-	// instead of over one transport in one revision. A fault is judged by its own
-	// requirement's judges, and by the whole suite if it survives those. With Full, the
-	// whole suite judges it right away in the first of its places. The whole suite always
-	// judges legal variations: by default in every revision of their era on stdio and in
-	// one over each other transport.
+	// Full tries each fault and each legal variation in all of its places. By default, a fault is
+	// tried in one place, and a legal variation in every revision of its era on stdio and in one
+	// revision over each other transport. A fault is judged first by its own requirement's
+	// judges, and if it survives those, by the whole suite. With Full, the whole suite judges a
+	// fault right away in the first of its places. The whole suite always judges legal
+	// variations.
 	Full bool
 	// Workers limits how much runs concurrently. A row that begins with its own
 	// requirement's judges counts once, and a row that begins with the whole

@@ -17,13 +17,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// surroundings are the other servers that the server of a row needs.
+// surroundings are the servers that the reference server of a row needs in order to run.
 type surroundings struct {
 	issuer   *issuer.Issuer   // nil unless the server trusts one
 	upstream *upstream.Double // nil unless the server calls one
 }
 
-// surround starts the other servers that a server with this fault needs.
+// surround starts the servers that a reference server with this fault needs, and returns a function
+// that stops them.
 func surround(ctx context.Context, f faults.Fault) (s surroundings, end func(), err error) {
 	end = func() {
 		if s.issuer != nil {

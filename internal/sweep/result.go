@@ -74,7 +74,7 @@ type Counts struct {
 	Other    int `json:"other"` // flaky, not confirmed, notes
 }
 
-// A Finding is a requirement for which a server has a finding.
+// A Finding is the most severe finding of a server on one requirement.
 type Finding struct {
 	Requirement string          `json:"requirement"`
 	Level       spec.Level      `json:"level"`

@@ -30,7 +30,7 @@ type Kind int
 
 // The kinds of messages.
 const (
-	// Invalid is a JSON value that is of none of the other kinds.
+	// Invalid is a JSON value that is not a request, a notification or a response.
 	Invalid Kind = iota
 	// Request has a method member of any type and an id member, which may be null.
 	Request
