@@ -44,8 +44,8 @@ func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	}
 }
 
-// apply marks the entry's verdicts and findings, unless the entry has expired. It returns why the
-// entry is stale, or "" if it is not or this run can't decide.
+// apply marks the entry's verdicts and findings as known, unless the entry has expired. It returns
+// why the entry is stale, or "" if the entry is not stale or this run can't decide that.
 func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	if e.Transport != "" && e.Transport != r.Transport {
 		return "" // a run over that transport judges it

@@ -27,7 +27,7 @@ const (
 const Repository = "https://github.com/mcp-conform/mcp-conform"
 
 // Write returns the text of a configuration file. It quotes strings from the server where YAML
-// needs it.
+// requires quotes.
 func (d *Draft) Write() string {
 	w := &writer{}
 	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)

@@ -163,8 +163,8 @@ var compiled = sync.OnceValue(func() *jsonschema.Schema {
 	return compiler.MustCompile(SchemaFile)
 })
 
-// problems returns a phrase for each violation of the schema. If there are more than maxProblems, it
-// returns only that many, and a phrase with the number of the rest.
+// problems returns a phrase for each violation of the schema. If there are more than maxProblems,
+// it returns only that many, and a phrase with the number of the rest.
 func problems(err error) []string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {

@@ -39,7 +39,8 @@ func (d *difference) String() string {
 // widestValue limits how much of a value is shown, in bytes.
 const widestValue = 80
 
-// describeValue returns a string as it is, and any other value as JSON. It shortens both.
+// describeValue returns a string as it is, and any other value as JSON. It shortens both, see
+// widestValue.
 func describeValue(v any) string {
 	if s, ok := v.(string); ok {
 		return wire.Excerpt(s, widestValue)

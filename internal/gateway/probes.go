@@ -104,7 +104,8 @@ func entriesByName(list string) func(context.Context, *visit) (any, error) {
 }
 
 // listEntries returns the value function of a probe. That function reads the list in the given
-// member of the result, and returns a map to the entries from the values of their member key.
+// member of the result, and returns its entries in a map. The map's keys are the values of one
+// member of the entries: the argument key is the name of that member, such as uri.
 func listEntries(method, member, key string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.readList(ctx, method, member, key)

@@ -103,8 +103,9 @@ func (v *visit) describeStatus(r *client.Reply) string {
 // mostPages bounds the pages of a list that are read.
 const mostPages = 100
 
-// readList reads all pages of the list in the given member of the result. It returns a map to the
-// entries from the values of their member key.
+// readList reads all pages of the list in the given member of the result, and returns its entries
+// in a map. The map's keys are the values of one member of the entries: the argument key is the
+// name of that member, such as uri.
 func (v *visit) readList(ctx context.Context, method, member, key string) (entries map[string]any, err error) {
 	entries = map[string]any{}
 	var params map[string]any

@@ -152,7 +152,7 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 }
 
 // await waits for the authorization response, from the browser or pasted, and returns its code. It
-// ignores responses with another state and pasted texts without one.
+// ignores responses with another state, and pasted texts without a state.
 func (f *flow) await(ctx context.Context, pasted <-chan string) (string, error) {
 	for {
 		var q url.Values

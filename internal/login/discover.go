@@ -315,8 +315,8 @@ func (r *reader) exists(ctx context.Context, u *url.URL) (found bool) {
 	return found
 }
 
-// get requests u, and calls use with the response. It returns an error without a request if
-// oauth.MayFetch forbids it.
+// get requests u, and calls the function use with the response. If oauth.MayFetch forbids the
+// request, get sends nothing and returns an error.
 func (r *reader) get(ctx context.Context, u *url.URL, use func(*http.Response) error) error {
 	if !oauth.MayFetch(r.server, u) {
 		return errors.New("it is in another network, or is not an http or https URL")

@@ -1,7 +1,7 @@
 // Package login gets access tokens for a protected server, as an MCP client does: it finds the
-// server's authorization server through metadata documents, and requests a token for the
-// server there, on behalf of a client or of a user (MCP, basic/authorization; RFC 9728, RFC 8414,
-// RFC 8707). It keeps the tokens of users in files.
+// authorization server of that server through metadata documents, and requests a token from it, on
+// behalf of a client or of a user (MCP, basic/authorization; RFC 9728, RFC 8414, RFC 8707). It
+// keeps the tokens of users in files.
 package login
 
 import (

@@ -18,7 +18,7 @@ import (
 // A Store is a folder with a file for each login, which only its owner can read.
 type Store struct{ Folder string }
 
-// Save writes the login. It replaces the one with the same server and name.
+// Save writes the login. It replaces a stored login with the same server and name.
 func (s Store) Save(l *Login) error {
 	text, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
@@ -100,7 +100,8 @@ func read(path string) (*Login, error) {
 	return l, nil
 }
 
-// path returns the file of a login. Its name shows the host, for humans.
+// path returns the file of a login. The name of the file contains the host of the server, for
+// humans.
 func (s Store) path(server, name string) string {
 	host := "server"
 	if u, err := url.Parse(server); err == nil {

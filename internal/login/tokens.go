@@ -82,9 +82,9 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 		style = oauth2.AuthStyleInParams
 	}
 	c := oauth2.Config{ClientID: l.Client.ID, ClientSecret: l.Client.Secret, Endpoint: oauth2.Endpoint{TokenURL: l.TokenURL, AuthStyle: style}}
-	// Exchange takes the resource, which the token source of the library leaves out. It keeps the
-	// refresh token if the answer has none, and sends an empty code, which counts as absent
-	// (RFC 6749, section 3.2).
+	// Exchange sends the resource, which the token source of the library leaves out. If the
+	// response has no refresh token, Exchange keeps the current one. It also sends an empty code,
+	// which counts as absent (RFC 6749, section 3.2).
 	t, err := checked(c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
 		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource)))
 	if err != nil {

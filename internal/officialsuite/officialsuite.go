@@ -98,7 +98,7 @@ func Checks(results string) ([]Check, error) {
 	return all, nil
 }
 
-// scenarioOf returns the scenario of a results file. Its folder is named
+// scenarioOf returns the scenario of a results file. The folder of the file is named
 // server-SCENARIO-TIME.
 func scenarioOf(file string) string {
 	name := strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "server-")

@@ -160,7 +160,8 @@ func (s *Secrets) Text(text string) string {
 	return string(replace([]byte(text), spans))
 }
 
-// Bytes is like Text for bytes. It returns text itself if it has no secret.
+// Bytes is like Text, but for bytes. If text contains no secret, Bytes returns text itself, not a
+// copy.
 func (s *Secrets) Bytes(text []byte) []byte {
 	if f := s.finders(); f != nil {
 		return replace(text, f.all.findSpans(text))

@@ -1,6 +1,5 @@
-// Package selftest proves that the checks can fail. It runs them against the
-// reference server without faults, with each legal variation, and with each
-// fault of the table.
+// Package selftest proves that the checks can fail. It runs them against the reference server
+// without faults, with each legal variation, and with each fault of reference-server/faults.
 package selftest
 
 import (
@@ -317,7 +316,8 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verd
 	return p, err == nil && p.Incomplete != "" && errors.Is(context.Cause(ctx), errRowTime), err
 }
 
-// run runs the checks of a row. It calls change with the options before it uses them.
+// run runs the checks of a row. It calls the function change with the engine's options before it
+// uses them.
 func (o *Options) run(ctx context.Context, j job, s engine.Selection, change func(e *engine.Options)) (*verdict.Report, error) {
 	around, leave, err := surround(ctx, j.fault)
 	if err != nil {

@@ -55,9 +55,8 @@ func (o *Options) dialer(ctx context.Context, j job, around surroundings) (d tra
 	return dialer(ctx, j.fault, j.at.Transport, o.starts, around)
 }
 
-// Dialer returns a dialer for servers in this process with a fault, and a
-// function that stops them. It can't provide a fault that needs a process of
-// its own over stdio.
+// Dialer returns a dialer for reference servers with the fault f that run in this process, and a
+// function that stops them. Over stdio it can't provide a fault that needs a separate process.
 func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transport.Dialer, end func()) {
 	return dialer(ctx, f, over, new(atomic.Int64), surroundings{})
 }

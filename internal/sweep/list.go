@@ -57,9 +57,9 @@ const maxList = 256 << 20
 // listAdvice shows what a list looks like.
 const listAdvice = "a list looks like\n  servers:\n    - name: weather\n      command: [npx, -y, weather-mcp@1.2.0]\n    - name: search\n      url: https://example.com/mcp"
 
-// ReadLists reads lists of servers. It accepts lists of its own format, clients'
-// configuration files, and the MCP registry's server.json and pages of servers.
-// Its errors are of type *target.UsageError, and name the file and the entry.
+// ReadLists reads lists of servers. It accepts lists in mcp-conform's own format, clients'
+// configuration files, and the MCP registry's server.json and pages of servers. Its errors are of
+// type *target.UsageError, and name the file and the entry.
 func ReadLists(paths ...string) ([]Entry, error) {
 	var all []Entry
 	for _, path := range paths {

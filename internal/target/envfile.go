@@ -26,10 +26,9 @@ func (x *expander) envFile(path string) ([]setting, error) {
 // parseEnvFile parses lines of NAME=value (or NAME: value), with an optional export prefix,
 // quotes and comments. It ignores other lines, as the clients do.
 //
-// It does not use joho/godotenv, which returns other values than the clients do: that
-// package expands variables, so that PASSWORD=p$5word becomes "pword", leaves backticks in
-// values, and rejects the whole file because of one line that sets nothing, or a name such
-// as A-B.
+// It does not use joho/godotenv, whose results differ from those of the clients: that package
+// expands variables, so that PASSWORD=p$5word becomes "pword", leaves backticks in values, and
+// rejects the whole file if one line sets nothing or has a name such as A-B.
 func parseEnvFile(text string) []setting {
 	var settings []setting
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\uFEFF"))

@@ -1,8 +1,8 @@
 package target
 
-// plainJSON returns text with comments and trailing commas replaced by spaces, so that the
-// other bytes keep their offsets. It leaves malformed text unchanged, for the JSON parser
-// to report.
+// plainJSON returns text with its comments and trailing commas replaced with spaces, so that the
+// other bytes keep their offsets. It leaves malformed text unchanged, for the JSON parser to
+// report.
 //
 // It does not use tailscale/hujson, which does the same for well-formed text, but rejects a
 // byte order mark and a comment that ends the file without a newline, gives the position of

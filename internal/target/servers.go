@@ -9,8 +9,8 @@ type Configured struct {
 	Text []byte // the whole entry as JSON
 }
 
-// Servers returns the servers that a client's configuration file names, in its
-// order. Its errors are of type *UsageError.
+// Servers returns the servers that a client's configuration file names, in the order of the file.
+// Its errors are of type *UsageError.
 func Servers(path string) ([]Configured, error) {
 	doc, err := readDocument(path, path)
 	if err != nil {

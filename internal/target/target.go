@@ -213,8 +213,8 @@ func (r *resolver) absolute(path, base string) string {
 	return filepath.Join(base, path)
 }
 
-// commonFlags returns the flags that all ways of naming a server share. Its --env flags have no
-// values, except for values with PortMark, which the environment does not have.
+// commonFlags returns the flags that all ways of naming a server share. In the result, --env flags
+// have no values, except for values with PortMark, which the environment does not have.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {

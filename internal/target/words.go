@@ -24,7 +24,7 @@ func (w word) assigns() bool {
 }
 
 // SplitCommand splits text, the command line of a server, into words. flag is the name of the flag
-// that has text as its value, for errors. They are of type *UsageError.
+// that has text as its value, for errors. Errors are of type *UsageError.
 func SplitCommand(flag, text string) ([]string, error) {
 	words, err := splitCommand(flag, text, runtime.GOOS)
 	if err != nil {
