@@ -237,9 +237,10 @@ func (c *heldCall) releaseAndAwait(ctx context.Context) (string, error) {
 	return firstText(decode(r.Message.Result())), nil
 }
 
-// awaitNotification waits for a notification of a method, and reports whether one came. Over HTTP
-// it comes on a stream of its own, which a busy machine may read later than the response to a
-// fence, so the absence of a notification counts only after several fences.
+// awaitNotification waits for a notification of a method, and reports whether one was received.
+// Over HTTP, a notification is on a different stream than the response to a fence, and a busy
+// machine may read that stream later. So the absence of a notification counts only after several
+// fences.
 func (v *visit) awaitNotification(ctx context.Context, method string) bool {
 	for range 3 {
 		failed := v.AwaitQuiet(ctx) != nil

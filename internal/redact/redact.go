@@ -147,7 +147,7 @@ func (s *Secrets) finders() *finders {
 	return f
 }
 
-// Text returns text from a server or the user with the secrets replaced by Mark.
+// Text returns text, which comes from a server or the user, with each secret replaced with Mark.
 func (s *Secrets) Text(text string) string {
 	f := s.finders()
 	if f == nil {
@@ -283,7 +283,7 @@ var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 // leastPartOf returns the length of the shortest part of a spelling that counts as a match.
 func leastPartOf(text string) int { return min(certainPart, max(leastPart, (len(text)+1)/2)) }
 
-// coded returns a text in hexadecimal and in base64.
+// coded returns the spellings of text in hexadecimal and in base64.
 func coded(text string) []string {
 	lower := hex.EncodeToString([]byte(text))
 	return append([]string{lower, strings.ToUpper(lower)}, inBase64(text)...)

@@ -52,8 +52,8 @@ func (s shape) possible(lower []byte) bool {
 	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
 }
 
-// Shapes returns b, which is free text, with everything replaced with Mark that looks like a
-// secret, by its form or by the name in front of it.
+// Shapes returns b, which is free text, with Mark in place of everything that looks like a secret,
+// by its form or by the name in front of it.
 func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b

@@ -37,7 +37,7 @@ const (
 	// Incorporated: a MUST of a standard that MCP requires servers to follow (JSON-RPC 2.0 or
 	// SSE), or the plain meaning of a declared capability.
 	Incorporated Basis = "incorporated"
-	// JSONRPC: weaker text of another standard that the page refers to.
+	// JSONRPC: text of another standard that the page refers to, weaker than Incorporated.
 	JSONRPC Basis = "json-rpc"
 	// Derived: a statement of fact, a lower-case keyword, an example, or a
 	// consequence of other text.

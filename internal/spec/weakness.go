@@ -34,8 +34,9 @@ var weaknesses = map[int]string{
 	1327:     "Binding to an Unrestricted IP Address",
 }
 
-// IsSecurity reports whether a deviation from the requirement is about security: it has a weakness,
-// or the requirement is in the area of security. cwe is the number of the weakness, 0 for none.
+// IsSecurity reports whether a deviation from the requirement is about security: either the
+// deviation shows a weakness, or the requirement is in the area of security. cwe is the number of
+// the weakness, 0 for none.
 func IsSecurity(requirement string, cwe int) bool {
 	return cwe > 0 || AreaOf(requirement) == AreaSecurity
 }

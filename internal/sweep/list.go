@@ -166,11 +166,13 @@ func readClientConfig(path string) ([]Entry, error) {
 	return out, nil
 }
 
-// A list reads the entries of one file. dir is the file's folder.
+// A list reads the entries of one file. path is the file's path as the user gave it, and dir the
+// absolute path of its folder.
 type list struct{ path, dir string }
 
-// readEntries returns the servers of a document: a list of mcp-conform's own format, a page of
-// the registry, one server.json, or a list of these.
+// readEntries returns the servers of a document: a list in mcp-conform's own format, a page of the
+// registry, one server.json, or a JSON or YAML list of registry pages, server.json objects or
+// entries.
 func (l *list) readEntries(root *yaml.Node) ([]Entry, error) {
 	items := []*yaml.Node{root}
 	switch servers := member(root, "servers"); {
@@ -245,7 +247,7 @@ func (w *stringList) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*[]string)(w))
 }
 
-// item is an entry of a list of our own format.
+// item is an entry of a list in mcp-conform's own format.
 type item struct {
 	Name      string     `yaml:"name"`
 	Command   []string   `yaml:"command"`
@@ -262,7 +264,7 @@ type item struct {
 // itemKeys are the keys of an item.
 var itemKeys = []string{"name", "command", "url", "start", "transport", "cwd", "revision", "profile", "env", "max-time"}
 
-// readEntry reads an entry of our own format.
+// readEntry reads an entry in mcp-conform's own format.
 func (l *list) readEntry(n *yaml.Node) (*Entry, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, l.errorAt(n, "", "an entry of the list is not a mapping", listAdvice)

@@ -35,9 +35,9 @@ func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 // Folder returns the name of the shard's folder below that of the sweep.
 func (s Shard) Folder() string { return fmt.Sprintf("shard-%d-of-%d", s.Index, s.Count) }
 
-// schedulers are the variables in which schedulers pass the index of a task and the number of
-// tasks. Indexes begin with the value of the variable named first or, if there is none, with
-// begin.
+// schedulers are the environment variables in which schedulers pass the index of a task and the
+// number of tasks. The field first names the variable with the smallest index. If it is empty, or
+// the variable is not set, the smallest index is begin.
 var schedulers = []struct {
 	index, count, first string
 	begin               int

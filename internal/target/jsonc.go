@@ -58,8 +58,8 @@ func blankOut(b []byte) {
 	}
 }
 
-// commentEnd returns the end of the comment that begins at i, or i if there is
-// none or it is not closed.
+// commentEnd returns the index after the comment that begins at i. It returns i if no comment
+// begins there, or if the comment is not closed.
 func commentEnd(b []byte, i int) int {
 	if b[i] != '/' || i+1 >= len(b) {
 		return i

@@ -49,8 +49,8 @@ func OpensMultilineJSON(line []byte) bool {
 	return len(rest) == 0 || rest[0] == '"'
 }
 
-// IsBalanced reports whether each bracket outside strings is closed by its own kind, and no string
-// is left open.
+// IsBalanced reports whether each bracket outside strings is closed by one of the same kind, and no
+// string is left open.
 func IsBalanced(text []byte) bool {
 	var n nesting
 	n.read(text)
@@ -63,7 +63,7 @@ type nesting struct {
 	depth      int    // of brackets of any kind; negative if more were closed than opened
 	closers    []byte // what closes the open brackets
 	inString   bool
-	mismatched bool // a bracket was closed by another kind, or was not open
+	mismatched bool // a closing bracket had no opening bracket of its kind to match
 }
 
 func (n *nesting) read(text []byte) {

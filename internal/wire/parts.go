@@ -10,7 +10,7 @@ import (
 // found without parsing the object again. They are nil if there are none, or more than maxParts.
 type parts []part
 
-// A part is the text between the quotes of a member's name, and its value.
+// A part is one member: the text between the quotes of its name, and its value.
 type part struct{ name, value []byte }
 
 // maxParts is the largest number of members that are kept. Few objects in messages have more.

@@ -244,8 +244,8 @@ func Integer(v jsontext.Value) (int64, bool) {
 	return n, true
 }
 
-// At returns the raw value at a JSON pointer (RFC 6901) inside v, or nil if there is none. Of
-// members with the same name it uses the last.
+// At returns the raw value at a JSON pointer (RFC 6901) inside v, or nil if there is none. If
+// several members have the same name, At uses the last.
 func At(v jsontext.Value, pointer string) jsontext.Value {
 	if pointer == "" {
 		return v
