@@ -89,9 +89,9 @@ func Unrelated(r *verdict.Report, entries []Entry) []string {
 	return out
 }
 
-// unknown returns entries for the requirements with accepted findings that are not known: one for
-// all revisions if such a finding is in every revision in which the requirement was judged, else
-// one for each revision with such a finding.
+// unknown returns new entries for the findings that accept selects and that are not known yet. A
+// requirement gets one entry for all revisions if it has such a finding in every revision in which
+// it was judged. Otherwise it gets one entry for each revision with such a finding.
 func unknown(r *verdict.Report, accept *Accept) []Entry {
 	var ids []string
 	revisions, judged := map[string][]spec.Revision{}, map[string]int{}

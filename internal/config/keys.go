@@ -142,7 +142,7 @@ func toolsKey() Key {
 	}}
 }
 
-// roles describe the call of each role.
+// roles holds, for each role, a description of the call that plays it.
 var roles = map[inventory.Role]string{
 	inventory.Slow: "A slow call, of up to a second, that reports progress. In its arguments, {seconds} and {milliseconds} are replaced " +
 		"by the time that it should take, and {steps} by the number of progress reports.",

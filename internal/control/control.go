@@ -20,7 +20,7 @@ type Control struct {
 	Name string
 	// HasResponse is set if the control was sent and got a response.
 	HasResponse bool
-	Served      bool
+	Served      bool // Response is a result without isError, see the function Served
 	// Response is the response to the control.
 	Response Response
 }

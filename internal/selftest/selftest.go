@@ -347,8 +347,9 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 	return e
 }
 
-// read sets the outcome of the row from a report. If the server can't be judged at all, the
-// fault counts as killed only if it makes servers unreachable.
+// read sets the outcome of the row from the report p, or from err if there is no report. late is
+// set if rowTime ended the run. If the server can't be judged at all, the fault counts as killed
+// only if it makes servers unreachable.
 func (r *Result) read(p *verdict.Report, late bool, err error, f faults.Fault) {
 	r.By, r.doubted = nil, false
 	var unreachable *engine.UnreachableError

@@ -35,11 +35,11 @@ type Options struct {
 	// Weights are the seconds that servers took in an earlier sweep; they balance shards.
 	Weights map[string]float64
 
-	// Done is called for each server, from one goroutine.
+	// Done is called with the result of each server, never concurrently.
 	Done func(*Result, Progress)
 }
 
-// Limits are the most that a server may use. A field that is zero sets no limit.
+// Limits bound what one server may use. A field that is zero sets no limit.
 type Limits struct {
 	Time      time.Duration // for the run
 	Grace     time.Duration // for the run to end by itself after Time, before it is stopped

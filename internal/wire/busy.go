@@ -27,8 +27,9 @@ func reportsOverload(text string) bool {
 var overloadStatuses = []int64{429, 502, 503, 504}
 
 // IsOverloadError reports whether the message is an error, or a result with isError, that reports
-// overload, a rate limit or a failing upstream: any request could get the same response. Codes and
-// members of the error's data are recognized in any language, message texts in English only.
+// overload, a rate limit or a failing upstream. Such a message says nothing about the request that
+// it responds to. Codes and members of the error's data are recognized in any language, message
+// texts in English only.
 func (m *Message) IsOverloadError() bool {
 	if m.IsError() {
 		code, ok := m.ErrorCode()
