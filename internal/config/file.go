@@ -147,7 +147,7 @@ func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 // callFlag is the flag of tools.call, which is not a setting: the method calls reads it.
 const callFlag = "call-tools"
 
-// words returns the value of a key as values of its flag.
+// words returns the value of the key k as the values of the flag that overrides the key.
 func words(n *yaml.Node, k *Key) []string {
 	if k.Kind != Scalars {
 		return texts(n)

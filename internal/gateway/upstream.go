@@ -66,7 +66,7 @@ type post struct {
 
 // A hold is a call that is held open.
 type hold struct {
-	number                       int // distinguishes the call: its progress notification has this progress
+	number                       int // the progress in the progress notification of the call; differs for each call
 	arrived, release, cancelled  chan struct{}
 	arriving, ending, cancelling sync.Once
 }

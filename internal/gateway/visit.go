@@ -133,8 +133,9 @@ func (v *visit) readList(ctx context.Context, method, member, key string) (entri
 // nameLists are the lists whose names a gateway may change, each with the method that reads it.
 var nameLists = map[string]string{"tools": spec.MethodToolsList, "prompts": spec.MethodPromptsList}
 
-// offeredName returns the gateway's name for a tool or prompt of the upstream, to which the
-// gateway may have added a prefix or a suffix.
+// offeredName returns the name under which this route offers a tool or prompt. own is the
+// upstream's name, to which a gateway may have added a prefix or a suffix. list is one of
+// nameLists.
 func (v *visit) offeredName(ctx context.Context, list, own string) (string, error) {
 	if err := v.requireCapability(list); err != nil {
 		return "", err

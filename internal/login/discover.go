@@ -86,7 +86,7 @@ func (r *reader) describe(ctx context.Context) (about *Resource, status int, err
 // tokenAdvice is the advice if mcp-conform can't get a token.
 const tokenAdvice = "get a token in another way, and pass it with --bearer-env"
 
-// errUndescribed is the error of a server without a metadata document.
+// errUndescribed is the error for a server without a metadata document.
 var errUndescribed = &Error{"the server has no metadata document that says where its tokens come from", tokenAdvice}
 
 // Discover finds the authorization server of the MCP server at u. If the MCP server has an endpoint
@@ -288,7 +288,7 @@ func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent
 	return absent, errors.New(strings.Join(problems, "; "))
 }
 
-// absentStatuses are the statuses that count as saying that a URL has no document.
+// absentStatuses are the statuses that are taken to mean that there is no document at a URL.
 var absentStatuses = []int{http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden}
 
 // read requests u, and decodes the JSON document in the response. It returns the status of the

@@ -41,8 +41,8 @@ func (s Store) Save(l *Login) error {
 	return err
 }
 
-// Get returns the login for the server under a name, which may be "". It returns nil if there is
-// none.
+// Get returns the login that is stored for the server under the given name, which may be "". It
+// returns nil if there is none.
 func (s Store) Get(server, name string) (*Login, error) {
 	return read(s.path(server, name))
 }

@@ -29,7 +29,8 @@ func BearerToken(value string) string {
 	return strings.TrimSpace(token)
 }
 
-// Param returns a parameter by its lower-case name, "" if it is absent.
+// Param returns the parameter with the given name, which must be in lower case, or "" if it is
+// absent.
 func (c Challenge) Param(name string) string { return c.Params[name] }
 
 // Bearer returns the Bearer challenge, or false if there is none. It merges several Bearer

@@ -14,7 +14,7 @@ type pattern struct {
 	coded bool // the spelling is base64 or hexadecimal
 }
 
-// gram is the number of bytes that a finder's index is keyed by.
+// gram is the length, in bytes, of the keys of a finder's index.
 const gram = 4
 
 // A finder finds patterns in texts, and parts of patterns that are long enough, see pattern.least.

@@ -157,7 +157,7 @@ type Requirement struct {
 	Area string `yaml:"-"`
 }
 
-// Bases holds the basis of a requirement: one for all revisions, or one for each.
+// Bases holds the basis of a requirement: one for all revisions, or one for each revision.
 type Bases struct {
 	all Basis
 	per map[Revision]Basis
@@ -268,7 +268,7 @@ type Catalogue struct {
 }
 
 // Applying returns the ids of the requirements that exist in revision r over transport t. Callers
-// must not modify it.
+// must not modify the map.
 func (c *Catalogue) Applying(r Revision, t Transport) map[string]bool {
 	type key struct {
 		r Revision

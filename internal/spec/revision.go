@@ -72,7 +72,7 @@ func (r Revision) OpeningMethod() string {
 // Published reports whether r names a published revision.
 func (r Revision) Published() bool { return slices.Contains(Revisions(), r) }
 
-// AtLeast reports whether r is equal to other or newer. Dates compare as text.
+// AtLeast reports whether r is the revision other or a newer one. Revisions are compared as text.
 func (r Revision) AtLeast(other Revision) bool { return r >= other }
 
 // HasBatches reports whether JSON-RPC batches exist in r.

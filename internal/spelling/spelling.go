@@ -1,4 +1,4 @@
-// Package spelling finds what a misspelt name was meant to be.
+// Package spelling finds the name that the user probably meant with a misspelt one.
 package spelling
 
 import "strings"

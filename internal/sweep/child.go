@@ -304,7 +304,7 @@ func (r *Result) describeUndecided() string {
 	return "nothing could be judged"
 }
 
-// lastError returns the last error in the output of a run.
+// lastError returns the last error message of mcp-conform in the output of a run, or "".
 func lastError(output string) string {
 	const mark = "mcp-conform: "
 	said := ""

@@ -45,8 +45,8 @@ type Shared struct {
 	Outcome     verdict.Outcome `json:"verdict"` // the most severe
 	Summary     string          `json:"summary"`
 	Servers     int             `json:"servers"`
-	OfSDK       int             `json:"ofSDK"` // for how many of them it is a known finding of the SDK
-	SDKs        map[string]int  `json:"sdks"`  // how many of them, by SDK; "" if it was not recognised
+	OfSDK       int             `json:"ofSDK"` // the number of these servers whose SDK is known to cause it
+	SDKs        map[string]int  `json:"sdks"`  // the number of these servers by SDK; "" if not recognised
 }
 
 const (

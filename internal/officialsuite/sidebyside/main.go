@@ -91,9 +91,8 @@ func compare(program, folder, revision string, runs int, ids bool) error {
 	return nil
 }
 
-// run judges a new server. With count, it does so through a relay that counts
-// requests, and reads the results. Without count, it connects directly and
-// measures the times.
+// run judges a new server. If count is set, it connects through a relay that counts requests, and
+// reads the results. Otherwise it connects directly and measures the times.
 func (c *contestant) run(suite *officialsuite.Suite, results string, sessions, count bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
