@@ -91,8 +91,8 @@ func (t *tools) hasReport(u string) bool {
 	return ok && t.reports[id] != ""
 }
 
-// reportPath returns the path of a report, or an error that lists the ids of all reports, up to
-// maxFindings.
+// reportPath returns the path of a report, or an error that lists the ids of the known reports, at
+// most maxFindings of them.
 func (t *tools) reportPath(id string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

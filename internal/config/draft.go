@@ -144,7 +144,7 @@ func (w *writer) writePair(flag, text string) {
 	w.line("    %s: %s", word(name), word(strings.TrimSpace(value)))
 }
 
-// tools writes which tools are called, and which are not, as comments next to the key tools.call.
+// tools writes, as comments next to the key tools.call, which tools are called and which are not.
 func (w *writer) tools(v *inventory.Inventory) {
 	called, not := []string{}, []string{}
 	for _, t := range v.Tools {

@@ -43,7 +43,8 @@ func New(what string, params jsontext.Value, m *wire.Message) Control {
 	return Control{Name: what, HasResponse: true, Served: Served(m), Response: ResponseTo(params, m)}
 }
 
-// StatusResponse returns a response of which only the HTTP status is known.
+// StatusResponse returns the Response for an outcome of which only the HTTP status is known. words
+// describes that status.
 func StatusResponse(words string) Response {
 	return Response{Description: words, normalized: normalize(nil, words)}
 }

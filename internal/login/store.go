@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// A Store is a folder with a file for each login, which only its owner can read.
+// A Store is a folder that contains a file for each login. Only the owner of a file can read it.
 type Store struct{ Folder string }
 
 // Save writes the login. It replaces a stored login with the same server and name.

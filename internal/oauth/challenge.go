@@ -19,8 +19,8 @@ type Challenge struct {
 // IsBearer reports whether the challenge asks for a bearer token.
 func (c Challenge) IsBearer() bool { return strings.EqualFold(c.Scheme, "Bearer") }
 
-// BearerToken returns the token in the value of an Authorization header, "" if it has another
-// scheme.
+// BearerToken returns the token in the value of an Authorization header, or "" if the header has
+// another scheme.
 func BearerToken(value string) string {
 	scheme, token, _ := strings.Cut(value, " ")
 	if !strings.EqualFold(scheme, "Bearer") {

@@ -1,8 +1,9 @@
 // Package record is a proxy between a real client and a real server. It passes their bytes on
-// immediately, records them in a transcript, and finds the client's violations of the protocol. It
-// changes no byte over stdio. Over HTTP it rewrites hosts, so that the server gets its own name
-// and clients keep to the proxy. It also asks for uncompressed responses, and holds the first
-// event of a stream back until it is complete. The rules judge the server, as in any transcript.
+// immediately, records them in a transcript, and finds the client's violations of the protocol.
+// Over stdio it changes no byte. Over HTTP it rewrites hosts, so that the server sees its own host
+// name and clients keep using the proxy. It also asks for uncompressed responses, and holds the
+// first event of a stream back until the event is complete. The rules judge the server, as in any
+// transcript.
 package record
 
 import (

@@ -49,7 +49,8 @@ func newFinder(patterns []pattern) *finder {
 
 func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
 
-// longestEscape is the length, in bytes, that the escape of one byte exceeds in hardly any text.
+// longestEscape is the maximum length, in bytes, of the escape of one byte. Hardly any text has
+// longer escapes.
 const longestEscape = 12
 
 // window is the number of bytes that are searched at a time: decoding escapes needs several

@@ -31,10 +31,9 @@ func Places(f faults.Fault, everywhere bool) []Place {
 	return out
 }
 
-// representative returns the places in which a fault is tried by default. For a
-// fault, that is the first place. For a conforming server, that is every place
-// on stdio and one for each other transport, because a run over HTTP costs
-// more.
+// representative returns the places in which f is tried by default. If f breaks a requirement, that
+// is the first place. If the server conforms with f, the result has every place on stdio and one
+// for each other transport, because a run over HTTP costs more.
 func representative(f faults.Fault, places []Place) []Place {
 	if len(places) > 0 && !f.Legal {
 		return places[:1]

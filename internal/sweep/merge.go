@@ -28,9 +28,9 @@ func (p *part) String() string {
 	return fmt.Sprintf("%s (shard %v)", p.folder, *p.Shard)
 }
 
-// Merge combines all shards of a sweep into one result in the folder out, equal to that of a single
-// machine. Each folder is the folder of a shard, or contains such folders. Its errors are usage
-// errors if shards are missing, overlap or are not finished.
+// Merge combines all shards of a sweep into one result in the folder out, as if one machine had
+// judged the whole list. Each of the folders is that of a shard, or contains folders of shards.
+// Errors are usage errors if shards are missing, overlap or are not finished.
 func Merge(out string, folders []string) (*Sweep, error) {
 	parts, err := readParts(folders)
 	if err != nil {
@@ -72,8 +72,8 @@ func Merge(out string, folders []string) (*Sweep, error) {
 	return w, w.write(out)
 }
 
-// readParts reads the results of shards. Each folder is that of a shard, or contains such
-// folders. It reads each shard's folder only once.
+// readParts reads the results of shards. Each of the folders is that of a shard, or contains
+// folders of shards. It reads each shard's folder only once.
 func readParts(folders []string) ([]part, error) {
 	var parts []part
 	for _, folder := range folders {

@@ -226,8 +226,8 @@ type finished struct {
 	err    error   // a failure of the sweep, such as a full disk
 }
 
-// judgeAll judges the entries, up to Jobs of them at a time, but servers on the same host one
-// after another. A failure of the sweep itself ends it.
+// judgeAll judges the entries, up to Jobs of them at a time, but servers on the same host one after
+// another. If the sweep itself fails, judgeAll stops and returns the error.
 func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -51,7 +51,7 @@ func isHex(b byte) bool    { return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f'
 
 func isPercent(s []byte) bool { return len(s) >= 3 && isHex(s[1]) && isHex(s[2]) }
 
-// Unescape returns s with its percent escapes decoded; invalid ones stay.
+// Unescape returns s with its percent escapes decoded. It leaves invalid escapes unchanged.
 func Unescape(s []byte) []byte {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

@@ -80,8 +80,8 @@ func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	}
 }
 
-// internName returns a constant equal to name if it is one of the names in nearly every message,
-// which saves an allocation, else "".
+// internName returns a constant equal to name, which saves an allocation, if nearly every message
+// has a member with that name. Otherwise it returns "".
 func internName(name []byte) string {
 	switch string(name) {
 	case "jsonrpc":
