@@ -101,7 +101,7 @@ func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, fla
 	args := append([]string{"run", "--report", "json=" + path}, flags...)
 	e, err := t.runChild(ctx, line, append(args, s.Args...)...)
 	if _, missing := os.Stat(path); missing == nil {
-		t.offer(id, path) // even if it was interrupted
+		t.offer(id, path) // even if the run was interrupted
 	}
 	if err != nil {
 		return judgement{}, nil, err

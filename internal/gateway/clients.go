@@ -32,7 +32,7 @@ func probeClients(ctx context.Context, v *visit) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch { // a gateway may add something to the text; the probe results compares it
+		switch { // a gateway may add something to the text, which another probe reports
 		case strings.Contains(text, c.visit.mark+"-both"):
 		case c == one && strings.Contains(text, other.mark+"-both"), c == two && strings.Contains(text, v.mark+"-both"):
 			out["results"] = others

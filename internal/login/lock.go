@@ -10,7 +10,7 @@ import (
 
 // Limits of a lock.
 const (
-	lockTime = answerTime + 5*time.Second // after it, the process with the lock has ended or given up
+	lockTime = answerTime + 5*time.Second // after this time, the process that holds the lock has ended or given up
 	lockPoll = 50 * time.Millisecond
 )
 

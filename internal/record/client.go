@@ -65,7 +65,7 @@ type client struct {
 	opening   string // the id of the initialize request, "" before it
 	openingIn int    // the exchange that carries initialize
 	opened    bool   // the server has responded to initialize
-	joined    bool   // the session began before the recording: its id comes before initialize
+	joined    bool   // the session began before the recording: its id was seen before initialize
 	// withoutID has the exchanges without a session id, whose messages may be from several clients.
 	withoutID     map[int]bool
 	unsure        bool // the history of the client that sent the current message is unknown

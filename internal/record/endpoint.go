@@ -18,7 +18,7 @@ const openingKept = 64 << 10
 // endpoint event, whose URL may have to be rewritten.
 type opening struct {
 	x        *liveExchange
-	base     *url.URL // of the stream, at the server
+	base     *url.URL // the URL of the stream at the server
 	splitter transcript.Splitter
 	rest     []byte // the bytes so far of the incomplete chunk
 	passed   int    // bytes of rest that were passed on

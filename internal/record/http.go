@@ -66,8 +66,8 @@ type Session struct {
 	over        spec.Transport  // "" until it is known
 	isNamed     bool            // it has a session id
 	streaming   bool            // its stream over HTTP+SSE is open
-	listening   int             // its open GETs without a session id
-	posted      bool            // it has a body without a session id
+	listening   int             // the number of its open GETs without a session id
+	posted      bool            // one of its requests has a body but no session id
 	initialized bool            // initialize was sent without a session id
 	ids         map[string]bool // of the requests without a session id
 }

@@ -141,7 +141,7 @@ type lineRecorder struct {
 	to     io.Writer
 	rec    *transcript.Transcript
 	kind   transcript.Kind // Sent or Received
-	failed func()          // called when passing on fails; may be nil
+	failed func()          // called if bytes can't be passed on; may be nil
 
 	line    []byte // the line so far, or the beginning of a line that is too long
 	size    int64  // the length of the line so far, in bytes

@@ -46,7 +46,7 @@ func Recognise(argv []string, dir string) *Used {
 
 // ofModules returns the SDKs among the modules of a Go program.
 func ofModules(info *buildinfo.BuildInfo) []Used {
-	if info.Main.Path == ownModule { // its reference server uses no SDK
+	if info.Main.Path == ownModule { // the reference server of mcp-conform uses no SDK
 		return nil
 	}
 	var found []Used

@@ -73,7 +73,7 @@ func rank(r *Result) int {
 // Sums returns a sum for each area, in alphabetical order, and the sum of all
 // areas.
 func (m *Matrix) Sums() (areas []Sum, all Sum) {
-	of := map[string]*Result{} // the worst row of each fault
+	of := map[string]*Result{} // the row of each fault with the most severe outcome
 	for i := range m.Rows {
 		r := &m.Rows[i]
 		if w := of[r.Fault]; w == nil || rank(r) > rank(w) {

@@ -33,7 +33,7 @@ func lockFolder(folder string) (unlock func(), err error) {
 		return nil, usagef("wait for it, or name another folder", "--out %s: another sweep is writing to this folder", folder)
 	}
 	return func() {
-		_ = os.Remove(path) // while it is locked: no other sweep may lock a file that is then removed
+		_ = os.Remove(path) // before unlocking: otherwise another sweep could lock a file that is then removed
 		_ = lock.Close()
 	}, nil
 }

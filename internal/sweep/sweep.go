@@ -61,7 +61,7 @@ type supervisor struct {
 	entries []Entry
 	results map[string]*Result // by name
 	began   time.Time
-	judged  int // servers since began
+	judged  int // the number of servers judged since began
 	// judgeServer is judge, or a stub in tests.
 	judgeServer func(ctx context.Context, e *Entry) (*Result, error)
 }

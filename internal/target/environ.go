@@ -20,7 +20,7 @@ type setting struct {
 // An environ is an environment with unique names.
 type environ struct {
 	names  []string          // in the order of their first occurrence, as written
-	values map[string]string // by the result of the method key
+	values map[string]string // keyed by what the method key returns for the name
 	goos   string
 }
 

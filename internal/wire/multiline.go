@@ -76,7 +76,7 @@ func (n *nesting) read(text []byte) {
 		case n.inString:
 		case c == '{' || c == '[':
 			n.depth++
-			n.closers = append(n.closers, c+2) // what closes it
+			n.closers = append(n.closers, c+2) // } is { + 2, and ] is [ + 2
 		case c == '}' || c == ']':
 			n.depth--
 			last := len(n.closers) - 1
