@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A Kind is the relation between the verdicts of two reports.
+// A Kind says how the verdicts of two reports on one requirement differ.
 type Kind string
 
 // The kinds of differences. A requirement deviates if its verdict is a warning or more severe,

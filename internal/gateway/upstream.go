@@ -64,7 +64,7 @@ type post struct {
 	body   string
 }
 
-// A hold is a call that is held open.
+// A hold is a call to which the upstream does not respond until the call is released.
 type hold struct {
 	number                       int // the progress in the progress notification of the call; differs for each call
 	arrived, release, cancelled  chan struct{}
@@ -224,7 +224,7 @@ func (h *hold) isCancelled() bool {
 	}
 }
 
-// releaseCall releases the call.
+// releaseCall lets the upstream respond to the call. Further calls of releaseCall have no effect.
 func (h *hold) releaseCall() { h.ending.Do(func() { close(h.release) }) }
 
 // arrivalsWhere returns the kept messages for which match is true.

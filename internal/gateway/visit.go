@@ -25,7 +25,7 @@ type visit struct {
 	offered  map[string]map[string]bool // the names in the lists of nameLists through this route; read on first use
 }
 
-// open opens a session.
+// open opens a session over the route r.
 func (o *Options) open(ctx context.Context, r Route) (*visit, error) {
 	v := &visit{
 		dialer: r.Dialer, options: client.Options{Revision: o.Revision, Timeout: o.Timeout, StartTimeout: o.StartTimeout},
@@ -193,7 +193,7 @@ func (v *visit) callTool(ctx context.Context, tool string, arguments, meta map[s
 	return v.requestResult(ctx, spec.MethodToolsCall, params)
 }
 
-// A heldCall is a call that the upstream holds open.
+// A heldCall is a hold, together with the client's view of the call.
 type heldCall struct {
 	*hold
 	visit *visit

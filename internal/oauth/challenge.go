@@ -121,7 +121,8 @@ func add(out *[]Challenge, item string) error {
 	return nil
 }
 
-// set sets a parameter from its value as written.
+// set sets a parameter. value is the value as written, which may be a quoted string, and item is
+// the whole item, for errors.
 func (c *Challenge) set(name, value, item string) error {
 	if c.Token68 != "" {
 		return fmt.Errorf("%q follows a token", item)

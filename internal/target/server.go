@@ -17,7 +17,7 @@ var httpTypes = map[string]spec.Transport{
 	"sse": spec.SSE,
 }
 
-// server turns one entry of a file into a target.
+// server turns one entry of a file into a target. source is the Source of that target.
 func (r *resolver) server(e entry, source string) (Target, error) {
 	if !e.node.isObject() {
 		return Target{}, newUsageError(e.doc.at(e.node.offset), "server "+quote(e.name)+" must be an object, and is "+e.node.kind(),

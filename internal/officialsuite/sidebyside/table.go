@@ -69,7 +69,8 @@ func printTable(w io.Writer, contestants []*contestant, runs int) {
 	}
 }
 
-// load returns the load of the machine, if the system reports it.
+// load returns a phrase with the load average of the machine, or "" if the system does not report
+// it.
 func load() string {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -79,7 +80,7 @@ func load() string {
 	return ", load average " + average
 }
 
-// spread returns the median, the minimum and the maximum of the times.
+// spread returns a phrase with the median, the minimum and the maximum of the times.
 func spread(times []time.Duration) string {
 	sorted := slices.Sorted(slices.Values(times))
 	if len(sorted) == 0 {
