@@ -48,7 +48,7 @@ a call that does not do what its fixture says.
 ## Keys
 `
 
-// Page returns the documentation page of the file.
+// Page returns the documentation page of the configuration file, in Markdown.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(pageHead)

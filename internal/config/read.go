@@ -20,7 +20,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
-// Name is the name of the file.
+// Name is the name of the configuration file.
 const Name = "mcp-conform.yaml"
 
 // names are the names under which the file is found in the current folder.

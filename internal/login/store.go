@@ -75,7 +75,7 @@ func (s Store) All() (all []*Login, broken []string, err error) {
 	return all, broken, nil
 }
 
-// A BrokenError is the error of a file that is not a login.
+// A BrokenError is the error for a file that is not a login.
 type BrokenError struct{ Path string }
 
 func (e *BrokenError) Error() string { return e.Path + " is not a login" }

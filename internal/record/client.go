@@ -15,7 +15,7 @@ type ClientMistake struct {
 	Section string // of the specification, as the catalogue names it
 }
 
-// MaxMistakes bounds the mistakes of one kind that are kept.
+// MaxMistakes bounds how many mistakes with the same summary are kept.
 const MaxMistakes = 3
 
 // ClientMistakes returns the client's violations of the protocol over a transport, in the order of

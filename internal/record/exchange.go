@@ -118,7 +118,7 @@ func (x *liveExchange) respond(r *http.Response) {
 	}
 }
 
-// end records the end of the exchange, once.
+// end records the end of the exchange. Further calls have no effect.
 func (x *liveExchange) end(how transcript.How, detail string) {
 	x.begin()
 	x.mu.Lock()
@@ -132,7 +132,7 @@ func (x *liveExchange) end(how transcript.How, detail string) {
 	}
 }
 
-// sentBody is the body of a request.
+// sentBody is the body of a request. It collects the bytes that are read from it.
 type sentBody struct {
 	io.ReadCloser
 	x *liveExchange
@@ -145,7 +145,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// receivedBody is the body of a response.
+// receivedBody is the body of a response. It records the bytes that are read from it.
 type receivedBody struct {
 	io.ReadCloser
 	x       *liveExchange

@@ -27,7 +27,7 @@ type finder struct {
 	overlap  int                  // of two consecutive windows, in bytes
 }
 
-// A place is the position of four bytes in a pattern.
+// A place is the position of four bytes: the index of a pattern, and the offset in its text.
 type place struct{ pattern, at int }
 
 func newFinder(patterns []pattern) *finder {

@@ -37,7 +37,7 @@ func (e *Exception) appliesTo(r *Result, full bool) bool {
 	return e.Fault == r.Fault && (e.Transport == "" || e.Transport == r.Transport) && (e.Revision == "" || e.Revision == r.Revision) && (full || !e.FullOnly)
 }
 
-// exceptions returns the rows that may have an unexpected outcome.
+// exceptions returns the exceptions for all rows that may have an unexpected outcome.
 func exceptions() []Exception {
 	const crowded = "the sessions of the other cases use up the limit before the session that should be refused; with only the cases that judge its requirement the fault is killed"
 	return []Exception{{

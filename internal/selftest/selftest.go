@@ -274,7 +274,7 @@ func faultless() faults.Fault {
 	return faults.Fault{ID: Faultless, Area: "faultless", Title: "the reference server as it should be", Legal: true, Transports: spec.Transports()}
 }
 
-// newResult returns the row before it is tried.
+// newResult returns the row of the job, without an outcome.
 func (j *job) newResult() Result {
 	f := &j.fault
 	return Result{Fault: f.ID, Requirement: f.Requirement, Area: f.Area, Legal: f.Legal, Title: f.Title, Place: j.at}

@@ -8,7 +8,7 @@ import (
 // host, *.HOST for all subdomains of HOST, or the beginning of a URL. A # begins a comment.
 type OptOut struct{ rules []string }
 
-// ReadOptOut reads a file. Its errors are usage errors.
+// ReadOptOut reads an opt-out list from a file. Its errors are usage errors.
 func ReadOptOut(path string) (*OptOut, error) {
 	text, err := readFile(path)
 	if err != nil {
@@ -24,7 +24,7 @@ func ReadOptOut(path string) (*OptOut, error) {
 	return o, nil
 }
 
-// matches returns the line that an entry matches, or "".
+// matches returns the line of the opt-out list that the entry matches, or "" if it matches none.
 func (o *OptOut) matches(e *Entry) string {
 	if o == nil {
 		return ""

@@ -30,7 +30,7 @@ type Options struct {
 	Files  []string // the reports to keep of each server: names of formats
 	Jobs   int      // servers judged at once
 	Limits Limits
-	// RetryFailed judges servers without a verdict again.
+	// RetryFailed makes the sweep judge servers without a verdict again, see Outcome.Failed.
 	RetryFailed bool
 	// Weights are the seconds that servers took in an earlier sweep; they balance shards.
 	Weights map[string]float64
@@ -123,7 +123,7 @@ func (s *supervisor) newPartialFolder(e *Entry) (string, error) {
 // server's own folder begins with a dot.
 const partialPrefix = ".partial-"
 
-// prepare makes the folders.
+// prepare removes what earlier sweeps left behind, and makes the folders below Out.
 func (s *supervisor) prepare() error {
 	s.removeLeftovers()
 	for _, folder := range []string{filepath.Join(s.Out, "servers"), s.workFolder()} {
