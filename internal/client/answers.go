@@ -6,9 +6,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Answers reply to the requests of a server; the replies may change during the
-// conversation. Use the method Answer as Options.Answer. Requests for which Set was
-// not called get the replies that fit the client's capabilities. All methods may be
+// Answers holds a client's replies to the requests of a server, which may change during the
+// conversation. Use the method Answer as Options.Answer. A request for whose method Set was not
+// called gets the default reply, which follows from the client's capabilities. All methods may be
 // called from any goroutine.
 type Answers struct {
 	capabilities map[string]any
@@ -17,20 +17,20 @@ type Answers struct {
 	own map[string]func(request *wire.Message) []byte
 }
 
-// NewAnswers returns the answers of a client that declared the capabilities.
+// NewAnswers returns the default answers of a client that declared the capabilities.
 func NewAnswers(capabilities map[string]any) *Answers {
 	return &Answers{capabilities: capabilities, own: map[string]func(*wire.Message) []byte{}}
 }
 
-// Set makes f reply to requests for the method from now on; a nil f restores the
-// default. The bytes that f returns are sent; nil leaves the request unanswered.
+// Set makes f reply to requests for the method from now on; a nil f restores the default reply. The
+// client sends the bytes that f returns; if f returns nil, the request gets no response.
 func (a *Answers) Set(method string, f func(request *wire.Message) []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.own[method] = f
 }
 
-// Answer replies to one request.
+// Answer returns the response to the request m, or nil to send none.
 func (a *Answers) Answer(m *wire.Message) []byte {
 	a.mu.Lock()
 	f := a.own[m.Method]

@@ -8,15 +8,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// burstTime limits the time that a burst of requests should take a server that
-// serves requests one by one.
+// burstTime is how long a server that serves requests one by one should need for a burst of
+// requests.
 const burstTime = 4 * time.Second
 
-// BurstSize returns how many requests like the given ones the server is expected to answer within
-// burstTime if they are sent at once: at least four, but no more than the maximum. For each request
-// it uses the fastest response so far, because a busy machine delays responses but never speeds
-// them up; the slowest of these times counts. For a request that has got no response yet, it uses
-// the time that Grace is based on.
+// BurstSize returns how many requests like the given ones a caller should send at once: as many as
+// the server is expected to answer one by one within burstTime, but at least four, and never more
+// than most. The estimate for each request is its fastest response so far, because a busy machine
+// delays responses but never speeds them up. Without a response, the estimate is the slowest
+// response that Grace is based on. The request with the greatest estimate decides.
 func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	each := time.Millisecond
 	for _, frame := range requests {
@@ -25,18 +25,20 @@ func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	return min(most, max(4, int(burstTime/each)))
 }
 
-// FastestResponse returns the shortest response time so far, 0 if there was no response.
+// FastestResponse returns the shortest response time in this conversation so far, or 0 if there was
+// no response.
 func (c *Conversation) FastestResponse() time.Duration {
 	return c.fastest(func(*wire.Message) bool { return true })
 }
 
-// SlowResponse is the shortest response time with which a server counts as slow, or far away. It is
-// longer than the fastest response of a local server on a busy machine: that must not count as
-// slow, because more concurrent requests would only slow it down.
+// SlowResponse is the limit that IsSlow uses: a server whose fastest response took this long or
+// longer is slow, or far away. The fastest response of a local server takes less even on a busy
+// machine. Such a server must not count as slow, because more concurrent requests would only slow
+// it down.
 const SlowResponse = 50 * time.Millisecond
 
-// IsSlow reports whether the client mostly waits for the server: even its fastest response so far
-// took long.
+// IsSlow reports whether even the server's fastest response so far took at least SlowResponse, so
+// that the client spends most of its time waiting.
 func (c *Conversation) IsSlow() bool { return c.FastestResponse() >= SlowResponse }
 
 // fastestResponse returns the shortest response time of a request with the same

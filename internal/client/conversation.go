@@ -55,7 +55,7 @@ type Conversation struct {
 	// whileAnswering is cancelled when answerRequests has to return.
 	whileAnswering context.Context
 	stopAnswering  context.CancelFunc
-	// hearing is cancelled when the server's output has ended and is recorded.
+	// hearing is cancelled once the end of the server's output is recorded.
 	hearing    context.Context
 	endHearing context.CancelCauseFunc
 	closed     *locks.Once
@@ -63,9 +63,9 @@ type Conversation struct {
 	waiting             atomic.Int32 // requests that currently expect a response
 	unansweredExchanges atomic.Int32 // consecutive HTTP exchanges that ended without the expected response
 	hasSpoken           atomic.Bool  // the server has sent a message
-	started             atomic.Bool  // the server was seen to respond, see HasStarted
+	started             atomic.Bool  // the server has responded, see HasStarted
 	isStartUnclear      atomic.Bool  // see IsStartUnclear
-	quietUpTo           atomic.Int64 // the length of the record after the last proof of absence
+	quietUpTo           atomic.Int64 // the length of the record when AwaitQuiet last proved silence
 
 	replies *locks.RWMutex // locked while a response to the server is written
 
@@ -92,8 +92,8 @@ func (s Server) Declares(capability string) bool {
 	return ok && string(v) != "false" && string(v) != "null"
 }
 
-// Open starts a server, or connects to one, and returns a conversation without
-// messages.
+// Open starts a server, or connects to one, and returns a conversation in which nothing has been
+// sent yet.
 func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversation, error) {
 	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), hasResponseStream: dialer.Transport() == spec.SSE, answering: make(chan struct{}), closed: locks.NewOnce(), replies: locks.NewRWMutex()}
 	link, err := dialer.Dial(ctx, c.Record)
@@ -109,10 +109,10 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	return c, nil
 }
 
-// CanContinue reports whether a conversation with the options can continue c. Both must have
+// CanContinue reports whether a conversation with the given options can continue c. Both must have
 // the same revision. In the handshake era they must also have the same version, capabilities and
-// first id, because the handshake fixes them; in the stateless era each request carries what
-// the client declares (2026-07-28, basic/index#meta).
+// first id, because the handshake fixes them; in the stateless era each request carries what the
+// client declares (2026-07-28, basic/index#meta).
 func (c *Conversation) CanContinue(opts Options) bool {
 	opts = opts.withDefaults()
 	if opts.Revision.Era() == spec.Stateless {
@@ -122,9 +122,9 @@ func (c *Conversation) CanContinue(opts Options) bool {
 		reflect.DeepEqual(c.opts.Capabilities, opts.Capabilities)
 }
 
-// Continue returns a conversation with other options that continues c: with the same
-// server, in the same record, with further ids. From now on c answers no requests of the
-// server. Closing c ends both.
+// Continue returns a conversation with the given options that takes over the server, the record and
+// the sequence of ids of c. From now on c no longer responds to the server's requests. Closing c
+// closes both conversations.
 func (c *Conversation) Continue(opts Options) *Conversation {
 	next := &Conversation{Record: c.Record, opts: opts.withDefaults(), link: c.link, hasResponseStream: c.hasResponseStream, answering: make(chan struct{}), closed: locks.NewOnce(), replies: locks.NewRWMutex()}
 	next.releaseSlot = next.opts.Idle
@@ -145,7 +145,7 @@ func (c *Conversation) Continue(opts Options) *Conversation {
 	return next
 }
 
-// Options returns the options of the conversation, defaults filled in.
+// Options returns the options of the conversation, with the defaults filled in.
 func (c *Conversation) Options() Options { return c.opts }
 
 // SetIdle replaces Options.Idle from now on.
@@ -155,8 +155,8 @@ func (c *Conversation) SetIdle(idle func() (resume func())) {
 	c.releaseSlot = idle
 }
 
-// BeginIdle releases the slot of the caller, which begins to wait;
-// the function it returns acquires it again.
+// BeginIdle releases the caller's slot for the time of a wait; the returned function acquires a
+// slot again.
 func (c *Conversation) BeginIdle() (resume func()) {
 	c.mu.Lock()
 	releaseSlot := c.releaseSlot
@@ -197,7 +197,7 @@ func (c *Conversation) answerRequests(from int) {
 				c.endHearing(ErrEnded)
 			}
 			if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil {
-				continue // the body of a response holds no request; it may repeat one of the client's
+				continue // the JSON body of an HTTP response holds no request of the server; it may echo the client's
 			}
 			for i := range e.Frame.Messages {
 				c.reply(&e.Frame.Messages[i])
@@ -206,7 +206,7 @@ func (c *Conversation) answerRequests(from int) {
 	}
 }
 
-// reply responds to a request of the server. In the stateless era a client sends no responses.
+// reply responds to m if it is a request. In the stateless era a client sends no responses.
 func (c *Conversation) reply(m *wire.Message) {
 	if m.Kind != wire.Request || c.opts.Revision.Era() == spec.Stateless {
 		return
@@ -223,7 +223,7 @@ func (c *Conversation) reply(m *wire.Message) {
 	defer c.HoldReplies()()
 	ctx, cancel := c.Record.WithTimeout(c.ctx, c.opts.Timeout, ErrUnanswered)
 	defer cancel()
-	_ = c.link.Send(ctx, frame) // if the server stopped reading, later requests fail
+	_ = c.link.Send(ctx, frame) // if the server has stopped reading, later requests fail too
 }
 
 // NewID returns an integer id that this conversation has not used yet.
@@ -248,8 +248,8 @@ func (c *Conversation) Notify(ctx context.Context, method string, params map[str
 }
 
 // Await returns the first event at or after the given position for which match is true. The error
-// is ErrEnded if the server's output ends first, ErrUnanswered or ErrStarting if the limit of an
-// option passes, and otherwise the cause of the context's end.
+// is ErrEnded if the server's output ends first, ErrUnanswered or ErrStarting if the time that an
+// option sets has passed, and otherwise the cause of the context's end.
 func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool, options ...Option) (*transcript.Event, error) {
 	w := waitOf(options)
 	cancel := func() {}
@@ -268,8 +268,8 @@ func (c *Conversation) Await(ctx context.Context, from int, match func(*transcri
 
 func (c *Conversation) await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	defer c.BeginWait()()
-	// The server's output may have ended before that position: a server that closed its output can
-	// still read.
+	// The server's output may have ended before the position from. A server that closed its output
+	// can still read, so that the caller may have sent a message after that.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.hearing, func() { cancel(context.Cause(c.hearing)) })()
@@ -279,7 +279,7 @@ func (c *Conversation) await(ctx context.Context, from int, match func(*transcri
 			return nil, err
 		}
 		for _, e := range events {
-			if e.Kind == transcript.Received { // stored here, so that it is set before the caller continues
+			if e.Kind == transcript.Received { // stored here, so that it is true before the caller continues
 				c.hasSpoken.Store(true)
 			}
 			if match(e) {
@@ -293,8 +293,8 @@ func (c *Conversation) await(ctx context.Context, from int, match func(*transcri
 	}
 }
 
-// endsOutput reports whether the server sends nothing after the event. An HTTP
-// exchange that floods ends alone; others continue.
+// endsOutput reports whether the server can send nothing more after the event. If a single HTTP
+// exchange floods the client, only that exchange ends.
 func endsOutput(e *transcript.Event) bool {
 	return e.Kind == transcript.OutputClosed || e.Kind == transcript.Flooded && e.Exchange == 0
 }
@@ -312,11 +312,12 @@ func (c *Conversation) Alive() bool {
 // CloseInput closes the input of the server.
 func (c *Conversation) CloseInput() error { return c.link.CloseInput() }
 
-// Signal sends TERM or INT to the server's process, if there is one.
+// Signal sends the signal with the given name, TERM or INT, to the server's process. It reports
+// whether that was possible.
 func (c *Conversation) Signal(name string) bool { return c.link.Signal(name) }
 
-// Shutdown ends the connection in the order of the specification, with the
-// given patience, and waits until the server has ended.
+// Shutdown ends the connection in the order that the specification requires, and waits until the
+// server has ended. p bounds each step.
 func (c *Conversation) Shutdown(p transport.Patience) {
 	c.closed.Do(func() {
 		c.link.Shutdown(p)
@@ -325,7 +326,7 @@ func (c *Conversation) Shutdown(p transport.Patience) {
 	})
 }
 
-// Close is like Shutdown, with the conversation's own patience.
+// Close is like Shutdown with Options.Patience.
 func (c *Conversation) Close() { c.Shutdown(c.opts.Patience) }
 
 // CloseIdle is like Close, but other cases may run while the server exits.
@@ -389,9 +390,10 @@ func anyOrNil(m map[string]any) any {
 // HandshakeError says why a conversation could not be opened.
 type HandshakeError struct {
 	Reason string
-	// Reply is the reply to initialize or server/discover; it may have no response.
+	// Reply is the outcome of initialize or server/discover; its Message is nil if no response
+	// came.
 	Reply *Reply
-	Err   error // why no response came, as in Reply.Err; nil if one came
+	Err   error // why no response came (the same as Reply.Err), or nil if one came
 }
 
 func (e *HandshakeError) Error() string { return fmt.Sprintf("the handshake failed: %s", e.Reason) }

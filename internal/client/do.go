@@ -14,26 +14,26 @@ import (
 
 // A Reply is the outcome of a request.
 type Reply struct {
-	Sent    *transcript.Event // nil when it could not be sent
+	Sent    *transcript.Event // nil if the request could not be sent
 	Event   *transcript.Event // nil if no response came
-	Message *wire.Message     // nil if no response came, or one that was too long to be kept
-	// Err is nil if Message is set. Otherwise it is or wraps ErrUnanswered, ErrStarting,
-	// ErrEnded, ErrTooLong, the reason why the request could not be sent, or the cause for
-	// which the caller's context ended.
+	Message *wire.Message     // nil if no response came, or if it was too long to be kept
+	// Err is nil if Message is set. Otherwise it is or wraps ErrUnanswered, ErrStarting, ErrEnded,
+	// ErrTooLong, the reason why the request could not be sent, or the cause of the end of the
+	// caller's context.
 	Err error
 }
 
-// Answered reports whether a response came and was kept, either a result or an error.
+// Answered reports whether a response, either a result or an error, came and was kept.
 func (r *Reply) Answered() bool { return r.Message != nil }
 
-// Busy reports whether the response is an error such as a rate limit, which any request
-// could get, so that it shows nothing about this one.
+// Busy reports whether the response is an error that any request could get, such as a rate limit,
+// and that therefore shows nothing about this request.
 func (r *Reply) Busy() bool {
 	return r.Answered() && r.Message.IsError() && r.Message.IsOverloadError()
 }
 
-// Positions returns the positions of the request and its response in the
-// record, as far as they exist.
+// Positions returns the positions of the request and its response in the record. Either is left out
+// if it does not exist.
 func (r *Reply) Positions() []int { return transcript.Positions(r.Sent, r.Event) }
 
 // Succeeded reports whether the response is a result.
@@ -56,22 +56,24 @@ type wait struct {
 // WithID gives the request an id of the caller's choice.
 func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 
-// Within limits the wait to the given time, or to the conversation's timeout if that is 0. It is
-// for requests that run code of the server's author, such as tools, which may take any time. A
-// request without a response is cancelled, as a client should do, and is not counted as a failure.
-// Before it cancels the request, Do also waits for the response to a fence, and for the grace,
-// because the server may be slow in all its responses. In Await, which sends no request, the
-// caller's slot is released at once.
+// Within limits the wait to the given time, or to the conversation's timeout if the given time is
+// 0. It is for requests that run code of the server's author, such as tools, which may take any
+// time. A request without a response is cancelled, as a client should do, and the missing response
+// is not counted as a failure. Before Do cancels the request, it also waits for the response to a
+// fence, and for the grace, because the server may be slow in all its responses. When Await, which
+// sends no request, gets this option, it releases the caller's slot at once.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
 
-// MayIgnore is for a message that a server may ignore. The client sends a fence, which is a request
-// of its own, and waits for its response and for the grace after that.
+// MayIgnore is an option for a message that a server may ignore. The client also sends a fence,
+// which is another request, and waits no longer than for the response to the fence and the grace
+// after it.
 func MayIgnore(w *wait) { w.mayIgnore = true }
 
-// WithinStart makes Await wait for the response to a request that opens the session as
-// long as a start may take. Without a response the error is ErrUnanswered or ErrStarting.
+// WithinStart is an option of Await for the response to a request that opens the session. Await
+// then waits as long as a start may take. Without a response the error is ErrUnanswered or
+// ErrStarting.
 func WithinStart(w *wait) { w.isOpening = true }
 
 func waitOf(options []Option) wait {
@@ -82,7 +84,7 @@ func waitOf(options []Option) wait {
 	return w
 }
 
-// limitFor returns how long to wait for a limited request.
+// limitFor returns how long to wait for the response to a request with the option Within.
 func (w *wait) limitFor(c *Conversation) time.Duration {
 	limit := c.opts.Pace.limit(c.opts.Timeout)
 	if w.limit > 0 {
@@ -91,10 +93,10 @@ func (w *wait) limitFor(c *Conversation) time.Duration {
 	return limit
 }
 
-// Do sends a request and waits for its response. If none comes within the conversation's
-// timeout, rules count that as a failure, unless an option says otherwise. Params may be
-// nil. In the stateless era Do answers results that require input by further requests,
-// unless OneRound is given, and returns the last reply.
+// Do sends a request and waits for its response. If none comes within the conversation's timeout,
+// rules count that as a failure, unless an option says otherwise. Params may be nil. In the
+// stateless era, if a result requires input, Do sends the input in further requests, unless
+// OneRound is given, and returns the last reply.
 func (c *Conversation) Do(ctx context.Context, method string, params map[string]any, options ...Option) *Reply {
 	w := waitOf(options)
 	if !w.id.Present() {
@@ -118,7 +120,7 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	case w.isLimited:
 		from, began, limit := c.Record.Len(), c.Record.Elapsed(), w.limitFor(c)
 		r := c.exchange(ctx, limit, w.id, frame)
-		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // otherwise no response can come any more
+		if errors.Is(r.Err, ErrUnanswered) && c.Record.Elapsed()-began >= limit { // if the wait was shorter, no response can come any more
 			r = c.awaitSlow(ctx, from, w.id, frame)
 		}
 		if errors.Is(r.Err, ErrUnanswered) {
@@ -128,21 +130,21 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	}
 	limit, started := c.opts.Pace.limit(c.opts.Timeout), c.HasStarted()
 	r := c.exchange(ctx, limit, w.id, frame)
-	if limit == c.opts.Timeout { // otherwise the server had less than the timeout
+	if limit == c.opts.Timeout { // a server that had less time has not failed
 		c.recordGaveUp(r)
 	}
-	if started { // otherwise the time includes that of the start
+	if started { // before that, the time of a response includes that of the start
 		c.measureResponse(r)
 	}
 	return r
 }
 
-// awaitSlow waits on for the response to a limited request that has none yet: until the server has
-// responded to a fence, and for the grace after that. This gives a server that is slow in all its
-// responses the time that it needs.
+// awaitSlow continues the wait for the response to a request with the option Within: until the
+// server has responded to a fence, and for the grace after that. This gives a server that is slow
+// in all its responses the time that it needs.
 func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	r := c.AwaitResponse(ctx, from, id, MayIgnore)
-	r.Sent = c.sentEvent(from, frame) // sending may have failed only because the POST was not answered in time
+	r.Sent = c.sentEvent(from, frame) // exchange does not set Sent if only the response to the POST was late
 	return r
 }
 
@@ -160,7 +162,7 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 	return r
 }
 
-// awaitFrameResponse waits for the response that the frame expects.
+// awaitFrameResponse waits for the response with the given id to the request in the frame.
 func (c *Conversation) awaitFrameResponse(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
 		return c.awaitResponseTo(ctx, from, frame, c.awaitOtherStreams, match)
@@ -174,17 +176,19 @@ func (c *Conversation) countWaiting() (done func()) {
 	return func() { c.waiting.Add(-1) }
 }
 
-// awaitResponseTo is like await, for a response that the frame expects. It also ends at an event
-// that says that the response is longer than the client reads. It shortens the wait in four cases:
+// awaitResponseTo is like await, for the response to the request in the frame. The wait also ends
+// at an event that says that the response is longer than the client reads. It is shortened in four
+// cases:
 //
-//   - The server answers the POST with an error status, so it has started. The rest of the body gets
-//     the time of a request, not that of a start.
-//   - The frame comes back over stdio. The response gets the time of a request, too.
-//   - No other request is pending, and a message comes that is most likely meant as the response,
-//     see isUnclaimed, or one spread over several lines. The client waits only for the grace.
+//   - The server answers the POST with an error status, so it has started. The rest of the body
+//     gets the time of a request, not that of a start.
+//   - The server echoes the frame over stdio. The response gets the time of a request, too.
+//   - No other request is pending, and the server sends what is most likely meant as the response:
+//     a message without the form of one, see isUnclaimed, or a response spread over several lines.
+//     The client waits only for the grace.
 //   - The HTTP exchange that carried the frame has ended without the response. The client waits
-//     only for the grace. If the exchange did not break off, it stops waiting as soon as the
-//     function elsewhere returns.
+//     only for the grace, and if the exchange did not break off, only until the function elsewhere
+//     returns, which waits for the other streams.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
@@ -208,7 +212,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 		if c.exceedsLimits(e, from, frame) {
 			return true
 		}
-		if isEcho(e, frame) || c.isErrorStatus(e, from, frame) { // a terminal may echo while a server starts; more likely there is no server
+		if isEcho(e, frame) || c.isErrorStatus(e, from, frame) { // a terminal may echo while a server starts, but more likely there is no server
 			within(c.opts.Timeout, awaitEnd)
 			return false
 		}
@@ -234,10 +238,10 @@ func isEcho(e *transcript.Event, frame []byte) bool {
 	return e.Kind == transcript.Received && e.Exchange == 0 && bytes.Equal(bytes.TrimSpace(e.Raw), frame)
 }
 
-// awaitEnd waits for the end of the grace.
+// awaitEnd waits until ctx ends: it uses up the grace.
 func awaitEnd(ctx context.Context) { <-ctx.Done() }
 
-// probe sends a frame that a server may ignore.
+// probe sends a frame that a server may ignore, and waits for the response as MayIgnore says.
 func (c *Conversation) probe(ctx context.Context, id wire.ID, frame []byte) *Reply {
 	from := c.Record.Len()
 	if err := c.send(ctx, frame); err != nil {
@@ -250,14 +254,15 @@ func (c *Conversation) probe(ctx context.Context, id wire.ID, frame []byte) *Rep
 }
 
 // AwaitResponse waits for the response with the given id among the events from the given position
-// on, as Await does. Sent is not filled in.
+// on, as Await does. It leaves Reply.Sent nil.
 func (c *Conversation) AwaitResponse(ctx context.Context, from int, id wire.ID, options ...Option) *Reply {
 	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
 		return c.Await(ctx, from, match, options...)
 	})
 }
 
-// replyTo returns the reply for the response with the given id, which the function await waits for.
+// replyTo calls the function await to wait for the response with the given id, and returns what
+// came as a Reply.
 func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transcript.Event, error)) *Reply {
 	var m *wire.Message
 	e, err := await(func(e *transcript.Event) bool {
@@ -285,7 +290,8 @@ func responseIn(e *transcript.Event, id wire.ID) *wire.Message {
 	return e.ResponseTo(id)
 }
 
-// sendError returns ErrEnded if the server has ended, and err otherwise.
+// sendError returns the error for a frame that could not be sent: ErrEnded if the server has ended,
+// and otherwise err.
 func (c *Conversation) sendError(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !errors.Is(err, ErrUnanswered) && !errors.Is(err, ErrStarting) {
 		// When a server ends, its input may close before its output.
@@ -315,10 +321,10 @@ func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	return nil
 }
 
-// recordGaveUp records that no response came in time, so that rules count it as a
-// failure of the server. It records nothing if the caller ended the wait, or if the
-// fence got no response, because the request then had less than the full time; nor if
-// something in front of the server responded.
+// recordGaveUp records that no response came in time, which rules count as a failure of the server.
+// It records nothing in three cases: the caller ended the wait, the fence got no response either,
+// because the request then had less than the full time, or something in front of the server
+// responded, such as a proxy.
 func (c *Conversation) recordGaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
@@ -326,8 +332,8 @@ func (c *Conversation) recordGaveUp(r *Reply) {
 	}
 }
 
-// isIntercepted reports whether something in front of the server responded in
-// its place.
+// isIntercepted reports whether something in front of the server, such as a proxy, responded in its
+// place.
 func (c *Conversation) isIntercepted(sent *transcript.Event) bool {
 	x := transcript.ExchangesOf(c.Record.From(0)).Of(sent)
 	return x != nil && x.Intercepted()

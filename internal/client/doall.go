@@ -31,12 +31,12 @@ func (c *Conversation) Notification(method string, params map[string]any) []byte
 	return wire.NewNotification(method, anyOrNil(c.withMeta(params)))
 }
 
-// DoAll sends requests in one write if the transport allows it, and waits for all
-// responses. The timeout of each request starts when those before it have got their
-// responses, because a server may serve them one after another. After a request without
-// a response, the next ones have only the grace, and after two in a row no more time. The
-// option Within limits the time of all of them together. The replies are in the order of
-// the requests. Each frame must be one request.
+// DoAll sends requests in one write if the transport allows it, and waits for all responses. The
+// timeout of each request starts when those before it have got their responses, because a server
+// may serve them one after another. After a request without a response, the next ones have only the
+// grace; after two such requests in a row, only responses that have already arrived count. The
+// option Within limits the time of all requests together. The replies are in the order of the
+// requests. Each frame must be one request.
 func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...Option) []*Reply {
 	if w := waitOf(options); w.isLimited {
 		return c.doAllWithin(ctx, &w, requests)
@@ -59,7 +59,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 		case r.Answered() == (limit < full):
 			limit = c.Grace()
 		case !r.Answered():
-			limit = 0 // messages that have arrived already are still found
+			limit = 0 // responses that have already arrived are still found
 		}
 		if full == c.opts.Timeout {
 			c.recordGaveUp(r)

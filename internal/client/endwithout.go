@@ -10,10 +10,13 @@ import (
 )
 
 // endsWithoutResponse reports whether e ends the HTTP exchange that carried the frame, sent at or
-// after the given position, without a response: it was refused, or its body has ended. It returns
-// false if the response may still come in another exchange: a stream with event ids may be resumed,
-// unless resuming it was refused or brought no event with an id; a redirection sends the frame to
-// another URL of the host; and over HTTP+SSE responses come on a separate stream.
+// after the given position, without a response: the request was refused, or the body has ended. It
+// returns false if the response may still come in another exchange:
+//
+//   - A stream with event ids may be resumed, unless an attempt to resume it was refused or brought
+//     no event with an id.
+//   - A redirection sends the frame to another URL of the host.
+//   - Over HTTP+SSE, responses come on a separate stream.
 func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame []byte) bool {
 	if e.Kind != transcript.Over {
 		return false
@@ -30,7 +33,7 @@ func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame 
 }
 
 // isErrorStatus reports whether e is the status line of an HTTP exchange that carried the frame,
-// sent at or after the given position, and says that the server does not serve it.
+// sent at or after the given position, and has an error status (400 or higher).
 func (c *Conversation) isErrorStatus(e *transcript.Event, from int, frame []byte) bool {
 	return e.Kind == transcript.Responded && e.Head.Status() >= 400 && c.isOfExchange(e, from, frame)
 }
@@ -64,9 +67,9 @@ func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []by
 }
 
 // awaitOtherStreams waits until the response to a request whose own exchange has ended can no
-// longer come. It returns at once if no other exchange may bring messages, and otherwise after a
-// fence. If the fence fails, or before the handshake, when no fence can be sent, it waits until ctx
-// ends.
+// longer come. If no other exchange may bring messages, it returns at once; otherwise it sends a
+// fence and returns after the response to that. If the fence fails, or before the handshake, when
+// no fence can be sent, it waits until ctx ends.
 func (c *Conversation) awaitOtherStreams(ctx context.Context) {
 	if c.mayReceiveMore() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
 		<-ctx.Done()
@@ -111,14 +114,13 @@ func isRedirectedOnHost(x *transcript.Exchange) bool {
 	return err == nil && to.Host == here.Host && to.RequestURI() != here.RequestURI()
 }
 
-// IsSessionLost reports whether the server no longer serves this HTTP session,
-// though it may serve others: the last exchange ended without a response, and
-// so did one more request.
+// IsSessionLost reports whether the server no longer serves this HTTP session, though it may serve
+// others: the last exchange ended without a response, and so did that of one more request.
 func (c *Conversation) IsSessionLost(ctx context.Context) bool {
 	return c.unansweredExchanges.Load() > 0 && c.Fence(ctx) != nil && c.unansweredExchanges.Load() > 1
 }
 
-// IsHung reports whether the server over stdio has stopped serving: it has sent nothing since the
+// IsHung reports whether a server over stdio has stopped serving: it has sent nothing since the
 // client gave up waiting for a response, and does not respond to one more request.
 func (c *Conversation) IsHung(ctx context.Context) bool {
 	if c.Web() != nil {

@@ -18,9 +18,9 @@ func (c *Conversation) Metadata() map[string]any {
 	return map[string]any{spec.MetaVersion: c.opts.Version, spec.MetaClientInfo: ClientInfo(), spec.MetaClientCapabilities: c.opts.Capabilities}
 }
 
-// withMeta returns the params to send: in the stateless era the _meta of every
-// request holds the version, the client and its capabilities. It keeps existing
-// keys, and a _meta that is not an object.
+// withMeta returns the params to send. In the stateless era it adds a _meta with the version, the
+// client and its capabilities. It keeps the keys of an existing _meta, and does not change a _meta
+// that is not an object.
 func (c *Conversation) withMeta(in map[string]any) map[string]any {
 	if c.opts.Revision.Era() == spec.Handshake {
 		return in
@@ -67,9 +67,9 @@ func (c *Conversation) Initialized(ctx context.Context) error {
 	return c.Notify(ctx, spec.MethodInitialized, nil)
 }
 
-// Discover sends server/discover and keeps what the server says about itself. The
-// protocol version is then the one that the conversation requests, unless the
-// server lists only others.
+// Discover sends server/discover and keeps what the server says about itself.
+// Server.ProtocolVersion is then the version that the conversation requests, or empty if the server
+// lists only others.
 func (c *Conversation) Discover(ctx context.Context) *Reply {
 	id := c.NewID()
 	r := c.exchange(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, c.Request(id, spec.MethodDiscover, nil))

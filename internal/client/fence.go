@@ -11,9 +11,9 @@ import (
 )
 
 // awaitWithFence waits for an event at or after the given position for which match is true; match
-// is called once for each event. It sends a fence, and waits at most until the response to the
-// fence and the grace after it. If the event does not come by then, the error is ErrUnanswered; if
-// the fence failed too, it also wraps ErrNoFence.
+// is called once for each event. It sends a fence, and waits until the fence has got its response
+// and the grace after that has passed. If the event does not come by then, the error is
+// ErrUnanswered; if the fence failed too, the error also wraps ErrNoFence.
 func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	next := from // the first event that match has not seen
 	var found *transcript.Event
@@ -40,12 +40,12 @@ func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(
 	return e, err
 }
 
-// maxFences limits how often a fence is sent because of the server's rate limit.
+// maxFences limits how many fences fenceUnless sends.
 const maxFences = 5
 
 // fenceUnless is like Fence, but ends as soon as stop is true for an event at or after the given
 // position. If the server's rate limit refused a request meanwhile, that request is sent again,
-// possibly after the fence. So the fence is repeated.
+// possibly after the fence, so the fence is repeated, too.
 func (c *Conversation) fenceUnless(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	stopped := false
 	for fences := 1; ; fences++ {
@@ -67,7 +67,7 @@ func (c *Conversation) boundFence(ctx context.Context) (context.Context, context
 	return c.boundWait(ctx, c.fenceTime(), false)
 }
 
-// fenceOnce is like fenceUnless, but without repetitions.
+// fenceOnce is like fenceUnless, but sends only one fence.
 func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	started := c.HasStarted()
 	ctx, cancel := bound(ctx)
@@ -97,14 +97,15 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	case !errors.Is(r.Err, ErrUnanswered):
 	case c.opts.Thorough:
 		c.opts.Pace.noteUnanswered()
-	case ctx.Err() != nil: // the wait was not shortened
+	case ctx.Err() != nil: // the fence had its full time
 		c.opts.Pace.missFence()
 	}
 	return fenceError(r)
 }
 
-// graceAfter returns how long to wait after a fence with the given error. After a successful fence
-// it is longer than Grace: the awaited message may take longer than the response to the fence.
+// graceAfter returns how long to wait after a fence, given its error or nil. After a successful
+// fence the time is longer than Grace, because the awaited message may take longer than the
+// response to the fence.
 func (c *Conversation) graceAfter(fence error) time.Duration {
 	if fence != nil {
 		return c.Grace()
@@ -112,16 +113,15 @@ func (c *Conversation) graceAfter(fence error) time.Duration {
 	return max(500*time.Millisecond, 2*c.Grace())
 }
 
-// Fence proves that the server has read everything sent so far: it sends a
-// request and waits for any response. After an error, missing messages show
-// nothing.
+// Fence proves that the server has read everything sent so far: it sends a request and waits for
+// any response. If Fence returns an error, the absence of messages shows nothing.
 func (c *Conversation) Fence(ctx context.Context) error {
 	return c.fence(ctx, c.boundFence)
 }
 
 // FenceIdle is like Fence, but for a server that has nothing else to do, and so can be slow only
-// because the machine is busy. Even with Options.Thorough it waits only for the usual time, if
-// another server, started after that time, responds.
+// because the machine is busy. With Options.Thorough, FenceIdle starts another server as a control
+// once the usual time has passed. If the control responds, FenceIdle waits little longer.
 func (c *Conversation) FenceIdle(ctx context.Context) error {
 	if !c.opts.Thorough || c.opts.Starts == nil || !c.HasStarted() {
 		return c.Fence(ctx)
@@ -135,11 +135,10 @@ func (c *Conversation) fence(ctx context.Context, bound boundFunc) error {
 	return c.fenceUnless(ctx, bound, c.Record.Len(), func(*transcript.Event) bool { return false })
 }
 
-// fenceTime returns how long to wait for the response to a fence: twenty times the
-// slowest response of this server so far, at least 3 s and at most the timeout; less
-// once a fence has timed out. That is shorter than for other requests, so that an
-// unresponsive server does not cost the whole timeout each time. With
-// Options.Thorough it is as long as for other requests.
+// fenceTime returns how long to wait for the response to a fence: twenty times the slowest response
+// of this server so far, at least 3 s and at most the timeout; less once a fence has timed out.
+// This time is shorter than for other requests, so that an unresponsive server does not cost the
+// whole timeout each time. With Options.Thorough it is as long as for other requests.
 func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
 		return c.opts.Pace.limit(c.opts.Timeout)
@@ -147,7 +146,7 @@ func (c *Conversation) fenceTime() time.Duration {
 	return c.usualFenceTime()
 }
 
-// usualFenceTime is like fenceTime, but without Options.Thorough.
+// usualFenceTime is like fenceTime, but ignores Options.Thorough.
 func (c *Conversation) usualFenceTime() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,9 +162,10 @@ func fenceError(r *Reply) error {
 	return r.Err
 }
 
-// AwaitQuiet proves that nothing more comes: it sends a fence and waits for the grace. All
-// messages up to its end are in the record. It does not wait if neither side has sent
-// anything since the last proof. After an error, missing messages show nothing.
+// AwaitQuiet proves that nothing more comes: it sends a fence and waits for the grace. When it
+// returns nil, all messages that came until then are in the record. It does not wait if neither the
+// client nor the server has sent anything since the last such proof. If it returns an error, the
+// absence of messages shows nothing.
 func (c *Conversation) AwaitQuiet(ctx context.Context) error {
 	if from := c.quietUpTo.Load(); from > 0 {
 		since := c.Record.From(int(from))

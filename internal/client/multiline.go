@@ -11,10 +11,10 @@ import (
 // stdio transport forbids that.
 type multilineResponse struct{ text wire.MultilineJSON }
 
-// maxMultiline limits the bytes that are kept.
+// maxMultiline limits how many bytes of an unfinished response are kept.
 const maxMultiline = 1 << 20
 
-// complete adds the line of an event, and reports whether it ends a response.
+// complete adds the line of an event, and reports whether the line completes a response.
 func (s *multilineResponse) complete(e *transcript.Event) bool {
 	isMessage := func(m wire.Message) bool { return m.Kind != wire.Invalid }
 	switch {

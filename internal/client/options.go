@@ -1,7 +1,7 @@
-// Package client implements conversations: one client's use of a server, in the
-// handshake era and in the stateless one. A conversation sends requests and
-// notifications, responds to the server's requests as its declared capabilities
-// say, and proves silence with a fence; it judges nothing.
+// Package client implements conversations: one client's use of a server, in the handshake era and
+// in the stateless one. A conversation sends requests and notifications, responds to the server's
+// requests as the client's declared capabilities say, and proves silence with a fence. It judges
+// nothing.
 package client
 
 import (
@@ -17,9 +17,10 @@ import (
 type Options struct {
 	// Revision is the revision that the client requests.
 	Revision spec.Revision
-	// Version is the text sent as protocolVersion; default: the revision.
+	// Version is the string sent as protocolVersion; default: Revision.
 	Version string
-	// Capabilities are the client's; nil means those of AllCapabilities.
+	// Capabilities are the capabilities that the client declares; nil means those of
+	// AllCapabilities.
 	Capabilities map[string]any
 	// FirstID is the first id that NewID returns; default 1.
 	FirstID int64
@@ -32,7 +33,8 @@ type Options struct {
 	// waiting once another server has started in the same time and responded. Without
 	// it, the conversation waits for the whole StartTimeout.
 	Starts Starts
-	// Thorough waits for a fence as long as for any request. Retries set it.
+	// Thorough makes the client wait for the response to a fence as long as for any other. Retries
+	// set it.
 	Thorough bool
 	// LeastGrace is the shortest grace, see Grace; default 100 ms.
 	LeastGrace time.Duration
@@ -44,12 +46,12 @@ type Options struct {
 	// Patience limits the steps of the shutdown. By default the server has 2 s to
 	// exit after its input was closed, and 1 s after SIGTERM.
 	Patience transport.Patience
-	// Answer replies to a request of the server: the bytes to send, or nil
-	// to leave it unanswered. Default: as the capabilities say.
+	// Answer returns the bytes to send in response to a request of the server, or nil to send none.
+	// By default the response follows from Capabilities.
 	Answer func(request *wire.Message) []byte
-	// Idle is called when the conversation begins to wait for silence, or has waited for
-	// the server for a moment (see BeginWait), so that others may work; the function it
-	// returns is called when the wait is over.
+	// Idle releases the caller's slot, so that others may work. It is called when the conversation
+	// begins to wait for silence, or has waited for the server for a moment (see BeginWait). The
+	// function that Idle returns is called when the wait is over.
 	Idle func() (resume func())
 	// SkipQuiet, when set, is called when AwaitQuiet begins to wait for silence; if it
 	// returns true, AwaitQuiet returns ErrQuietSkipped instead.
@@ -90,8 +92,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// AllCapabilities returns the capabilities roots, sampling and, if revision r has it,
-// elicitation, with both of its modes where r knows modes.
+// AllCapabilities returns the capabilities roots, sampling and, if revision r has it, elicitation,
+// with the modes form and url if r has modes.
 func AllCapabilities(r spec.Revision) map[string]any {
 	empty := map[string]any{}
 	caps := map[string]any{"roots": map[string]any{"listChanged": true}, "sampling": empty}

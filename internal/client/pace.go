@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Pace remembers, for all conversations that share it, the slowest response of a
-// server, and whether requests timed out. Once a request has timed out, later ones
-// get a time in proportion to the slowest response instead of the whole timeout:
-// otherwise a server that does not respond would cost the timeout for each
-// request.
+// Pace remembers, for all conversations that share it, the slowest response of a server, and
+// whether requests timed out. Once a request has timed out, later ones get a time in proportion to
+// the slowest response instead of the whole timeout: otherwise a server that does not respond would
+// cost the whole timeout for each request.
 //
 // Fences are counted separately, because they get less time than other requests.
 type Pace struct {
@@ -18,21 +17,22 @@ type Pace struct {
 	hasMissedFence bool
 	slowest        time.Duration
 	unanswered     int             // requests that timed out
-	recent         []time.Duration // the last response times, at most pacedResponses
+	recent         []time.Duration // the latest response times, at most pacedResponses
 	noted          int             // how many response times there were
 }
 
 // pacedResponses is the number of recent response times whose median Typical returns.
 const pacedResponses = 256
 
-// After a request has timed out, others still get at least minWait, unless the timeout is shorter.
-// After a fence has timed out, other fences get at least the timeout divided by fenceDivisor.
+// After a request has timed out, later ones still get at least minWait, unless the timeout is
+// shorter. After a fence has timed out, later fences get at least the timeout divided by
+// fenceDivisor.
 const (
 	minWait      = 2 * time.Second
 	fenceDivisor = 10
 )
 
-// limit returns how long to wait for a response that is due within timeout.
+// limit returns how long to wait for a response: the timeout, or less once a request has timed out.
 func (p *Pace) limit(timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,8 @@ func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
 	return p.scaledLimit(timeout/fenceDivisor, usual)
 }
 
-// scaledLimit returns twenty times the slowest response time, within two bounds.
+// scaledLimit returns twenty times the slowest response time, raised to the first argument if it is
+// less, and lowered to the second if it is more.
 func (p *Pace) scaledLimit(least, most time.Duration) time.Duration {
 	return min(most, max(least, 20*p.slowest))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// respond replies to a request of the server like a well-behaved client that
-// declared the capabilities caps.
+// respond returns the response of a well-behaved client, which declared the capabilities caps, to a
+// request of the server.
 func respond(m *wire.Message, caps map[string]any) []byte {
 	declared := func(name string) bool { _, ok := caps[name]; return ok }
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxRounds limits the requests that complete one call, because a server may keep
-// requiring input.
+// maxRounds limits how many further requests Do sends to complete one request, because a server may
+// keep requiring input.
 const maxRounds = 8
 
 // OneRound makes Do return the first result, even if that requires input.
@@ -29,10 +29,10 @@ func (r *Reply) IsInputRequired() bool {
 	return kind == spec.ResultInputRequired
 }
 
-// NextRound returns the params of the request that follows a result which requires
-// input: those of the first request, the client's responses, and the state exactly
-// as the server sent it. It returns false if the client does not support the input
-// that the server requires.
+// NextRound returns the params of the request that follows reply r, whose result requires input:
+// the given params, which are those of the first request, the client's responses, and the state
+// exactly as the server sent it. ok is false if the client does not support the input that the
+// server requires.
 func (c *Conversation) NextRound(params map[string]any, r *Reply) (next map[string]any, ok bool) {
 	next = maps.Clone(params)
 	if next == nil {
@@ -57,8 +57,8 @@ func (c *Conversation) NextRound(params map[string]any, r *Reply) (next map[stri
 	return next, true
 }
 
-// inputResponse returns the client's result for a request for input, or nil if it
-// has none.
+// inputResponse returns the client's result for a request for input, or nil if the client gives
+// none.
 func (c *Conversation) inputResponse(in *wire.Message) jsontext.Value {
 	m := *in
 	m.ID = wire.StringID("input") // the reply functions need an id; it is not sent
@@ -73,8 +73,8 @@ func (c *Conversation) inputResponse(in *wire.Message) jsontext.Value {
 	return wire.Parse(frame).Messages[0].Result()
 }
 
-// completeRounds sends the requests that follow a result which requires input, and
-// returns the response to the last.
+// completeRounds sends further requests for as long as the reply requires input, starting with r,
+// and returns the last reply.
 func (c *Conversation) completeRounds(ctx context.Context, w *wait, method string, params map[string]any, r *Reply) *Reply {
 	if c.opts.Revision.Era() == spec.Handshake || w.oneRound {
 		return r

@@ -20,7 +20,7 @@ import (
 // been starting: no server that was started during the wait responded either.
 var ErrStarting = errors.New("the server may still have been starting: one that was started meanwhile did not respond to an ordinary initialize either")
 
-// Starts tracks the starts of servers, and compares them.
+// Starts tracks how long servers take to start, and starts controls to compare a slow server with.
 type Starts interface {
 	// BeginWait is called when the conversation begins to wait for a server that may
 	// still be starting; over is called when that wait has ended.
@@ -52,9 +52,9 @@ func (c *Conversation) HasStarted() bool {
 // messages then do not count.
 func (c *Conversation) IsStartUnclear() bool { return c.isStartUnclear.Load() && !c.HasStarted() }
 
-// showsStart reports whether the event is a response. Anything else may be
-// written by a server that does not read yet. Over HTTP+SSE an HTTP status shows only
-// that the message was accepted.
+// showsStart reports whether the event is a response, which shows that the server has started. A
+// server that does not read yet may send anything else. An HTTP status counts as a response, except
+// over HTTP+SSE, where it shows only that the message was accepted.
 func (c *Conversation) showsStart(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Responded:
@@ -69,8 +69,8 @@ func (c *Conversation) showsStart(e *transcript.Event) bool {
 	return false
 }
 
-// hasOpeningRequest reports whether one of the frames holds a request that
-// opens a session. Each may take as long as a start.
+// hasOpeningRequest reports whether one of the frames holds a request that opens a session. Its
+// response may take as long as a start.
 func hasOpeningRequest(frames ...[]byte) bool {
 	for _, f := range frames {
 		for _, m := range wire.Parse(f).Messages {
@@ -83,14 +83,14 @@ func hasOpeningRequest(frames ...[]byte) bool {
 }
 
 // boundWait limits a wait to the given time. If the server may still be starting, or if opening is
-// set because the frame opens the session, the limit is the time of a start. The caller must call
+// set because the request opens the session, the limit is the time of a start. The caller must call
 // the returned function when the wait is over.
 func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, opening bool) (context.Context, context.CancelFunc) {
 	if !opening && c.HasStarted() {
 		return c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 	}
 	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout)}
-	if !opening { // another response does not shorten the wait for the one to initialize
+	if !opening { // no other response shortens the wait for the response to initialize
 		w.responded = make(chan struct{})
 	}
 	return w.begin(ctx)
@@ -102,8 +102,8 @@ func (c *Conversation) boundByControl(ctx context.Context, limit time.Duration) 
 	return (&startWait{c: c, hasStarted: true, limit: limit, longest: max(limit, c.opts.Timeout)}).begin(ctx)
 }
 
-// begin returns a context that ends with the wait. The caller must call the returned function when
-// the wait is over.
+// begin returns a context that ends when no time is left to wait. The caller must call the returned
+// function when the wait is over.
 func (w *startWait) begin(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	w.began = w.c.Record.Moment()
@@ -154,13 +154,13 @@ func (w *startWait) watchResponse(ctx context.Context) {
 	}
 }
 
-// wait returns why the wait ends, or nil if ctx has ended before.
+// wait waits, and returns why the wait ended, or nil if ctx ended first.
 func (w *startWait) wait(ctx context.Context) error {
 	first := w.limit
 	switch {
 	case w.c.opts.Starts == nil:
 		first = w.longest
-	case !w.hasStarted: // a control would slow down a start that is only as slow as the others
+	case !w.hasStarted: // do not let a control slow down a start that takes no longer than others did
 		first = min(max(first, w.c.opts.Starts.Slowest()*3/2), w.longest)
 	}
 	switch w.pause(ctx, first) {
@@ -200,9 +200,10 @@ func (w *startWait) afterStart(ctx context.Context) error {
 	return ErrUnanswered
 }
 
-// runControl starts a control and returns how much longer to wait for the server: half
-// the time that the control took, so that the server has clearly more time than the
-// control; or the rest of the time of a start if the control did not respond.
+// runControl starts a control and returns how much longer to wait for the server: half the time
+// that the control took, so that the server has clearly more time than the control; or the rest of
+// the time of a start if the control did not respond, with its error. how says whether the server
+// responded, or the wait was cancelled, meanwhile.
 func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pauseEnd, err error) {
 	limited, cancel := context.WithTimeout(ctx, w.longest)
 	began := time.Now()
@@ -226,7 +227,7 @@ func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pau
 	}
 }
 
-// pauseEnd is how a pause ended.
+// A pauseEnd says how a pause ended.
 type pauseEnd int
 
 const (

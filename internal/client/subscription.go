@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Subscription is a subscriptions/listen request and the messages that the server
-// sends because of it (2026-07-28, basic/patterns/subscriptions). It is identified by
-// the id of the request.
+// A Subscription is a subscriptions/listen request and the messages that the server sends because
+// of it (2026-07-28, basic/patterns/subscriptions). The id of the request identifies the
+// subscription.
 type Subscription struct {
 	ID   wire.ID
 	Sent *transcript.Event // the request
@@ -23,8 +23,8 @@ type Subscription struct {
 // ErrRefused says that the server answered subscriptions/listen with an error.
 var ErrRefused = errors.New("the server answered subscriptions/listen with an error")
 
-// FilterForAll returns a filter that requests every type of notification, and updates of
-// the resources.
+// FilterForAll returns a filter that requests every type of notification, and updates of the
+// resources with the given URIs.
 func FilterForAll(uris []string) map[string]any {
 	filter := map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
 	if len(uris) > 0 {
@@ -54,8 +54,8 @@ func (c *Conversation) SubscribeRaw(ctx context.Context, id wire.ID, frame []byt
 	return s, nil
 }
 
-// AwaitAcknowledgement waits for the acknowledgement, no longer than for a fence and
-// the grace after it. The error is ErrRefused if an error came instead.
+// AwaitAcknowledgement waits for the acknowledgement of the subscription, no longer than for a
+// fence and the grace after it. The error is ErrRefused if the server answered with an error.
 func (s *Subscription) AwaitAcknowledgement(ctx context.Context) (*transcript.Message, error) {
 	var found *transcript.Message
 	var refused *transcript.Event

@@ -54,10 +54,13 @@ func isErrorWithoutID(m *wire.Message) bool {
 }
 
 // isUnclaimed reports whether the event holds a message that is most likely meant as the response
-// to the only pending request, although it does not have the form of one: a response with an id
-// that the client did not send, a result without an id, an error without an id if there are more of
-// these than other messages explain, or a JSON-RPC message with an id of the client that is neither
-// a request nor a response.
+// to the only pending request, although it does not have the form of one:
+//
+//   - a response with an id that the client did not send,
+//   - a result without an id,
+//   - an error without an id, if there are more of these than messages that may have caused them,
+//     or
+//   - a JSON-RPC message with an id of the client that is neither a request nor a response.
 func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 	if e.Kind != transcript.Received {
 		return false
@@ -72,7 +75,7 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 			if !c.HasSent(m.ID) {
 				return true
 			}
-		case !m.Has("jsonrpc"): // it may be a line of a log
+		case !m.Has("jsonrpc"): // the message may be a line of a log
 		case m.Has("result"):
 			return true
 		default:

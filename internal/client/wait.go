@@ -16,7 +16,7 @@ import (
 // waits itself.
 const idleAfter = 10 * time.Millisecond
 
-// Pause waits for a time in which the caller sends nothing.
+// Pause waits for the given time, or until ctx ends. It releases the caller's slot meanwhile.
 func (c *Conversation) Pause(ctx context.Context, d time.Duration) {
 	defer c.BeginIdle()()
 	select {
@@ -25,10 +25,9 @@ func (c *Conversation) Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// BeginWait begins a wait for the server. If it lasts longer than idleAfter, the
-// slot of the caller is released, as in BeginIdle; the returned function ends the
-// wait. The slot stays acquired while a process has sent nothing yet, because it
-// may be starting, which is work.
+// BeginWait begins a wait for the server; the returned function ends it. If the wait lasts longer
+// than idleAfter, the slot of the caller is released, as in BeginIdle. The slot stays acquired
+// while a server over stdio has sent nothing yet, because it may be starting, which is work.
 func (c *Conversation) BeginWait() (over func()) {
 	if c.Web() == nil && !c.hasSpoken.Load() {
 		return func() {}
@@ -61,8 +60,8 @@ func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
 	return c.link.Send(ctx, frames...)
 }
 
-// sendWithin is like send, but for frames whose responses are awaited elsewhere. Over HTTP
-// the server has as long to respond to a POST as to a JSON-RPC request. A POST without a
+// sendWithin is like send, but for frames whose responses the caller awaits later, if at all. Over
+// HTTP the server has as long to respond to a POST as to a JSON-RPC request. A POST without a
 // response is not an error here: later requests show whether the server still responds.
 func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if c.Web() == nil || len(frames) == 0 {

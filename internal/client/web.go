@@ -16,8 +16,8 @@ func (c *Conversation) Web() transport.Web {
 	return web
 }
 
-// ResidentMemory returns the private memory of the server's processes in bytes,
-// and whether it is known.
+// ResidentMemory returns the private memory of the server's processes in bytes; ok is false if it
+// is unknown.
 func (c *Conversation) ResidentMemory() (bytes int64, ok bool) {
 	weighed, ok := c.link.(transport.Weighed)
 	if !ok {
@@ -26,8 +26,8 @@ func (c *Conversation) ResidentMemory() (bytes int64, ok bool) {
 	return weighed.Resident()
 }
 
-// HasExpired reports whether the server has ended the session, which it may do at any
-// time: the last POST of the session that has a response got 404.
+// HasExpired reports whether the server has ended the session, which it may do at any time: of the
+// POSTs of the session that have a response, the last got 404.
 func (c *Conversation) HasExpired() bool {
 	if c.Web() == nil {
 		return false
@@ -51,10 +51,10 @@ func (c *Conversation) HasExpired() bool {
 
 const sessionHeader = "Mcp-Session-Id"
 
-// Exchange makes an HTTP exchange. It returns when the exchange is over or, if the
-// response is an event stream, when its head has arrived; the stream then stays
-// open until it is dropped or the conversation ends. The error is the cause of the
-// context's end, or says that the target is not a URL.
+// Exchange makes an HTTP exchange. It returns when the exchange is over or, if the response is an
+// event stream, when the head of the response has arrived; the stream then stays open until it is
+// dropped or the conversation ends. The error is the cause of the context's end, or says that the
+// target is not a URL.
 func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target string) (*transcript.Exchange, transport.Exchange, error) {
 	from := c.Record.Len()
 	p, err := c.Web().Begin(r, target)
@@ -76,7 +76,8 @@ func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target
 	return c.exchangeSoFar(from, p.Number()), p, nil
 }
 
-// exchangeSoFar returns the part of the exchange with this number that was recorded so far.
+// exchangeSoFar returns the exchange with the given number, as far as it is recorded. It began at
+// or after the position from.
 func (c *Conversation) exchangeSoFar(from, number int) *transcript.Exchange {
 	return transcript.ExchangesOf(c.Record.From(from)).Of(&transcript.Event{Exchange: number})
 }

@@ -7,10 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Arguments returns arguments for the tool: those that its schema requires,
-// each as plain as possible. The error says why that is not possible: the
-// schema requires more than this package understands. If good arguments are
-// known, it returns the first of those.
+// Arguments returns arguments for a call of the tool: the first of its known good arguments or, if
+// there are none, the arguments that its schema requires, each as plain as possible. The error says
+// what the schema requires that this package does not understand.
 func (t Tool) Arguments() (map[string]any, error) {
 	if len(t.given) > 0 {
 		return maps.Clone(t.given[0]), nil
@@ -22,11 +21,11 @@ func (t Tool) Arguments() (map[string]any, error) {
 	return maps.Clone(plain), err
 }
 
-// maxGiven limits the calls of a tool with configured arguments.
+// maxGiven limits how many calls of a tool use its known good arguments.
 const maxGiven = 20
 
-// More returns arguments for further calls of the tool: the known good ones
-// except the first, or else those of generate.MoreArguments.
+// More returns arguments for further calls of the tool: its known good arguments except the first
+// or, if there are none, those of generate.MoreArguments.
 func (t Tool) More() []map[string]any {
 	if len(t.given) > 0 {
 		return t.given[1:min(len(t.given), maxGiven)]
@@ -52,8 +51,8 @@ func (t Tool) WithText(text string) (arguments map[string]any, ok bool) {
 	return generate.ArgumentsWithText(wire.At(t.Raw, "/inputSchema"), text)
 }
 
-// WrongArguments returns arguments that violate the tool's schema in one place
-// each.
+// WrongArguments returns arguments each of which violates the tool's schema in one place, or none
+// if Arguments fails.
 func (t Tool) WrongArguments() []generate.InvalidArguments {
 	right, err := t.Arguments()
 	if err != nil {

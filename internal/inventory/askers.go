@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// askingWords matches, for each role, words in names and descriptions that suggest that a tool sends
-// such a request to the client. A wrong guess costs only one call.
+// askingWords matches, for each role, words in names and descriptions which suggest that a tool
+// sends the client requests of that role. A wrong guess costs only one call.
 var askingWords = map[Role]*lazyregexp.Regexp{
 	AsksSampling:    lazyregexp.New(`(?i)sampling|sample[-_ ]?llm|create_?message|\bllms?\b|ask[-_ ]?(the )?(model|client)`),
 	AsksElicitation: lazyregexp.New(`(?i)elicit|(ask|send|direct|prompt|request|invite|wait)[-_s ]*(for )?(the )?user`),
@@ -19,9 +19,9 @@ var askingWords = map[Role]*lazyregexp.Regexp{
 // are megabytes long.
 const maxSearched = 16 << 10
 
-// Askers returns the callable tools that seem to send the client the requests of the
-// role: first those that are configured or learned, then those whose names suggest
-// it, then those whose descriptions do.
+// Askers returns the callable tools that seem to send the client the requests of the role: first
+// those for which the role is configured or learned, then those whose names suggest the role, then
+// those whose descriptions do.
 func (v *Inventory) Askers(role Role) []Tool {
 	var known []Tool
 	for _, f := range v.usableFixtures(role) {
@@ -34,8 +34,8 @@ func (v *Inventory) Askers(role Role) []Tool {
 	return slices.Concat(known, slices.DeleteFunc(v.suspects(role), isKnown))
 }
 
-// suspects returns the callable tools whose names, and then those whose descriptions, suggest
-// that they play the role. They are determined once, because the list may be long.
+// suspects returns the callable tools whose names, and then those whose descriptions, suggest that
+// they play the role. The result is computed only once, because the list of tools may be long.
 func (v *Inventory) suspects(role Role) []Tool {
 	v.suspectsOf.Lock()
 	defer v.suspectsOf.Unlock()

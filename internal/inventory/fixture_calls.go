@@ -18,8 +18,8 @@ type fixtureCall struct {
 	request *transcript.Request
 	open    bool
 	canShow bool // the call can show whether the fixture plays its role
-	// before is the content of the list or resource that the call should
-	// change, as it was before the call; known is set if it was read.
+	// before is the content, before the call, of the list or resource that the call should change;
+	// known is set if that content was read.
 	before string
 	known  bool
 }
@@ -32,7 +32,7 @@ type callHistory struct {
 	calls    []*fixtureCall
 }
 
-// Observe reads the calls of one conversation.
+// Observe adds what the calls in one conversation show about the fixtures.
 func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, dialogue *transcript.Dialogue) {
 	if len(d) == 0 {
 		return
@@ -52,7 +52,8 @@ func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, 
 	}
 }
 
-// recordCall records a request of the client.
+// recordCall records a request of the client: a call of a fixture, or the capabilities in
+// initialize.
 func (s *callHistory) recordCall(d FixtureOutcomes, rev spec.Revision, r *transcript.Request) {
 	switch m := r.Message; m.Method {
 	case spec.MethodInitialize:
@@ -82,8 +83,8 @@ func (s *callHistory) forget(what string) {
 	}
 }
 
-// canShow reports whether a call at this point can show that its tool plays the
-// role.
+// canShow reports whether a call at this point can show that its tool plays the role. token is set
+// if the call has a progress token.
 func (s *callHistory) canShow(role Role, rev spec.Revision, token bool) bool {
 	switch role {
 	case Slow:
@@ -143,8 +144,8 @@ func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire
 	s.end(r, e.At)
 }
 
-// changes returns what the call should change: the URI of a resource, or the
-// method that lists it; "" for other calls.
+// changes returns the key in callHistory.contents of what a call of the fixture should change: the
+// URI of a resource, or the method that returns a list; "" if it should change neither.
 func (o *fixtureOutcome) changes() string {
 	if o.Role == ChangesResource {
 		return o.Resource
@@ -158,8 +159,9 @@ func (o *fixtureOutcome) changes() string {
 }
 
 // recordContent records the current content of a list or a resource. If a call since the last read
-// should have changed it and did not, the call does not play its role. That does not count if all
-// calls write the same content.
+// should have changed it and did not, the call did not play its role. A resource that stays the
+// same does not count if all calls have the same arguments, because they may write the same
+// content.
 func (s *callHistory) recordContent(what string, m *wire.Message) {
 	now := string(m.Result())
 	for _, w := range s.calls {

@@ -14,20 +14,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// It is possible that a configured fixture does not do what the configuration says. Cases then
-// observe nothing, and a notice names the line of the configuration. One
-// success is enough, because a tool may skip its request to a client without
-// the capability.
+// A configured fixture may not do what the configuration says. Cases then observe nothing, and a
+// notice names the line of the configuration. A fixture that did it in one call gets no notice,
+// because a tool may skip its request to a client without the capability.
 
-// minSlow is the shortest time that the slowest call of a slow tool may take.
+// minSlow is how long at least one call of a slow tool must take.
 const minSlow = 40 * time.Millisecond
 
-// A fixtureOutcome is what was observed of one configured fixture.
+// A fixtureOutcome is what was observed of one configured fixture in all its calls.
 type fixtureOutcome struct {
 	Fixture
 
-	calls   int // calls that could show the role
-	done    bool
+	calls   int           // calls that could show the role
+	done    bool          // a call did what the role says
 	refused string        // the last failure; it counts only if no call worked
 	worked  bool          // a call had a result without isError
 	longest time.Duration // the longest time that a call took
@@ -58,8 +57,8 @@ func failure(m *wire.Message) string {
 	return fmt.Sprintf("isError, and %q", wire.Excerpt(text, 80))
 }
 
-// matchesFixture reports whether the arguments of a call are those of a fixture, with any
-// values for its placeholders.
+// matchesFixture reports whether the arguments of a call are those of a fixture. A string of the
+// fixture that holds a placeholder matches any value.
 func matchesFixture(want any, got jsontext.Value) bool {
 	text, err := json.Marshal(want)
 	if err != nil {
@@ -133,7 +132,7 @@ func (o *fixtureOutcome) shortcoming() string {
 	}
 }
 
-// missingEffects describes, for each role, what did not happen.
+// missingEffects describes, for each role, the effect that a call did not have.
 var missingEffects = map[Role]string{
 	Progress:         "reported no progress",
 	Logging:          "sent no log message, though the level debug was set",

@@ -4,15 +4,15 @@ import "slices"
 
 // A Fixture is a call of a tool that is known to do something.
 //
-// The placeholders {milliseconds}, {seconds}, {steps} and {count} in its
-// arguments are replaced by the duration of the call, its number of progress
-// steps, and a number that differs from call to call. A string that consists of
-// one placeholder becomes a number; in a longer string it becomes digits.
+// The placeholders {milliseconds}, {seconds}, {steps} and {count} in its arguments stand for the
+// duration of the call (the first two), its number of progress steps, and a number that differs
+// from call to call. A string that consists of one placeholder becomes a JSON number; inside a
+// longer string, digits replace the placeholder.
 type Fixture struct {
 	Role      Role
 	Tool      string
 	Arguments map[string]any
-	// Resource is the URI of what the call changes, for ChangesResource.
+	// Resource is the URI of the resource that the call changes, for ChangesResource.
 	Resource string
 	// Levels are the levels of the log messages that each call sends, if known.
 	Levels []string
@@ -26,10 +26,9 @@ type arguments = map[string]any
 
 var everyLevel = []string{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}
 
-// fixtures are the calls that are known by the names of their tools: of the
-// reference server, of server-everything (in its versions), and of servers made
-// for the official conformance suite. For each role, the first one that a
-// server offers is used.
+// fixtures are the calls whose roles are known from the names of their tools: those of the
+// reference server, of server-everything (in its versions), and of servers made for the official
+// conformance suite. For each role, the first one that a server offers is used.
 var fixtures = slices.Concat(referenceFixtures(), everythingFixtures(), officialFixtures())
 
 func referenceFixtures() []Fixture {
@@ -55,9 +54,8 @@ func referenceFixtures() []Fixture {
 	}
 }
 
-// everythingFixtures returns the calls of server-everything. Newer versions use
-// names with dashes. The tool that requests roots does so once per session, so
-// it is left out.
+// everythingFixtures returns the calls of server-everything. Newer versions use names with dashes.
+// The tool that requests roots is left out, because it does so only once per session.
 func everythingFixtures() []Fixture {
 	seconds := arguments{"duration": "{seconds}", "steps": "{steps}"}
 	soon := arguments{"duration": 0.06, "steps": 3}
@@ -107,9 +105,9 @@ func officialFixtures() []Fixture {
 	}
 }
 
-// officialTools are the tools that the official suite calls by name in the handshake revisions.
-// They include the two tools for roots that it calls only in 2026-07-28, because no other tool
-// requests roots, and SDKs send roots/list from them in older revisions.
+// officialTools are the tools that the official suite calls by name in the handshake revisions, and
+// two tools for roots that it calls only in 2026-07-28. No other tool requests roots, and SDKs send
+// roots/list from these two in older revisions.
 var officialTools = []string{
 	"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
 	"test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_reconnection",
@@ -118,25 +116,24 @@ var officialTools = []string{
 	"test_input_required_result_list_roots", "test_input_required_result_multiple_inputs",
 }
 
-// officialEnough is the smallest number of officialTools with which a server counts as made for the
-// suite.
+// officialEnough is how many of the officialTools a server must offer to count as made for the
+// official suite.
 const officialEnough = 3
 
-// ordinaryWords are names that do not identify a tool: a tool called log may
-// show the log of a repository.
+// ordinaryWords are tool names that do not identify a tool, because they are ordinary words: a tool
+// called log may show the log of a repository.
 var ordinaryWords = []string{"log", "fail", "content", "add", "distance"}
 
 // ordinaryEnough is how many tools named by ordinaryWords a server must offer
 // for them to count as known.
 const ordinaryEnough = 3
 
-// knownArguments are good arguments of tools whose schemas would yield none, or
-// worse ones.
+// knownArguments are good arguments of tools for which the schema would yield none, or worse ones.
 var knownArguments = map[string]map[string]any{
 	"json_schema_2020_12_tool": {"name": "Ada", "contactMethod": "email", "email": "ada@example.com"},
 }
 
-// knownValues are good values for arguments of prompts.
+// knownValues are good values for the arguments of prompts, by the prompt's name.
 var knownValues = map[string]map[string]any{
 	"test_prompt_with_arguments":         {"arg1": "one", "arg2": "two"},
 	"test_prompt_with_embedded_resource": {"resourceUri": "test://static-text"},
@@ -145,8 +142,9 @@ var knownValues = map[string]map[string]any{
 	"completable-prompt":                 {"department": "Engineering", "name": "Alice"},
 }
 
-// officialPrompts, officialResources and officialExpansions are the prompts, the resources and, by
-// template, the expansions of URI templates that the official suite uses by name.
+// officialPrompts and officialResources are the prompts and resources that the official suite uses
+// by name. officialExpansions are the values that it uses for the variables of URI templates, by
+// template.
 var (
 	officialPrompts = []string{
 		"test_simple_prompt", "test_prompt_with_arguments", "test_prompt_with_embedded_resource", "test_prompt_with_image",

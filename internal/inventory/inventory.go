@@ -18,17 +18,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Limits for endless lists.
+// Limits for each list, because a list may be endless.
 const (
-	maxPages = 200    // of one list
-	maxItems = 20_000 // of one list
+	maxPages = 200
+	maxItems = 20_000
 )
 
-// NoResult is the reason if a list was refused or got no response.
+// NoResult is the entry in Inventory.Incomplete of a list that was refused or got no response.
 const NoResult = "the list was not answered with a result"
 
-// EmptyCursor is the reason if the next cursor of a list is "", in a revision in which that is not an
-// ordinary cursor.
+// EmptyCursor is the entry in Inventory.Incomplete of a list with the next cursor "", in a revision
+// in which that is not an ordinary cursor.
 const EmptyCursor = "the next cursor is an empty string, so no further page was requested"
 
 // A Tool is one entry of tools/list.
@@ -37,8 +37,8 @@ type Tool struct {
 	ReadOnly bool // annotations.readOnlyHint is true
 	Raw      jsontext.Value
 	given    []map[string]any // arguments that are known to be good, used instead of generated ones
-	// plain generates the plainest arguments, once, because a schema may be
-	// megabytes long. It is nil if they are not kept.
+	// plain generates the plainest arguments, and keeps them, because a schema may be megabytes
+	// long. If plain is nil, they are generated for each call.
 	plain func() (map[string]any, error)
 }
 
@@ -54,13 +54,12 @@ type Inventory struct {
 	BarePrompts []string
 	// PromptEntries are the prompts with their arguments.
 	PromptEntries []Prompt
-	// Incomplete holds, by list method, why a list could not be walked to its
-	// end.
+	// Incomplete holds, by list method, why the client could not walk a list to its end.
 	Incomplete    map[string]string
 	config        Config
 	hasUnanswered bool             // a list request got no response
-	learned       func() []Learned // see LearnBy; nil if nothing is learned
-	unknownOf     struct {         // see unknown
+	learned       func() []Learned // see LearnBy; nil if it was not called
+	unknownOf     struct {         // see unknownTools
 		sync.Once
 		tools []Tool
 	}
@@ -74,14 +73,14 @@ type Inventory struct {
 // client.Server.Declares does.
 func (v *Inventory) Declares(capability string) bool { return v.Server.Declares(capability) }
 
-// Empty returns the inventory of an unknown server.
+// Empty returns an inventory without entries, for a server whose offer is unknown.
 func Empty() *Inventory {
 	return &Inventory{Incomplete: map[string]string{}, config: Config{Policy: CallNone}}
 }
 
-// Take walks the lists of all declared capabilities in conversation c, after
-// its handshake. A list that fails is in Incomplete; it is not an error,
-// because its own cases judge it.
+// Take walks the lists of all declared capabilities in conversation c, after its handshake. It
+// notes a list that fails in Incomplete, and returns no error for it, because the cases about that
+// list judge it.
 func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory {
 	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, config: config}
 	var lists []*list
@@ -110,7 +109,7 @@ func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory
 			collectText(&v.BarePrompts, "/name")(item)
 		}))
 	}
-	if c.Web() != nil { // over HTTP requests cost round trips, and do not disturb each other
+	if c.Web() != nil { // over HTTP, concurrent requests save round trips and do not disturb each other
 		v.walk(ctx, c, lists...)
 		return v
 	}
@@ -128,14 +127,14 @@ func collectText(into *[]string, pointer string) func(jsontext.Value) {
 	}
 }
 
-// afterUnansweredTime is how long later lists wait after one got no response: a server
-// that loses all responses must not cost the whole timeout for each.
+// afterUnansweredTime is how long the client waits for a list after another got no response: a
+// server that loses all responses must not cost the whole timeout for each list.
 const afterUnansweredTime = 2 * time.Second
 
 var errOtherUnanswered = errors.New("another list got no response, so the client stopped waiting for this one")
 
-// Walk walks a list in conversation c, as Take does, for at most the given
-// number of pages.
+// Walk walks a list in conversation c, as Take does, for at most the given number of pages. member
+// is the member of the result that holds the items.
 func Walk(ctx context.Context, c *client.Conversation, method, member string, pages int) {
 	v := &Inventory{Incomplete: map[string]string{}}
 	v.walk(ctx, c, newList(method, member, pages, func(jsontext.Value) {}))
@@ -144,7 +143,7 @@ func Walk(ctx context.Context, c *client.Conversation, method, member string, pa
 // A list is a list whose pages are being requested.
 type list struct {
 	method, member string
-	each           func(jsontext.Value) // takes an item
+	each           func(jsontext.Value) // called with each item
 	items          int
 	pagesLeft      int
 	cursor         *string // of the next page; nil for the first
@@ -164,7 +163,8 @@ func (l *list) params() map[string]any {
 	return map[string]any{"cursor": *l.cursor}
 }
 
-// walk follows the lists page by page. Each round requests one page of each list.
+// walk requests all pages of the lists. Each round requests one page of each list that has not
+// ended.
 func (v *Inventory) walk(ctx context.Context, c *client.Conversation, lists ...*list) {
 	if v.hasUnanswered {
 		var cancel context.CancelFunc
@@ -191,9 +191,9 @@ func requestPages(ctx context.Context, c *client.Conversation, lists []*list) []
 	return c.DoAll(ctx, requests)
 }
 
-// takePage takes the items of a page, and decides whether to request another one. A repeated
-// cursor ends the list. So does an empty one, which many servers send on the last page, unless the
-// revision says that an empty cursor is a cursor.
+// takePage processes a page of the list l, and decides whether to request another one. A repeated
+// cursor ends the list. An empty cursor, which many servers send on the last page, also ends it,
+// unless the revision says that an empty cursor is a cursor.
 func (v *Inventory) takePage(c *client.Conversation, l *list, r *client.Reply) {
 	l.isOver = true
 	if !r.Succeeded() {

@@ -10,12 +10,12 @@ import (
 )
 
 // A KnownCall is a call that is known to play a role, because of its tool's name, the
-// configuration, or what an earlier call has shown. Only the calls that CallsWithoutArguments
-// returns may play none.
+// configuration, or what an earlier call has shown. Exception: the calls that CallsWithoutArguments
+// returns may play no role.
 type KnownCall struct {
 	Tool      string
 	Arguments map[string]any
-	// Levels are the levels of the log messages that it sends, if known.
+	// Levels are the levels of the log messages that the call sends, if known.
 	Levels []string
 	// IsDeterministic reports whether the result depends only on the arguments.
 	IsDeterministic bool
@@ -54,9 +54,9 @@ const shortDuration = 100 * time.Millisecond
 // HasCall reports whether KnownCalls returns a call for the role.
 func (v *Inventory) HasCall(role Role) bool { return len(v.KnownCalls(role)) > 0 }
 
-// Slow returns a call that reports progress while it runs. If its arguments
-// have placeholders for them, the call takes the duration and reports progress
-// after each of the steps.
+// Slow returns a call that reports progress while it runs. If its arguments have placeholders for
+// the duration and the steps, the call takes the given duration and reports progress after each of
+// the steps.
 func (v *Inventory) Slow(duration time.Duration, steps int) (KnownCall, bool) {
 	return first(v.known(Slow, filling{duration: duration, steps: steps, count: 1}))
 }
@@ -125,8 +125,8 @@ type usableFixture struct {
 	Fixture
 
 	own     bool          // the user configured it
-	learned bool          // a call has shown its role
-	takes   time.Duration // how long that call took
+	learned bool          // a call has shown the role
+	takes   time.Duration // how long the call that showed the role took
 }
 
 // usableFixtures returns the fixtures of the role whose tools may be called, configured ones first.
@@ -167,9 +167,9 @@ func (v *Inventory) Barred(role Role) []string {
 	return out
 }
 
-// isKnownTool reports whether a tool is the one that is known by this name: it takes
-// the fixture's arguments, and if the name is an ordinary word, the server
-// offers other tools of the reference server.
+// isKnownTool reports whether t is the tool that fixture f calls, and not another one of the same
+// name: its schema has the fixture's arguments, and if the name is one of ordinaryWords, the server
+// offers enough of the other tools named there.
 func (v *Inventory) isKnownTool(f Fixture, t Tool) bool {
 	if schema := wire.At(t.Raw, "/inputSchema"); schema != nil {
 		_, properties := wire.Members(wire.At(schema, "/properties"))

@@ -18,10 +18,10 @@ import (
 
 // Limits on the calls that learn roles.
 const (
-	learnTools     = 40                      // tools to call
-	learnResources = 10                      // resources to subscribe to
-	learnCall      = 1500 * time.Millisecond // for one call
-	learnTime      = 5 * time.Second         // for all calls
+	learnTools     = 40                      // how many tools to call
+	learnResources = 10                      // how many resources to subscribe to
+	learnCall      = 1500 * time.Millisecond // the time of one call
+	learnTime      = 5 * time.Second         // the time of all calls together
 )
 
 // slowTime is the minimum duration of a call of a slow tool, and slowProgress the
@@ -67,9 +67,8 @@ func (v *Inventory) canShowRole(role Role) bool {
 // changing are the roles of tools that cannot be read-only.
 var changing = []Role{ChangesTools, ChangesResources, ChangesPrompts, ChangesResource}
 
-// LearnBy sets the function that returns what Learn found in an inventory of
-// the same server. It is called, from any goroutine, when a role is needed that
-// no tool is known to play.
+// LearnBy sets the function that returns what Learn found in an inventory of the same server. The
+// inventory calls it, from any goroutine, when a role is needed that no tool is known to play.
 func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 
 // learnedFixtures returns the learned fixtures of the role whose tools have the same schema in this
@@ -90,8 +89,8 @@ func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	return out
 }
 
-// unknownTools returns the first callable tools without a known role for which
-// arguments can be made. They are determined once.
+// unknownTools returns the first learnTools callable tools that have no known role, and for which
+// arguments can be made. The result is computed only once.
 func (v *Inventory) unknownTools() []Tool {
 	v.unknownOf.Do(func() { v.unknownOf.tools = v.findUnknown() })
 	return v.unknownOf.tools
@@ -114,9 +113,9 @@ func (v *Inventory) findUnknown() []Tool {
 	return out
 }
 
-// Learn calls each unknown tool once, with minimal arguments, and calls those again that may have
-// changed a resource. The conversation must be one for this purpose alone, after its handshake.
-// Learn returns the roles that the tools showed before learnTime ended.
+// Learn calls each unknown tool once, with minimal arguments, and then calls those again that may
+// have changed a resource. The conversation must be after its handshake and must serve no other
+// purpose. Learn returns the roles that the tools showed before learnTime ended.
 func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned {
 	tools := v.unknownTools()
 	if len(tools) == 0 {
@@ -136,9 +135,9 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 	return l.found
 }
 
-// requestNotifications requests log messages and updates of the first resources. In
-// 2026-07-28 it also requests list changes, because they must be requested there, and no
-// log messages, because each call requests its own.
+// requestNotifications requests log messages, and updates of the first resources. In 2026-07-28 it
+// also requests list changes, which a server sends there only on request, and no log messages,
+// because each call requests its own.
 func (v *Inventory) requestNotifications(ctx context.Context, c *client.Conversation) {
 	var uris []string
 	if v.Declares("resources.subscribe") {
@@ -165,8 +164,8 @@ type learner struct {
 	updates map[string][]string // by URI: the tools during whose calls it was updated
 }
 
-// call calls a tool, records its roles, and reports whether further tools can
-// be called.
+// call calls a tool, records its roles, and reports whether the server still responds, so that
+// further tools can be called.
 func (l *learner) call(ctx context.Context, t Tool) bool {
 	arguments, err := t.Arguments()
 	if err != nil {
@@ -182,9 +181,9 @@ func (l *learner) call(ctx context.Context, t Tool) bool {
 	return s.alive
 }
 
-// findResourceChanges records the tools that change a resource: the resource was updated during calls
-// of one tool only, because other resources change by themselves, and it is updated again when that
-// tool is called with other arguments.
+// findResourceChanges records the tools that change a resource. Such a tool meets two conditions:
+// the resource was updated during calls of this tool only, because other resources change by
+// themselves, and it is updated again when the tool is called with other arguments.
 func (l *learner) findResourceChanges(ctx context.Context, v *Inventory) {
 	for _, uri := range slices.Sorted(maps.Keys(l.updates)) {
 		tools := l.updates[uri]
@@ -207,8 +206,8 @@ func (l *learner) findResourceChanges(ctx context.Context, v *Inventory) {
 	}
 }
 
-// withNumber returns the arguments with a number in each string that may have any
-// value, so that several calls make different changes.
+// withNumber returns the arguments with the placeholder for a number in each string that may have
+// any value, so that several calls make different changes.
 func withNumber(t Tool, arguments map[string]any) map[string]any {
 	_, properties := wire.Members(wire.At(t.Raw, "/inputSchema/properties"))
 	out := maps.Clone(arguments)
@@ -221,7 +220,8 @@ func withNumber(t Tool, arguments map[string]any) map[string]any {
 	return out
 }
 
-// hasRoomForNumber reports whether a string with this maxLength has room for a text with a number.
+// hasRoomForNumber reports whether a string with this maxLength can hold the value that withNumber
+// sets.
 func hasRoomForNumber(maxLength jsontext.Value) bool {
 	most, bounded := wire.Integer(maxLength)
 	return !bounded || most >= 16
@@ -229,7 +229,7 @@ func hasRoomForNumber(maxLength jsontext.Value) bool {
 
 // A callObservation is what the server sent during a call.
 type callObservation struct {
-	took     time.Duration // 0 if it had no result, or one that says isError
+	took     time.Duration // 0 if the call had no result, or one with isError
 	progress int
 	methods  []string // of the server's requests and notifications during the call
 	updated  []string // URIs

@@ -15,10 +15,10 @@ type Policy string
 
 // The policies.
 const (
-	// CallSafe calls only tools whose readOnlyHint is true, and the official
-	// suite's tools of a server made for it.
+	// CallSafe calls only tools whose readOnlyHint is true and, if the server is made for the
+	// official suite, the suite's tools.
 	CallSafe Policy = "safe"
-	// CallAll calls any tool: for servers that can do no harm.
+	// CallAll calls any tool. It is for servers that can do no harm.
 	CallAll Policy = "all"
 	// CallNone calls no tool.
 	CallNone Policy = "none"
@@ -27,23 +27,24 @@ const (
 // Policies returns all policies.
 func Policies() []Policy { return []Policy{CallSafe, CallAll, CallNone} }
 
-// Config is what the configuration says about a server's offer. The zero Config
-// calls no tool.
+// Config is the part of the configuration that is about what a server offers. The zero Config calls
+// no tool.
 type Config struct {
 	Policy Policy
 	// Call are tools that may be called in addition to those of the policy.
 	Call []string
 	// Never are tools that are never called.
 	Never []string
-	// Arguments are good arguments of tools, by name, one entry for each call.
+	// Arguments are good arguments of tools, by the tool's name, one entry for each call.
 	Arguments map[string][]map[string]any
-	// Prompts are good values for arguments of prompts, by name.
+	// Prompts are good values for the arguments of prompts, by the prompt's name.
 	Prompts map[string]map[string]any
-	// Templates are good values for variables of URI templates, by template.
+	// Templates are good values for the variables of URI templates, by template.
 	Templates map[string]map[string]string
 	// Fixtures are calls that play a role. Their tools may be called.
 	Fixtures []Fixture
-	// Mentions are the names in these fields, with their places.
+	// Mentions are the names of tools, prompts and templates in the other fields, with their places
+	// in the configuration.
 	Mentions []Mention
 }
 
@@ -59,7 +60,7 @@ func (v *Inventory) Callable() []Tool {
 	return out
 }
 
-// Tool returns the tool of that name, if it may be called.
+// Tool returns the tool with the given name, and whether the server offers it and it may be called.
 func (v *Inventory) Tool(name string) (Tool, bool) {
 	for _, t := range v.Tools {
 		if t.Name == name {
@@ -90,8 +91,8 @@ func (v *Inventory) mayCall(t Tool, official bool) bool {
 	}
 }
 
-// isForOfficialSuite reports whether the server is made for the official suite: it offers
-// several of the suite's tools.
+// isForOfficialSuite reports whether the server is made for the official suite: it offers at least
+// officialEnough of the suite's tools.
 func (v *Inventory) isForOfficialSuite() bool { return v.countOffered(officialTools) >= officialEnough }
 
 // countOffered returns how many of the server's tools have one of the names.
@@ -158,8 +159,8 @@ type Mention struct {
 	Where string // file:line:column
 }
 
-// UnknownNames returns a notice for each name in the configuration that none of the
-// inventories has, although their lists are complete.
+// UnknownNames returns a notice for each name in the configuration that is in none of the
+// inventories, if the list in which it should be is complete in all of them.
 func (c Config) UnknownNames(all []*Inventory) []string {
 	var out []string
 	for _, m := range c.Mentions {

@@ -21,8 +21,8 @@ type PromptArgument struct {
 	Required    bool
 }
 
-// Values returns a string for each required argument; the flag every includes the optional ones. It
-// uses known good values if there are any.
+// Values returns a value for each required argument or, if every is set, for each argument: the
+// known good value, or else a plain string.
 func (p Prompt) Values(every bool) map[string]any {
 	out := map[string]any{}
 	for _, a := range p.Arguments {

@@ -28,14 +28,14 @@ const (
 	ChangesResources Role = "changes-resources" // changes the list of resources
 	ChangesPrompts   Role = "changes-prompts"   // changes the list of prompts
 
-	Fails      Role = "fails"      // has a result that says isError
+	Fails      Role = "fails"      // has a result with isError
 	Structured Role = "structured" // has a structured result
 
-	GivesText     Role = "text"          // has a block of text in its result
-	GivesImage    Role = "image"         // an image
-	GivesAudio    Role = "audio"         // audio
-	GivesResource Role = "resource"      // an embedded resource
-	GivesLink     Role = "resource-link" // a link to a resource
+	GivesText     Role = "text"          // has a text block in its result
+	GivesImage    Role = "image"         // has an image in its result
+	GivesAudio    Role = "audio"         // has audio in its result
+	GivesResource Role = "resource"      // has an embedded resource in its result
+	GivesLink     Role = "resource-link" // has a link to a resource in its result
 )
 
 // Roles returns all roles.
@@ -59,9 +59,9 @@ func (r Role) ExistsIn(rev spec.Revision) bool {
 	}
 }
 
-// ShownBy reports whether a response to tools/call shows that the call plays
-// the role: its result is an error, is structured, or has content of the kind.
-// It is false for roles that no response shows.
+// ShownBy reports whether a response to tools/call shows that the call plays the role: the result
+// has isError, is structured, or has content of the role's kind. It returns false for roles that no
+// response can show.
 func (r Role) ShownBy(response *wire.Message) bool {
 	result := response.Result()
 	kind := map[Role]string{
@@ -96,7 +96,7 @@ func Asks(method string) Role {
 	}
 }
 
-// Changes returns the role of calls that change the list of the method, or "".
+// Changes returns the role of calls that change the list which the method returns, or "".
 func Changes(method string) Role {
 	switch method {
 	case spec.MethodToolsList:
@@ -110,8 +110,8 @@ func Changes(method string) Role {
 	}
 }
 
-// FixtureLine returns the line, below the key fixtures of the configuration, that names a call with
-// the role.
+// FixtureLine returns an example of the line that names a call with the role. It belongs below the
+// key fixtures of the configuration.
 func FixtureLine(role Role) string {
 	rest := ""
 	switch role {

@@ -1,15 +1,16 @@
 package verdict
 
 // A Builder assembles a report: it merges opinions into verdicts, removes duplicate findings,
-// sorts, numbers and groups the rest, and links blocked verdicts to the findings that block them.
-// Extend returns a builder for an existing report.
+// sorts, numbers and groups the remaining ones, and links blocked verdicts to the findings that
+// block them. To add to an existing report, use Extend.
 type Builder struct {
 	// Head is the report without verdicts and findings.
 	Head Report
-	// Blocks reports whether the findings are the reason why other requirements could not be judged.
+	// Blocks reports whether the findings are the reason why the requirements with the verdict
+	// blocked could not be judged.
 	Blocks bool
-	// Review, if set, may change the verdicts and leave findings out. It is called before the findings
-	// are added to the verdicts.
+	// Review, if set, may change the verdicts, and returns the findings to keep. It is called
+	// before the findings are added to the verdicts.
 	Review func(verdicts []Verdict, findings []Finding) []Finding
 
 	extended    *Report // the report to extend, or nil
@@ -19,8 +20,9 @@ type Builder struct {
 	occurrences map[Key][]Occurrence
 }
 
-// Extend returns a builder that adds findings to a report. The verdicts and the groups of the
-// report stay, except that a finding raises the verdict of its place.
+// Extend returns a builder that adds findings to a report. The verdicts and groups of the report
+// stay as they are, except that a finding raises the verdict of its place if its outcome is more
+// severe.
 func Extend(p *Report) *Builder {
 	b := &Builder{extended: p, found: map[Key]bool{}}
 	for i := range p.Findings {
@@ -29,20 +31,19 @@ func Extend(p *Report) *Builder {
 	return b
 }
 
-// NewReport returns a report of a version of this program, without verdicts and findings.
+// NewReport returns a report by the given version of this program, without verdicts and findings.
 func NewReport(version string) Report {
 	return Report{Format: ReportFormat, Tool: "mcp-conform", Version: version}
 }
 
-// Expect registers that a judge judges a place. silent is the opinion that applies
-// unless the judge gives another. Further calls for the same judge and place have no
-// effect.
+// Expect registers that a judge judges a place. The opinion silent applies unless the judge gives
+// one with Say. Further calls for the same judge and place have no effect.
 func (b *Builder) Expect(place Place, judge string, silent Opinion) {
 	b.opinions.expect(place, judge, silent)
 }
 
-// Say records a judge's opinion of a place. If a judge gives several, the most
-// severe counts. Opinions of unexpected judges are ignored.
+// Say records a judge's opinion of a place. If a judge gives several opinions of a place, the most
+// severe counts. An opinion that was not announced with Expect is ignored.
 func (b *Builder) Say(place Place, judge string, said Opinion) { b.opinions.say(place, judge, said) }
 
 // Find adds the finding that describe returns, unless there is one with the same key.
@@ -57,7 +58,7 @@ func (b *Builder) Find(k Key, describe func() Finding) {
 	b.findings = append(b.findings, describe())
 }
 
-// AddOccurrence records a place where the deviation of a finding was seen.
+// AddOccurrence records an observation of the deviation of the finding with key k.
 func (b *Builder) AddOccurrence(k Key, s Occurrence) {
 	if b.occurrences == nil {
 		b.occurrences = map[Key][]Occurrence{}
@@ -75,7 +76,7 @@ func (b *Builder) HasFinding(place Place) bool {
 	return false
 }
 
-// Report returns the report. The builder must not be used after that.
+// Report completes and returns the report. The builder must not be used after that.
 func (b *Builder) Report() *Report {
 	p := b.extended
 	if p == nil {

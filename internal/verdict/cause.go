@@ -9,17 +9,17 @@ import (
 type Spot struct {
 	Conversation any  // comparable, and different for each conversation
 	Position     int  // the position of an event in its transcript
-	Ends         bool // the server ended there without being stopped
+	Ends         bool // the server ended at this position, although the client did not stop it
 }
 
 // An Occurrence is one observation of the deviation of a finding.
 type Occurrence struct {
 	// Spot is nil if unknown: the finding may then have any cause.
 	Spot *Spot
-	// Pointer is the JSON pointer (RFC 6901) into the message at Spot, "" if
+	// Pointer is the JSON pointer (RFC 6901) of the offending value in the message at Spot, "" if
 	// unknown.
 	Pointer string
-	// Case is the id of the case that was running, "" if none was.
+	// Case is the id of the case that was running, or "".
 	Case string
 	// ByCase reports whether the case itself made the observation. A case judges
 	// only the responses that it provoked; a rule judges the whole conversation.
@@ -32,9 +32,10 @@ type Occurrence struct {
 }
 
 // group marks findings that have a common cause according to their evidence (see hasSameCause). The
-// root of a group is its most severe finding, or the first of equally severe ones; Group of each
-// finding in the group is set to the root's id. A finding that shares its cause with no other has
-// no group. group also marks as a crash each finding that was seen only where the server ended.
+// root of a group is its most severe finding, or the first of equally severe ones; the field Group
+// of each finding in the group is set to the root's id. A finding that shares its cause with no
+// other has no group. The function also marks as a crash each finding that was seen only where the
+// server ended.
 func (p *Report) group(occurrences map[Key][]Occurrence) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
@@ -62,11 +63,11 @@ func (p *Report) group(occurrences map[Key][]Occurrence) {
 
 // An appearance combines the occurrences of a finding.
 type appearance struct {
-	pointers map[Spot]string // into the message at each spot, "" if unknown
+	pointers map[Spot]string // the pointer of the offending value at each spot, "" if unknown
 	cases    map[Spot]string // the case that ran at each spot
-	said     bool            // a case itself reported it
-	common   bool            // it was only seen at an error that every request gets
-	received int             // the smallest number of messages received during one of its cases
+	said     bool            // a case, not only a rule, reported the finding
+	common   bool            // the finding was seen only at an error that every request gets
+	received int             // messages received during the case that received the fewest
 }
 
 func appearanceOf(seen []Occurrence) appearance {
@@ -88,8 +89,8 @@ func appearanceOf(seen []Occurrence) appearance {
 	return a
 }
 
-// endsServer reports whether a finding was only seen where the server ended. Occurrences
-// whose place is unknown do not count.
+// endsServer reports whether a finding was seen only where the server ended. Occurrences without a
+// spot do not count.
 func endsServer(seen []Occurrence) bool {
 	ends := false
 	for _, s := range seen {
@@ -139,13 +140,13 @@ func (a appearance) hasSameCause(b appearance) bool {
 	}
 }
 
-// several is the minimum number of messages that the server must send during a
-// case: with fewer, a case and a rule may report the same message by chance.
+// several is how many messages the server must send during a case for isWithin to apply: with
+// fewer, a case and a rule may report the same message by chance.
 const several = 3
 
-// isWithin reports whether, while the case ran, the rule objected to exactly the messages that the
-// case objects to, and the server sent enough messages, see several. A rule sees all messages, also
-// those of other cases.
+// isWithin reports whether, while the case ran, the rule objected to exactly the messages to which
+// the case objects, and the server sent enough messages, see several. What the rule reports during
+// other cases does not matter. shared is the number of spots that both findings have.
 func (a appearance) isWithin(rule appearance, shared int) bool {
 	if shared != len(a.pointers) || a.received < several {
 		return false

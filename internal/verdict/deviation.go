@@ -11,8 +11,8 @@ import (
 // files, or polls them, gathers changes before it announces them.
 const NoticeTime = 3 * time.Second
 
-// A Weight limits the outcome of a deviation; a greater one limits it more. It never raises the
-// outcome above the grade of the requirement.
+// A Weight limits the outcome of a deviation; a greater weight is a stricter limit. No weight
+// raises the outcome above the grade of the requirement.
 type Weight int
 
 // The weights.
@@ -21,7 +21,7 @@ const (
 	Full Weight = iota
 	// AtMostWarning allows at most a warning: the observation proves no more.
 	AtMostWarning
-	// OnlyNote allows at most a note: unusual, but permitted.
+	// OnlyNote allows at most a note: what was observed is unusual, but permitted.
 	OnlyNote
 )
 
@@ -44,8 +44,8 @@ type Deviation struct {
 	Weight Weight
 }
 
-// Outcome returns the outcome of the deviation in revision r if it is
-// reproduced.
+// Outcome returns the outcome that the deviation has in revision r if retries reproduce it. q is
+// the requirement that it concerns.
 func (d Deviation) Outcome(q *spec.Requirement, r spec.Revision) Outcome {
 	grade := q.Grade(r)
 	switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A Place is the subject of one verdict: a requirement in a revision over a
-// transport. Baselines and comparisons of two reports are about places, not about findings: with a
-// new version of mcp-conform or of the server, the same mistake may have another summary.
+// A Place is the subject of one verdict: a requirement in a revision over a transport. Baselines,
+// and comparisons of two reports, refer to places rather than findings: with a new version of
+// mcp-conform or of the server, the same mistake may have another summary.
 type Place struct {
 	Requirement string
 	Revision    spec.Revision
@@ -52,8 +52,8 @@ func (f *Finding) LineKey() LineKey {
 	return k
 }
 
-// Fingerprint returns a short text that identifies the finding in every run and revision, for
-// systems that recognise findings by such a text.
+// Fingerprint returns a short string that identifies the finding in every run and revision, for
+// systems that use such strings to recognise known findings.
 func (k Key) Fingerprint() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{k.Requirement, k.Judge, k.Summary, string(k.Transport)}, "\x00")))
 	return hex.EncodeToString(sum[:16])
@@ -74,9 +74,10 @@ func (m Mistake) Compare(other Mistake) int {
 	return cmp.Or(strings.Compare(m.Requirement, other.Requirement), strings.Compare(m.Summary, other.Summary))
 }
 
-// A SearchKey identifies a finding of a search, and what a replay file expects. Unlike Key it has
-// no revision, transport or judge, because a search reports a mistake once, wherever it shows
-// first. It has a method, because mistakes for different methods usually have different causes.
+// A SearchKey identifies a finding of a search, and the finding that a replay file expects. Unlike
+// Key it has no revision, transport or judge, because a search reports a mistake once, where it
+// shows first. It has a method, because mistakes for different methods usually have different
+// causes.
 type SearchKey struct {
 	Mistake
 	Method string
@@ -158,7 +159,8 @@ func (p *Report) add(findings []Finding) {
 	}
 }
 
-// raiseVerdict raises the verdict of the finding's place to its outcome.
+// raiseVerdict adds the finding to the verdict of its place, and raises the verdict to the
+// finding's outcome if that is more severe.
 func (p *Report) raiseVerdict(f *Finding) {
 	place := f.Place()
 	i := slices.IndexFunc(p.Verdicts, func(v Verdict) bool { return v.Place() == place })

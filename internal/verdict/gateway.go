@@ -7,11 +7,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A Gateway is the comparison of a run through a gateway with the server behind it.
+// A Gateway is the result of comparing a run through a gateway with a run on the server behind the
+// gateway.
 type Gateway struct {
-	Upstream string        `json:"upstream"` // the URL of the reference server behind it
+	Upstream string        `json:"upstream"` // the URL of the reference server behind the gateway
 	Revision spec.Revision `json:"revision"` // the revision of the comparison
-	// Lost are the requirements that are kept without the gateway, and are not observed through it.
+	// Lost are the requirements that are kept without the gateway and are not observed through it.
 	Lost []LostRequirement `json:"lost"`
 	// Changes are what the gateway changes, the most severe first.
 	Changes []Change `json:"changes"`
@@ -19,7 +20,7 @@ type Gateway struct {
 	Unchanged []string `json:"unchanged"`
 	// NotCompared say what could not be compared, and why.
 	NotCompared []NotCompared `json:"notCompared"`
-	// Direct and Through are the typical times of a response.
+	// Direct and Through are the typical response times without and with the gateway.
 	Direct  time.Duration `json:"directNanoseconds"`
 	Through time.Duration `json:"throughNanoseconds"`
 }
@@ -36,10 +37,11 @@ type Change struct {
 	Name    string   `json:"name"`    // such as progress
 	Title   string   `json:"title"`   // what was compared
 	Details []string `json:"details"` // where it differs
-	// Outcome is Warning if something is lost, and Note if that is legal or expected.
+	// Outcome is Warning if the gateway loses something, and Note if the change is legal or
+	// expected.
 	Outcome  Outcome `json:"outcome"`
 	Expected bool    `json:"expected,omitempty"` // the user expects it
-	Section  string  `json:"section,omitempty"`  // of the specification, that the change concerns
+	Section  string  `json:"section,omitempty"`  // the section of the specification that the change concerns
 }
 
 // A NotCompared is something that could not be compared.
@@ -53,7 +55,7 @@ func (g *Gateway) Warns() bool {
 	return g != nil && slices.ContainsFunc(g.Changes, func(c Change) bool { return c.Outcome == Warning })
 }
 
-// redact removes secrets.
+// redact removes secrets from the comparison; text returns a string without its secrets.
 func (g *Gateway) redact(text func(string) string) {
 	if g == nil {
 		return
@@ -67,8 +69,8 @@ func (g *Gateway) redact(text func(string) string) {
 	}
 }
 
-// LostThrough returns the requirements that are kept in the direct report, and not observed in
-// the other.
+// LostThrough returns the requirements that are kept in the report direct, and not observed or not
+// applicable in the report through.
 func LostThrough(direct, through *Report) []LostRequirement {
 	type key struct {
 		requirement string

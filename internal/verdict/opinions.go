@@ -30,9 +30,9 @@ const (
 	Explained Gap = iota
 	// NeverCameUp means that a rule saw no message from which it could judge the requirement.
 	NeverCameUp
-	// NothingSaid means that a case finished without reporting on it.
+	// NothingSaid means that a case finished without reporting on the requirement.
 	NothingSaid
-	// Unconfigured means that a case needs something that the configuration
+	// Unconfigured means that a case needs something, such as a fixture, that the configuration
 	// could name.
 	Unconfigured
 )
@@ -102,8 +102,8 @@ func (o *opinions) verdicts() []Verdict {
 	return out
 }
 
-// block sets BlockedBy of the blocked verdicts, in each revision, to the finding that
-// blocks them: a finding on the handshake, or the only broken one.
+// block sets BlockedBy of each blocked verdict to the finding that blocks the rest of its revision:
+// a finding on the handshake, or the only broken one.
 func (p *Report) block() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
@@ -116,8 +116,8 @@ func (p *Report) block() {
 	}
 }
 
-// blocker returns the id of the finding that blocks the rest of a revision, ""
-// if it is unknown.
+// blocker returns the id of the finding that blocks the rest of a revision, or "" if that is
+// unknown.
 func (p *Report) blocker(r spec.Revision) string {
 	var broken []string
 	for i := range p.Findings {

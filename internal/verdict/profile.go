@@ -8,9 +8,9 @@ import (
 
 // The results of a profile.
 const (
-	ProfilePassed        = "passed"         // none of its requirements is broken, and enough were observed
+	ProfilePassed        = "passed"         // no requirement is broken, and enough were observed, see Conclude
 	ProfileFailed        = "failed"         // one of its requirements is broken, even if the finding is known
-	ProfileIncomplete    = "incomplete"     // the run did not judge what it could have judged
+	ProfileIncomplete    = "incomplete"     // the run did not judge everything that it could have judged
 	ProfileNotObserved   = "not observed"   // too few of its requirements were observed
 	ProfileNotApplicable = "not applicable" // none of its requirements applies to the server
 )
@@ -23,11 +23,11 @@ type ProfileResult struct {
 	Extended ProfileCount `json:"extended" yaml:"extended"`
 }
 
-// A ProfileCount counts requirements of a profile. Each is counted once, by its most
-// severe outcome in the judged revisions; it is kept only if it was kept in all of them
-// in which it applies.
+// A ProfileCount counts requirements of a profile. Each is counted once, with its most severe
+// outcome in the judged revisions. A requirement counts as kept only if it was kept in all judged
+// revisions in which it applies.
 type ProfileCount struct {
-	Kept          int `json:"kept" yaml:"kept"` // notes included, because they are permitted
+	Kept          int `json:"kept" yaml:"kept"` // including those with notes, because a note is permitted
 	Broken        int `json:"broken" yaml:"broken"`
 	Warned        int `json:"warned" yaml:"warned"`
 	Flaky         int `json:"flaky" yaml:"flaky"`
@@ -51,7 +51,7 @@ func (c *ProfileCount) Applicable() int {
 // Total returns how many requirements the profile has.
 func (c *ProfileCount) Total() int { return c.Applicable() + c.NotApplicable }
 
-// All returns the counts of core and extended requirements together.
+// All returns the sums of the counts of core and extended requirements.
 func (p *ProfileResult) All() ProfileCount {
 	a, b := p.Core, p.Extended
 	return ProfileCount{
@@ -121,8 +121,8 @@ func (p *Report) ProfileOf(x *spec.Profile) ProfileResult {
 	return out
 }
 
-// WhyPartial returns why the run did not judge all that it could, so that it passes no
-// profile, or "".
+// WhyPartial returns why the run did not judge all that it could, or "" if it did. A partial run
+// passes no profile.
 func (p *Report) WhyPartial() string {
 	if p.Incomplete == "" && p.Narrowed {
 		return "a focus or labels narrowed the run"
@@ -130,8 +130,8 @@ func (p *Report) WhyPartial() string {
 	return p.Incomplete
 }
 
-// appliesElsewhere reports whether the requirement exists in a judged revision of the
-// profile that is not among those with a verdict on it.
+// appliesElsewhere reports whether the requirement applies in another judged revision of the
+// profile than those in judgedIn, which have a verdict on it.
 func (p *Report) appliesElsewhere(id string, x *spec.Profile, judgedIn []spec.Revision) bool {
 	q := spec.Requirements().Lookup(id)
 	return q != nil && slices.ContainsFunc(p.Revisions, func(r spec.Revision) bool {
@@ -139,8 +139,8 @@ func (p *Report) appliesElsewhere(id string, x *spec.Profile, judgedIn []spec.Re
 	})
 }
 
-// A profileState is the state of a requirement in a profile. If it differs between
-// revisions, the greatest counts.
+// A profileState is the state of a requirement in a profile. If the state differs between
+// revisions, the greatest value counts.
 type profileState int
 
 const (

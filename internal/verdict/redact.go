@@ -1,8 +1,8 @@
 package verdict
 
-// Redact removes secrets from every string of the report that may come from the
-// server or the user; text returns a string without its secrets. It leaves ids,
-// summaries, which are constant, and the tool's own names unchanged.
+// Redact removes secrets from every string of the report that may come from the server or the user;
+// text returns a string without its secrets. Ids, summaries (which are constant) and the tool's own
+// names stay unchanged.
 func (p *Report) Redact(text func(string) string) {
 	for _, s := range []*string{&p.Target, &p.Incomplete, &p.Baseline, &p.Artifact, &p.Server.Name, &p.Server.Version, &p.Stats.Slow} {
 		*s = text(*s)
@@ -55,8 +55,8 @@ func (e *Evidence) redact(text func(string) string) {
 	e.Text, e.Mark = clean, redactedMark(e, text, clean)
 }
 
-// redactedMark returns the position of the mark in the clean text, nil if a
-// secret crosses one of its ends.
+// redactedMark returns the position of the mark of e in clean, which is the redacted text of e. It
+// returns nil if a secret crosses an end of the mark.
 func redactedMark(e *Evidence, text func(string) string, clean string) *Span {
 	m := e.Mark
 	if m == nil || m.From < 0 || m.From > m.To || m.To > len(e.Text) {

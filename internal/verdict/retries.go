@@ -1,13 +1,13 @@
 package verdict
 
-// MaxAttempts is the number of attempts after which a deviation that none of them reproduced is
-// flaky, unless Retries.Limit sets another.
+// MaxAttempts is the default limit of attempts: a deviation that none of so many attempts
+// reproduced is flaky.
 const MaxAttempts = 3
 
-// Retries are the retries of a deviation, each alone on a fresh server. They decide how often it is
-// retried, and whether it is then confirmed. The zero value is ready for use.
+// Retries count the retries of a deviation, each alone on a fresh server. They decide whether to
+// retry it again, and whether it is confirmed. The zero value is ready for use.
 type Retries struct {
-	// Limit is the most attempts, or 0 for MaxAttempts.
+	// Limit is the maximum number of attempts, or 0 for MaxAttempts.
 	Limit int
 	// EachTime means that every attempt must reproduce the deviation. Otherwise one is enough.
 	EachTime bool
@@ -16,13 +16,13 @@ type Retries struct {
 	CountAll bool
 
 	Attempts   int // retries that count
-	Reproduced int // attempts that reproduced it
-	Void       int // retries in which no fresh server started: they are no attempts
+	Reproduced int // attempts that reproduced the deviation
+	Void       int // retries in which no fresh server started; they do not count as attempts
 
-	// earlier and earlierVoid count the attempts and the void retries in other circumstances, which
-	// did not confirm the deviation.
+	// earlier and earlierVoid count the attempts and the void retries in earlier circumstances,
+	// which did not confirm the deviation.
 	earlier, earlierVoid int
-	isElsewhere          bool // the circumstances are another case: one attempt there is enough
+	isElsewhere          bool // the attempts are in another case, where one is enough
 }
 
 // Record records an attempt.
@@ -49,9 +49,10 @@ func (r *Retries) Done() bool {
 	}
 }
 
-// Conclude returns the outcome of a deviation after its retries: the given one if it is confirmed,
-// Unconfirmed if every attempt reproduced it but there were too few, and Flaky if no attempt
-// reproduced it, or if all had to and some did not.
+// Conclude returns the outcome of a deviation after its retries. It returns the given outcome if
+// the deviation is confirmed, and Unconfirmed if every attempt reproduced the deviation but there
+// were too few. It returns Flaky if no attempt reproduced the deviation, or if EachTime is set and
+// some did not.
 func (r *Retries) Conclude(confirmed Outcome) Outcome {
 	needed := 1
 	if r.EachTime {
@@ -72,20 +73,20 @@ func (r *Retries) Elsewhere() Retries {
 	return Retries{Attempts: r.Attempts, earlier: r.Attempts, isElsewhere: true}
 }
 
-// AddElsewhere adds the result of retries in another case. The caller got other from r.Elsewhere(),
-// so that it counts the attempts of r already.
+// AddElsewhere adds the result of retries in another case. other must come from r.Elsewhere, so
+// that it already counts the attempts of r.
 func (r *Retries) AddElsewhere(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
 }
 
-// Extend begins further attempts in other circumstances, as many as before. One that reproduces the
-// deviation is enough.
+// Extend allows as many further attempts as before, in other circumstances. One that reproduces the
+// deviation is then enough.
 func (r *Retries) Extend() {
 	r.EachTime, r.earlier, r.earlierVoid, r.isElsewhere = false, r.Attempts, r.Void, false
 }
 
-// FixedAfter returns the number of attempts without a recurrence after which the deviation counts
-// as fixed. It is higher for a deviation that was flaky before.
+// FixedAfter returns how many attempts in a row must not reproduce the deviation before it counts
+// as fixed. The number is higher for a deviation that was flaky before.
 func (r *Retries) FixedAfter() int {
 	switch {
 	case r.Attempts > 0 && r.Reproduced >= r.Attempts:

@@ -10,8 +10,8 @@ import (
 type Security struct {
 	Findings []string `json:"findings"` // ids of the findings about security, in the order of the report
 	// Each requirement about security is counted once, whatever the revision: in WithFindings if
-	// one of Findings is about it; else in NotObserved if it was not judged in some revision in
-	// which it applies; else in Kept.
+	// one of Findings is about it; otherwise in NotObserved if it was not judged in some revision
+	// in which it applies; otherwise in Kept.
 	WithFindings int `json:"withFindings"`
 	Kept         int `json:"kept"`
 	NotObserved  int `json:"notObserved"`
@@ -65,9 +65,9 @@ func SecurityOf(p *Report) Security {
 	return out
 }
 
-// MarkCrash sets the CWE of the finding to that of a crash, unless it has one. The caller
-// has seen that the server ended. Over SSE MarkCrash does nothing: there it is only known
-// that the client's own stream has ended.
+// MarkCrash sets the CWE of the finding to that of a crash, unless it has one. Call it only if the
+// server was seen to end. Over SSE MarkCrash does nothing: there the client knows only that its own
+// stream has ended.
 func (f *Finding) MarkCrash() {
 	if f.Transport != spec.SSE {
 		f.CWE = cmp.Or(f.CWE, spec.CrashCWE)

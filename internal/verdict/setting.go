@@ -6,10 +6,10 @@ import (
 )
 
 // A Setting is an entry of the configuration file that would make a requirement observable: a
-// tool that may be called, or a fixture. Its text has the form "tools: {call: [safe, NAME]}" or
-// "fixtures: {slow: {tool: NAME}}".
+// permission to call a tool, or a fixture. As a string it is "tools: {call: [safe, NAME]}" or, for
+// example, "fixtures: {slow: {tool: NAME}}".
 type Setting struct {
-	Tool    string // the tool that may be called, or ""
+	Tool    string // the tool to allow calls of, or ""
 	Fixture string // the line below "fixtures:", or ""
 }
 
@@ -27,10 +27,10 @@ func (s Setting) Line() (line, under string) {
 	return s.Fixture, settingFixtures
 }
 
-// IsZero reports whether there is no setting.
+// IsZero reports whether the setting is empty.
 func (s Setting) IsZero() bool { return s == Setting{} }
 
-// String returns the setting as text, "" if there is none.
+// String returns the setting as one line of YAML, or "" if it is empty.
 func (s Setting) String() string {
 	if s.IsZero() {
 		return ""
