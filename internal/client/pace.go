@@ -71,7 +71,8 @@ func (p *Pace) NoteDuration(d time.Duration) {
 	}
 }
 
-// Typical returns the median of the last response times to single requests, 0 if there was none.
+// Typical returns the median of the latest response times of single requests, or 0 if there are
+// none.
 func (p *Pace) Typical() time.Duration {
 	p.mu.Lock()
 	all := slices.Clone(p.recent)

@@ -234,8 +234,8 @@ func (w filling) fillText(s string) any {
 	return s
 }
 
-// CallsWithoutArguments returns at most n calls, without arguments, of tools that may be called
-// and whose input schema requires none.
+// CallsWithoutArguments returns at most n calls without arguments, of tools that may be called and
+// whose input schemas require no arguments.
 func (v *Inventory) CallsWithoutArguments(n int) []KnownCall {
 	var out []KnownCall
 	for _, t := range v.Callable() {

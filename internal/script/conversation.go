@@ -19,13 +19,13 @@ type liveConversation struct {
 	answers        *client.Answers
 	pending        [][]byte        // frames that are written with the next one
 	pendingFrom    int             // the operation of the first pending frame
-	at             int             // the position up to which the record was read
+	at             int             // the position up to which the record has been read
 	sentRequests   []request       // in the order in which they were sent
-	sentIDs        map[string]bool // the keys of their ids, to recognize an id that is used again
-	over           bool            // the server ended, or does not read
+	sentIDs        map[string]bool // the keys of the ids of sentRequests, to recognize an id that is used again
+	over           bool            // the server has ended, or does not read
 	timedOut       bool            // a response did not come in time
 	lastResponseAt time.Duration   // the time of the latest response
-	torn           bool            // a write was abandoned, perhaps in the middle of a line
+	torn           bool            // a write failed, perhaps in the middle of a line
 }
 
 // request is a request that was sent.
@@ -36,9 +36,9 @@ type request struct {
 	method         string
 	invalidParams  bool // the params are provably invalid
 	cancelled      bool
-	cancelledAtEnd bool // it was cancelled at the end, not by an operation
+	cancelledAtEnd bool // the player cancelled it at the end; no operation did
 	asTask         bool
-	odd            bool // it expects no response of its own: it is part of a batch, subscribes, or its id is not new or not valid
+	odd            bool // it may have no response of its own: it is in a batch, subscribes, or its id was used before or is not valid
 	at             time.Duration
 }
 
@@ -51,8 +51,8 @@ func (l *liveConversation) markCancelled(id wire.ID) {
 	}
 }
 
-// waitUntil reads the record until the condition holds, and reports whether it did within the time
-// limit.
+// waitUntil reads the record until the condition is true, and reports whether that happened within
+// the time limit.
 func (l *liveConversation) waitUntil(ctx context.Context, limit time.Duration, condition func() bool) bool {
 	l.read(l.c.Record.From(l.at))
 	if condition() {
@@ -94,7 +94,7 @@ func (l *liveConversation) noteSent(a request) {
 }
 
 // readRest reads the remaining events of a conversation that has ended. If requests were removed
-// from the record, because a rate limit refused them, it reads all events again, so that the
+// from the record, because a rate limit refused them, readRest reads all events again, so that the
 // dialogue does not contain those requests.
 func (l *liveConversation) readRest() {
 	if l.c.Record.Retracted() > 0 {
@@ -113,9 +113,9 @@ func (l *liveConversation) response(id wire.ID) *transcript.Message {
 	return nil
 }
 
-// openRequests returns the requests that still must get a response: those whose response the
-// protocol defines (see isProtocolDefined), other than subscriptions, that were not cancelled, and
-// whose params are not provably invalid.
+// openRequests returns the requests that still must get a response. It omits cancelled requests,
+// subscriptions, requests with provably invalid params, and those whose response the protocol does
+// not define (see isProtocolDefined).
 func (l *liveConversation) openRequests() []request {
 	var out []request
 	for _, a := range l.sentRequests {
@@ -126,7 +126,8 @@ func (l *liveConversation) openRequests() []request {
 	return out
 }
 
-// positionOf returns the position of the first request with the id in the record.
+// positionOf returns the position in the record of the first request with the id, and whether there
+// is one.
 func (l *liveConversation) positionOf(id wire.ID) (int, bool) {
 	all := l.dialogue.WithID(id)
 	if len(all) == 0 {

@@ -19,24 +19,23 @@ const FileVersion = 1
 // maxFileSize limits the size of a replay file.
 const maxFileSize = 16 << 20
 
-// A File is a replay file: a script, and the finding that it is expected to
-// show.
+// A File is a replay file: a script, and the finding that playing it should show.
 type File struct {
 	Version   int            `json:"mcp-conform-replay"`
 	Expect    Expected       `json:"expect"`
 	Transport spec.Transport `json:"transport"`
 	Script    Script         `json:"script"`
-	// OwnMessages describes, for readers, the messages that the client also sent on its own. A
-	// replay sends them again, although the script has no operations for them.
+	// OwnMessages describes, for people who read the file, the messages that the client also sent
+	// on its own, without an operation of the script. A replay sends them again.
 	OwnMessages []string `json:"byItself,omitempty"`
 	// Seed is the seed of the script that first showed the finding.
 	Seed uint64 `json:"seed,omitempty"`
-	// Reproduced is the number of attempts in which the finding recurred, and
-	// the number of all attempts.
+	// Reproduced holds the number of attempts in which the finding recurred, and the number of all
+	// attempts.
 	Reproduced [2]int `json:"reproduced"`
 }
 
-// Expected is the finding that a replay file shows.
+// Expected is the finding that playing a replay file should show.
 type Expected struct {
 	Law         string `json:"law"`
 	Requirement string `json:"requirement"`
@@ -70,7 +69,7 @@ func ReadFile(data []byte) (*File, error) {
 	return f, f.check()
 }
 
-// describeDecodeError describes, in terms of JSON, why a file cannot be read.
+// describeDecodeError describes why a file cannot be decoded, in terms of JSON and not of Go types.
 func describeDecodeError(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -87,8 +86,8 @@ func describeDecodeError(err error) string {
 	}
 }
 
-// withArticle returns the name of a kind of JSON value with its article, such as
-// "an array".
+// withArticle returns the name of a kind of JSON value with its article, such as "an array". For a
+// boolean it returns "true or false".
 func withArticle(value string) string {
 	switch {
 	case value == "bool":

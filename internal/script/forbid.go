@@ -19,8 +19,8 @@ func (p *Player) forbids(o *Operation) bool {
 	return o.Exchange != nil && p.callsForbidden(o.Exchange.Body)
 }
 
-// callsForbidden reports whether one of the lines calls a forbidden tool. A line that contains the
-// name of a forbidden tool and cannot be parsed reliably counts as a call.
+// callsForbidden reports whether one of the lines in raw calls a forbidden tool. If a line contains
+// the name of a forbidden tool and cannot be parsed reliably, it counts as a call.
 func (p *Player) callsForbidden(raw []byte) bool {
 	if !bytes.Contains(raw, []byte("call")) && bytes.IndexByte(raw, '\\') < 0 {
 		return false // the method tools/call does not occur, even escaped

@@ -10,13 +10,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Growth is the memory of a server while one request is repeated in one
-// conversation: first unchanged, until the memory is steady, then cancelled in
-// the same write, then unchanged again.
+// Growth holds measurements of a server's memory while the client repeats one request in one
+// conversation. At first the client only sends the request, until the memory is steady. Then it
+// cancels each request in the same write. At the end it sends the request without cancellations
+// again.
 type Growth struct {
 	Plain, Cancelled, After []Window
-	// First is the position of the first request or, if there are cancelled
-	// requests, of the first of those. Last is the position of the last event.
+	// First is the position of the first cancelled request or, if none was cancelled, of the first
+	// request. Last is the position of the last event.
 	First, Last int
 	// Why is the reason why nothing can be concluded, or "".
 	Why string
@@ -24,27 +25,27 @@ type Growth struct {
 	Unreadable bool
 }
 
-// Window is the state after a number of equal requests.
+// Window is the state after windowSize equal requests.
 type Window struct {
 	Resident  int64 // bytes of memory after the requests
-	Exchanged int64 // bytes of the messages in both directions
+	Exchanged int64 // bytes of the window's messages in both directions
 }
 
-// Parameters of the repetition, and what counts as growth. Servers allocate
-// early and free late, so growth counts only if it occurs in every window and
-// far exceeds the size of the messages.
+// Parameters of the repetition, and what counts as growth. Servers allocate early and free late, so
+// memory counts as growing only if it grows in every window, and by far more than the size of the
+// messages.
 const (
 	windowSize    = 128
 	windowWrite   = 32
 	plainWindows  = 24
-	warmWindows   = 8 // the first of the plain windows, not used for the result
+	warmWindows   = 8 // how many plain windows at the beginning do not count
 	cancelWindows = 16
 	afterWindows  = 6
-	afterShare    = 4 // per request, uncancelled ones may add at most a quarter of what cancelled ones add
-	steadyWindows = 3 // consecutive windows that must add almost nothing
+	afterShare    = 4 // a request of the last phase may add at most 1/afterShare of what a cancelled one adds
+	steadyWindows = 3 // how many consecutive windows must add almost nothing
 
 	minStep         = 2 << 20  // bytes that each window must add, in addition to those for its messages
-	maxSteadyGrowth = 1 << 20  // bytes that steadyWindows may add together
+	maxSteadyGrowth = 1 << 20  // bytes that the steadyWindows may add together
 	messageFactor   = 4        // bytes that a window may add for each byte of its messages
 	minPlain        = 64 << 20 // bytes that the plain windows after the warm ones must add together
 	minCancelled    = 64 << 20 // bytes that all windows of cancelled requests must add together
@@ -55,8 +56,8 @@ const (
 	maxWindow = 3 * time.Second
 )
 
-// growthOf returns how much memory the windows after the first added, and whether each of these added
-// a substantial amount. The first window is only what the second is compared with.
+// growthOf returns how much memory the windows after the first added, and whether each of them
+// added a substantial amount. The first window is only the starting point of the comparison.
 func growthOf(all []Window) (total int64, each bool) {
 	each = len(all) > 1
 	for i := 1; i < len(all); i++ {
@@ -67,7 +68,7 @@ func growthOf(all []Window) (total int64, each bool) {
 	return total, each
 }
 
-// isSteady reports whether the last windows together added almost nothing.
+// isSteady reports whether the last steadyWindows windows together added almost nothing.
 func isSteady(all []Window) bool {
 	if len(all) <= steadyWindows {
 		return false
@@ -77,8 +78,8 @@ func isSteady(all []Window) bool {
 	return total < maxSteadyGrowth
 }
 
-// WithEach returns how much memory the unchanged requests took after the warm windows, and whether
-// each window added more until the end.
+// WithEach returns how much memory the requests without cancellations took after the warm windows,
+// and whether it grew in every window until the end.
 func (g *Growth) WithEach() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Plain) < plainWindows {
 		return 0, false
@@ -87,14 +88,14 @@ func (g *Growth) WithEach() (bytes int64, grows bool) {
 	return total, each && total >= minPlain
 }
 
-// WithCancelled returns how much memory the server took for cancelled requests.
-// It reports whether each window of them added more, while the same requests
-// without cancellations added almost nothing before and after.
+// WithCancelled returns how much memory the server took for cancelled requests. It also reports
+// whether each window of cancelled requests added more memory, while the same requests without
+// cancellations added almost nothing, both before and after.
 func (g *Growth) WithCancelled() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !isSteady(g.Plain) {
 		return 0, false
 	}
-	// The server may reuse memory that it freed earlier.
+	// The server may reuse memory that it freed, so compare with the highest value so far.
 	most := slices.MaxFunc(g.Plain, func(a, b Window) int { return cmp.Compare(a.Resident, b.Resident) })
 	_, each := growthOf(append(g.Plain[len(g.Plain)-1:len(g.Plain):len(g.Plain)], g.Cancelled...))
 	bytes = g.Cancelled[len(g.Cancelled)-1].Resident - most.Resident
@@ -102,7 +103,7 @@ func (g *Growth) WithCancelled() (bytes int64, grows bool) {
 	return bytes, each && bytes >= minCancelled && after*afterShare < bytes*afterWindows/cancelWindows
 }
 
-// repeater repeats a request.
+// repeater repeats a request for the operation with index i.
 type repeater struct {
 	*runner
 	l       *liveConversation
@@ -110,7 +111,7 @@ type repeater struct {
 	message *wire.Message
 	growth  *Growth
 	limit   time.Duration // how long to wait for responses to cancelled requests
-	budget  int64         // bytes that may be exchanged
+	budget  int64         // bytes of messages that may still be exchanged
 }
 
 // repeat sends a request many times and records the server's memory.
@@ -131,7 +132,8 @@ func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 	}
 }
 
-// measure repeats the request window by window, until enough was measured or growth is excluded.
+// measure repeats the request window by window, until it has measured enough or growth is ruled
+// out.
 func (p *repeater) measure() {
 	g := p.growth
 	if _, ok := p.l.c.ResidentMemory(); !ok {
@@ -169,8 +171,8 @@ func (p *repeater) measure() {
 	}
 }
 
-// sample sends a few requests to measure how long a response takes. If
-// responses are slow, pending requests would look like growth.
+// sample sends a few requests to measure how long a response takes. It gives up if responses are
+// slow, because pending requests would then look like growth.
 func (p *repeater) sample() {
 	var took []time.Duration
 	for range samples {
@@ -218,7 +220,8 @@ func (p *repeater) runWindow(into *[]Window, cancel bool) bool {
 	return true
 }
 
-// send sends n requests in one write.
+// send sends n requests in one write, each followed by its cancellation if cancel is set. It
+// returns false if the server has ended or does not read.
 func (p *repeater) send(n int, cancel bool) bool {
 	var frames [][]byte
 	for range n {
@@ -238,7 +241,7 @@ func (p *repeater) send(n int, cancel bool) bool {
 }
 
 // awaitResponses waits until each of the last windowSize requests has its response, and reports
-// whether they came within the limit.
+// whether all responses came within the limit.
 func (p *repeater) awaitResponses(limit time.Duration) bool {
 	open := p.l.sentRequests[max(0, len(p.l.sentRequests)-windowSize):]
 	return p.l.waitUntil(p.ctx, limit, func() bool {

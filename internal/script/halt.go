@@ -12,23 +12,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server that handles requests one by one responds to nothing after a request that it never
-// finishes. That is one fault: the first request without a response shows it, and the missing
-// responses to later requests follow from it. The method of that request does not matter, because
-// even a ping gets no response. A tool call is different, because it may take any time; see the
-// discount held-up.
+// If a server handles requests one by one, it responds to nothing after a request that it never
+// finishes. That is a single fault: the first request without a response shows it, and the missing
+// responses to later requests follow from it. The method of the first one does not matter, because
+// after it even a ping gets no response. A tool call is different, because it may take any time;
+// see the discount held-up.
 
 const (
 	// stuckAfter is how long the server must send no response, after a request that timed out,
 	// before the player stops sending.
 	stuckAfter = time.Second
-	// afterHang is how long a hung server has to exit after its input is closed.
+	// afterHang is how long a hung server has to exit after its input was closed.
 	afterHang = 100 * time.Millisecond
 )
 
-// firstStuck returns the first request that expects a response and has none, if no later request
-// has a response either. It returns nil if there is no such request, or if a tool call may delay
-// the others.
+// firstStuck returns the first request that expects a response and has none, provided that no later
+// request has a response. It returns nil if there is no such request, or if a pending tool call may
+// delay the others.
 func (l *liveConversation) firstStuck() *request {
 	var first *request
 	for i := l.unansweredFrom(); i < len(l.sentRequests); i++ {
@@ -43,14 +43,14 @@ func (l *liveConversation) firstStuck() *request {
 			first = a
 		}
 		if isProtocolDefined(a.method) && !a.invalidParams {
-			return first // a later tool call delays neither of these two requests
+			return first // a later tool call delays neither first nor a
 		}
 	}
 	return first
 }
 
 // seemsStuck reports whether the server has sent no response for so long that further requests
-// would get none either.
+// would most likely get none either.
 func (r *runner) seemsStuck(l *liveConversation) bool {
 	if r.Patient || !l.timedOut {
 		return false
@@ -65,9 +65,9 @@ func (r *runner) seemsStuck(l *liveConversation) bool {
 	return a != nil && l.c.Record.Elapsed()-max(l.lastResponseAt, a.at) >= least
 }
 
-// waitMidScript returns the longest wait for a response before the script
-// continues. The whole timeout is granted only at the end. The wait is shorter
-// after a request that is known to hang the server.
+// waitMidScript returns the longest wait for a response in the middle of the script. Only at the
+// end does a response get the whole timeout. The wait is shorter after a request that is known to
+// hang the server.
 func (r *runner) waitMidScript(l *liveConversation) time.Duration {
 	if r.knownToHang(l) {
 		return min(r.Timeout, r.HangTimeout)
@@ -75,8 +75,8 @@ func (r *runner) waitMidScript(l *liveConversation) time.Duration {
 	return min(r.Timeout, MidScript)
 }
 
-// knownToHang reports whether the first request without a response is known to
-// hang the server.
+// knownToHang reports whether the first request after the last response has a method that is known
+// to hang the server.
 func (r *runner) knownToHang(l *liveConversation) bool {
 	if r.Hangs == nil {
 		return false
@@ -85,7 +85,7 @@ func (r *runner) knownToHang(l *liveConversation) bool {
 	return i < len(l.sentRequests) && r.Hangs(l.sentRequests[i].method)
 }
 
-// unansweredFrom returns the index after the last request that has a response.
+// unansweredFrom returns the index in sentRequests after the last request that has a response.
 func (l *liveConversation) unansweredFrom() int {
 	for i := len(l.sentRequests); ; i-- {
 		if i == 0 || l.response(l.sentRequests[i-1].id) != nil {
@@ -95,7 +95,7 @@ func (l *liveConversation) unansweredFrom() int {
 }
 
 // cancelAuthorRequests cancels the pending requests that run code of the server's author, except
-// the given one.
+// the request but.
 func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 	for i := range l.sentRequests {
 		a := &l.sentRequests[i]
@@ -110,10 +110,10 @@ func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 	}
 }
 
-// confirmHalt waits for the rest of the request's timeout if the server seems stuck, and reports
-// whether neither this request nor any later one got a response. It then records the missing
-// response, unless the request is known to hang the server. The request is not cancelled before
-// that, because a cancelled request expects no response.
+// confirmHalt waits for the rest of the timeout of request a if the server seems stuck, and reports
+// whether neither a nor any later request got a response. It then records the missing response,
+// unless a is known to hang the server. Do not cancel a before that, because a cancelled request
+// expects no response.
 func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
 	l.read(l.c.Record.From(l.at))
 	seq, ok := l.positionOf(a.id)
@@ -151,15 +151,15 @@ func (r *runner) pingTimesOut(l *liveConversation) bool {
 	return errors.Is(reply.Err, client.ErrUnanswered)
 }
 
-// giveUp records that a response did not come.
+// giveUp records that the response to a did not come in time.
 func (r *runner) giveUp(l *liveConversation, a *request) {
 	if seq, ok := l.positionOf(a.id); ok {
 		l.c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: seq})
 	}
 }
 
-// close ends the connection. A hung server does not notice that its input is
-// closed, so it gets less time to exit.
+// close ends the connection. A hung server (halted) does not notice that its input is closed, so it
+// gets less time to exit.
 func (l *liveConversation) close(halted bool) {
 	if !halted {
 		l.c.Close()
@@ -168,8 +168,8 @@ func (l *liveConversation) close(halted bool) {
 	l.c.Shutdown(transport.Patience{AfterClose: afterHang, AfterTerm: time.Second})
 }
 
-// attributeToHung counts missing responses as a failure of the first request without a response, if
-// no later one has a response.
+// attributeToHung attributes the missing responses to the first request without a response, if no
+// later request has one: it replaces the events that say so with a single one about that request.
 func (c *Conversation) attributeToHung() {
 	if !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }) {
 		return
@@ -201,10 +201,10 @@ func (c *Conversation) attributeToHung() {
 	}
 }
 
-// firstHanging returns as hung the first request that expects a response, if neither it nor any
-// later request has one. Otherwise hung is nil. Requests that were cancelled, or that share a line
-// or an id with others, expect no response. The first of these that has none and precedes hung is
-// returned as before.
+// firstHanging returns as hung the first request that expects a response and has none, if no later
+// request has one either; otherwise hung is nil. A request expects no response if it was cancelled,
+// or shares a line or an id with others. The first such request that precedes hung and has no
+// response is returned as before.
 func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcript.Event) {
 	for _, r := range d.StillOpen() {
 		id := r.Message.ID

@@ -16,8 +16,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// send adds one message to the pending frames, and writes them unless the next
-// message belongs to the same write.
+// send adds the operation's message to the pending frames, and writes them unless the next message
+// belongs to the same write.
 func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	frame, ok := r.fillMessage(l, o)
 	if !ok {
@@ -51,8 +51,8 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	}
 }
 
-// fillMessage returns the message with values copied from earlier responses, or false if one of the
-// values is missing.
+// fillMessage returns the operation's message with the values copied that it takes from earlier
+// responses. It returns false if one of the values is missing.
 func (r *runner) fillMessage(l *liveConversation, o *Operation) ([]byte, bool) {
 	frame := l.withMetadata(o.Message)
 	for _, take := range o.Take {
@@ -72,8 +72,8 @@ func (r *runner) fillMessage(l *liveConversation, o *Operation) ([]byte, bool) {
 	return frame, true
 }
 
-// awaitResponseTo sends what is pending, waits for the response to the request with this id, and returns
-// it, or nil.
+// awaitResponseTo writes the pending frames, waits for the response to the request with this id,
+// and returns the response, or nil if none came.
 func (r *runner) awaitResponseTo(l *liveConversation, rawID Bytes) *transcript.Message {
 	r.flush(l)
 	id := wire.RawID(string(rawID))
@@ -85,9 +85,9 @@ func (r *runner) awaitResponseTo(l *liveConversation, rawID Bytes) *transcript.M
 	return l.response(id)
 }
 
-// addInput adds to a request what the response to the target requires: the state, and the
-// client's responses to the requests for input. It returns false if that response requires no
-// input, or input that the client does not give.
+// addInput adds to a request what the response to the operation's target requires: the state, and
+// the client's responses to the requests for input. It returns false if the target's response
+// requires no input, or input that the client does not give.
 func (r *runner) addInput(l *liveConversation, o *Operation, frame []byte) ([]byte, bool) {
 	reply := &client.Reply{}
 	if m := r.awaitResponseTo(l, o.Target); m != nil {
@@ -114,7 +114,7 @@ func (r *runner) cancel(l *liveConversation, o *Operation) {
 }
 
 // withMetadata adds the required keys of _meta to a request of the stateless era, unless they are
-// there already. It leaves unchanged anything that is not a single request, and a request whose
+// already present. It does not change a frame that is not a single request, or a request whose
 // params or _meta is not an object.
 func (l *liveConversation) withMetadata(frame []byte) []byte {
 	if l.c.Revision().Era() != spec.Stateless {
@@ -142,7 +142,7 @@ func (l *liveConversation) withMetadata(frame []byte) []byte {
 	return putParam(frame, "_meta", wire.Object(names, values))
 }
 
-// putParam replaces or adds a member of the params.
+// putParam sets a member of the params, replacing an existing one.
 func putParam(frame []byte, name string, value []byte) []byte {
 	names, members := wire.Members(frame)
 	inside, params := wire.Members(members["params"])
@@ -160,7 +160,7 @@ func putParam(frame []byte, name string, value []byte) []byte {
 	return wire.Object(names, members)
 }
 
-// flush writes the pending frames.
+// flush writes the pending frames in one write.
 func (r *runner) flush(l *liveConversation) {
 	if len(l.pending) == 0 {
 		return
@@ -215,7 +215,7 @@ func (r *runner) fence(l *liveConversation) {
 	}
 }
 
-// walk requests the pages of a list to its end.
+// walk requests the pages of a list, at most maxPages.
 func (r *runner) walk(l *liveConversation, o *Operation) {
 	seen := map[string]bool{}
 	var params map[string]any
@@ -235,9 +235,8 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 	}
 }
 
-// responder returns a function that responds to a request of the server with the
-// reply. Without a reply, or if it has neither a code nor a result, the request stays
-// unanswered.
+// responder returns a function that returns the reply as the response to a request of the server.
+// The request stays unanswered if reply is nil, or has neither a code nor a result.
 func responder(reply *Reply) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
@@ -270,8 +269,7 @@ func (r *runner) doExchange(l *liveConversation, o *Operation) {
 	if o.Exchange.Method == "GET" || o.Exchange.Method == "HEAD" {
 		select {
 		case <-x.Responded():
-			// A stream that is opened by such an exchange carries no response, and
-			// does not end.
+			// The stream that such an exchange opens carries no response, and does not end.
 			ctx, cancel = l.c.Record.WithTimeout(ctx, authorTime, context.DeadlineExceeded)
 			defer cancel()
 		case <-ctx.Done():

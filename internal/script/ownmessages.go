@@ -10,12 +10,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// An OwnMessage is a message that the client sent on its own, without an operation
-// of the script: a response to a request of the server, or a cancellation of a
-// pending request at the end. It matters because it may cause the finding.
+// An OwnMessage is a message that the client sent on its own, without an operation of the script: a
+// response to a request of the server, or the cancellation of a request that was pending at the
+// end. Reports show it because it may cause the finding.
 type OwnMessage struct {
-	// After is the index of the operation that the message follows, or -1 if it
-	// comes before all operations.
+	// After is the index of the operation after which the message was sent, or -1 if it was sent
+	// before all operations.
 	After int
 	// Text describes the message. It may contain ids and methods that the server chose, so it must be
 	// escaped before it is printed.
@@ -54,8 +54,8 @@ func (p *Playback) OwnMessages() []OwnMessage {
 	return out
 }
 
-// describeOwn describes a message that the client sent on its own: its kind, and its
-// id. The description is "" if the message needs no mention.
+// describeOwn describes a message that the client sent on its own: what it is, and of which id.
+// Both are "" if the message needs no mention.
 func describeOwn(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 	r := d.Of(m)
 	switch {
@@ -71,7 +71,7 @@ func describeOwn(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 }
 
 // isFromOperation reports whether an operation sent the message of the event. A Repeat operation
-// sends all messages of its span.
+// sends all messages recorded in its span.
 func (p *Playback) isFromOperation(t *Conversation, e *transcript.Event) bool {
 	for _, s := range t.spans {
 		if e.Seq >= s.from && e.Seq < s.to && p.Script.Operations[s.operation].Do == Repeat {
@@ -83,9 +83,8 @@ func (p *Playback) isFromOperation(t *Conversation, e *transcript.Event) bool {
 	})
 }
 
-// lastOperation returns the last operation of the conversation before a position in
-// the record, or -1. Operations that were written together have the same
-// position.
+// lastOperation returns the index of the last operation of the conversation that was sent before a
+// position in the record, or -1. Operations that were sent in one write have the same position.
 func (p *Playback) lastOperation(t *Conversation, at int) int {
 	first, next := -1, len(p.Script.Operations)
 	for _, s := range t.spans {

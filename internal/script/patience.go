@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// awaitResponse waits for one response before the script continues. The response to
-// subscriptions/listen comes only when the subscription ends.
+// awaitResponse waits for the response to a before the script continues. It does not wait for the
+// response to subscriptions/listen, which comes only when the subscription ends.
 func (r *runner) awaitResponse(l *liveConversation, a request) {
 	if a.method == spec.MethodListen {
 		return
@@ -23,7 +23,7 @@ func (r *runner) awaitResponse(l *liveConversation, a request) {
 	l.timedOut = l.timedOut || (r.Patient || isProtocolDefined(a.method) && !a.invalidParams) && !a.cancelled
 }
 
-// waitLimit returns how long to wait for one response before the script continues.
+// waitLimit returns how long to wait for the response to a before the script continues.
 func (r *runner) waitLimit(l *liveConversation, a request) time.Duration {
 	switch {
 	case l.timedOut, r.Patient && r.isCancelledByScript(l, a):
@@ -56,7 +56,8 @@ func (r *runner) isCancelledByScript(l *liveConversation, a request) bool {
 	return false
 }
 
-// waitPending waits for all pending requests if the player is patient and does not cancel them.
+// waitPending waits for the responses to all pending requests, if the player is patient and does
+// not cancel them.
 func (r *runner) waitPending(l *liveConversation) {
 	if !r.Patient || r.CancelsOpen {
 		return
@@ -68,9 +69,9 @@ func (r *runner) waitPending(l *liveConversation) {
 	l.waitUntil(r.ctx, limit, func() bool { return len(l.unsettledRequests()) == 0 })
 }
 
-// isSettled reports whether there is nothing more to wait for: the response came,
-// the request was cancelled, it expects no response, or the HTTP response shows
-// that there will be none.
+// isSettled reports whether there is nothing more to wait for: the response came, the request was
+// cancelled, it expects no response, or its HTTP response shows that no JSON-RPC response will
+// come.
 func (l *liveConversation) isSettled(a request) bool {
 	if l.response(a.id) != nil || a.cancelled || a.method == spec.MethodListen || !a.id.IsString() && !a.id.IsInteger() {
 		return true

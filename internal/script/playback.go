@@ -19,11 +19,11 @@ type Playback struct {
 	Messages int
 	// Refused is the error if no server could be started, or nil.
 	Refused error
-	// Skipped are the operations that were not performed.
+	// Skipped are the indexes of the operations that were not performed.
 	Skipped []int
 }
 
-// A Conversation is a conversation of a script, after its end.
+// A Conversation is a conversation of a playback, after its end.
 type Conversation struct {
 	On     int
 	Events []*transcript.Event
@@ -34,25 +34,25 @@ type Conversation struct {
 	// Unanswered describes the first request without a response, or is "".
 	// Requests that the script cancels do not count.
 	Unanswered string
-	// Hung is the request after which the server stopped responding, or nil.
-	// Before is the first earlier request that got no response and may be without one: it was
+	// Hung is the request after which the server stopped responding, or nil. Before is the first
+	// request that precedes Hung and got no response, although it did not have to: it was
 	// cancelled, or shares its line or its id with another.
 	Hung   *transcript.Event
 	Before *wire.Message
 
-	waitedBriefly bool                // some response was not awaited for the whole timeout
-	dialogue      transcript.Dialogue // of the events that were read so far
-	requests      map[int]int         // the operation that sent a request, by the request's position
+	waitedBriefly bool                // the player waited for some response for less than the timeout
+	dialogue      transcript.Dialogue // the dialogue of the events read so far
+	requests      map[int]int         // the index of the operation that sent a request, by the request's position
 	spans         []span
 }
 
-// span is the range of the record in which an operation was sent.
+// span is the range of positions in the record at which the messages of an operation are.
 type span struct{ operation, from, to int }
 
-// matchRequests finds the operation that sent each request in the record. Requests with the same
-// text are matched in their order.
+// matchRequests finds the operation that sent each request in the record. If several requests have
+// the same bytes, they are matched in their order.
 func (c *Conversation) matchRequests(sent []request) {
-	left := make(map[string][]int, len(sent)) // positions in sent, by the text of the request
+	left := make(map[string][]int, len(sent)) // indexes in sent, by the bytes of the request
 	for i, a := range sent {
 		left[string(a.text)] = append(left[string(a.text)], i)
 	}
@@ -65,9 +65,9 @@ func (c *Conversation) matchRequests(sent []request) {
 	}
 }
 
-// Request returns the request to which m belongs: m itself, or the request that m responds to,
-// cancels or reports progress of. It returns nil if there is none. It also returns requests that no
-// operation sent, such as those of the handshake and fences.
+// Request returns the request to which m belongs: m itself, or the request to which m responds,
+// which m cancels, or whose progress m reports. It returns nil if there is none. The request may be
+// one that no operation sent, such as initialize or a fence.
 func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.Of(m) }
 
 // Requested returns the operation that sent the request to which m belongs, see Request.
@@ -78,7 +78,7 @@ func (c *Conversation) Requested(m *wire.Message) (operation int, ok bool) {
 	return operation, ok
 }
 
-// OperationOf returns the operation that Requested returns, or nil.
+// OperationOf is like Conversation.Requested, but returns the operation, or nil.
 func (p *Playback) OperationOf(c *Conversation, m *wire.Message) *Operation {
 	if i, ok := c.Requested(m); ok {
 		return &p.Script.Operations[i]
@@ -86,9 +86,9 @@ func (p *Playback) OperationOf(c *Conversation, m *wire.Message) *Operation {
 	return nil
 }
 
-// Operations returns, in order, the operations to which the events at these positions belong: those
-// that sent the message, or the request to which it responds. A notification of the server belongs
-// to the latest operation with a pending request.
+// Operations returns, in order, the indexes of the operations to which the events at these
+// positions belong: the operation that sent the message, or the request to which the message
+// responds. A notification of the server belongs to the latest operation with a pending request.
 func (c *Conversation) Operations(at []int) []int {
 	var out []int
 	for _, at := range at {
@@ -123,8 +123,8 @@ func isNotification(e *transcript.Event) bool {
 	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Notification })
 }
 
-// pendingOperations returns the operations whose requests were pending at a position in the record:
-// an unreadable line at that position may be the response to any of them.
+// pendingOperations returns the indexes of the operations whose requests were pending at a position
+// in the record: an unreadable line at that position may be the response to any of them.
 func (c *Conversation) pendingOperations(at int) []int {
 	var out []int
 	for _, r := range c.dialogue.InFlight(at) {
@@ -135,7 +135,7 @@ func (c *Conversation) pendingOperations(at int) []int {
 	return out
 }
 
-// Unanswered describes the first request without a response, or returns "".
+// Unanswered returns a description of the first request without a response, or "".
 func (p *Playback) Unanswered() string {
 	for _, c := range p.Conversations {
 		if c.Unanswered != "" {
@@ -145,13 +145,13 @@ func (p *Playback) Unanswered() string {
 	return ""
 }
 
-// WaitedBriefly reports whether a response might have come with a longer wait.
+// WaitedBriefly reports whether a response that did not come might have come if the player had
+// waited longer.
 func (p *Playback) WaitedBriefly() bool {
 	return p.Unanswered() != "" || slices.ContainsFunc(p.Conversations, func(c *Conversation) bool { return c.waitedBriefly })
 }
 
-// Ended describes what a server was doing when it exited on its own, or returns
-// "".
+// Ended describes how a server exited on its own and what it was doing, or returns "" if none did.
 func (p *Playback) Ended() string {
 	for _, c := range p.Conversations {
 		if why := c.describeEnd(); why != "" {
@@ -167,13 +167,13 @@ func (c *Conversation) describeEnd() string {
 	for at, e := range c.Events {
 		switch e.Kind {
 		case transcript.InputClosed, transcript.Signalled:
-			return "" // it was asked to exit
+			return "" // the client asked the server to exit
 		case transcript.Sent:
 			for _, m := range e.Messages() {
 				last = cmp.Or(m.Method, last)
 			}
 		case transcript.OutputClosed, transcript.Exited:
-			if e.Exchange != 0 { // it is the end of one exchange, not of the server
+			if e.Exchange != 0 { // one exchange has ended, not the server
 				continue
 			}
 			how, open := describeExit(c.Events[at:]), transcript.DialogueOf(c.Events).InFlight(e.Seq)
@@ -191,8 +191,8 @@ func (c *Conversation) describeEnd() string {
 
 const closedOutput = "the server closed its output"
 
-// describeExit describes the exit of a server whose output ended. If its input was closed, only a
-// failure counts.
+// describeExit describes how a server exited whose output has ended. If the client closed the
+// server's input, it is an exit on its own only with an exit code other than 0.
 func describeExit(events []*transcript.Event) string {
 	inputClosed := false
 	for _, e := range events {

@@ -20,15 +20,15 @@ type Player struct {
 	// Pace, if set, is called before each request and waits until one more may
 	// be sent.
 	Pace func(ctx context.Context)
-	// Stop, if set, is closed when no more operations may begin. Operations that
-	// have begun are finished and judged.
+	// Stop, if set, is closed when no further operation may begin. Operations that have begun are
+	// finished and judged.
 	Stop <-chan struct{}
-	// Patient is set if the player waits for requests that run code of the server's author, such as
-	// tool calls, as long as for others.
+	// Patient makes the player wait for requests that run code of the server's author, such as tool
+	// calls, as long as for others.
 	Patient bool
-	// CancelsOpen is set if a patient player still cancels pending requests at the end.
+	// CancelsOpen makes a patient player still cancel pending requests at the end.
 	CancelsOpen bool
-	// FinalWait is how long the server has at the end to send notifications of changes.
+	// FinalWait is how long the player waits at the end for notifications of changes.
 	FinalWait time.Duration
 	// Hangs, if set, reports whether requests of a method are known to hang the
 	// server. After such a request, the player waits for responses no longer
@@ -40,14 +40,14 @@ type Player struct {
 	Forbidden []string
 }
 
-// MidScript limits the wait for a response while the script continues. The
-// whole timeout is granted only at the end.
+// MidScript limits the wait for a response in the middle of a script. Only at the end does a
+// response get the whole timeout.
 const MidScript = 3 * time.Second
 
-// Limits for requests that may take any time.
+// Limits for operations that may take any time.
 const (
-	authorTime = 100 * time.Millisecond // for tools and the like
-	webTime    = 2 * time.Second        // for an exchange of an HTTP operation
+	authorTime = 100 * time.Millisecond // the wait for requests that run code of the server's author
+	webTime    = 2 * time.Second        // the time of the exchange of an HTTP operation
 	maxPages   = 100
 )
 
@@ -122,7 +122,8 @@ func (r *runner) doOperation(i int, o *Operation) {
 	l.spans = append(l.spans, span{i, from, l.c.Record.Len()})
 }
 
-// openConversation returns a conversation, and opens it if necessary. It returns nil if that fails.
+// openConversation returns the conversation with number on, and opens it if necessary. It returns
+// nil if that fails.
 func (r *runner) openConversation(on int) *liveConversation {
 	if l := r.live[on]; l != nil {
 		return l
@@ -160,8 +161,8 @@ func (r *runner) pace() {
 	}
 }
 
-// endConversation ends a conversation: it cancels requests that run code of the server's
-// author, and waits for the other responses.
+// endConversation ends the conversation with number on: it cancels requests that run code of the
+// server's author, and waits for the responses to the others.
 func (r *runner) endConversation(on int) {
 	l := r.live[on]
 	if l == nil {
@@ -181,7 +182,7 @@ func (r *runner) endConversation(on int) {
 	}
 	l.close(halted)
 	r.out.Messages += CountFrames(l.c.Record.From(0))
-	if !l.torn { // after half a line, no failure can be attributed
+	if !l.torn { // if half a line may have been written, no later failure is the server's fault
 		l.Events = l.c.Record.From(0)
 		l.readRest()
 		l.matchRequests(l.sentRequests)

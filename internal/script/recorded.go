@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// FromRecord converts a recorded conversation to scripts that may reproduce a
-// finding, the shortest first: what the evidence shows, what its case sent, and
-// everything that was sent. The caller must try them.
+// FromRecord converts a recorded conversation to scripts that may reproduce a finding, the shortest
+// first: with the messages that the evidence shows, with those that its case sent, and with all
+// messages. at holds the positions of the evidence. The caller must try which script works.
 func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Script {
 	last := len(events) - 1
 	if len(at) > 0 {
@@ -42,11 +42,11 @@ func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Scrip
 	return out
 }
 
-// maxOperations limits the size of a replay file.
+// maxOperations limits how many operations a script from a recording has.
 const maxOperations = 2000
 
-// shownRequests returns the positions of the client's messages that the
-// evidence shows or responds to.
+// shownRequests returns the positions of the client's messages that are in the evidence, or to
+// which a response in the evidence belongs.
 func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	out, d := map[int]bool{}, transcript.DialogueOf(events)
 	for _, at := range evidence {
@@ -70,8 +70,9 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	return out
 }
 
-// operationsBetween returns what was sent between two positions. It omits the
-// handshake and the client's responses, because a replay produces its own.
+// operationsBetween returns operations that send the client's messages between two positions for
+// which with is true. It omits the handshake and the client's responses, because a replay produces
+// its own.
 func operationsBetween(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
 	var out []Operation
 	opened, d := map[string]bool{}, transcript.DialogueOf(events)
@@ -99,21 +100,20 @@ func operationsBetween(events []*transcript.Event, from, to int, with func(at in
 			Do: Send, Method: m.Method, Message: withForeignID(m), Await: m.Kind == wire.Request && answeredNext(events, d.Of(m)),
 		})
 	}
-	if len(out) == 0 { // the handshake itself shows the finding
+	if len(out) == 0 { // the handshake alone shows the finding
 		out = append(out, Operation{Do: Fence})
 	}
 	return out
 }
 
-// answeredNext reports whether the response came before the client sent
-// anything else.
+// answeredNext reports whether the response to r came before the client sent anything more.
 func answeredNext(events []*transcript.Event, r *transcript.Request) bool {
 	m := r.Response()
 	return m != nil && !slices.ContainsFunc(events[r.Event.Seq+1:m.Event.Seq], func(e *transcript.Event) bool { return e.Kind == transcript.Sent })
 }
 
-// idOffset is added to small integer ids, which a replay uses for its own
-// requests.
+// idOffset is added to the integer ids of recorded requests, because a replay uses small ones for
+// its own requests.
 const idOffset = 1000
 
 // withForeignID returns the message with an id that a replay does not use for its

@@ -18,16 +18,16 @@ import (
 // A Script is a sequence of operations on one or several conversations.
 type Script struct {
 	Revision spec.Revision `json:"revision"`
-	// Tools are the server's tools that are called, if known.
+	// Tools are the names of the server's tools that the script calls, if known.
 	Tools []string `json:"tools,omitempty"`
-	// NoDiscover is set if conversations of the stateless era begin without server/discover, because
-	// any request may come first.
+	// NoDiscover makes conversations of the stateless era begin without server/discover: any
+	// request may come first.
 	NoDiscover bool        `json:"noDiscover,omitempty"`
 	Operations []Operation `json:"operations"`
 }
 
-// Map returns the script with change applied to every message, and to the names, headers and
-// positions next to them.
+// Map returns a copy of the script with the function change applied to every message, and to the
+// methods, ids, headers, tool names and pointers of the script.
 func (s Script) Map(change func([]byte) []byte) Script {
 	text := func(t string) string { return string(change([]byte(t))) }
 	s.Tools, s.Operations = slices.Clone(s.Tools), slices.Clone(s.Operations)
@@ -61,15 +61,15 @@ type Action string
 
 // The actions of operations.
 const (
-	// Send sends one message. In the stateless era, the player adds missing required keys of
-	// _meta to a request. If the operation has a target, the message is the next round of that
-	// request: the player adds the state and the responses to its requests for input. If the
-	// target's response requires no input, nothing is sent.
+	// Send sends one message. In the stateless era, the player adds missing required keys of _meta
+	// to a request. If the operation has a target, the message is the next round of the target: the
+	// player adds the state from the target's response, and the client's responses to its requests
+	// for input. If the target's response requires no input, nothing is sent.
 	Send Action = "send"
 	// Cancel cancels the target as the transport requires: with a notification or, in the stateless
-	// era over HTTP, by closing its response.
+	// era over HTTP, by closing the target's response.
 	Cancel Action = "cancel"
-	// Raw sends bytes unchanged, over HTTP as the body of one request.
+	// Raw sends bytes unchanged. Over HTTP they are the body of one request.
 	Raw Action = "raw"
 	// Answer sets the response to later requests of the server with the method, or to later
 	// requests for input.
@@ -89,15 +89,15 @@ const (
 
 var actions = []Action{Send, Cancel, Raw, Answer, Walk, Fence, Close, HTTP, Repeat}
 
-// An Operation is one action of a client. It is self-contained, so that others
-// can be removed from the script.
+// An Operation is one action of a client. It does not depend on other operations, so that those can
+// be removed from the script.
 type Operation struct {
 	Do Action `json:"do"`
 	// On is the number of the conversation, counted from 0.
 	On int `json:"on,omitempty"`
-	// Method is the method of the message, or of the server's request.
+	// Method is the method of the message or, for Answer, of the server's requests.
 	Method string `json:"method,omitempty"`
-	// Message is what is sent.
+	// Message holds the bytes to send.
 	Message Bytes `json:"message,omitempty"`
 	// Target is the id of an earlier request, see Send and Cancel.
 	Target Bytes `json:"target,omitempty"`
@@ -105,30 +105,30 @@ type Operation struct {
 	Splits []int `json:"splits,omitempty"`
 	// Take copies values of earlier responses into the message.
 	Take []Take `json:"take,omitempty"`
-	// Await is set if the player waits for the response before the next operation.
+	// Await makes the player wait for the response before the next operation.
 	Await bool `json:"await,omitempty"`
-	// Together is set if the message is sent in the same write as the next one.
+	// Together makes the player send the message in the same write as the next one.
 	Together bool `json:"together,omitempty"`
-	// Reply is the response to the server's requests.
+	// Reply is the response to the server's requests, for Answer.
 	Reply *Reply `json:"reply,omitempty"`
-	// Violates is the keyword or rule that the params provably violate, and At
-	// its position.
+	// Violates is the schema keyword or the rule that the params provably violate, or "". At is the
+	// position of the violation.
 	Violates string `json:"violates,omitempty"`
 	At       string `json:"at,omitempty"`
-	// Exchange is the HTTP request.
+	// Exchange is the HTTP request, for HTTP.
 	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
-// Take copies a value from the response to an earlier request of the
-// conversation into a message.
+// A Take copies a value from the response to an earlier request of the conversation into the params
+// of a message.
 type Take struct {
 	ID   Bytes  `json:"id"`   // id of the request
 	From string `json:"from"` // JSON pointer into the response
 	Into string `json:"into"` // name of a member of the params
 }
 
-// Reply is the response to a request of the server: a result, an error, or none
-// if both are missing.
+// A Reply is the client's response to a request of the server: an error if Code is not 0, a result
+// if Result is set, otherwise none.
 type Reply struct {
 	Result Bytes `json:"result,omitempty"`
 	Code   int64 `json:"code,omitempty"`
@@ -140,11 +140,11 @@ type Exchange struct {
 	// Headers override those of the session; an empty value removes the header.
 	Headers [][2]string `json:"headers,omitempty"`
 	Body    Bytes       `json:"body,omitempty"`
-	// Why describes what is wrong with it, or is "".
+	// Why describes what is wrong with the request, or is "".
 	Why string `json:"why,omitempty"`
 }
 
-// Bytes are encoded as JSON if that preserves them exactly, otherwise as a
+// Bytes are written to a replay file as a JSON value if that preserves them exactly, otherwise as a
 // string, or in base64 if they are not UTF-8.
 type Bytes []byte
 
@@ -199,8 +199,8 @@ func (b *Bytes) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Message is a JSON-RPC message to send. Without an ID it is a notification.
-// Nil Params are omitted.
+// A Message is a JSON-RPC request or, without an ID, a notification to send. Nil Params are
+// omitted.
 type Message struct {
 	ID     wire.ID
 	Method string
@@ -220,7 +220,7 @@ func (m Message) Bytes() []byte {
 	return append(out, '}')
 }
 
-// Conversations returns the number of conversations of the script.
+// Conversations returns the number of conversations of the script: the highest Operation.On plus 1.
 func (s Script) Conversations() int {
 	n := 1
 	for i := range s.Operations {
@@ -271,8 +271,8 @@ func (s Script) ToolCalls() []ToolCall {
 	return out
 }
 
-// WithTools returns the script with the names of the server's tools that it
-// calls, so that a replay notices if one of them is missing.
+// WithTools returns the script with Tools set to the offered tools that it calls. A replay uses
+// this to notice that one of them is missing.
 func (s Script) WithTools(offered []string) Script {
 	s.Tools = nil
 	for _, c := range s.ToolCalls() {

@@ -1,5 +1,5 @@
 // Package verdict contains the types that reporters read: findings, verdicts and the report of a
-// run. It also builds reports, and decides how often a deviation is retried.
+// run. It also assembles reports, and decides how often a deviation is retried.
 package verdict
 
 import (
@@ -16,12 +16,12 @@ type Outcome int
 const (
 	NotApplicable Outcome = iota // the server does not offer what the requirement is about
 	NotObserved                  // nothing was observed that would allow a judgement
-	Kept                         // it was observed and kept
+	Kept                         // the requirement was observed and kept
 	Blocked                      // another finding prevented the judgement
-	Note                         // unusual, but permitted
+	Note                         // what was observed is unusual, but permitted
 	Warning                      // a SHOULD, or a requirement with a weak basis, was not kept
-	Flaky                        // observed, but the retries did not reproduce it, or not often enough
-	Unconfirmed                  // observed, but it could not be retried often enough
+	Flaky                        // a deviation was observed, but the retries did not reproduce it, or not often enough
+	Unconfirmed                  // a deviation was observed, but could not be retried often enough
 	Broken                       // a MUST was not kept, and the deviation was reproduced
 	HarnessError                 // the harness itself failed
 )
@@ -39,8 +39,8 @@ func Outcomes() []Outcome {
 	return []Outcome{HarnessError, Broken, Unconfirmed, Flaky, Warning, Note, Blocked, Kept, NotObserved, NotApplicable}
 }
 
-// Fails reports whether the outcome makes a test fail. A warning does so only if strict is
-// set. Callers must not call it for known findings, which never fail a test.
+// Fails reports whether the outcome makes a test fail. A warning does so only if strict is set.
+// Callers must not call Fails for known findings, which never fail a test.
 func (o Outcome) Fails(strict bool) bool { return o >= Unconfirmed || strict && o == Warning }
 
 // Evidence is one event of a transcript that shows a finding.
@@ -48,7 +48,7 @@ type Evidence struct {
 	Direction string `json:"direction"` // ">" to the server, "<" from it, "!" stderr or process
 	Position  int    `json:"position"`  // the index of the event in the transcript, from 0
 	Text      string `json:"text"`      // the bytes; untrusted, reporters must escape it
-	Size      int64  `json:"size"`      // the length of the whole frame in bytes; greater than len(Text) if it is cut
+	Size      int64  `json:"size"`      // the length of the whole frame in bytes; greater than len(Text) if Text is only a part
 	Offending bool   `json:"offending"`
 	// Label describes the event in a few words, such as the method of a request.
 	// It may contain untrusted text from the server.
@@ -59,7 +59,7 @@ type Evidence struct {
 	Mark *Span `json:"mark,omitempty"`
 }
 
-// A Span is a part of a text, as byte offsets.
+// A Span is a part of a string, as byte offsets.
 type Span struct {
 	From int `json:"from"`
 	To   int `json:"to"` // the byte after the last
@@ -74,7 +74,7 @@ type Finding struct {
 	Revision    spec.Revision  `json:"revision"`
 	Transport   spec.Transport `json:"transport"`
 	Judge       string         `json:"judge"`          // the id of the case or rule that reported it
-	Case        string         `json:"case,omitempty"` // the id of the case in which it was seen; "" if there is none
+	Case        string         `json:"case,omitempty"` // the id of the case during which the deviation was seen, or ""
 	Outcome     Outcome        `json:"outcome"`
 	Summary     string         `json:"summary"`   // one constant sentence: what went wrong
 	Permitted   string         `json:"permitted"` // everything that would have conformed
@@ -82,21 +82,21 @@ type Finding struct {
 	Evidence    []Evidence     `json:"evidence"`
 	Context     []Evidence     `json:"context,omitempty"` // other events of the same conversation: its beginning, and those around the evidence
 	Page        string         `json:"page"`
-	Replay      []string       `json:"replay"`          // the command line that reproduces it
-	Tries       int            `json:"tries"`           // how often it was retried, alone on a fresh server
+	Replay      []string       `json:"replay"`          // the command line that reproduces the finding
+	Tries       int            `json:"tries"`           // how often the finding was retried, alone on a fresh server
 	Reproduced  int            `json:"reproduced"`      // how many retries reproduced it
 	Void        int            `json:"void,omitempty"`  // retries in which no fresh server started; not counted in Tries
-	Known       string         `json:"known,omitempty"` // why it is known, from the baseline; may be any text
+	Known       string         `json:"known,omitempty"` // why the finding is known, as the baseline says it; may be any string
 	// CWE is the number of the weakness in https://cwe.mitre.org, 0 if the finding is not
 	// about security.
 	CWE int `json:"cwe,omitempty"`
-	// SDK is set if the finding is known behaviour of the server's SDK, else nil.
+	// SDK is set if the finding is known behaviour of the server's SDK, and nil otherwise.
 	SDK *SDKFinding `json:"sdk,omitempty"`
 	// Play is the command that replays the conversation from a replay file, if
 	// there is one.
 	Play []string `json:"play,omitempty"`
-	// Group is the id of the root finding if several findings have the same cause;
-	// the root has its own id there.
+	// Group is the id of the root finding if several findings have the same cause. In the root
+	// itself it is the root's own id.
 	Group string `json:"group,omitempty"`
 	// Script lists what the fuzzer sent: first its size, then one line for each operation and for
 	// each message that the client sent on its own.
@@ -105,13 +105,13 @@ type Finding struct {
 
 // An SDKFinding says in which SDK a finding is known.
 type SDKFinding struct {
-	Name     string `json:"name"`            // of the SDK
-	Versions string `json:"versions"`        // the affected versions, as 1.25.0 to 1.32.2
+	Name     string `json:"name"`            // the SDK's name
+	Versions string `json:"versions"`        // the affected versions, such as 1.25.0 to 1.32.2
 	Note     string `json:"note"`            // one sentence: what the SDK does
-	Issue    string `json:"issue,omitempty"` // the URL of its issue, if known
+	Issue    string `json:"issue,omitempty"` // the URL of the SDK's issue about the behaviour, if known
 }
 
-// String returns the SDK and its versions in which the finding is known, and the URL of its issue.
+// String returns the SDK, the affected versions, and the URL of the issue if it is known.
 func (s *SDKFinding) String() string {
 	text := "known in " + s.Name + " " + s.Versions
 	if s.Issue != "" {
@@ -132,10 +132,10 @@ type Verdict struct {
 	Gap         Gap            `json:"-"`                   // classifies Reason
 	BlockedBy   string         `json:"blockedBy,omitempty"` // id of the finding that prevented the judgement, if known
 	Findings    []string       `json:"findings,omitempty"`  // ids
-	Judges      []string       `json:"judges"`              // the cases and rules that judged it
-	Lacks       Setting        `json:"lacks,omitzero"`      // the configuration that would make it observable, if it was not observed
-	LeftOut     bool           `json:"leftOut,omitempty"`   // a quick run did not judge it, although a whole run does; it is not observed then
-	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline; it then fails no run
+	Judges      []string       `json:"judges"`              // the ids of the cases and rules that judge the requirement
+	Lacks       Setting        `json:"lacks,omitzero"`      // the setting that would make the requirement observable, if it was not observed
+	LeftOut     bool           `json:"leftOut,omitempty"`   // a quick run skipped the requirement, which a whole run judges; Outcome is then NotObserved
+	Known       string         `json:"known,omitempty"`     // why the deviation is known, as the baseline says it; a known deviation fails no run
 	// AcceptedSDK reports whether the deviation is known because the run accepts known SDK
 	// findings, not because of the baseline.
 	AcceptedSDK bool `json:"acceptedSDK,omitempty"`
@@ -177,19 +177,19 @@ type Report struct {
 	NotSpoken      []NotSpoken     `json:"notSpoken"`            // requested revisions that the server does not speak
 	Verdicts       []Verdict       `json:"verdicts"`             // by revision, newest first, then in the order of the catalogue
 	Findings       []Finding       `json:"findings"`             // most severe first
-	Security       *Security       `json:"security,omitempty"`   // SecurityOf the report when it was written; nil before
+	Security       *Security       `json:"security,omitempty"`   // the result of SecurityOf; nil until the report is written
 	NotJudged      int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
 	Notices        []string        `json:"notices"`              // what the user should know about this run
 	Incomplete     string          `json:"incomplete,omitempty"` // why the run did not judge all that was selected
-	NeedsToken     bool            `json:"-"`                    // Incomplete because the server requires a token, and the run had none
+	NeedsToken     bool            `json:"-"`                    // the run is incomplete because the server requires a token, and the run had none
 	Narrowed       bool            `json:"narrowed,omitempty"`   // a focus or labels left requirements out
 	Profiles       []ProfileResult `json:"profiles,omitempty"`   // the result of each profile that the run was limited to
 	FailOn         string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)
 	Gateway        *Gateway        `json:"gateway,omitempty"`    // what a gateway changes; nil if the server is not a gateway
 	Baseline       string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
 	Stale          []Stale         `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
-	// Artifact is the path, from the repository's root, of a file that
-	// represents the server in formats that need a place in the code.
+	// Artifact is the path, from the repository's root, of the file to which formats that need a
+	// place in the code attach the findings.
 	Artifact string `json:"artifact,omitempty"`
 	Stats    Stats  `json:"stats"`
 }
@@ -200,13 +200,14 @@ type NotSpoken struct {
 	Reason   string        `json:"reason"`
 }
 
-// Stats are the only part of a report that differs between two identical runs.
+// Stats are the numbers and times of a run. They are the only part of a report that differs between
+// two identical runs.
 type Stats struct {
 	Started  time.Time     `json:"started"`
 	Took     time.Duration `json:"tookNanoseconds"`
-	Servers  int           `json:"serverStarts"` // over HTTP the number of connections
+	Servers  int           `json:"serverStarts"` // how many servers were started; over HTTP, how many connections were opened
 	Sessions int           `json:"sessions"`     // initialize requests that got a result
-	Requests int           `json:"requests"`     // of the client
+	Requests int           `json:"requests"`     // requests of the client
 	Cases    int           `json:"casesRun"`     // cases that ran to completion
 	Messages int           `json:"messages"`     // frames in both directions
 	// Slow says where the time of a slow run went, and which settings would make the next one faster.
@@ -224,9 +225,9 @@ func (p *Report) Count(r spec.Revision, o Outcome) int {
 	return n
 }
 
-// Worst returns the most severe outcome of the report, NotApplicable if it has no
-// verdicts. It also reports whether anything was judged: whether some verdict is
-// kept, a deviation or a harness error.
+// Worst returns the most severe outcome of the report, or NotApplicable if it has no verdicts. The
+// second result reports whether anything was judged: at least one requirement was kept, or has a
+// deviation or a harness error.
 func (p *Report) Worst() (Outcome, bool) {
 	worst, judged := NotApplicable, false
 	for i := range p.Verdicts {
