@@ -12,15 +12,15 @@ import (
 // candidate is a deviation that may become a finding.
 type candidate struct {
 	key    verdict.Key
-	during *suite.Case // nil before the first case of the shared conversation, and after the last
+	during *suite.Case // the case that was running; nil before the first case of the shared conversation, and after the last
 	from   *unitResult // the result of the unit that showed the deviation
 	verdict.Deviation
 	outcome      verdict.Outcome
-	record       *transcript.Transcript // where it was seen, or nil
+	record       *transcript.Transcript // the conversation that showed the deviation, or nil
 	retries      verdict.Retries
 	isDiscounted bool     // applyDiscount has determined retries.EachTime
-	peers        []string // the cases that must run concurrently to reproduce it
-	needsOthers  bool     // it recurred only after other cases had used the same conversation or servers
+	peers        []string // the ids of the cases that must run concurrently to reproduce the deviation
+	needsOthers  bool     // the deviation recurred only after other cases had used the same conversation or servers
 }
 
 func (r *unitResult) newCandidate(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {
@@ -28,8 +28,8 @@ func (r *unitResult) newCandidate(k verdict.Key, during *suite.Case, d verdict.D
 	return &candidate{key: k, during: during, from: r, Deviation: d, outcome: d.Outcome(q, k.Revision), record: record}
 }
 
-// precedesCases reports whether the deviation was seen before the first case of its conversation.
-// Every run shows such a deviation, whichever cases it selects.
+// precedesCases reports whether the deviation was seen before the first case of its conversation
+// began. Every run shows such a deviation, whichever cases it selects.
 func (c *candidate) precedesCases() bool {
 	if c.record == nil || len(c.At) == 0 {
 		return false

@@ -11,15 +11,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// caseTime limits the time of a case, not counting the starts of its servers and the delays of a rate
+// caseTime limits the time of a case, without the starts of its servers and the delays of a rate
 // limit. It is far more than any case needs with a server that responds.
 const caseTime = 90 * time.Second
 
 // errCaseTime is the cancellation cause of a case that exceeds caseTime.
 var errCaseTime = errors.New("the case took too long")
 
-// runCase runs one case and returns its observations. A case that panics is a harness
-// error. If the time for judging ends before the case does, nothing is observed.
+// runCase runs one case and returns its observations. If the case panics, that is a harness error.
+// If the time for judging ends before the case does, its requirements are not observed.
 func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
 	defer r.outlook.begin(c, env.Revision)()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -59,8 +59,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	return withMissing(c, r.dropDiscounted(c, t.Observations()), stop)
 }
 
-// dropDiscounted replaces the deviations that a discount voids with "not
-// observed".
+// dropDiscounted replaces the deviations that a discount voids with observations "not observed".
 func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observation) []suite.Observation {
 	for i := range observations {
 		s := &observations[i]
@@ -76,9 +75,8 @@ func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observati
 	return observations
 }
 
-// withMissing adds, for each requirement that the case did not mention, an observation that says
-// why the case stopped. After a harness error it adds one for every requirement of the case,
-// mentioned or not.
+// withMissing adds, for each requirement of the case without an observation, one that says why the
+// case stopped. After a harness error it adds one for every requirement of the case.
 func withMissing(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
 	for _, id := range c.Requirements {
 		mentioned := false

@@ -9,7 +9,7 @@ import (
 )
 
 // caseParts splits the events of a conversation where its cases begin. For each part it yields the
-// id of the case, or "" if no case was running, and the events.
+// id of the case, or "" if no case was running, and the part's events.
 func caseParts(events []*transcript.Event) iter.Seq2[string, []*transcript.Event] {
 	return func(yield func(string, []*transcript.Event) bool) {
 		id, from := "", 0
@@ -28,8 +28,8 @@ func caseParts(events []*transcript.Event) iter.Seq2[string, []*transcript.Event
 	}
 }
 
-// partAt returns the part of the events (see caseParts) that contains a position, and the id of its
-// case, "" if no case was running.
+// partAt returns the part of the events (see caseParts) that contains a position, and the id of the
+// part's case, or "" if no case was running.
 func partAt(events []*transcript.Event, position int) (id string, part []*transcript.Event) {
 	for id, part = range caseParts(events) {
 		if position <= part[len(part)-1].Seq {
@@ -64,8 +64,8 @@ func idOf(c *suite.Case) string {
 	return c.ID
 }
 
-// caseStart returns the position at which the case last began. Earlier cases may have used the same
-// conversation.
+// caseStart returns the position at which the case last began in a conversation that earlier cases
+// may have used, too.
 func caseStart(c *suite.Case, events []*transcript.Event) int {
 	start := 0
 	for id, part := range caseParts(events) {
@@ -76,7 +76,8 @@ func caseStart(c *suite.Case, events []*transcript.Event) int {
 	return start
 }
 
-// eventsOfCase returns the events of a conversation that belong to a case.
+// eventsOfCase returns the events of a conversation that belong to the case with the id: all,
+// unless cases share the conversation.
 func eventsOfCase(events []*transcript.Event, shared bool, id string) []*transcript.Event {
 	if !shared {
 		return events
@@ -90,8 +91,8 @@ func eventsOfCase(events []*transcript.Event, shared bool, id string) []*transcr
 	return out
 }
 
-// receivedDuringCase counts the messages that the server sent during the case that was running at the
-// position.
+// receivedDuringCase returns how many messages the server sent during the case that was running at
+// the given position.
 func receivedDuringCase(events []*transcript.Event, at int) int {
 	n := 0
 	_, part := partAt(events, at)

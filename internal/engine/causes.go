@@ -9,14 +9,13 @@ import (
 
 // A Sighting is a deviation with the conversation in which it was seen.
 type Sighting struct {
-	// Events are the events of the conversation. All sightings in it share the
-	// slice.
+	// Events are the events of the conversation. All sightings in a conversation share the slice.
 	Events    []*transcript.Event
 	Deviation *verdict.Deviation
 	// Case is the id of the case during which the deviation was seen, or "".
 	Case string
-	// ByCase reports whether the case itself reported the deviation. A case looks
-	// only at what it caused, while a rule sees every occurrence.
+	// ByCase reports whether the case itself reported the deviation. A case looks only at what it
+	// caused, while a rule sees the whole conversation.
 	ByCase bool
 	// Common reports whether the evidence contains an error that the server
 	// returns for every request.
@@ -38,8 +37,9 @@ func (s *Sighting) EndsServer() bool {
 	return spot != nil && spot.Ends
 }
 
-// spot returns the position of the deviation: that of the request if no response came, or that of
-// the process's exit if the exit is the cause. It returns nil if the position is not known.
+// spot returns the position of the deviation in its conversation. If no response came, that is the
+// position of the request; if the server's exit is the cause, that of the exit. It returns nil if
+// the position is not known.
 func (s *Sighting) spot() *verdict.Spot {
 	if len(s.Deviation.At) == 0 {
 		return nil
@@ -57,9 +57,9 @@ func (s *Sighting) spot() *verdict.Spot {
 	return &verdict.Spot{Conversation: s.Events[0], Position: at}
 }
 
-// endAfter returns the position at which the server exited by itself, if the
-// given position is that exit or a message after which the server sent nothing.
-// Otherwise it returns -1.
+// endAfter returns the position at which the server exited by itself, if the given position is that
+// of the exit, or of a message of the client after which the server sent nothing. Otherwise it
+// returns -1.
 func endAfter(events []*transcript.Event, at int) int {
 	end := slices.IndexFunc(events, (*transcript.Event).IsServerEnd)
 	switch {
@@ -82,7 +82,7 @@ func endAfter(events []*transcript.Event, at int) int {
 	return end
 }
 
-// addSightings adds to the report where each deviation was seen.
+// addSightings adds each place where a deviation was seen to the report b.
 func (r *reporting) addSightings(b *verdict.Builder) {
 	events := map[*transcript.Transcript][]*transcript.Event{}
 	for _, result := range r.results {
@@ -100,8 +100,8 @@ func (r *reporting) addSightings(b *verdict.Builder) {
 	}
 }
 
-// callOnSighting calls Options.OnSighting for each finding of the report that was seen in a
-// conversation.
+// callOnSighting calls Options.OnSighting for each finding of the report for which there is a
+// conversation that shows it.
 func (r *reporting) callOnSighting(p *verdict.Report) {
 	if r.o.OnSighting == nil {
 		return

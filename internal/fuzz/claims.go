@@ -14,12 +14,12 @@ const maxFindings = 60
 // maxMethods limits the number of methods for which the same mistake is reported.
 const maxMethods = 3
 
-// maxMisses is the number of candidates with one key that did not recur, after
-// which no more of them are shrunk and retried.
+// maxMisses limits the candidates with one key that are shrunk and retried without recurring. After
+// so many, no more candidates with that key are.
 const maxMisses = 3
 
-// claims keeps what became of the candidates of a search, so that no two workers investigate
-// the same one. Its methods may be called concurrently.
+// claims records what happened to the candidates of a search, so that no two workers investigate
+// the same candidate. Its methods may be called concurrently.
 type claims struct {
 	found func(*Finding) // called for each finding, or nil
 
@@ -30,10 +30,10 @@ type claims struct {
 
 // candidateState is the state of the candidates with one key.
 type candidateState struct {
-	// claimed is set if a candidate was claimed, and no other may be.
+	// claimed is set if a worker has claimed a candidate, so that no other worker may.
 	claimed bool
-	// flaky is the first finding that did not recur; nil if one has recurred. misses is
-	// the number of findings that did not recur.
+	// flaky is the first finding that did not recur; nil if there is none, or if another has
+	// recurred. misses is the number of findings that did not recur.
 	flaky  *Finding
 	misses int
 }
@@ -85,7 +85,7 @@ func (c *claims) reportHeldBack() {
 }
 
 // claim reports whether the caller must shrink and retry the candidate with the key. If so, no
-// other worker may.
+// other worker may do that.
 func (c *claims) claim(key verdict.SearchKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,9 +16,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A corpus is a folder of files with this prefix and suffix. Each line of a file is one sequence of
-// operations. A search writes a new file, and then removes the files that it has read, because the
-// new file contains their sequences. So processes need no locks, and nothing is lost.
+// A corpus is a folder of files whose names have this prefix and suffix. Each line of a file is one
+// sequence of operations. A search first writes a new file, which also contains the sequences that
+// it has read, and then removes the files that it has read. So several processes need no locks, and
+// no sequence is lost.
 const (
 	corpusPrefix = "corpus"
 	corpusSuffix = ".jsonl"
@@ -29,14 +30,14 @@ const maxCorpus = 64 << 20
 
 // corpusEntry is one line of a corpus file.
 type corpusEntry struct {
-	Validity   generate.Validity  `json:"mood"` // the member keeps its old name, for existing corpora
+	Validity   generate.Validity  `json:"mood"` // the name mood is kept, so that existing corpora can be read
 	Operations []script.Operation `json:"operations"`
 }
 
 // CheckCorpus returns an error if the corpus in the folder cannot be read.
 func CheckCorpus(dir string) error { return newNovelty().load(dir) }
 
-// load reads a corpus. An unreadable line is an error.
+// load adds the sequences of a corpus. It returns an error if a line is unreadable.
 func (n *novelty) load(dir string) error {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +69,7 @@ func (n *novelty) load(dir string) error {
 	return nil
 }
 
-// read adds the sequences of a file.
+// read adds the sequences in data, the contents of the file with the given name.
 func (n *novelty) read(name string, data []byte) error {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 4<<20)
@@ -88,7 +89,7 @@ func (n *novelty) read(name string, data []byte) error {
 	return nil
 }
 
-// save writes the corpus, with secrets removed by redact.
+// save writes the corpus. The function redact removes secrets from the sequences, unless it is nil.
 func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("writing the corpus: %w", err)
@@ -115,13 +116,13 @@ func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 	return nil
 }
 
-// replace writes a file into the corpus, in place of those that were read.
+// replace writes a file with the data into the corpus, and then removes the files that were read.
 func (n *novelty) replace(dir string, data []byte) error {
 	f, err := os.CreateTemp(dir, "."+corpusPrefix+"-*")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // if it was not renamed
+	defer func() { _ = os.Remove(f.Name()) }() // in case the file was not renamed
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
@@ -131,7 +132,7 @@ func (n *novelty) replace(dir string, data []byte) error {
 		return err
 	}
 	for _, name := range n.files {
-		_ = os.Remove(name) // another process may have done so
+		_ = os.Remove(name) // another process may have removed it already
 	}
 	return nil
 }

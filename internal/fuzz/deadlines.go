@@ -7,21 +7,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// minOvertime is the minimum time that a search gets after its own time is
-// over, to finish scripts and shrink findings. A long search gets a tenth of
-// its time.
+// minOvertime is how long a search may at least continue after its time is over, to finish scripts
+// and shrink findings. A long search may continue for a tenth of its time.
 const minOvertime = 10 * time.Second
 
 // deadlines are the times at which the parts of a search must end. A zero time
 // limits nothing.
 type deadlines struct {
-	search time.Time // no script begins after it
-	shrink time.Time // running scripts are interrupted, and shrinking stops
-	retry  time.Time // no finding is retried after it
+	search time.Time // no script begins after this time
+	shrink time.Time // running scripts are interrupted at this time, and shrinking stops
+	retry  time.Time // no finding is retried after this time
 }
 
-// deadlinesAfter returns the deadlines of a search that begins now and has the
-// given time. The timeout is the one for a response.
+// deadlinesAfter returns the deadlines of a search that begins now and searches for the given time.
+// timeout is the longest wait for a response.
 func deadlinesAfter(length, timeout time.Duration) deadlines {
 	if length <= 0 {
 		return deadlines{}
@@ -31,16 +30,15 @@ func deadlinesAfter(length, timeout time.Duration) deadlines {
 	return deadlines{search: search, shrink: shrink, retry: search.Add(Overtime(length, timeout))}
 }
 
-// Overtime returns how long a search may continue after its time is over, to
-// finish scripts and to shrink and confirm findings. Confirming that a server
-// hangs takes up to three timeouts: for the request itself, for a ping, and for
-// the last wait.
+// Overtime returns how long a search may continue after its time is over, to finish scripts and to
+// shrink and confirm findings. Confirming that a server hangs takes up to three timeouts: for the
+// request itself, for a ping, and for the last wait.
 func Overtime(length, timeout time.Duration) time.Duration {
 	return max(length/10, minOvertime) + 3*timeout + minOvertime/2
 }
 
-// attempts returns how often a finding is retried: only once when the search's
-// time is over, because other findings wait.
+// attempts returns how often to retry a finding: only once after the search's time is over, because
+// other findings still have to be retried, too.
 func (d deadlines) attempts() int {
 	if !d.search.IsZero() && time.Now().After(d.search) {
 		return 1

@@ -13,14 +13,14 @@ import (
 // An Execution is the playback of a script, as laws judge it.
 type Execution struct {
 	*script.Playback
-	// Offer is what the server offers, or nil if that is not known.
+	// Offer is what the server offers, or nil if unknown.
 	Offer *generate.Offer
 }
 
 // An executor plays scripts, and counts what it plays.
 type executor struct {
 	dialer         transport.Dialer
-	timeout, start time.Duration         // how long a response, and a start, may take
+	timeout, start time.Duration         // the longest waits for a response and for a start
 	pace           func(context.Context) // waits until one more request may be sent; nil without a limit
 	finalWait      time.Duration         // how long to wait at the end of each script for notifications of changes
 	counts         *counts
@@ -30,7 +30,8 @@ func newExecutor(o Options) *executor {
 	return &executor{dialer: o.Dialer, timeout: o.Timeout, start: o.Start, pace: newLimiter(o.Rate), counts: &counts{}}
 }
 
-// player returns a player that waits for a response until the timeout at most.
+// player returns a player whose wait for a response is limited by the executor's timeout and by the
+// given one.
 func (s *executor) player(d transport.Dialer, server *ServerInfo, timeout time.Duration) script.Player {
 	return script.Player{Dialer: d, Timeout: min(s.timeout, timeout), Start: s.start, Pace: s.pace, FinalWait: s.finalWait, Forbidden: server.Forbidden}
 }
@@ -58,9 +59,8 @@ func (s *executor) playFresh(ctx context.Context, server *ServerInfo, sc script.
 	return s.play(ctx, s.player(d, server, timeout), server, sc)
 }
 
-// playPatiently plays the script on a fresh server and waits for all responses. If
-// the finding is about cancelled requests, those still pending at the end are
-// cancelled at once.
+// playPatiently plays the script on a fresh server and waits for all responses. But if the finding
+// is about cancelled requests, it cancels the requests that are still pending at the end.
 func (s *executor) playPatiently(ctx context.Context, server *ServerInfo, r *script.File) *Execution {
 	d, end := s.freshDialer()
 	defer end()
@@ -69,8 +69,8 @@ func (s *executor) playPatiently(ctx context.Context, server *ServerInfo, r *scr
 	return s.play(ctx, p, server, r.Script)
 }
 
-// freshDialer returns a dialer for a server that is not shared, if the program starts the server, and a
-// function that stops it.
+// freshDialer returns a dialer, and a function to call after its last use. If the program starts
+// the server, the dialer has a server of its own, which end stops.
 func (s *executor) freshDialer() (d transport.Dialer, end func()) {
 	if sharer, ok := s.dialer.(transport.Sharer); ok && !sharer.Single() {
 		return sharer.Fresh()

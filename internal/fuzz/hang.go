@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// hungOperation returns the operation that hung the server, if the candidate is
-// about a hung server.
+// hungOperation returns the index of the operation after which the server hung. ok is false if the
+// candidate is not about a hung server.
 func (x *Execution) hungOperation(c *Candidate) (operation int, ok bool) {
 	if c.Conversation >= len(x.Conversations) {
 		return 0, false
@@ -23,13 +23,13 @@ func (x *Execution) hungOperation(c *Candidate) (operation int, ok bool) {
 	}
 	shown := x.evidenceOperations(c.Breach)
 	if len(shown) == 0 {
-		return 0, false // the pending request was not sent by an operation
+		return 0, false // no operation sent the pending request
 	}
 	return shown[len(shown)-1], true
 }
 
-// withoutCancellations returns a script without the cancellations of a request, or nil if
-// the script has none.
+// withoutCancellations returns the script without the notifications that cancel the request with
+// the id, or nil if there are none.
 func withoutCancellations(s script.Script, on int, id wire.ID) *script.Script {
 	all := s.Operations
 	s.Operations = slices.DeleteFunc(slices.Clone(all), func(o script.Operation) bool {
@@ -42,11 +42,11 @@ func withoutCancellations(s script.Script, on int, id wire.ID) *script.Script {
 	return &s
 }
 
-// blamesLater reports whether a candidate about a hung server blames a request that came after the
-// one that hung the server. The earlier request was cancelled, so no response to it was expected.
-// It is to blame if its method is known to hang the server, or if the script without the
-// cancellation shows that; this script is then evaluated. blamesLater also returns true if the
-// candidate can no longer be claimed.
+// blamesLater reports whether a candidate about a hung server blames the wrong request: one that
+// came after the request that hung the server. The earlier one was cancelled, so no response to it
+// was expected. It is to blame if its method is known to hang the server, or if the server also
+// hangs when the script is played without the cancellation; then that playback is evaluated.
+// blamesLater also returns true if the candidate can no longer be claimed.
 func (s *search) blamesLater(ctx context.Context, in input, x *Execution, c *Candidate) bool {
 	if _, ok := x.hungOperation(c); !ok || x.Conversations[c.Conversation].Before == nil {
 		return false
@@ -79,8 +79,8 @@ type hangs struct {
 	methods map[string]bool
 }
 
-// isKnown reports whether requests of a method are known to hang the server, so
-// that another such request shows nothing new.
+// isKnown reports whether requests of a method are known to hang the server. Another request of
+// that method then shows nothing new.
 func (h *hangs) isKnown(method string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,9 +94,9 @@ func (h *hangs) record(method string, hangs bool) {
 	h.methods[method] = hangs
 }
 
-// shrinkHang shrinks the script of a hung server with a few guesses. Each of them ends with the
-// request that hung the server, because the server could not answer later ones. It returns false if
-// no guess shows the same finding.
+// shrinkHang shrinks the script of a hung server by trying a few smaller scripts. Each of them ends
+// with the operation last, which hung the server, because the server could not respond to later
+// ones. It returns false if none of them shows the same finding.
 func (s *search) shrinkHang(ctx context.Context, f *Finding, last int, reproduce reproducer) bool {
 	ctx, cancel := withLimit(ctx, s.Shrink.Time, s.deadlines.shrink)
 	defer cancel()
@@ -128,8 +128,8 @@ func (s *search) shrinkHang(ctx context.Context, f *Finding, last int, reproduce
 
 func keepUnchanged(o script.Operation) script.Operation { return o }
 
-// withoutMeta returns an operation without the _meta of its message, which is random
-// and often the longest part of it.
+// withoutMeta returns the operation without the _meta of its message. The _meta is random, and
+// often the longest part of the message.
 func withoutMeta(o script.Operation) script.Operation {
 	f := wire.Parse(o.Message)
 	if o.Do != script.Send || o.Violates != "" || f.Batch || len(f.Messages) != 1 {
@@ -146,9 +146,9 @@ func withoutMeta(o script.Operation) script.Operation {
 	return o
 }
 
-// hangTimeout returns the wait for a response that probably will not come: as long as a first walk
-// through all lists took, but at least 500 ms and at most shrinkTimeout. The final retries confirm
-// the hang with the whole timeout.
+// hangTimeout returns the wait for a response that probably will not come: the time in which the
+// first conversation was opened and all lists were walked, but at least 500 ms and at most
+// shrinkTimeout. The final retries confirm the hang with the whole timeout.
 func (s *search) hangTimeout() time.Duration {
 	return min(max(s.overhead, 500*time.Millisecond), s.shrinkTimeout())
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// deriveSeed combines two numbers into a seed that is never 0 and never negative as an
-// int.
+// deriveSeed combines two numbers into a seed that is never 0, and not negative when it is
+// converted to an int.
 func deriveSeed(seed, n uint64) uint64 {
 	return generate.Scatter(seed*0x9e3779b97f4a7c15+(n+1)*0xbf58476d1ce4e5b9)>>2 | 1
 }
@@ -19,15 +19,15 @@ func deriveSeed(seed, n uint64) uint64 {
 // inputs generates the inputs of a search.
 type inputs struct {
 	seed       uint64
-	most       int // the limit on the operations of a script, 0 for none
+	most       int // the maximum number of operations of a script, 0 for no limit
 	transport  spec.Transport
 	servers    []*ServerInfo
-	overhead   time.Duration // as in search
+	overhead   time.Duration // see search.overhead
 	novelty    *novelty
 	repetition *repetition
 }
 
-// next returns the nth input of the whole search.
+// next returns the input with index n in the whole search.
 func (g *inputs) next(n uint64) input {
 	seed, revisions := deriveSeed(g.seed, n), uint64(len(g.servers))
 	in := input{server: g.servers[n%revisions], seed: seed}
@@ -54,9 +54,9 @@ func (g *inputs) next(n uint64) input {
 	return in
 }
 
-// enumerate returns a script of the enumeration of what one revision permits.
-// Most scripts belong to an enumeration, and are short. Random scripts are
-// longer and find the unexpected, but leave systematic gaps.
+// enumerate completes the input in with a script from the enumeration of what one revision permits.
+// Most scripts of a search are enumerated, and short. Random scripts are longer and find the
+// unexpected, but leave systematic gaps.
 func (g *inputs) enumerate(in input, index, revision uint64) input {
 	e := generate.Enumeration{Index: index, Seed: deriveSeed(g.seed, revision^1<<32), Scale: 1}
 	if g.overhead > 100*time.Millisecond {
@@ -71,8 +71,8 @@ func (g *inputs) enumerate(in input, index, revision uint64) input {
 	return in
 }
 
-// operations returns the number of operations of a script. It is higher if the
-// server is slow to start.
+// operations returns the number of operations of a random script. It is higher if the server is
+// slow to start.
 func (g *inputs) operations(seed uint64) int {
 	lengths := []int{4, 10, 25, 40, 60, 80, 120, 240}
 	shortest := 0
@@ -89,8 +89,8 @@ func (g *inputs) operations(seed uint64) int {
 	return n
 }
 
-// conversations returns the number of conversations of a script. On stdio it is
-// usually one, because each conversation needs a process.
+// conversations returns the number of conversations of a script. Over stdio it is usually one,
+// because each conversation needs a process.
 func (g *inputs) conversations(seed uint64) int {
 	percent := seed % 100
 	if g.transport == spec.Stdio {
@@ -108,8 +108,8 @@ func (g *inputs) conversations(seed uint64) int {
 	}
 }
 
-// newLimiter returns a function that waits until one more request may be sent, or
-// nil without a limit.
+// newLimiter returns a function that waits until one more request may be sent, or nil if perSecond
+// sets no limit.
 func newLimiter(perSecond float64) func(context.Context) {
 	if perSecond <= 0 {
 		return nil

@@ -21,22 +21,21 @@ type Finding struct {
 	Script script.Script
 	// Evidence is the last execution that showed the finding.
 	Evidence *Execution
-	// Retries are the final retries, which run alone on a fresh server with the
-	// whole timeout.
+	// Retries are the final retries, each of which runs alone on a fresh server with the whole
+	// timeout.
 	Retries verdict.Retries
-	// Shrinking is the number of attempts to shrink the finding. Cut is set if
-	// time ran out before all smaller scripts were tried.
+	// Shrinking is the number of attempts to shrink the finding. Cut is set if time ran out before
+	// every smaller script was tried.
 	Shrinking int
 	Cut       bool
-	// Case is the seed of the script that first showed the finding, and After is
-	// the time until then.
+	// Case is the seed of the script that first showed the finding, and After is the time from the
+	// start of the search until then.
 	Case  uint64
 	After time.Duration
-	// Cases and Requests are the numbers of scripts and requests before the
-	// finding.
+	// Cases and Requests are how many scripts and requests the search had sent by then.
 	Cases, Requests int64
 
-	unretried bool // it may break a requirement, but there was no time for its retries
+	unretried bool // the finding may break a requirement, but there was no time for its retries
 }
 
 // Recurred reports whether a retry reproduced the finding.
@@ -46,8 +45,8 @@ func (f *Finding) Recurred() bool { return f.Retries.Reproduced > 0 }
 const retryTime = time.Minute
 
 // investigate shrinks and retries a candidate while there is time. If there is no time for its
-// retries, the finding is unconfirmed; but if the search ended as planned before the first retry,
-// investigate returns nil.
+// retries, the finding is unconfirmed. If the search ended as planned before the first retry,
+// investigate returns nil instead.
 func (s *search) investigate(ctx context.Context, in input, x *Execution, c Candidate) *Finding {
 	f := &Finding{
 		Retries:   verdict.Retries{CountAll: true},
@@ -99,22 +98,23 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 	return f
 }
 
-// A recurrence is what playing a script again shows of a finding.
+// A recurrence says whether a finding recurred when a script was played again.
 type recurrence int
 
 const (
-	interrupted recurrence = iota // nothing, because the search was interrupted
-	unplayed                      // nothing, because no server could be started
-	missing                       // it does not show the finding
-	shown                         // it shows the finding
+	interrupted recurrence = iota // unknown, because the search was interrupted
+	unplayed                      // unknown, because no server could be started
+	missing                       // the finding did not recur
+	shown                         // the finding recurred
 )
 
-// A reproducer plays a script on a fresh server while it holds the lock.
+// A reproducer plays a script on a fresh server while it holds the lock, and returns whether the
+// finding recurred. timeout limits the wait for each response.
 type reproducer func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) recurrence
 
-// shrink shrinks a finding, and returns how often a script must be played to show the finding.
-// timeout limits the wait for each response; reproduced is set if the script has already shown the
-// finding again.
+// shrink shrinks a finding, and returns how often its script must be played to show the finding.
+// evidence holds the indexes of the operations that the evidence shows. timeout limits the wait for
+// each response. reproduced is set if the script has already shown the finding again.
 func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout time.Duration, reproduced bool, reproduce reproducer) (repeats int) {
 	defer s.activities.begin("shrinking " + f.Requirement)()
 	ctx, cancel := withLimit(ctx, s.Shrink.Time, s.deadlines.shrink)
@@ -148,7 +148,7 @@ func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout
 }
 
 // evidenceOnly returns scripts with only the operations that the evidence shows: one that waits for
-// each response, and one that waits as the script does, if that differs. They are tried first, because
+// each response and, if it differs, one that waits only where s does. They are tried first, because
 // they make a finding small even if there is no time to shrink it.
 func evidenceOnly(s script.Script, evidence []int) []script.Script {
 	if len(evidence) == 0 || len(evidence) >= len(s.Operations) {
@@ -168,24 +168,23 @@ func evidenceOnly(s script.Script, evidence []int) []script.Script {
 	return []script.Script{waiting, asBefore}
 }
 
-// shrinkTimeout returns the wait for a response during shrinking: waiting the whole timeout in each
-// attempt would cost too much. A server that is silent for several times as long as a first walk
-// through all lists took will most likely stay silent. The final retries confirm that with the
-// whole timeout.
+// shrinkTimeout returns the wait for a response during shrinking, where waiting the whole timeout
+// in each attempt would cost too much. A server that is silent for three times as long as it took
+// to open the first conversation and walk all lists will most likely stay silent. The final retries
+// confirm that with the whole timeout.
 func (s *search) shrinkTimeout() time.Duration {
 	return min(max(3*s.overhead, 500*time.Millisecond), searchTimeout)
 }
 
-// retry retries the scripts until one of them shows the finding, the shrunk
-// one first and the original last. Each retry runs alone on a fresh server,
-// with the whole timeout. Once a hang has recurred, other scripts may run during
-// its further retries.
+// retry plays the scripts, the shrunk one first and the original last, until one of them shows the
+// finding. Each retry runs alone on a fresh server, with the whole timeout. Once a hang has
+// recurred, other scripts may run during its further retries.
 func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script, repeats int, hangs bool, reproduce reproducer) {
 	ctx, cancel := withLimit(ctx, retryTime, s.deadlines.retry)
 	defer cancel()
 	for i, sc := range scripts {
 		if i == 1 && len(sc.Operations) == len(scripts[2].Operations) {
-			continue // the same script: nothing was left out
+			continue // the unshrunk script is the original
 		}
 		f.Retries.Limit = f.Retries.Attempts + s.deadlines.attempts()*min(repeats, 2)
 		for !f.Retries.Done() {

@@ -11,38 +11,39 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Law is a property that holds whatever is sent.
+// A Law is a property that must hold whatever the client sends.
 type Law struct {
 	ID, Title string
 	// Requirements are the catalogue ids that the law rests on.
 	Requirements []string
-	// Unspecified is set if the specification does not state the law: a breach is
-	// a note, and the law applies only if it is selected by name.
+	// Unspecified is set if the specification does not state the law. A breach is then a note, and
+	// the law applies only if the user selects it by name.
 	Unspecified bool
-	// RepeatsRequests is set if the law judges repeated requests, which are sent
-	// only for such laws.
+	// RepeatsRequests is set if the law judges repeated requests. A search repeats requests only
+	// for such laws.
 	RepeatsRequests bool
 	// Judge returns the breaches in an execution.
 	Judge func(x *Execution) []Breach
-	// Observed reports whether an execution without a breach shows that the
-	// requirement is kept. If it is nil, each complete execution does.
+	// Observed reports whether an execution without a breach shows that the requirement is kept. If
+	// Observed is nil, each complete execution shows that.
 	Observed func(x *Execution, requirement string) bool
 }
 
 // A Breach is a violation of a law in an execution.
 type Breach struct {
 	verdict.Deviation
-	// Conversation is the index of the conversation that At refers to.
+	// Conversation is the index of the conversation to which the positions in At belong.
 	Conversation int
 }
 
 // rulesLaw is the id of the law that Passive returns.
 const rulesLaw = "rules"
 
-// maxDeviations limits the deviations of one mistake in a conversation of a search. It is large,
-// because a mistake is a separate finding for each method (see verdict.SearchKey), and responses to
-// requests that were sent together come in any order. If only the first few deviations were kept,
-// those of a method could be missing in another execution.
+// maxDeviations limits how many deviations with one mistake are kept in a conversation of a search.
+// The limit is high, because a mistake is a separate finding for each method (see
+// verdict.SearchKey), and responses to requests that were sent together come in any order. With a
+// low limit, the deviations for a method could be among those kept in one execution and not in
+// another.
 const maxDeviations = 500
 
 // Passive returns the law that all the passive rules are kept.
@@ -97,7 +98,7 @@ func expectedKey(e script.Expected) verdict.SearchKey {
 	return verdict.SearchKey{Mistake: verdict.Mistake{Requirement: e.Requirement, Summary: e.Summary}, Method: e.Method}
 }
 
-// Judge applies the laws to an execution. Equal candidates are returned once.
+// Judge applies the laws to an execution. Of candidates with equal keys, it returns only the first.
 func Judge(laws []Law, x *Execution) []Candidate {
 	var out []Candidate
 	seen := map[verdict.SearchKey]bool{}
@@ -121,9 +122,9 @@ func Judge(laws []Law, x *Execution) []Candidate {
 	return out
 }
 
-// mergeByExit merges the candidates about requests that one exit of a process left
-// without a response. For each mistake it keeps the candidate whose evidence
-// begins first, because the server could not answer later requests.
+// mergeByExit merges the candidates about requests that got no response because the process exited.
+// For each mistake and exit it keeps the candidate whose evidence begins first, because the server
+// could not respond to later requests.
 func mergeByExit(x *Execution, all []Candidate) []Candidate {
 	type exit struct {
 		verdict.Mistake
@@ -149,7 +150,8 @@ func mergeByExit(x *Execution, all []Candidate) []Candidate {
 	return out
 }
 
-// exitIn returns the position of the server's exit, if the evidence of a breach ends with it.
+// exitIn returns the position of the server's exit, and whether the evidence of the breach ends
+// with one.
 func (x *Execution) exitIn(b Breach) (at int, ok bool) {
 	if len(b.At) == 0 || b.Conversation >= len(x.Conversations) {
 		return 0, false
@@ -162,7 +164,8 @@ func (x *Execution) exitIn(b Breach) (at int, ok bool) {
 	return at, events[at].IsServerEnd()
 }
 
-// isShownByBytes reports whether the evidence shows only raw bytes, and fences after them.
+// isShownByBytes reports whether the evidence shows only operations that send raw bytes, apart from
+// fences.
 func (x *Execution) isShownByBytes(b Breach) bool {
 	var raw, other bool
 	for _, i := range x.evidenceOperations(b) {
@@ -177,9 +180,9 @@ func (x *Execution) isShownByBytes(b Breach) bool {
 	return raw && !other
 }
 
-// methodOf returns the method of the first request or notification that the
-// evidence shows, or to which a response in the evidence belongs. It returns "" if only raw bytes
-// show the breach: what is wrong with them does not depend on the method.
+// methodOf returns the method of the first request or notification in the evidence, or of the
+// request to which the first response in the evidence belongs. It returns "" if only raw bytes show
+// the breach: what is wrong with them does not depend on the method.
 func (x *Execution) methodOf(b Breach) string {
 	if b.Conversation >= len(x.Conversations) {
 		return ""
@@ -200,8 +203,8 @@ func (x *Execution) methodOf(b Breach) string {
 			if op := x.OperationOf(t, m); op != nil && m.Kind == wire.Response && op.Method != "" {
 				return methodGroup(op.Method)
 			}
-			// The response may also be one to the handshake or to a fence: which response shows a
-			// mistake first may differ between two plays of a script.
+			// The response may also belong to the handshake or to a fence, because which response
+			// first shows a mistake may differ between two plays of a script.
 			if r := t.Request(m); r != nil && m.Kind == wire.Response {
 				return methodGroup(r.Message.Method)
 			}
@@ -218,7 +221,7 @@ func methodGroup(method string) string {
 	return method
 }
 
-// evidenceOperations returns the operations that the evidence of a breach shows.
+// evidenceOperations returns the indexes of the operations that the evidence of a breach shows.
 func (x *Execution) evidenceOperations(b Breach) []int {
 	if b.Conversation >= len(x.Conversations) {
 		return nil
@@ -237,7 +240,7 @@ func lawsByID(laws []Law, id string) []Law {
 	return out
 }
 
-// isUnspecified reports whether the law is one that the specification does not state.
+// isUnspecified reports whether the law with the id is one that the specification does not state.
 func isUnspecified(laws []Law, id string) bool {
 	return slices.ContainsFunc(lawsByID(laws, id), func(l Law) bool { return l.Unspecified })
 }

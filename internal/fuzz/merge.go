@@ -13,15 +13,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Merged counts what Merge has read and written.
+// Merged counts what Merge has read and what it has written.
 type Merged struct {
-	Sequences, ReadSequences int // of the corpora
+	Sequences, ReadSequences int // sequences of the corpora
 	Findings, ReadFindings   int // replay files
 }
 
-// Merge merges the folders of several searches into one: one corpus without sequences that are the
-// beginning of others with the same last operation, and for each finding the replay file with the
-// most severe outcome and, of those, the shortest script. The folders stay unchanged.
+// Merge merges the folders of several searches into the folder out. The merged corpus omits
+// sequences that are the beginning of others in the same group (see seedPool). For each finding,
+// Merge keeps the replay file with the most severe outcome and, among equally severe ones, the
+// shortest script. The folders in dirs stay unchanged.
 func Merge(out string, dirs []string) (Merged, error) {
 	var m Merged
 	all := newNovelty()
@@ -37,7 +38,7 @@ func Merge(out string, dirs []string) (Merged, error) {
 		m.ReadFindings += n
 	}
 	m.ReadSequences, m.Findings = len(all.lines), len(findings)
-	all.files = nil // save must not remove them
+	all.files = nil // so that save does not remove the files that were read
 	for _, s := range all.seedsBy {
 		m.Sequences += s.minimize()
 	}
@@ -71,12 +72,12 @@ type replayFile struct {
 	operations int // number of operations in the script
 }
 
-// compare orders replay files of one finding: the one to keep is first.
+// compare orders replay files of one finding, the one to keep first.
 func (f replayFile) compare(other replayFile) int {
 	return cmp.Or(cmp.Compare(other.outcome, f.outcome), cmp.Compare(f.operations, other.operations), bytes.Compare(f.data, other.data))
 }
 
-// sortedFiles returns the files by name, and those with equal names by their text.
+// sortedFiles returns the files sorted by name, and files with the same name by their contents.
 func sortedFiles(all map[verdict.SearchKey]replayFile) []replayFile {
 	var out []replayFile
 	for _, f := range all {
@@ -88,7 +89,8 @@ func sortedFiles(all map[verdict.SearchKey]replayFile) []replayFile {
 	return out
 }
 
-// readReplayFiles adds the replay files of a folder, and returns how many there are.
+// readReplayFiles reads the replay files of a folder, keeps in all the best one for each finding,
+// and returns how many it has read.
 func readReplayFiles(dir string, all map[verdict.SearchKey]replayFile) (n int, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -117,8 +119,8 @@ func readReplayFiles(dir string, all map[verdict.SearchKey]replayFile) (n int, e
 	return n, nil
 }
 
-// minimize drops the seeds that are the beginning of others of their group, and returns how many are
-// left.
+// minimize drops the seeds that are the beginning of another seed in their group, and returns how
+// many are left.
 func (s *seedPool) minimize() int {
 	n := 0
 	for i, group := range s.groups {

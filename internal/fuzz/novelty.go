@@ -22,18 +22,18 @@ type novelty struct {
 	seen    map[uint64]bool // hashes of the kinds of responses
 	seedsBy map[generate.Validity]*seedPool
 	lines   map[string]bool // the lines of the corpus that were read
-	files   []string        // the files that were read
+	files   []string        // the names of the corpus files that were read
 }
 
 // A seedPool holds the seeds of one validity, grouped by the last operation, so
 // that methods with many kinds of responses do not crowd out others.
 type seedPool struct {
-	index  map[string]int // in groups, by the last operation
+	index  map[string]int // indexes in groups, by the last operation
 	groups [][][]script.Operation
 }
 
-// add adds a sequence. If its group is full, the sequence takes the place of another one, which the
-// number replace selects.
+// add adds a sequence. If its group is full, the sequence replaces another one, which the number
+// replace selects.
 func (s *seedPool) add(ops []script.Operation, replace uint64) {
 	last := &ops[len(ops)-1]
 	name := string(last.Do) + " " + methodGroup(last.Method)
@@ -43,7 +43,8 @@ func (s *seedPool) add(ops []script.Operation, replace uint64) {
 		s.index[name] = i
 		s.groups = append(s.groups, nil)
 	}
-	// Scripts are built from the group, so it must not change.
+	// Workers build scripts from a group while others add seeds, so replace it instead of changing
+	// it.
 	group := slices.Clone(s.groups[i])
 	if len(group) >= maxSeeds {
 		group[replace%maxSeeds] = ops
@@ -63,7 +64,8 @@ const (
 	// seedLength is the maximum number of operations of a seed.
 	seedLength = 4
 	// maxSeedSize is the maximum size of a seed, in bytes of JSON. Scripts built from larger seeds
-	// would take most of the time of a long search. The enumeration sends large messages, too.
+	// would take most of the time of a long search, and the enumeration sends large messages
+	// anyway.
 	maxSeedSize = 8 << 10
 )
 
@@ -101,8 +103,8 @@ func (n *novelty) addKind(kind uint64) bool {
 	return true
 }
 
-// addSeed adds a seed, which consists of an operation and those before it in the same conversation,
-// unless the seed is too large.
+// addSeed adds a seed: the operation with index last, and those before it in the same conversation,
+// at most seedLength in all. It adds nothing if the seed is too large.
 func (n *novelty) addSeed(x *Execution, last, on int, validity generate.Validity) {
 	var ops []script.Operation
 	for i := last; i >= 0 && len(ops) < seedLength; i-- {
@@ -134,8 +136,8 @@ func (n *novelty) seeds(validity generate.Validity) [][][]script.Operation {
 	return n.poolOf(validity).groups
 }
 
-// kindOf returns a hash of the kind of a message from the server: its method, outcome, code, shape
-// and class of latency. r is the request that the message responds to, or nil.
+// kindOf returns a hash of the kind of a message from the server: its method, outcome, error code,
+// shape and rough latency. r is the request to which the message responds, or nil.
 func (n *novelty) kindOf(x *Execution, t *script.Conversation, m *wire.Message, e *transcript.Event, r *transcript.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(n.hash)
@@ -156,8 +158,8 @@ func (n *novelty) kindOf(x *Execution, t *script.Conversation, m *wire.Message, 
 	return h.Sum64()
 }
 
-// hashShape hashes the structure of a value down to the depth: kinds, member names, and roughly the
-// lengths of arrays and strings.
+// hashShape hashes the structure of a value down to the given depth: the kinds of values, the names
+// of members, and roughly the lengths of arrays and strings.
 func hashShape(h *maphash.Hash, v jsontext.Value, depth int) {
 	if v == nil {
 		return

@@ -18,11 +18,12 @@ type Options struct {
 	Laws   []Law
 	// Revisions are the revisions to search. Empty means all.
 	Revisions []spec.Revision
-	// Discounts are those of the run that the search is part of; nil means that it has its own.
+	// Discounts are the discounts of the run that the search is part of; nil means that the search
+	// has its own.
 	Discounts *discount.Run
 	Policy    inventory.Config
-	// Time and Cases limit the search. Zero means no limit, but if both are zero, Time is a
-	// minute.
+	// Time limits the duration of the search, and Cases the number of scripts. Zero means no limit,
+	// but if both are zero, Time is one minute.
 	Time  time.Duration
 	Cases int
 	Seed  uint64
@@ -32,15 +33,15 @@ type Options struct {
 	Jobs int
 	// Rate limits the requests per second. Zero means no limit.
 	Rate float64
-	// Corpus is a folder that keeps new sequences between runs, or "". Several processes may
-	// use it at the same time.
+	// Corpus is a folder that keeps, between searches, the sequences that produced something new;
+	// "" for none. Several processes may use it at the same time.
 	Corpus string
-	// Redact removes secrets from the corpus. Nil removes none.
+	// Redact removes secrets from the corpus. If it is nil, none are removed.
 	Redact func([]byte) []byte
 	// Timeout limits the wait for an expected response, and Start the wait for
 	// the response to initialize.
 	Timeout, Start time.Duration
-	// FirstStart is Start for the first session, in which the server may be
+	// FirstStart replaces Start for the first session, because the server may have to be
 	// downloaded. Zero means Start.
 	FirstStart time.Duration
 	// Shrink limits the shrinking of one finding.
@@ -48,16 +49,15 @@ type Options struct {
 	// StopAt, if set, ends the search after the first finding for which it
 	// returns true.
 	StopAt func(f *Finding) bool
-	// Operations limits the length of scripts. If it is zero, the limit depends
-	// on the server.
+	// Operations limits the number of operations of a script. Zero means no limit other than the
+	// search's own.
 	Operations int
 
-	// Probed is called for each revision that the server speaks, before the
-	// search begins.
+	// Probed, if set, is called for each revision that the server speaks, before the search begins.
 	Probed func(rev spec.Revision, s *ServerInfo)
-	// Found is called for each finding, one at a time.
+	// Found, if set, is called for each finding, one at a time.
 	Found func(f *Finding)
-	// Progress is called periodically.
+	// Progress, if set, is called periodically.
 	Progress func(s Status)
 }
 
@@ -71,7 +71,8 @@ type Status struct {
 	// Messages the number of frames in both directions, including shrinking and
 	// retries.
 	Servers, Messages int64
-	// Busy describes what the search does besides playing scripts, or is "".
+	// Busy describes what the search does besides playing new scripts, such as shrinking a finding,
+	// or is "".
 	Busy string
 }
 

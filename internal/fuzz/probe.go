@@ -17,13 +17,13 @@ import (
 // A ServerInfo is what is known about the server in one revision.
 type ServerInfo struct {
 	Offer *generate.Offer
-	// Callable and Forbidden are the names of the tools that may be called, and
-	// of those that may not.
+	// Callable and Forbidden are the names of the tools that may be called, and of the tools that
+	// may not.
 	Callable, Forbidden []string
-	// Name and Version are those of the server.
+	// Name and Version are the server's name and version.
 	Name, Version string
 
-	messages int // frames that were exchanged to find this out
+	messages int // frames that the probe exchanged
 }
 
 // Summary describes in one line what the server offers, including tools that
@@ -33,7 +33,7 @@ func (s *ServerInfo) Summary() string {
 		plural(len(s.Offer.Resources), "resource"), plural(len(s.Offer.Templates), "template"), plural(len(s.Offer.Prompts), "prompt"))
 }
 
-// plural returns a number of things, such as "2 tools".
+// plural returns a number with its noun, such as "2 tools".
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -41,7 +41,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// capabilities are the server capabilities that change what is sent.
+// capabilities are the server capabilities that affect what a search sends.
 var capabilities = []string{
 	"tools", "resources", "resources.subscribe", "prompts", "completions", "logging", "tasks", "tasks.list", "tasks.cancel",
 }
@@ -82,7 +82,7 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 	return server, nil, nil
 }
 
-// pagedLists returns the list methods that returned several pages.
+// pagedLists returns the list methods whose results had several pages.
 func pagedLists(d *transcript.Dialogue) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range d.Requests() {
@@ -93,10 +93,10 @@ func pagedLists(d *transcript.Dialogue) map[string]bool {
 	return out
 }
 
-// maxItems limits how many items of each kind, such as tools, are used.
+// maxItems limits how many items of each list, such as tools, a search uses.
 const maxItems = 200
 
-// offerOf returns what scripts can use of an inventory.
+// offerOf returns the part of an inventory that scripts use.
 func offerOf(inv *inventory.Inventory, rev spec.Revision, over spec.Transport) *generate.Offer {
 	out := &generate.Offer{Revision: rev, Transport: over, Declared: map[string]bool{}}
 	for _, capability := range capabilities {

@@ -9,8 +9,8 @@ import (
 // progressEvery is how often the progress is reported.
 const progressEvery = 500 * time.Millisecond
 
-// counts are what a search has done so far. Cases and requests are those of the search itself,
-// without shrinking and retries, and include those in progress.
+// counts are the numbers of a search so far. Cases and requests leave out shrinking and retries,
+// and include the scripts in progress.
 type counts struct {
 	cases, requests, novel, servers, messages atomic.Int64
 }
@@ -47,7 +47,7 @@ type activities struct {
 	workers map[string]int
 }
 
-// begin records that a worker does something, until it calls the returned function.
+// begin records that a worker begins an activity, which ends when the returned function is called.
 func (a *activities) begin(activity string) (end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +59,7 @@ func (a *activities) begin(activity string) (end func()) {
 	}
 }
 
-// firstActivity returns the first activity by name, "" if all workers search.
+// firstActivity returns the alphabetically first activity of a worker, or "" if all workers search.
 func (a *activities) firstActivity() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,18 +9,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/script"
 )
 
-// repeatEvery is the interval, in rounds, of scripts that repeat a request, if
-// other laws are selected too.
+// repeatEvery is the interval, in rounds, at which scripts repeat a request if other laws are
+// selected, too.
 const repeatEvery = 16
 
 var errUnreadable = errors.New("memory can be measured only on Linux, for a server process that is started and reached over stdio")
 
 // repetition says which scripts repeat a request, to measure the server's memory.
 type repetition struct {
-	// some: at least one selected law judges repeated requests. only: all selected laws do.
+	// some is set if at least one selected law judges repeated requests, and only if all do.
 	some, only bool
-	// measuring is locked while a request is repeated. unreadable is set if the memory cannot be
-	// measured.
+	// measuring is locked while a request is repeated. unreadable is set if the server's memory
+	// cannot be measured.
 	measuring  *locks.RWMutex
 	unreadable atomic.Bool
 }
@@ -39,8 +39,8 @@ func (r *repetition) isDue(round uint64) bool {
 	return r.some && !r.unreadable.Load() && (r.only || round%repeatEvery == 0)
 }
 
-// lock waits until no other worker repeats a request, if the script repeats one: a server that
-// grows needs memory. The caller must call the returned function when the script is done.
+// lock waits, if the script repeats a request, until no other worker repeats one: a growing server
+// needs memory. The caller must call the returned function when the script is done.
 func (r *repetition) lock(sc *script.Script) (end func()) {
 	if !slices.ContainsFunc(sc.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}
@@ -49,8 +49,8 @@ func (r *repetition) lock(sc *script.Script) (end func()) {
 	return r.measuring.Unlock
 }
 
-// record reports whether a script repeated a request. Such a script is not worth varying. If the
-// memory could not be measured, no further script repeats a request.
+// record reports whether the script of an execution repeated a request. Such a script is not worth
+// varying. If the memory could not be measured, record also makes isDue return false from now on.
 func (r *repetition) record(x *Execution) bool {
 	repeated := false
 	for _, t := range x.Conversations {
@@ -63,6 +63,6 @@ func (r *repetition) record(x *Execution) bool {
 	return repeated
 }
 
-// isOver reports whether nothing is left to search for: the laws are all about memory, which cannot be
-// measured.
+// isOver reports whether nothing is left to search for: all laws are about memory, and memory
+// cannot be measured.
 func (r *repetition) isOver() bool { return r.only && r.unreadable.Load() }

@@ -47,14 +47,14 @@ type ReplayResult struct {
 	// revision.
 	NotSpoken bool
 	Retries   verdict.Retries
-	// Candidate is the finding if it recurred. Evidence is the last execution.
+	// Candidate is the finding if it recurred, otherwise nil. Evidence is the execution that shows
+	// it, or else the last one.
 	Candidate *Candidate
 	Evidence  *Execution
 }
 
-// Replay plays a replay file on a server, each time on a fresh one if possible.
-// Fixed means that the finding did not recur in enough attempts, all of which could have
-// shown it.
+// Replay plays a replay file several times, each time on a fresh server if possible. The verdict is
+// Fixed if the finding did not recur in enough attempts, and if each of these could have shown it.
 func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, error) {
 	o = o.withDefaults()
 	laws := slices.DeleteFunc(slices.Clone(o.Laws), func(l Law) bool { return l.ID != r.Expect.Law })
@@ -86,7 +86,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	executor, judge := newExecutor(o), newJudge(o)
 	executor.finalWait = FinalWait(r.Expect.Requirement)
 	inconclusive := ""
-	var shown *Candidate // in the latest execution that shows the finding
+	var shown *Candidate // the candidate in the latest execution that shows the finding
 	for !out.Retries.Done() {
 		if ctx.Err() != nil {
 			out.Reason = context.Cause(ctx).Error()
@@ -94,7 +94,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 		}
 		x := executor.playFresh(ctx, server, r.Script, o.Timeout)
 		found := findCandidate(laws, x, expected)
-		if found == nil && x.WaitedBriefly() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
+		if found == nil && x.WaitedBriefly() && ctx.Err() == nil { // a slow server must not look like a fixed one
 			x = executor.playPatiently(ctx, server, r)
 			found = findCandidate(laws, x, expected)
 		}
@@ -137,8 +137,8 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	return out, nil
 }
 
-// Recurs plays a script on a fresh server, and returns the candidate that the laws report for the
-// mistake. It returns nil if there is none, if a discount voids it, or if operations were skipped.
+// Recurs plays a script on a fresh server, and returns the candidate with mistake m. It returns nil
+// if there is none, if a discount voids it, or if operations were skipped.
 func Recurs(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
 	o = o.withDefaults()
 	executor := newExecutor(o)
@@ -165,8 +165,8 @@ func findCandidate(laws []Law, x *Execution, k verdict.SearchKey) *Candidate {
 	return nil
 }
 
-// whyInconclusive returns the reason why an execution without the finding shows
-// nothing, or "".
+// whyInconclusive returns why an execution without the finding does not show that it is fixed, or
+// "".
 func (x *Execution) whyInconclusive(law Law, requirement string) string {
 	switch {
 	case x.Refused != nil:
@@ -183,7 +183,7 @@ func (x *Execution) whyInconclusive(law Law, requirement string) string {
 	return ""
 }
 
-// missingTool describes a tool call of the script whose tool the server does not offer or the
+// missingTool describes a call in the script of a tool that the server does not offer, or that the
 // policy forbids. It returns "" if there is none.
 func (s *ServerInfo) missingTool(sc *script.Script) string {
 	for _, c := range sc.ToolCalls() {
@@ -198,8 +198,8 @@ func (s *ServerInfo) missingTool(sc *script.Script) string {
 	return ""
 }
 
-// FinalWait returns how long to wait at the end of a script for a notification
-// that the requirement is about.
+// FinalWait returns how long to wait at the end of a script for notifications, if the requirement
+// is about any; otherwise 0.
 func FinalWait(requirement string) time.Duration {
 	if spec.Requirements().Has(requirement, spec.Notice) {
 		return verdict.NoticeTime

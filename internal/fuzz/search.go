@@ -18,8 +18,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// searchTimeout limits the wait for a response while searching. A missing response
-// is retried with the whole timeout.
+// searchTimeout limits the wait for a response while searching. The retries of a missing response
+// wait for the whole timeout.
 const searchTimeout = script.MidScript
 
 // search is the state of one search.
@@ -27,7 +27,7 @@ type search struct {
 	Options
 	started    time.Time
 	servers    []*ServerInfo // one for each revision that the server speaks
-	overhead   time.Duration // how long it takes to open a conversation, walk through the lists, and close it
+	overhead   time.Duration // how long opening a conversation, walking all lists and closing the conversation takes
 	novelty    *novelty
 	inputs     *inputs
 	executor   *executor
@@ -35,10 +35,10 @@ type search struct {
 	throttle   *throttle
 	deadlines  deadlines
 	stopSearch context.CancelCauseFunc
-	stopAll    context.CancelFunc // also ends the shrinking and retrying of findings
+	stopAll    context.CancelFunc // ends the search, and also the shrinking and retrying of findings
 
-	// exclusive is read-locked by workers that search, and write-locked by a
-	// worker that retries a finding, so that no other server runs at that time.
+	// exclusive is read-locked by workers that search, and write-locked by a worker that retries a
+	// finding, so that no other server runs during the retry.
 	exclusive  *locks.RWMutex
 	repetition *repetition
 	claims     claims
@@ -57,10 +57,10 @@ func newSearch(o Options) *search {
 	}
 }
 
-// errFinished is the cause if a search ends as planned.
+// errFinished is the cancellation cause of a search that ends as planned.
 var errFinished = errors.New("the search is finished")
 
-// Run searches until its time is over, and returns the findings. If it returns
+// Run searches until the limits of the options are reached, and returns the findings. If it returns
 // both a report and an error, the corpus could not be written.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
@@ -122,11 +122,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// discoverTime is the longest wait for server/discover if the server speaks an older revision: such a
-// server may ignore the request.
+// discoverTime is the longest wait for server/discover if the server speaks an older revision, in
+// which case it may ignore the request.
 const discoverTime = 2 * time.Second
 
-// probe takes the inventory in each revision that the user names, or in all.
+// probe takes the inventory in each revision of Options.Revisions, or in all revisions.
 func (s *search) probe(ctx context.Context) error {
 	first := max(s.Start, s.FirstStart)
 	if len(s.Revisions) > 0 {
@@ -145,7 +145,7 @@ func (s *search) probe(ctx context.Context) error {
 
 // probeRevisions takes the inventory in each of the revisions. timeout limits the wait for a
 // response, and start the wait for the first response of the first process. It returns ErrNotSpoken
-// if the server speaks neither one of the revisions nor one that was probed before.
+// if the server speaks none of these revisions, nor one probed before.
 func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, timeout, start time.Duration) error {
 	for _, rev := range revisions {
 		if !s.Dialer.Transport().DefinedIn(rev) {
@@ -164,7 +164,7 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, 
 		}
 		s.executor.counts.messages.Add(int64(server.messages))
 		s.overhead = time.Since(began)
-		// A server that hangs later must not cost the time of a slow start.
+		// A server that hangs later must not cost as much time as a slow start.
 		s.executor.start = min(s.executor.start, max(s.Timeout, 3*s.overhead))
 		start = s.executor.start
 		if s.Probed != nil {
@@ -178,8 +178,8 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, 
 	return nil
 }
 
-// work plays scripts until searching ends. The candidates found by then are shrunk and retried
-// until ctx ends.
+// work plays scripts until the context searching ends. It continues to shrink and retry the
+// candidates found by then until ctx ends.
 func (s *search) work(ctx, searching context.Context) {
 	d, end := s.executor.freshDialer()
 	defer func() { end() }()
@@ -211,9 +211,9 @@ func (s *search) work(ctx, searching context.Context) {
 	}
 }
 
-// playInput plays a script. When searching ends, no further operation begins.
-// Operations that have begun are finished, unless that takes too long: then the
-// script is interrupted and not judged.
+// playInput plays a script. When the context searching ends, no further operation begins.
+// Operations that have begun are finished. If that takes too long, the script is interrupted and
+// not judged.
 func (s *search) playInput(ctx, searching context.Context, d transport.Dialer, in input) (x *Execution, interrupted bool) {
 	defer s.repetition.lock(&in.script)()
 	s.exclusive.RLock()
@@ -266,7 +266,8 @@ func (s *search) endIfOver() {
 	}
 }
 
-// An input is a generated script with its origin.
+// An input is a generated script with the server info, validity and seed from which it was
+// generated.
 type input struct {
 	script   script.Script
 	server   *ServerInfo

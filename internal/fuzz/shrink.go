@@ -19,7 +19,7 @@ type Budget struct {
 	Attempts int
 }
 
-// shrinker makes a script smaller as long as it still shows the finding.
+// shrinker makes a script smaller, in steps after which the script still shows the finding.
 type shrinker struct {
 	ctx       context.Context
 	reproduce func(script.Script) bool // plays the script on a fresh server
@@ -28,8 +28,8 @@ type shrinker struct {
 	failed    map[[sha256.Size]byte]bool // scripts that did not show the finding
 }
 
-// Shrink returns the smallest script found for which reproduce returns true, the number of
-// attempts, and whether time ran out before all smaller scripts were tried. It first tries only the
+// Shrink returns the smallest script it found for which reproduce returns true, the number of
+// attempts, and whether time ran out before every smaller script was tried. It first tries only the
 // operations whose indexes are in hint.
 func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, reproduce func(script.Script) bool) (smallest script.Script, attempts int, cut bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.Time)
@@ -46,7 +46,7 @@ func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, reproduc
 	return k.smallest, b.Attempts - k.attempts, ctx.Err() != nil && k.canShrink()
 }
 
-// pass tries each way to make the smallest script smaller once.
+// pass tries once each way to make the smallest script smaller.
 func (k *shrinker) pass() {
 	k.removeOperations()
 	k.mergeConversations()
@@ -54,9 +54,8 @@ func (k *shrinker) pass() {
 	k.shrinkMessages()
 }
 
-// canShrink reports whether an untried way to make the script smaller remains.
-// It plays no script. A script of one operation is minimal if all its variants
-// were tried in time.
+// canShrink reports whether there is a way to make the smallest script smaller that was not tried.
+// It plays no script.
 func (k *shrinker) canShrink() bool {
 	found := false
 	rest := &shrinker{ctx: context.Background(), attempts: math.MaxInt, smallest: k.smallest, failed: map[[sha256.Size]byte]bool{}}
@@ -73,7 +72,7 @@ func (k *shrinker) canShrink() bool {
 // hashOf returns a hash that identifies a script by its text.
 func hashOf(s script.Script) [sha256.Size]byte { return sha256.Sum256(wire.JSON(s.Operations)) }
 
-// size measures the smallest script. Each step of shrinking decreases it.
+// size measures the smallest script. Each step of shrinking decreases the size.
 func (k *shrinker) size() int {
 	n := 0
 	for i := range k.smallest.Operations {
@@ -113,8 +112,8 @@ func (k *shrinker) try(operations []script.Operation) bool {
 	return true
 }
 
-// withoutOrphans returns the operations without the cancellations of requests that the smallest
-// script sends and these operations do not: a client may cancel only what it has sent.
+// withoutOrphans returns the operations without cancellations of requests that the smallest script
+// sends but the operations do not: a client may cancel only what it has sent.
 func (k *shrinker) withoutOrphans(operations []script.Operation) []script.Operation {
 	type request struct {
 		on int
@@ -145,7 +144,7 @@ func (k *shrinker) withoutOrphans(operations []script.Operation) []script.Operat
 	})
 }
 
-// cancelledBy returns the id of the request that an operation cancels.
+// cancelledBy returns the id of the request that an operation cancels, and whether it cancels one.
 func cancelledBy(o *script.Operation) (id wire.ID, ok bool) {
 	if o.Do == script.Cancel {
 		return wire.RawID(string(o.Target)), true
@@ -160,8 +159,9 @@ func cancelledBy(o *script.Operation) (id wire.ID, ok bool) {
 	return read.Messages[0].ParamIDAt("/requestId"), true
 }
 
-// tryEvidence tries only the operations that the evidence shows, then adds those that
-// change the state of a conversation, then all earlier ones.
+// tryEvidence tries only the operations that the evidence shows, whose indexes are in hint. If they
+// do not show the finding, it adds those that change the state of the conversation, and then more
+// and more of the earlier ones.
 func (k *shrinker) tryEvidence(hint []int) {
 	if len(hint) == 0 {
 		return
@@ -202,8 +202,7 @@ func (k *shrinker) tryEvidence(hint []int) {
 	}
 }
 
-// sameWrite returns the operations that are sent in the same write as the given
-// operation.
+// sameWrite returns the operations that are sent in the same write as the operation with index i.
 func sameWrite(all []script.Operation, i int) []script.Operation {
 	from, to := i, i
 	for from > 0 && all[from-1].Do == script.Send && all[from-1].Together && !all[from-1].Await {
@@ -215,8 +214,8 @@ func sameWrite(all []script.Operation, i int) []script.Operation {
 	return all[from : to+1]
 }
 
-// listWalks returns walks through the lists that the operations refer to,
-// because a rule may need to know those lists.
+// listWalks returns operations that walk the lists to which the operations refer, because a rule
+// may need to know those lists.
 func listWalks(operations []script.Operation) []script.Operation {
 	lists := map[string]string{
 		spec.MethodToolsCall: spec.MethodToolsList, spec.MethodPromptsGet: spec.MethodPromptsList, spec.MethodResourcesRead: spec.MethodResourcesList,
@@ -232,16 +231,16 @@ func listWalks(operations []script.Operation) []script.Operation {
 	return out
 }
 
-// changesState reports whether an operation changes the state of a conversation, or
-// what is known about it.
+// changesState reports whether an operation changes the state of a conversation, or what the rules
+// know about the server.
 func changesState(o *script.Operation) bool {
 	return o.Do == script.Walk || o.Do == script.Answer || generate.ListMember(o.Method) != "" || slices.Contains([]string{
 		spec.MethodSetLevel, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe,
 	}, o.Method)
 }
 
-// inOneWrite returns the operations, changed to send all messages in one write, because that shows
-// races best.
+// inOneWrite returns the operations, changed so that all messages are sent in one write, which
+// shows races best.
 func inOneWrite(operations []script.Operation) []script.Operation {
 	out := slices.Clone(operations)
 	for i := range out {
@@ -265,7 +264,7 @@ func (k *shrinker) tryWindows() {
 	}
 }
 
-// removeOperations removes runs of operations, long runs first.
+// removeOperations tries to remove runs of operations, long runs first.
 func (k *shrinker) removeOperations() {
 	for size := max(1, len(k.smallest.Operations)/2); ; size /= 2 {
 		for from := len(k.smallest.Operations) - size; k.canTry() && from > -size; {
@@ -282,8 +281,8 @@ func (k *shrinker) removeOperations() {
 	}
 }
 
-// mergeConversations moves all operations to the first conversation. If that fails,
-// it renumbers the conversations without gaps.
+// mergeConversations tries to move all operations to the first conversation. If the finding then
+// does not recur, it tries to renumber the conversations without gaps.
 func (k *shrinker) mergeConversations() {
 	if k.smallest.Conversations() == 1 {
 		return
@@ -306,7 +305,8 @@ func (k *shrinker) mergeConversations() {
 	k.try(one)
 }
 
-// simplifySynchronisation makes the operations follow one another.
+// simplifySynchronisation tries to make the operations follow one another, each in one write,
+// without values from earlier responses.
 func (k *shrinker) simplifySynchronisation() {
 	for i := 0; i < len(k.smallest.Operations) && k.canTry(); i++ {
 		for _, change := range []func(o *script.Operation) bool{
@@ -320,8 +320,9 @@ func (k *shrinker) simplifySynchronisation() {
 	}
 }
 
-// awaitResponse makes the player wait for the response: a script whose operations follow one another shows
-// the same each time, while one that ends before a response may cancel its request.
+// awaitResponse makes the player wait for the response to an operation, and reports whether it
+// changed the operation. If the operations of a script follow one another, it shows the same each
+// time; if a script ends before a response, the player may cancel the request.
 func awaitResponse(o *script.Operation) bool {
 	if o.Together || !isUnawaited(o) {
 		return false
@@ -330,12 +331,12 @@ func awaitResponse(o *script.Operation) bool {
 	return true
 }
 
-// isUnawaited reports whether the player could wait for a response to the operation, and does not.
+// isUnawaited reports whether the player could wait for a response to the operation, but does not.
 func isUnawaited(o *script.Operation) bool {
 	return o.Do == script.Send && !o.Await && !spec.IsNotification(o.Method)
 }
 
-// tryChange tries the script with one operation changed. The change function reports
+// tryChange tries the script with the operation with index i changed. The function change reports
 // whether it changed the operation.
 func (k *shrinker) tryChange(i int, change func(o *script.Operation) bool) bool {
 	o := k.smallest.Operations[i]
@@ -347,7 +348,7 @@ func (k *shrinker) tryChange(i int, change func(o *script.Operation) bool) bool 
 	return k.try(all)
 }
 
-// shrinkMessages makes the messages and bytes of the operations smaller.
+// shrinkMessages tries to make the messages and bytes of the operations smaller.
 func (k *shrinker) shrinkMessages() {
 	for i := 0; i < len(k.smallest.Operations) && k.canTry(); i++ {
 		o := &k.smallest.Operations[i]
@@ -355,7 +356,7 @@ func (k *shrinker) shrinkMessages() {
 		case o.Violates != "" && o.Method != "":
 			// The violation was proven for these params only.
 		case o.Do == script.Send && o.Method == spec.MethodCancelled:
-			// Without its id it would cancel nothing.
+			// Without the id in its params, the notification would cancel nothing.
 		case o.Do == script.Repeat:
 			// Each attempt would take long, and one request is small enough.
 		case o.Do == script.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
@@ -368,7 +369,7 @@ func (k *shrinker) shrinkMessages() {
 	}
 }
 
-// removeHeaders removes the headers of an HTTP exchange, one by one.
+// removeHeaders tries to remove each header of an HTTP exchange.
 func (k *shrinker) removeHeaders(i int) {
 	for n := len(k.smallest.Operations[i].Exchange.Headers) - 1; n >= 0 && k.canTry(); n-- {
 		k.tryChange(i, func(o *script.Operation) bool {
@@ -380,7 +381,7 @@ func (k *shrinker) removeHeaders(i int) {
 	}
 }
 
-// removeBytes removes runs of bytes, long runs first.
+// removeBytes tries to remove runs of bytes from an operation's message, long runs first.
 func (k *shrinker) removeBytes(i int) {
 	for size := len(k.smallest.Operations[i].Message) / 2; size > 0 && k.canTry(); size /= 2 {
 		for from := 0; from < len(k.smallest.Operations[i].Message) && k.canTry(); {

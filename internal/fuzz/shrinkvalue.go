@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// shrinkMessage makes the message of an operation smaller: its spelling, its id, then
-// each value of its params.
+// shrinkMessage tries to make the message of an operation smaller: first its spacing and unusual
+// members, then its method if that is unknown, then its params.
 func (k *shrinker) shrinkMessage(i int) {
 	m := &wire.Parse(k.smallest.Operations[i].Message).Messages[0]
 	if m.Method == "" {
@@ -38,12 +38,12 @@ func (k *shrinker) tryMessage(i int, message []byte) bool {
 	return k.tryChange(i, func(o *script.Operation) bool { o.Message = message; return true })
 }
 
-// isPlain reports whether the operation has exactly the bytes of the message.
+// isPlain reports whether the operation's message has exactly the bytes of m.
 func (k *shrinker) isPlain(i int, m script.Message) bool {
 	return bytes.Equal(k.smallest.Operations[i].Message, m.Bytes())
 }
 
-// shortenMethod shortens an unknown method.
+// shortenMethod tries to shorten an unknown method.
 func (k *shrinker) shortenMethod(i int) {
 	m := &wire.Parse(k.smallest.Operations[i].Message).Messages[0]
 	if name, ok := strings.CutPrefix(m.Method, "mcp-conform/"); ok {
@@ -57,8 +57,8 @@ func (k *shrinker) shortenMethod(i int) {
 	}
 }
 
-// shrinkParams makes the values of the params smaller, one after the other, until no
-// more can be made smaller.
+// shrinkParams tries to make the values of the params smaller, one after the other, until none can
+// be made smaller.
 func (k *shrinker) shrinkParams(i int) {
 	for k.canTry() {
 		m := &wire.Parse(k.smallest.Operations[i].Message).Messages[0]
@@ -82,15 +82,15 @@ func (k *shrinker) shrinkParams(i int) {
 	}
 }
 
-// A valueShrinker tries smaller values at each position of a tree, and stops at the
-// first that still shows the finding.
+// A valueShrinker tries a smaller value at each position of a JSON value, and stops at the first
+// that still shows the finding.
 type valueShrinker struct {
 	shrinker *shrinker
 	try      func() bool
 }
 
-// visit reports whether a smaller value was accepted. The set function replaces
-// the value.
+// visit tries smaller values for v, and reports whether one was accepted. The function set replaces
+// v by another value in its parent.
 func (w *valueShrinker) visit(v any, set func(any)) bool {
 	replace := func(other any) bool {
 		if set(other); w.shrinker.canTry() && w.try() {

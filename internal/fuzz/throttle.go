@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// A throttle limits how many workers search while others shrink a finding:
-// shrinking has priority, and all workers share the machine.
+// A throttle limits how many workers search while others shrink findings: shrinking has priority,
+// and all workers share the machine.
 type throttle struct {
 	mu                   sync.Mutex
 	changed              sync.Cond
 	shrinking, searching int
-	limit                int // most workers that search while others shrink
+	limit                int // maximum of searching while shrinking is not 0
 }
 
 func newThrottle(jobs int) *throttle {
@@ -32,7 +32,7 @@ func (t *throttle) setShrinking(begins bool) {
 	t.changed.Broadcast()
 }
 
-// acquire waits for a slot to search; the function that it returns releases the slot.
+// acquire waits for a slot to search, or until ctx ends; the returned function releases the slot.
 func (t *throttle) acquire(ctx context.Context) (release func()) {
 	stop := context.AfterFunc(ctx, func() {
 		t.mu.Lock()

@@ -70,7 +70,8 @@ func (c *Conversation) matchRequests(sent []request) {
 // one that no operation sent, such as initialize or a fence.
 func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.Of(m) }
 
-// Requested returns the operation that sent the request to which m belongs, see Request.
+// Requested returns the index of the operation that sent the request to which m belongs, see
+// Request. ok is false if no operation sent it.
 func (c *Conversation) Requested(m *wire.Message) (operation int, ok bool) {
 	if r := c.dialogue.Of(m); r != nil {
 		operation, ok = c.requests[r.Event.Seq]
