@@ -9,9 +9,10 @@ import (
 )
 
 // Over stdio each server is a process, and starting one costs time. So cases that do not share a
-// conversation form chains: each case of a chain reuses the servers that earlier cases left
-// running, see opener.Continue. Cases that wait are chained separately, so those chains are mostly
-// idle. With a slow server, chains would take longer than starting more servers.
+// conversation form chains: each case of a chain reuses the servers that earlier cases of the chain
+// left running, see opener.Continue. Cases that wait have chains of their own, which are mostly
+// idle. If the server is slow, there are no chains, because they would take longer than starting
+// more servers.
 const (
 	maxWaitingChains = 4
 	maxOtherChains   = 2
@@ -23,14 +24,14 @@ const (
 type chained struct{ waiting, other []*suite.Case }
 
 // formsChain reports whether the case runs in a chain: it reuses servers of earlier cases, and
-// later cases reuse its own.
+// later cases reuse its servers.
 func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
 	return r.over == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
 
-// add adds a case to one of the two groups. Waiting cases use up the most servers, so the cases
-// that start fresh ones, and leave them for reuse, join their group. A waiting case that can reuse
-// any server joins the other group, and uses up a server that those cases leave.
+// add adds a case to one of the two groups. Waiting cases use up the most servers. So the cases
+// that start fresh servers, and leave them for reuse, join the group waiting. A waiting case that
+// can reuse any server joins the group other, where it uses up a server that was left there.
 func (h *chained) add(c *suite.Case) {
 	if c.Waits && c.Reuses != suite.ReuseAny || needsServers(c) {
 		h.waiting = append(h.waiting, c)
@@ -39,12 +40,13 @@ func (h *chained) add(c *suite.Case) {
 	}
 }
 
-// needsServers reports whether one used server is not enough: the case needs fresh ones, or several.
+// needsServers reports whether one used server is not enough for the case: it needs fresh ones, or
+// several.
 func needsServers(c *suite.Case) bool { return c.Reuses == suite.ReuseNone || c.Servers > 1 }
 
-// units returns the chains, and the cases that join the shared conversation instead. Those are the
-// cases of the stateless era that do not wait: without a session, there is nothing that they could
-// spoil.
+// units returns the chains, and the cases that join the shared conversation instead. In the
+// stateless era these are the cases of the group other: without a session, there is nothing that
+// they could spoil.
 func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case) {
 	waiting := makeChains(rev, h.waiting, maxWaitingChains)
 	if rev.Era() == spec.Stateless {
@@ -53,7 +55,7 @@ func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case
 	return slices.Concat(waiting, makeChains(rev, h.other, maxOtherChains)), nil
 }
 
-// makeChains distributes the cases among at most the given number of units.
+// makeChains distributes the cases among chains, at most as many as the parameter most says.
 func makeChains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	chains := make([]chain, min(most, (len(cases)+minChainCases-1)/minChainCases))
 	for i, c := range inChainOrder(rev, cases) {
@@ -62,17 +64,17 @@ func makeChains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	}
 	out := make([]*unit, len(chains))
 	for i, made := range chains {
-		isChain := len(made.cases) > 1 // a single case needs no other server than its own
+		isChain := len(made.cases) > 1 // a single case has no servers to reuse
 		out[i] = &unit{revision: rev, cases: made.cases, isChain: isChain, sharesConversation: isChain}
 	}
 	return out
 }
 
-// A chain is a unit in the making.
+// A chain is a unit to which cases are still being added.
 type chain struct {
 	cases []*suite.Case
-	fresh int // servers that its cases start for themselves and leave for reuse
-	spent int // servers that its cases spoil
+	fresh int // how many servers its cases start for themselves and leave for reuse
+	spent int // how many servers its cases spoil
 }
 
 func (h *chain) add(c *suite.Case, spoils bool) {
@@ -85,13 +87,13 @@ func (h *chain) add(c *suite.Case, spoils bool) {
 	}
 }
 
-// left returns how many servers are left for cases that spoil them. Every chain starts at least
+// left returns how many servers remain for cases that spoil servers. Every chain starts at least
 // one.
 func (h *chain) left() int { return max(1, h.fresh) - h.spent }
 
-// chainFor returns the chain to which the case with this index is added. Cases are dealt out in
-// turn, but a case that uses up a server, or needs several at once, goes to the chain with the most
-// servers left.
+// chainFor returns the chain to which to add the case with the given index. Cases are distributed
+// in turn, except that usesMany is set for a case that uses up a server or needs several at once:
+// it goes to the chain with the most servers left.
 func chainFor(chains []chain, index int, usesMany bool) *chain {
 	if !usesMany {
 		return &chains[index%len(chains)]
@@ -111,8 +113,8 @@ func inChainOrder(rev spec.Revision, cases []*suite.Case) []*suite.Case {
 }
 
 // chainOrder returns the rank of a case within its chain. First come the cases that start servers
-// for themselves and leave them, then those that spoil none, and last those that spoil servers. Of
-// these, the cases that can reuse the fewest servers come first.
+// for themselves and leave them, then those that reuse servers without spoiling them, and last
+// those that spoil servers. Of the latter, the cases that can reuse the fewest servers come first.
 func chainOrder(rev spec.Revision, c *suite.Case) int {
 	switch spoils := c.Spoils(rev.Era()); {
 	case !spoils && c.Reuses == suite.ReuseNone:

@@ -21,7 +21,7 @@ type confirmation struct {
 	run     func(context.Context, *unit) *unitResult // runs the unit of a retry to its end
 
 	mu      sync.Mutex
-	retried map[verdict.Key]*candidate // the candidates that are or were retried
+	retried map[verdict.Key]*candidate // the candidates that a retry has claimed
 }
 
 func newConfirmation(x *execution) *confirmation {
@@ -59,7 +59,7 @@ func attempts(candidates []*candidate) []*attempt {
 	return out
 }
 
-// claim returns the candidates that no retry has claimed yet, and claims them.
+// claim returns those of the candidates that no retry has claimed yet, and claims them.
 func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,8 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 }
 
 // confirmEarly retries those candidates of a unit that can be retried while other units run. The
-// retries run in goroutines of wg. It retries none if no fresh process can be started.
+// retries run in goroutines of wg. If no fresh process can be started, confirmEarly retries
+// nothing.
 func (r *confirmation) confirmEarly(ctx context.Context, result *unitResult, wg *sync.WaitGroup) {
 	var claimed []*attempt
 	seen := attempts(result.candidates(r.s.transport()))
@@ -101,8 +102,8 @@ func (r *confirmation) confirmEarly(ctx context.Context, result *unitResult, wg 
 	}
 }
 
-// retryTogether retries once, in one unit, the candidates of a unit whose cases share
-// a conversation or servers.
+// retryTogether retries the candidates of several attempts once, in one unit. They come from a unit
+// whose cases share a conversation or servers.
 func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	if ctx.Err() != nil {
 		return
@@ -118,9 +119,10 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	r.retryUnit(ctx, candidates[0].from.unit.again(cases, false, newRetry(candidates, nil, nil)))
 }
 
-// confirm returns all candidates of a finished plan, with equal ones merged. First it retries the
-// candidates more severe than a note that have not been retried yet: one at a time, with no other
-// server running.
+// confirm returns all candidates of a finished plan, with equal ones merged. Before that it retries
+// those that are more severe than a note and have not been retried yet: one at a time, with no
+// other server running. Candidates that have not recurred are then retried in other cases and among
+// their peers.
 func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*candidate {
 	found := candidatesOf(results, r.s.transport())
 	var open []*attempt
@@ -135,7 +137,7 @@ func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*ca
 	}
 	for i, c := range found {
 		if same := r.retried[c.key]; same != nil {
-			found[i] = same // it has the results of the retries
+			found[i] = same // this one has the results of the retries
 		}
 	}
 	r.confirmElsewhere(ctx, results, found)
@@ -143,8 +145,8 @@ func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*ca
 	return found
 }
 
-// needsExclusiveRun reports whether a candidate of the attempt may be reported
-// as broken, or depends on timing.
+// needsExclusiveRun reports whether no other server may run during the attempt: a candidate may be
+// reported as broken, or the case runs alone because it depends on timing.
 func (a *attempt) needsExclusiveRun() bool {
 	return a.maxSevere() == verdict.Broken || a.during != nil && a.during.Exclusive
 }
@@ -170,8 +172,8 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	}
 }
 
-// retryUntilDone runs the attempt until the retries of all candidates are done. If d is not nil, it
-// is the dialer that the retries share with their peers.
+// retryUntilDone runs the attempt until the retries of all its candidates are done. d is the dialer
+// that the retries share with their peers, or nil if there are none.
 func (r *confirmation) retryUntilDone(ctx context.Context, a *attempt, alone bool, d transport.Dialer) {
 	for ctx.Err() == nil {
 		open := slices.DeleteFunc(slices.Clone(a.candidates), func(c *candidate) bool { return c.retries.Done() })
@@ -189,13 +191,13 @@ func (r *confirmation) retryUntilDone(ctx context.Context, a *attempt, alone boo
 }
 
 // newRetry returns the next retry of the candidates. during is the case in which they were seen, or
-// nil; d is the dialer that the retry shares with its peers, or nil.
+// nil; d is the dialer that the retry shares with its peers, or nil if there are none.
 func newRetry(candidates []*candidate, during *suite.Case, d transport.Dialer) *rerun {
 	return &rerun{number: candidates[0].retries.Attempts + 1, candidates: candidates, during: during, dialer: d}
 }
 
-// applyDiscount determines, once, whether a discount requires that the candidate recurs in each
-// retry.
+// applyDiscount determines, once for each candidate, whether a discount requires that each retry
+// reproduces it.
 func (r *confirmation) applyDiscount(c *candidate) {
 	if c.isDiscounted {
 		return
@@ -212,22 +214,22 @@ func (r *confirmation) applyDiscount(c *candidate) {
 	c.retries.EachTime = effect == discount.EachTime
 }
 
-// retryUnit runs the unit of a retry, and counts which of the candidates recur.
+// retryUnit runs the unit of a retry, and records for each candidate whether it recurred.
 func (r *confirmation) retryUnit(ctx context.Context, u *unit) {
 	result := r.run(ctx, u)
 	defer result.dropRecords()
 	if ctx.Err() != nil {
-		return // the interruption may have caused what was seen
+		return // the interruption may have caused the deviations
 	}
 	back := map[verdict.Key]bool{}
 	for _, c := range result.candidates(r.s.transport()) {
 		if c.record != nil && len(result.conversations) > 1 && discount.MayBeSecondCopy(c.record.From(0)) {
-			continue // this retry itself ran two copies
+			continue // the retry itself ran two copies of the server
 		}
 		back[c.key] = true
 	}
 	for _, c := range u.rerun.candidates {
-		if !back[c.key] && result.hasFailedStart && !c.from.hasFailedStart { // when it was first seen, all servers started
+		if !back[c.key] && result.hasFailedStart && !c.from.hasFailedStart { // when the candidate was first seen, all servers started
 			c.retries.Void++
 		} else {
 			c.retries.Record(back[c.key])
@@ -235,17 +237,16 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit) {
 	}
 }
 
-// isLastChance reports whether the next retry is the last one and some candidate has not recurred
-// yet.
+// isLastChance reports whether the next retry is the last, and some candidate has not recurred yet.
 func isLastChance(candidates []*candidate) bool {
 	return candidates[0].retries.Attempts == verdict.MaxAttempts-1 &&
 		slices.ContainsFunc(candidates, func(c *candidate) bool { return c.retries.Reproduced == 0 })
 }
 
-// unit returns the unit of a retry. Usually it is the case alone. If the case shared a
-// conversation, the inventory is taken first, because rules compare later messages with the lists.
-// At the last chance of a candidate, or if no case was running, it is all cases that shared the
-// conversation or servers.
+// unit returns the unit of a retry. Usually it has only the case of the attempt. If the case shared
+// a conversation, the unit first takes the inventory, because rules compare later messages with the
+// lists. If last is set, or if no case was running, the unit has all cases that shared the
+// conversation or servers. why is the retry.
 func (a *attempt) unit(last, exclusive bool, why *rerun) *unit {
 	origin := a.candidates[0].from.unit
 	switch {

@@ -13,8 +13,8 @@ import (
 // A connector opens the conversations of a run.
 type connector struct {
 	dialer transport.Dialer
-	budget *transcript.Budget // memory budget of all conversations
-	starts *atomic.Int64      // number of conversations
+	budget *transcript.Budget // the memory budget that all conversations share
+	starts *atomic.Int64      // how many conversations were opened
 }
 
 func (c *connector) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {
@@ -36,16 +36,16 @@ func (c *connector) sharesProcess() bool {
 	return shares
 }
 
-// hasSingleProcess reports whether no fresh process can be started while the
-// conversations of the run exist.
+// hasSingleProcess reports whether the conversations of the run share a process next to which no
+// second one can run.
 func (c *connector) hasSingleProcess() bool {
 	sharer, ok := c.dialer.(transport.Sharer)
 	return ok && sharer.Single()
 }
 
-// separateDialer returns a dialer for a conversation that must not affect others. If the
-// conversations of d share a process and a second one can run, the dialer uses a fresh process,
-// which stop ends. Otherwise it is d.
+// separateDialer returns a dialer for a conversation that must not affect others, and a function to
+// call when it has ended. If the conversations of d share a process and a second one can run, the
+// dialer uses a fresh process, which stop ends. Otherwise the dialer is d.
 func separateDialer(d transport.Dialer) (fresh transport.Dialer, stop func()) {
 	if sharer, ok := d.(transport.Sharer); ok && !sharer.Single() {
 		return sharer.Fresh()

@@ -12,8 +12,8 @@ type counts struct {
 	starts, messages, sessions, requests atomic.Int64
 }
 
-// observe counts the messages of an ended conversation, its requests, and the sessions that they
-// opened.
+// observe counts the messages and requests of an ended conversation, and the sessions that its
+// requests opened.
 func (c *counts) observe(events []*transcript.Event, d *transcript.Dialogue) {
 	for _, e := range events {
 		if e.Kind == transcript.Sent || e.Kind == transcript.Received {

@@ -8,14 +8,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// DiscoverTimeout returns how long a server may take to start and respond to
-// server/discover. slowest is the time of its slowest start so far. The timeout is short,
-// because a few servers of older revisions never respond.
+// DiscoverTimeout returns how long a server may take to start and respond to server/discover.
+// slowest is the time of the server's slowest start so far. The timeout is short, because a few
+// servers of older revisions never respond.
 func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Second, 3*slowest) }
 
-// discoverStateless sends server/discover, and reports whether the server responds and lists no
-// handshake revision. It is called only if initialize failed: a server that lists a handshake
-// revision should have accepted initialize. On success, the conversation stays open in
+// discoverStateless sends server/discover, and reports whether the server speaks the stateless
+// revision and lists no handshake revision. Call it only if initialize failed: a server that lists
+// a handshake revision should have accepted initialize. On success, the conversation stays open in
 // r.discovered.
 func (r *prober) discoverStateless(ctx context.Context) bool {
 	p := r.discover(ctx)
@@ -41,8 +41,9 @@ func (r *prober) endUnjudged(p *probed) {
 	}
 }
 
-// addStateless adds the stateless revision to the results if the user names no
-// revision, the server speaks a handshake revision, and it lists the stateless one.
+// addStateless adds the stateless revision to the results if three conditions are met: the user
+// names no revision, the server speaks a handshake revision, and server/discover lists the
+// stateless one.
 func (r *prober) addStateless(ctx context.Context, results []*probed) []*probed {
 	speaksHandshake := slices.ContainsFunc(results, func(p *probed) bool {
 		return p.isSpoken() && p.revision.Era() == spec.Handshake

@@ -15,8 +15,9 @@ const (
 	EchoAdvice = "is this an MCP server? check the command, and that nothing between here and the server echoes (a terminal, cat, tee)"
 )
 
-// Echoes reports whether the initialize request came back unchanged. Such a server also echoes the
-// client's response to that copy, which must not be taken for a response of the server.
+// Echoes reports whether the initialize request came back unchanged. A server that echoes it also
+// echoes the client's response to this copy, and that echo must not be taken for a response of the
+// server.
 func Echoes(events []*transcript.Event) bool {
 	var sent []byte
 	for _, e := range events {
@@ -34,7 +35,7 @@ func isInitializeRequest(e *transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request && m.Method == spec.MethodInitialize })
 }
 
-// isEcho reports whether the client received only its own messages.
+// isEcho reports whether the server echoes what it receives instead of responding.
 func (p *probed) isEcho() bool {
 	return p.conv != nil && !p.reply.Succeeded() && Echoes(p.conv.Record.From(0))
 }

@@ -40,14 +40,15 @@ func newEnder(s *session) *ender {
 	}
 }
 
-// shortPatience limits the shutdown of servers that did not exit in time before:
-// waiting again would show nothing new.
+// shortPatience limits the shutdown of a server if waiting longer would show nothing new, for
+// example because an earlier one did not exit in time.
 var shortPatience = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
 
 // end shuts a conversation down, counts it and records it. A second call for the same conversation
-// does not count or record it again. The server gets the usual time to end. It gets only
-// shortPatience if the run's time is over, if the server at the URL is gone, or if a server has not
-// ended in time before. With again set, as in a retry, that last reason does not apply.
+// does not count or record it again. The server gets the usual time to end, or only shortPatience
+// if the run's time is over, if the server at the URL is gone, or if a server has not ended in time
+// before. With again set, as in a retry, a server that did not end in time before does not shorten
+// the time.
 func (e *ender) end(c *client.Conversation, occasion string, again bool) {
 	if e.limit.isOver() || e.serverLingers.Load() && !again || c.Web() != nil && e.watch.isServerGone() {
 		c.Shutdown(shortPatience)
@@ -63,7 +64,7 @@ func (e *ender) end(c *client.Conversation, occasion string, again bool) {
 // endProbe ends a conversation that belongs to no case.
 func (e *ender) endProbe(c *client.Conversation) { e.end(c, probeOccasion, false) }
 
-// endProbed ends the conversations of the results.
+// endProbed ends the conversations of the probe's results.
 func (e *ender) endProbed(results ...*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
@@ -93,8 +94,8 @@ func (e *ender) discard(c *client.Conversation) {
 	c.Record.Release()
 }
 
-// count counts an ended conversation. It returns false if it was counted
-// before.
+// count counts an ended conversation, and passes it to everything that learns from conversations.
+// It returns false if the conversation was counted before.
 func (e *ender) count(c *client.Conversation) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

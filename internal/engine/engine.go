@@ -1,7 +1,7 @@
-// Package engine runs cases against a server and reaches verdicts: it probes
-// which revisions the server speaks, takes an inventory of each, runs the selected
-// cases in a pool, applies the rules to every conversation, retries each deviation
-// on a fresh server, and combines everything into one report.
+// Package engine runs cases against a server and reaches verdicts: it probes which revisions the
+// server speaks, takes an inventory in each, runs the selected cases concurrently, applies the
+// rules to every conversation, retries each deviation on a fresh server, and combines the results
+// into one report.
 package engine
 
 import (
@@ -33,29 +33,29 @@ type Options struct {
 	Cases  []suite.Case
 	Rules  []rules.Rule
 
-	// Revisions selects what is judged; empty means every handshake revision
-	// that the server speaks, and the stateless one if the server lists it.
+	// Revisions are the revisions to judge; empty means every handshake revision that the server
+	// speaks, and the stateless one if the server lists it.
 	Revisions []spec.Revision
 	Selection Selection
-	// Discounts are shared with others that judge the server in the same run, such as the fuzzer; nil
+	// Discounts are shared with other judges of the server in the same run, such as the fuzzer; nil
 	// means that the run has its own.
 	Discounts *discount.Run
-	// Quick judges only the newest revision that the server speaks, unless Revisions names some,
-	// and runs only cheap cases. Each verdict is the one that a whole run reaches, or leaves the
-	// requirement out.
+	// Quick makes the run judge only the newest revision that the server speaks, unless Revisions
+	// names some, and run only cheap cases. Each requirement gets the verdict that a whole run
+	// reaches, or is left out.
 	Quick bool
-	// Jobs is the number of servers that work at the same time; the default is
-	// the number of cores. Servers that the run only waits for do not count; the
-	// gate limits how many of those exist.
+	// Jobs is the maximum number of servers that work at the same time; the default is the number
+	// of cores. Servers that the run only waits for do not count; the gate limits how many of those
+	// exist.
 	Jobs int
 	// Timeout and StartTimeout are documented in client.Options.
 	Timeout, StartTimeout time.Duration
-	// FirstStart is the StartTimeout of the first session, which may include a
-	// download; zero means StartTimeout.
+	// FirstStart replaces StartTimeout for the first session, because the server may have to be
+	// downloaded; zero means StartTimeout.
 	FirstStart time.Duration
 	Policy     inventory.Config
-	// Answered reports whether the server has responded to a connection before
-	// the run.
+	// Answered reports whether the server has responded to a connection before the run, such as the
+	// one that detects the transport.
 	Answered bool
 	Seed     uint64
 	Progress Progress
@@ -66,32 +66,33 @@ type Options struct {
 	// OtherToken returns the current token of a second user for the server at a URL, "" if that fails;
 	// nil if there is no second user.
 	OtherToken func(u *url.URL) string
-	// TokenAdvice says what to do if the server refuses the user's token; "" for the usual advice.
+	// TokenAdvice says what the user can do if the server refuses the token; "" means the usual
+	// advice.
 	TokenAdvice string
 	// RateLimit returns how the server's rate limit affected the run, or ""; nil if there is none.
 	RateLimit func() string
 
-	// Target is the name of the server in reports; Version is that of the tool.
+	// Target is the name of the server in reports, and Version the version of mcp-conform.
 	Target, Version string
-	// ServerArgs are the arguments with which a command of mcp-conform reaches the server. If it is
-	// nil, findings have no command line that reproduces them.
+	// ServerArgs are the command-line arguments that make mcp-conform connect to the server. If it
+	// is nil, findings have no command line that reproduces them.
 	ServerArgs []string
-	// RunArgs are other flags that a command repeating the run needs.
+	// RunArgs are the other flags that a command that repeats the run needs.
 	RunArgs []string
-	// Redactor removes secrets from what reports quote. If it is nil, only
-	// secrets that are recognized by their place or form are removed.
+	// Redactor removes secrets from what reports quote. If it is nil, only secrets that can be
+	// recognized by their place or form are removed.
 	Redactor *transcript.Redactor
-	// Unconfirmed skips the retries: for the self-test, whose server is known
-	// to be wrong.
+	// Unconfirmed skips the retries. The self-test sets it, because its server is known to be
+	// wrong.
 	Unconfirmed bool
 	// Record, if set, receives every conversation after it has ended, before
 	// Run returns. It is called concurrently.
 	Record func(Recorded)
-	// OnSighting, if set, is called for each finding of the report that was seen in a
-	// conversation, with the place where it was seen, before Run returns.
+	// OnSighting, if set, is called before Run returns, for each finding of the report that was
+	// seen in a conversation, with the finding's id and the conversation.
 	OnSighting func(id string, s Sighting)
-	// Tree, if set, is called concurrently with the run once the plan is known,
-	// with every selected case and rule; see Ginkgo.
+	// Tree, if set, is called once the plan is known, concurrently with the run, with every
+	// selected case and rule; see Ginkgo.
 	Tree func(*Plan)
 }
 
@@ -100,8 +101,8 @@ type Options struct {
 type Progress interface {
 	Begin(target string, t spec.Transport, revisions []spec.Revision, cases int)
 	Area(area string, done, total int)
-	// Found reports how many different deviations the cases have shown so far,
-	// without notes; some may turn out to be flaky.
+	// Found reports how many different deviations were seen so far, without notes; some of them may
+	// turn out to be flaky.
 	Found(findings int)
 	Notice(text string)
 	// Waiting reports what the run waits for before the cases begin, or "" when
@@ -117,18 +118,18 @@ type Progress interface {
 type UnreachableError struct {
 	Reason string // what happened
 	Advice string // what to do
-	Stderr string // the end of what the server wrote to stderr; may be hostile
+	Stderr string // the end of what the server wrote to stderr; untrusted
 	Err    error
 	// NeedsToken reports whether the server required a bearer token and the client had none. A run
 	// can then still judge how the server protects itself.
 	NeedsToken bool
 
 	refusedToken bool   // the server did not accept the Authorization header
-	asks         string // what the server's challenge asks for, as the end of the advice
+	asks         string // what the server's challenge asks for, to append to the advice
 }
 
-// AdviseToken replaces the advice if the server refused the user's token and the given advice is
-// not empty.
+// AdviseToken sets the advice if the server refused the user's token and the given advice is not
+// empty.
 func (e *UnreachableError) AdviseToken(advice string) {
 	if e.refusedToken && advice != "" {
 		e.Advice = advice + e.asks
@@ -148,8 +149,8 @@ func (e *NothingJudgedError) Error() string { return "nothing could be judged: "
 // server speaks only the stateless one.
 var ErrStatelessOnly = &NothingJudgedError{"the server speaks only 2026-07-28 (it answered server/discover and refused initialize); --revision 2026-07-28 judges it"}
 
-// Run judges the server. The error is a SelectionError, an UnreachableError, a
-// NothingJudgedError or that of an invalid case; then there is no report.
+// Run judges the server. If it returns an error, there is no report. The error is a SelectionError,
+// an UnreachableError, a NothingJudgedError or that of an invalid case.
 func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	o = o.withDefaults()
 	for i := range o.Cases {
@@ -245,7 +246,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// runCommand returns the command line that judges the requirements, cases or rules in focus.
+// runCommand returns the command line that judges, in revision r, the requirements, cases or rules
+// whose ids are in focus. It returns nil if ServerArgs is nil.
 func (o *Options) runCommand(r spec.Revision, focus []string) []string {
 	if o.ServerArgs == nil {
 		return nil

@@ -20,14 +20,14 @@ type execution struct {
 	idle     chan struct{} // see suite.Env; nil unless cases share a conversation
 }
 
-// newExecution returns the execution of a plan. Nothing has run yet.
+// newExecution returns the execution of a plan, before any unit has run.
 func newExecution(s *session, offered *offer, p *plan, open *openConversations) *execution {
 	return &execution{s: s, offer: offered, plan: p, open: open, tally: newTally(p.areas), finished: newFinishedCases(), outlook: newOutlook()}
 }
 
-// runUnits runs all units and waits until their servers have ended. It returns the result of each
-// unit. Unless retries are skipped, it calls confirm with each result, and waits for the goroutines
-// that confirm starts.
+// runUnits runs all units, waits until their servers have ended, and returns the result of each
+// unit. Unless retries are skipped, it calls confirm with each result, and also waits for the
+// goroutines that confirm starts.
 func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unitResult, *sync.WaitGroup)) []*unitResult {
 	lanes, others, exclusive := r.plan.inOrder()
 	unused := r.open.unused(r.plan.units)
@@ -51,8 +51,9 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	return w.results
 }
 
-// inOrder returns the positions of the units in the order in which they are started: those that
-// continue a conversation, those that open their own, and those that run alone.
+// inOrder returns the positions in p.units of three groups of units, in the order in which the
+// groups are started: those that continue a conversation, those that open their own, and those that
+// run alone.
 func (p *plan) inOrder() (lanes, others, exclusive []int) {
 	for i, u := range p.units {
 		switch {
@@ -67,7 +68,7 @@ func (p *plan) inOrder() (lanes, others, exclusive []int) {
 	return lanes, others, exclusive
 }
 
-// A unitRunner runs units in goroutines, as many at the same time as it has slots.
+// A unitRunner runs units in goroutines. The number of slots limits how many run at the same time.
 type unitRunner struct {
 	*execution
 	confirm func(context.Context, *unitResult, *sync.WaitGroup)
@@ -76,10 +77,11 @@ type unitRunner struct {
 	started sync.WaitGroup // units whose cases run
 	busy    sync.WaitGroup // busy units whose cases have not ended, see isBusy
 	sharing sync.WaitGroup // units that continue a conversation, until it has ended
-	all     sync.WaitGroup // units, until they are confirmed, and what confirm started
+	all     sync.WaitGroup // units, until they are confirmed, and the goroutines that confirm started
 }
 
-// announceIdle closes the channel idle when no busy unit is left.
+// announceIdle creates the channel idle, which is closed when the cases of all busy units have
+// ended.
 func (w *unitRunner) announceIdle() {
 	w.idle = make(chan struct{})
 	for _, u := range w.plan.units {
@@ -90,7 +92,8 @@ func (w *unitRunner) announceIdle() {
 	w.all.Go(func() { w.busy.Wait(); close(w.idle) })
 }
 
-// startAll starts the units in order; it returns when the last one has a slot.
+// startAll starts the units at the given positions in order. It returns when the last one has got a
+// slot.
 func (w *unitRunner) startAll(ctx context.Context, positions []int) {
 	for _, i := range positions {
 		w.slots <- struct{}{}
@@ -104,8 +107,8 @@ func (w *unitRunner) startAll(ctx context.Context, positions []int) {
 	}
 }
 
-// start runs a unit until its cases are done; its servers may end later. If the
-// run was interrupted, it only ends the conversation that the unit would continue.
+// start runs a unit until its cases are done; its servers may end later. If the run was
+// interrupted, start only ends the conversation that the unit would have continued.
 func (w *unitRunner) start(ctx context.Context, position int) {
 	u := w.plan.units[position]
 	w.all.Add(1)
@@ -123,7 +126,7 @@ func (w *unitRunner) start(ctx context.Context, position int) {
 		w.finish(ctx, position, &unitResult{unit: u}, nil)
 		return
 	}
-	var unreported []*suite.Case // those that may run again
+	var unreported []*suite.Case // the cases that may run again
 	run := &unitRun{execution: w.execution, unit: u, rank: position, shared: shared, done: func(c *suite.Case, isDisturbed bool) {
 		if isDisturbed {
 			unreported = append(unreported, c)
@@ -134,8 +137,8 @@ func (w *unitRunner) start(ctx context.Context, position int) {
 	run.run(ctx, func(result *unitResult) { w.finish(ctx, position, result, unreported) })
 }
 
-// finish runs a unit again if another unit disturbed it, and then confirms its findings. It is
-// called when the servers of the unit have ended.
+// finish runs a unit again if another unit disturbed it, and then calls confirm with the result.
+// Call it when the servers of the unit have ended.
 func (w *unitRunner) finish(ctx context.Context, position int, first *unitResult, unreported []*suite.Case) {
 	if first.unit.isLane() {
 		w.sharing.Done()

@@ -12,18 +12,19 @@ import (
 // of requests, or at random. The run restarts it, repeats the disturbed cases and prints a notice.
 // If the server keeps exiting while requests are pending, the run stops early.
 
-// maxUnexplainedExits is the number of unexplained exits after which a run stops.
+// maxUnexplainedExits is the number of exits, for which no single case is the cause, after which a
+// run stops.
 const maxUnexplainedExits = 5
 
-// An exitsError reports that the server exited too often, so the run ends.
+// An exitsError is the cause of the end of a run in which the server exited too often.
 type exitsError struct{ ended int }
 
 func (e *exitsError) Error() string {
 	return fmt.Sprintf("the server's process exited by itself %d times while requests waited for a response", e.ended)
 }
 
-// stopAfterExits ends the run if the process exited too often with pending requests. Exits that a
-// single case causes by itself do not count.
+// stopAfterExits ends the run if the process exited too often while requests were pending. Exits
+// that a single case causes by itself do not count.
 func (r *session) stopAfterExits() {
 	sharer, ok := r.dialer.(transport.Sharer)
 	if !ok {

@@ -12,14 +12,15 @@ import (
 type finishedCases struct {
 	mu    sync.Mutex
 	all   map[instance]verdict.Outcome // Kept, or the outcome with which the case stopped early
-	wants map[instance][]suite.Want    // the missing configuration that they reported
+	wants map[instance][]suite.Want    // the missing configuration that the cases reported
 }
 
 func newFinishedCases() *finishedCases {
 	return &finishedCases{all: map[instance]verdict.Outcome{}, wants: map[instance][]suite.Want{}}
 }
 
-// add records that a case ran to its end with the outcome, and which configuration it lacked.
+// add records that a case ran to its end, with its outcome and the configuration that it reported
+// as missing.
 func (f *finishedCases) add(c *suite.Case, rev spec.Revision, outcome verdict.Outcome, wants []suite.Want) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,8 +37,8 @@ func (f *finishedCases) has(c *suite.Case, rev spec.Revision) bool {
 	return ok
 }
 
-// missingConfiguration returns the first missing configuration that was reported by a case that
-// judges or provokes the requirement, and whether there is one.
+// missingConfiguration returns the first missing configuration reported by a case that judges or
+// provokes the requirement, and whether there is one.
 func (f *finishedCases) missingConfiguration(cases []suite.Case, requirement string, rev spec.Revision) (suite.Want, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +54,8 @@ func (f *finishedCases) missingConfiguration(cases []suite.Case, requirement str
 
 // leaveOutUnfinished corrects the verdicts of a run that ended early. A requirement that was kept
 // so far becomes "not observed" if a case that judges or provokes it did not run to its end,
-// because that case might have broken it. It is called before findings are added to the verdicts.
+// because that case might have shown a deviation. Call it before findings are added to the
+// verdicts.
 func (r *reporting) leaveOutUnfinished(verdicts []verdict.Verdict) {
 	for i := range verdicts {
 		if v := &verdicts[i]; v.Outcome == verdict.Kept && r.unfinishedCase(v.Requirement, v.Revision) != nil {
@@ -75,9 +77,9 @@ func (r *reporting) unfinishedCase(requirement string, rev spec.Revision) *suite
 	return nil
 }
 
-// explainGap adds to a verdict "not observed" the line of the configuration file that would make
-// the requirement observable. If the run ended before a case finished that might have shown the
-// requirement, it gives that as the reason instead.
+// explainGap adds to a verdict "not observed" the setting that would make the requirement
+// observable, if a case reported one. If the run ended before a case that might have shown the
+// requirement finished, explainGap gives that as the reason instead.
 func (r *reporting) explainGap(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved {
 		return

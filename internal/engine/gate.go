@@ -10,10 +10,10 @@ import (
 )
 
 // At any time most servers, or sessions with a server at a URL, only wait: for a response, for
-// silence, or for an exit. So waitersPerWorker times as many may exist as may work. If fewer than
-// fewWorkers may work, twice as many may exist, up to the number for fewWorkers. Waiting for a slow
-// server at a URL costs neither a process nor CPU time, so the numbers for few workers are then
-// multiplied by whenSlow.
+// silence, or for an exit. So the number that may exist is waitersPerWorker times the number that
+// may work. If fewer than fewWorkers may work, twice as many may exist as that rule gives, but no
+// more than it gives for fewWorkers. Waiting for a slow server at a URL costs neither a process nor
+// CPU time, so the number for few workers is then multiplied by whenSlow.
 const (
 	waitersPerWorker = 4
 	fewWorkers       = 4
@@ -33,13 +33,13 @@ func maxAlive(jobs int, over spec.Transport, isSlow bool) int {
 // gate limits how many servers work and how many exist at once, and lets an
 // exclusive unit run with no other server.
 type gate struct {
-	// alone is locked by an exclusive pass, and read-locked by the others.
+	// alone is write-locked by an exclusive pass, and read-locked by the other passes.
 	alone *locks.RWMutex
 	// isSingle is set if no second copy of the server can run.
 	isSingle bool
-	// longRunningLeft, if set, is closed when the long-running pass has left.
-	// Exclusive callers wait for it before they lock alone, because a pending
-	// writer blocks new readers, and the long-running pass may wait for those.
+	// longRunningLeft, if set, is closed when the long-running pass has left. Exclusive callers
+	// wait for that before they lock alone, because a pending writer blocks new readers, and the
+	// long-running pass may wait for such readers.
 	longRunningLeft chan struct{}
 
 	jobs    int
@@ -50,10 +50,10 @@ type gate struct {
 	// waiting are the ranks of the callers that wait for a slot.
 	waiting     []int
 	maxAlive    int // the maximum of alive
-	longRunning int // 1 while the long-running pass has not left, else 0
-	// budget is the memory budget of the run. While half of it is used, a unit enters only when no
-	// pass except the long-running one is active, because the others release memory when they
-	// leave. Nil means no limit.
+	longRunning int // 1 until the long-running pass has left, 0 without such a pass
+	// budget is the memory budget of the run; nil means no limit. While half of it or more is used,
+	// a unit enters only when no pass except the long-running one is active, because the others
+	// release memory when they leave.
 	budget *transcript.Budget
 }
 
@@ -82,15 +82,15 @@ func (g *gate) slots() int {
 // A pass is the permission to run servers.
 type pass struct {
 	g    *gate
-	lock sync.Locker // of gate.alone, to write or to read
+	lock sync.Locker // the write lock or the read lock of gate.alone
 	once sync.Once
 
 	isWorking, isFinished bool // guarded by g.mu
 	isLongRunning         bool
 }
 
-// enter waits for a slot; of several callers the one with the lowest rank enters first. If alone is
-// set, no other server exists until the caller leaves the pass.
+// enter waits for a slot. If several callers wait, the one with the lowest rank enters first. If
+// alone is set, no other server exists until the caller leaves the pass.
 func (g *gate) enter(alone bool, rank int) *pass {
 	p := &pass{g: g, lock: g.alone.RLocker()}
 	if alone || g.isSingle {
@@ -108,16 +108,16 @@ func (g *gate) enter(alone bool, rank int) *pass {
 	}
 	i := slices.Index(g.waiting, rank)
 	g.waiting = slices.Delete(g.waiting, i, i+1)
-	g.fewer.Broadcast() // the next may enter too
+	g.fewer.Broadcast() // the next caller may enter, too
 	g.alive++
 	p.acquire()
 	return p
 }
 
 // idle releases the slot while the run only waits for the server. The returned function acquires it
-// again; of several concurrent waits, the first to end does so. It never blocks, because the next
-// message may have to be sent at once. So more than g.jobs units may work for a while; during that
-// time, enter admits no further ones.
+// again; if several waits overlap, the first that ends does so. That function never blocks, because
+// the next message may have to be sent at once. So more than g.jobs units may work for a while;
+// during that time, enter admits no others.
 func (p *pass) idle() func() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
@@ -131,8 +131,8 @@ func (p *pass) idle() func() {
 	}
 }
 
-// markLongRunning marks the pass that stays for most of the run. It must be called before
-// others enter.
+// markLongRunning marks the pass as the one that stays for most of the run. It must be called
+// before other passes enter.
 func (p *pass) markLongRunning() {
 	p.g.mu.Lock()
 	p.g.longRunning = 1
@@ -149,7 +149,7 @@ func (p *pass) finishWork() {
 	p.isFinished = true
 }
 
-// acquire takes a slot. It requires g.mu, as release does.
+// acquire takes a slot. The caller must hold g.mu, as for release.
 func (p *pass) acquire() {
 	if !p.isWorking {
 		p.isWorking = true

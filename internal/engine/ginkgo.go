@@ -16,13 +16,13 @@ import (
 // tolerantT implements the part of testing.T that Ginkgo needs.
 type tolerantT struct{}
 
-// Fail implements ginkgo.GinkgoTestingT; the run's own verdicts report
+// Fail implements ginkgo.GinkgoTestingT. It does nothing, because the run's own verdicts report
 // failures.
 func (tolerantT) Fail() {}
 
-// Declare declares specs as a Ginkgo tree: a container for each area, in the
-// order of the cases. Each spec runs body. Runs and the suites' tests both use
-// it, so the specs have the same text and labels.
+// Declare declares the specs as a Ginkgo tree: a container for each area, in the order of the
+// cases. Each spec calls body. Both runs and the suites' tests use Declare, so their specs have the
+// same text and labels.
 func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	var areas []string
 	byArea := map[string][]int{}
@@ -46,8 +46,8 @@ func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	}
 }
 
-// Ginkgo runs the plan as a Ginkgo suite, whose specs await the verdicts of the pool, and returns
-// Ginkgo's own report. Ginkgo prints nothing. It can be called only once per process, because
+// Ginkgo runs the plan as a Ginkgo suite, whose specs wait for the verdicts of the run, and returns
+// Ginkgo's own report. Ginkgo prints nothing. Ginkgo can be called only once per process, because
 // Ginkgo's suite is global.
 func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	formatter.ColorableStdOut = io.Discard
@@ -65,7 +65,7 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	ginkgo.ReportAfterSuite("", func(r ginkgo.Report) { report = r })
 	sc, rc := ginkgo.GinkgoConfiguration()
 	sc.Timeout, sc.GracePeriod = 0, 300*time.Millisecond
-	sc.LabelFilter, sc.FocusStrings, sc.SkipStrings = "", nil, nil // the selection was made before
+	sc.LabelFilter, sc.FocusStrings, sc.SkipStrings = "", nil, nil // the plan holds only what is selected
 	sc.OutputInterceptorMode = "none"
 	rc.Succinct, rc.NoColor = true, true
 	ginkgo.RunSpecs(tolerantT{}, "mcp-conform", sc, rc)
@@ -78,8 +78,8 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	return report
 }
 
-// Conclude ends the running spec: it fails if a requirement is broken or a case failed, and is
-// skipped if nothing was judged. A report entry of the spec always has the outcome.
+// Conclude ends the running spec. The spec fails if a requirement is broken or a case failed, and
+// is skipped if nothing was judged. In any case the outcome is in a report entry of the spec.
 func Conclude(r SpecResult) {
 	ginkgo.AddReportEntry("verdict", r.describe(), types.CodeLocation{CustomMessage: "verdict"})
 	switch r.Outcome {
@@ -91,7 +91,7 @@ func Conclude(r SpecResult) {
 	}
 }
 
-// describe describes the outcome, and the findings that are at least as severe.
+// describe describes the outcome, and the findings that are at least as severe as the outcome.
 func (r *SpecResult) describe() string {
 	lines := []string{r.Outcome.String()}
 	for _, f := range r.Findings {
@@ -102,8 +102,8 @@ func (r *SpecResult) describe() string {
 	return strings.Join(lines, "\n")
 }
 
-// locationOf returns an artificial code location. It keeps the specs in the order of
-// declaration, and paths of the build machine out of Ginkgo's reports.
+// locationOf returns an artificial code location. It keeps the specs in the order of declaration,
+// and keeps paths of the build machine out of Ginkgo's reports.
 func locationOf(i int, s Spec) types.CodeLocation {
 	return types.CodeLocation{FileName: "case", LineNumber: i + 1, CustomMessage: s.Judge}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// probedConversations are the conversations that the probe has opened, one in each revision that
-// the server speaks, its results for the other revisions, and the pass that covers them all.
+// probedConversations are the results of the probe, with an open conversation in each revision that
+// the server speaks, and the pass for all these conversations.
 type probedConversations struct {
 	pass    *pass
 	results []*probed
@@ -22,7 +22,7 @@ type probedConversations struct {
 // opened.
 type inventoryTaker struct {
 	s     *session
-	offer *offer // gets the inventories
+	offer *offer // the inventories are stored here
 	open  *openConversations
 }
 
@@ -30,8 +30,8 @@ func newInventoryTaker(s *session, o *offer) *inventoryTaker {
 	return &inventoryTaker{s: s, offer: o, open: &openConversations{}}
 }
 
-// take takes an inventory in each revision. It returns the conversations that stay open, which the
-// cases then use: none if found is nil, or if servers run one at a time.
+// take takes an inventory in each revision. It returns the conversations that stay open for the
+// cases. There are none if found is nil, or if servers run one at a time.
 func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *openConversations {
 	if found == nil {
 		return r.open
@@ -60,8 +60,8 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 	return r.open
 }
 
-// takeTogether takes the inventories in the conversations of the probe, all at the same time. If
-// the server is unresponsive in a revision, the inventory is empty.
+// takeTogether takes the inventories in the conversations of the probe, all at the same time. In a
+// revision in which the server is unresponsive, the inventory is empty.
 func (r *inventoryTaker) takeTogether(ctx context.Context, results []*probed) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -105,9 +105,8 @@ func (r *inventoryTaker) takeAlone(ctx context.Context) {
 	}
 }
 
-// retake takes the inventories again, each on its own process, if
-// the shared process exited while they were taken: one of them alone may have
-// caused that.
+// retake takes the inventories again, each on its own process, if the shared process exited
+// meanwhile: a single inventory may have caused the exit.
 func (r *inventoryTaker) retake(ctx context.Context) {
 	sharer, ok := r.s.dialer.(transport.Sharer)
 	if !ok || !r.haveAllEnded() {
@@ -140,13 +139,12 @@ func (r *inventoryTaker) haveAllEnded() bool {
 	return len(r.open.byRevision) > 0
 }
 
-// learnRoles sets how the inventories learn which roles unknown tools can play.
-// The tools are called once, when a case first needs a role for which no tool is
-// known, in the newest revision of each era: tools request input differently in
-// each era.
+// learnRoles sets how the inventories learn which roles unknown tools can play. The tools are
+// called once in each era, because tools request input differently in each: in its newest revision,
+// when a case first needs a role for which no tool is known.
 func (r *inventoryTaker) learnRoles() {
 	if r.s.gate.isSingle {
-		return // servers run one at a time, so one more start would take too long
+		return // servers run one at a time, and one more start would take too long
 	}
 	for _, era := range []spec.Era{spec.Handshake, spec.Stateless} {
 		revisions := spec.InEra(era, r.offer.revisions)
@@ -164,8 +162,8 @@ func (r *inventoryTaker) learnRoles() {
 	}
 }
 
-// learnRolesIn calls the unknown tools on a separate server, if one can be started, so that what
-// the calls change does not affect other conversations.
+// learnRolesIn calls the unknown tools in a conversation of its own, on a separate server if one
+// can be started, so that the calls do not affect other conversations.
 func (r *inventoryTaker) learnRolesIn(rev spec.Revision) []inventory.Learned {
 	dialer, stop := separateDialer(r.s.dialer)
 	defer stop()

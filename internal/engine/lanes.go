@@ -13,19 +13,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Over HTTP a session costs little, and cases that share one mostly wait. So there are several
-// shared sessions, called lanes, and more of them if the server is slow, because then the longest
-// lane decides how long the run takes. Over stdio a session is a process, so only a slow server
-// gets several.
+// Over HTTP a session costs little, and the cases that share one mostly wait. So there are several
+// shared sessions, called lanes. There are more of them if the server is slow, because then the
+// longest lane decides how long the run takes. Over stdio a session is a process, so there are
+// several lanes only if the server is slow.
 const (
 	maxLanes      = 4
-	minCases      = 8 // of each shared session
+	minCases      = 8 // the minimum number of cases in each of several lanes
 	maxLanesSlow  = 12
 	minCasesSlow  = 4
 	maxLanesStdio = 8
 )
 
-// laneCount returns how many conversations the cases of a revision share.
+// laneCount returns how many lanes share the given number of cases of a revision.
 func (p *planner) laneCount(cases int) int {
 	most, each := maxLanes, minCases
 	switch over := p.o.Dialer.Transport(); {
@@ -39,8 +39,8 @@ func (p *planner) laneCount(cases int) int {
 	return max(1, min(most, cases/each))
 }
 
-// openLanes divides the cases that share a conversation among several
-// conversations, which run concurrently, if the server opens more sessions.
+// openLanes divides the cases of the unit shared among several conversations, which run
+// concurrently, as far as the server opens more sessions.
 func (p *planner) openLanes(ctx context.Context, shared *unit) []*unit {
 	opened := make([]*sharedConversation, p.laneCount(len(shared.cases)))
 	var opening sync.WaitGroup
@@ -59,8 +59,8 @@ func (p *planner) openLanes(ctx context.Context, shared *unit) []*unit {
 }
 
 // dropIfBusy drops conversations if a response in one of them came fast. Then the server is not
-// slow: the machine was only busy during the probe, and this many conversations would make it
-// busier still. It ends those that it drops, and returns the rest.
+// slow: the machine was only busy during the probe, and so many conversations would make it busier
+// still. The function ends the conversations that it drops, and returns the others.
 func (p *planner) dropIfBusy(shared *unit, opened []*sharedConversation) []*sharedConversation {
 	if !p.offer.isSlow || !slices.ContainsFunc(opened, func(s *sharedConversation) bool { return s.conv != nil && !s.conv.IsSlow() }) {
 		return opened
@@ -71,9 +71,10 @@ func (p *planner) dropIfBusy(shared *unit, opened []*sharedConversation) []*shar
 	return opened[:needed]
 }
 
-// divideCases distributes the cases among n parts. The groups that take longest are placed first,
-// each in the part that has the least to do so far. The cases of an area stay together, unless the
-// area takes longer than an even share. Each part has its cases in the given order.
+// divideCases distributes the cases among n parts that take about equally long. The cases of an
+// area stay together, unless the area takes longer than an even share. The groups that take longest
+// are placed first, each in the part that takes the least time so far. Each part has its cases in
+// the given order.
 func divideCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duration) [][]*suite.Case {
 	groups := groupCases(cases, n, cost)
 	slices.SortStableFunc(groups, func(a, b caseGroup) int {
@@ -94,14 +95,14 @@ func divideCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duratio
 	return out
 }
 
-// A caseGroup holds cases of an area that run in one conversation.
+// A caseGroup holds cases of one area that run in the same conversation.
 type caseGroup struct {
 	cases []*suite.Case
 	takes time.Duration
 }
 
-// groupCases groups the cases by area. An area that takes longer than its share of n parts is
-// divided into groups that take about as long as each other.
+// groupCases groups the cases by area. An area that takes longer than an nth of the total is
+// divided into groups that take about the same time.
 func groupCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duration) []caseGroup {
 	areas := map[string]caseGroup{}
 	var all time.Duration
@@ -127,7 +128,7 @@ func groupCases(cases []*suite.Case, n int, cost func(*suite.Case) time.Duration
 	return out
 }
 
-// openLane opens one more conversation to share; nil if the server does not
+// openLane opens one more conversation for cases to share. It returns nil if the server does not
 // serve it.
 func (r *session) openLane(ctx context.Context, rev spec.Revision) *sharedConversation {
 	o := r.o.clientOptions(rev)

@@ -6,7 +6,8 @@ import (
 )
 
 // A timeLimit limits the duration of a run, which ends at the limit whatever the server does.
-// Judging a lot of traffic takes long, so judging too continues only for a moment after the limit.
+// Judging much traffic can take long, so judging continues only for afterLimit after the limit,
+// too.
 type timeLimit struct {
 	run, judging context.Context
 	stop         context.CancelCauseFunc // ends the run before its limit
@@ -20,7 +21,8 @@ func newTimeLimit() *timeLimit {
 	return &timeLimit{run: context.Background(), judging: context.Background(), stop: func(error) {}}
 }
 
-// begin makes the end of ctx the limit. The returned context ends then, or when stop is called.
+// begin makes the end of ctx the limit. The returned context ends at the limit, or when l.stop is
+// called. The caller must call end when the run is over.
 func (l *timeLimit) begin(ctx context.Context) (limited context.Context, end func()) {
 	judging, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() {

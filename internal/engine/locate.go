@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// locatePointer returns the span of the value that a JSON pointer names. For a member the span
-// includes the name. For a missing value it returns the span of the enclosing object, or nil if
-// that is the whole text.
+// locatePointer returns the span of the value to which a JSON pointer points; for a member of an
+// object the span includes the name. If the value is missing, it returns the span of the enclosing
+// value, or nil if that is the whole of raw.
 func locatePointer(raw []byte, pointer string) *verdict.Span {
 	for pointer != "" {
 		if at := findValue(raw, jsontext.Pointer(pointer)); at != nil {
@@ -58,8 +58,8 @@ func findValue(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 	}
 }
 
-// isName reports whether the token just read is the name of a member; read is
-// the number of tokens of its object that were read so far.
+// isName reports whether the token just read is the name of a member. read is the number of tokens
+// read so far in the enclosing object or array.
 func isName(dec *jsontext.Decoder, read int64) bool {
 	in, _ := dec.StackIndex(dec.StackDepth())
 	return in == '{' && read%2 == 1

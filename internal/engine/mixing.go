@@ -11,8 +11,8 @@ import (
 )
 
 // detectMixing detects a server that sends one client's responses to another, and then makes
-// sessions run one at a time. Otherwise each client would take the other's responses for its own.
-// HTTP+SSE servers with one stream for all clients do this.
+// sessions run one at a time. Otherwise a client would take the other's responses for its own.
+// HTTP+SSE servers with one stream for all clients send responses to the wrong client.
 func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	i := slices.IndexFunc(results, (*probed).isSpoken)
 	if r.s.gate.isSingle || i < 0 || r.s.transport() != spec.SSE {
@@ -26,9 +26,9 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 }
 
 // detectOverheardResponse opens a second conversation and reports whether p's conversation receives
-// the response to a request of the second. If the second got a response, p continues with it and the
-// old one ends: a server that sends all responses to the newest client would never respond to the
-// old one again.
+// the response to a request of the second. If the second got a response, it replaces p's
+// conversation, which ends: a server that sends all responses to the newest client would never
+// respond in the old one again.
 func (r *prober) detectOverheardResponse(ctx context.Context, p *probed) bool {
 	o := r.s.o.clientOptions(p.revision)
 	o.Pace, o.StartTimeout = r.s.timing.paces[p.revision], r.s.patience()
@@ -42,7 +42,7 @@ func (r *prober) detectOverheardResponse(ctx context.Context, p *probed) bool {
 		r.s.endProbe(other)
 		return false
 	}
-	_ = first.Fence(ctx) // then everything that was sent before this response has arrived
+	_ = first.Fence(ctx) // after this, everything that the server has sent before has arrived
 	p.conv = other
 	r.s.endProbe(first)
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return e.ResponseTo(id) != nil })

@@ -7,13 +7,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Rules judge the traffic of every case. A selection runs only the cases that
-// provoke the selected requirements, so a rule may see less than in a whole
-// run. If a rule found nothing against one of its requirements, a notice says so.
+// Rules judge the traffic of every case. With a selection, only the cases run that provoke the
+// selected requirements, so a rule may see less than in a whole run. If a rule found nothing
+// against one of its requirements, a notice says that.
 
-// narrowedNotice returns a notice that a whole run may show more. It returns ""
-// if no case was left out, if there is a finding on each requirement that rules judge,
-// for a run that ended early, and for a quick run, which has its own notice.
+// narrowedNotice returns a notice that a whole run may show more, or "". It returns "" in four
+// cases: no case was left out, each requirement that rules judge has a finding, the run ended
+// early, or it is a quick run, which has its own notice.
 func (r *reporting) narrowedNotice(p *verdict.Report) string {
 	if !p.Narrowed && len(r.o.Selection.Profiles) == 0 || r.o.Quick || p.Incomplete != "" {
 		return ""

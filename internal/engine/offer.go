@@ -22,13 +22,14 @@ type offer struct {
 	// handshakeFails is why no handshake succeeded in any revision. The rules
 	// then judge the attempt, and every case is blocked.
 	handshakeFails string
-	// protected reports whether the server requires a token that the run does not
-	// have. Then handshakeFails is set, and cases that need no conversation run.
+	// protected reports whether the server requires a token that the run does not have.
+	// handshakeFails is then set too, and only the cases run that need no conversation.
 	protected bool
-	// unresponsive maps a revision to the reason why no request is served after
-	// the handshake. The rules then judge the attempt, and every case is blocked.
+	// unresponsive holds, by revision, why the server serves no request after the handshake. In
+	// such a revision the rules judge the attempt, and every case is blocked.
 	unresponsive map[spec.Revision]string
-	// isSlow reports whether the run mostly waits for the server, as the probe has shown.
+	// isSlow reports whether the run spends most of its time waiting for the server, as far as the
+	// probe has shown.
 	isSlow bool
 }
 
@@ -47,7 +48,8 @@ func (r *offer) whyRevisionBlocked(rev spec.Revision) string {
 	return r.unresponsive[rev]
 }
 
-// whyInapplicable returns why the case does not apply to the transport or the server's offer, or "".
+// whyInapplicable returns why the case does not apply to the transport or to what the server
+// declares, or "".
 func (r *offer) whyInapplicable(c *suite.Case, rev spec.Revision) string {
 	if c.OnlyOver != "" && c.OnlyOver != r.over {
 		return "the case applies only to " + string(c.OnlyOver)
@@ -55,8 +57,8 @@ func (r *offer) whyInapplicable(c *suite.Case, rev spec.Revision) string {
 	return r.whyUndeclared(c.Needs, rev)
 }
 
-// whyUndeclared returns a reason that names a capability that the server does not declare, or ""
-// if it declares all of them.
+// whyUndeclared returns a reason that names a capability that the server does not declare, or "" if
+// it declares all the given ones.
 func (r *offer) whyUndeclared(capabilities []string, rev spec.Revision) string {
 	for _, capability := range capabilities {
 		if offered := r.inventories[rev]; offered != nil && !offered.Declares(capability) {
@@ -66,9 +68,9 @@ func (r *offer) whyUndeclared(capabilities []string, rev spec.Revision) string {
 	return ""
 }
 
-// unresponsiveReason returns why a revision could not be judged although the
-// server speaks it, or "". There may be no finding that explains it: over HTTP a server may refuse
-// requests for any reason, and over stdio the responses may come only when stdin is closed.
+// unresponsiveReason returns why a revision could not be judged although the server speaks it, or
+// "". A finding does not always explain this: over HTTP a server may refuse requests for any
+// reason, and over stdio the responses may come only when stdin is closed.
 func (r *offer) unresponsiveReason() string {
 	for _, rev := range r.revisions {
 		switch why := r.unresponsive[rev]; {
@@ -82,7 +84,7 @@ func (r *offer) unresponsiveReason() string {
 	return ""
 }
 
-// displayName returns the server's own name, if it has one, and the target.
+// displayName returns the server's name and version, if it reports a name, and the target.
 func (r *offer) displayName(target string) string {
 	for _, rev := range r.revisions {
 		if s := r.inventories[rev].Server; s.Name != "" {
@@ -93,8 +95,7 @@ func (r *offer) displayName(target string) string {
 }
 
 // incompleteLists returns notices about lists whose end was not reached. It leaves out lists
-// without a result, and those with an empty cursor, which often means the end: both have their own
-// rules.
+// without a result, and lists with an empty cursor, which often means the end: rules judge both.
 func (r *offer) incompleteLists() []string {
 	var texts []string
 	for _, rev := range r.revisions {

@@ -22,7 +22,7 @@ import (
 type opener struct {
 	s         *session
 	unit      *unit
-	rerun     *rerun // that of the unit; its zero value if the unit has none
+	rerun     *rerun // the unit's rerun, or a zero value if the unit has none
 	pass      *pass
 	dialer    transport.Dialer
 	shared    *sharedConversation
@@ -30,7 +30,7 @@ type opener struct {
 	during    *suite.Case // the case that runs in the shared conversation; nil before the first
 	isRenewed bool        // the shared conversation was dropped and has to be replaced
 	reusable  *reusable   // servers for further cases; nil if each case has servers of its own
-	clock     *caseClock  // of the case that runs; nil for none
+	clock     *caseClock  // limits the running case; nil for no limit
 
 	undialed atomic.Bool // a server could not be started or reached
 
@@ -46,7 +46,7 @@ func newOpener(s *session, u *unit, p *pass, d transport.Dialer, pace *client.Pa
 	return o
 }
 
-// adopt makes the unit continue a shared conversation.
+// adopt makes the unit continue the conversation shared.
 func (o *opener) adopt(shared *sharedConversation) {
 	o.shared = shared
 	if shared.conv != nil {
@@ -56,8 +56,8 @@ func (o *opener) adopt(shared *sharedConversation) {
 	}
 }
 
-// Open implements suite.Opener. What is seen in the conversation belongs to the
-// case that opened it.
+// Open implements suite.Opener. Rules attribute what they see in the conversation to the case that
+// opened it.
 func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversation, error) {
 	conv, err := o.open(ctx, co)
 	if err == nil && o.during != nil {
@@ -131,7 +131,8 @@ func recordsOf(convs []*client.Conversation) []*transcript.Transcript {
 	return out
 }
 
-// held returns how long the client delayed the requests of the conversations, because of a rate limit.
+// held returns how long the client has delayed requests of the unit's conversations because of a
+// rate limit.
 func (o *opener) held() time.Duration {
 	var all time.Duration
 	for _, c := range o.conversations() {
@@ -140,8 +141,8 @@ func (o *opener) held() time.Duration {
 	return all
 }
 
-// Shared implements suite.Opener. It opens a new conversation if the server of
-// the last one has exited.
+// Shared implements suite.Opener. If the server of the shared conversation has exited, Shared opens
+// a new conversation.
 func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if o.shared == nil {
 		o.shared = &sharedConversation{}
@@ -169,8 +170,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	return conv, nil
 }
 
-// beginCase records which case the following traffic of the shared conversation
-// belongs to.
+// beginCase records that the following traffic of the shared conversation belongs to case c.
 func (o *opener) beginCase(c *suite.Case) {
 	if o.reusable != nil {
 		isSpoiled := o.during != nil && o.during.Spoils(o.unit.revision.Era())
@@ -187,9 +187,9 @@ func (o *opener) markCase() {
 	}
 }
 
-// awaitQuiet waits for messages that must not come, so that rules can judge them: in the
-// conversation that cases share or, in a chain without one, in those that the last case continues.
-// An error only means that silence is not proved.
+// awaitQuiet waits, so that rules can judge messages that must not come. It waits in the
+// conversation that cases share or, in a chain without one, in those that the last case used. An
+// error only means that silence is not proved.
 func (o *opener) awaitQuiet(ctx context.Context) {
 	var last []*client.Conversation
 	switch {

@@ -16,16 +16,16 @@ import (
 )
 
 // An outlook estimates how long a run still takes. The expected time of a case is its number of
-// rounds times the response time of the server. A factor learned from the cases that have ended
-// corrects it.
+// rounds times the response time of the server. This is corrected by a factor that is learned from
+// the cases that have ended.
 type outlook struct {
 	mu      sync.Mutex
-	spans   map[instance]span    // of the cases that have begun, without retries
-	retries []retry              // that have not ended
+	spans   map[instance]span    // the spans of the cases that have begun, without retries
+	retries []retry              // the retries that have not ended
 	known   map[verdict.Key]bool // the deviations for which a retry is expected
 }
 
-// A span is the time in which a case ran, or has run so far.
+// A span is the time from when a case began to when it ended.
 type span struct {
 	from, to time.Time // to is zero while the case runs
 }
@@ -43,7 +43,7 @@ func (s span) end() time.Time {
 
 func (s span) took() time.Duration { return s.end().Sub(s.from) }
 
-// spanOf returns when the case ran, zero if it has not begun. It requires o.mu.
+// spanOf returns when the case ran, or a zero span if it has not begun. The caller must hold o.mu.
 func (o *outlook) spanOf(u *unit, c *suite.Case) span { return o.spans[instance{c.ID, u.revision}] }
 
 // ranAt reports whether the case has ended and was running at the given time.
@@ -65,7 +65,7 @@ func newOutlook() *outlook {
 	return &outlook{spans: map[instance]span{}, known: map[verdict.Key]bool{}}
 }
 
-// begin notes that a case begins; the function that it returns notes that the case has ended.
+// begin notes that a case begins; calling the returned function notes that it has ended.
 func (o *outlook) begin(c *suite.Case, rev spec.Revision) (ended func()) {
 	key, now := instance{c.ID, rev}, time.Now()
 	o.mu.Lock()
@@ -81,7 +81,8 @@ func (o *outlook) begin(c *suite.Case, rev spec.Revision) (ended func()) {
 	}
 }
 
-// expectRetry notes that the attempt will run, unless all its deviations are known already.
+// expectRetry notes that the attempt will run, unless a retry is already expected for all its
+// deviations.
 func (o *outlook) expectRetry(a *attempt, alone bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,7 +96,7 @@ func (o *outlook) expectRetry(a *attempt, alone bool) {
 	}
 }
 
-// replaceRetries notes which attempts are left once all cases have ended.
+// replaceRetries notes which attempts are left to run, one at a time, once all cases have ended.
 func (o *outlook) replaceRetries(all []*attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +106,7 @@ func (o *outlook) replaceRetries(all []*attempt) {
 	}
 }
 
-// beginRetry notes that an attempt begins; the function that it returns notes that it has ended.
+// beginRetry notes that an attempt begins; calling the returned function notes that it has ended.
 func (o *outlook) beginRetry(a *attempt) (ended func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,21 +127,22 @@ func (o *outlook) endRetry(a *attempt) {
 const (
 	// minEvidence is the fraction of the expected work that must be done before there is an estimate.
 	minEvidence = 0.1
-	// priorWork is a fraction of the expected work that is assumed to have taken as long as expected,
-	// so that the first cases alone do not determine the estimate.
+	// priorWork is a fraction of the expected work. The estimate assumes that so much work took as
+	// long as expected, so that the first cases alone do not determine the estimate.
 	priorWork = 0.05
 	// maxFactor limits how much a single case changes the expectation of the others.
 	maxFactor = 4
-	// emptyFactor is a fraction of the expected time. A case that took less had nothing to do.
+	// emptyFactor is a fraction of the expected time of a case. A case that took less than that had
+	// nothing to do.
 	emptyFactor = 0.1
 	// retryRounds are the rounds of a retry in addition to those of its case: the handshake and the
 	// lists.
 	retryRounds = 8
 )
 
-// slots returns how many units run at once, at most the given number: the average number of cases
-// that ran at once until the last unit began. It is lower than the maximum if units wait for each
-// other. It requires o.mu.
+// slots returns how many units run at once: the average number of cases that ran at once until the
+// last unit began, but no more than the parameter most. This is lower than the number of slots if
+// units wait for each other. The caller must hold o.mu.
 func (o *outlook) slots(units []*unit, most int) int {
 	var first, last time.Time
 	for _, u := range units {
@@ -168,21 +170,22 @@ func (o *outlook) slots(units []*unit, most int) int {
 	return min(most, int(math.Round(all.Seconds()/passed.Seconds())))
 }
 
-// An experience is the time that the cases took so far. Cases that had nothing to do are counted
-// separately: they end early, and would make the estimate for the others too short.
+// An experience compares the time that the cases have taken so far with the expected time. Cases
+// that had nothing to do are counted separately: they end early, and would make the estimate for
+// the others too short.
 type experience struct {
 	took, expected time.Duration // of the cases that had something to do
-	empty          time.Duration // expected time of the cases that had nothing to do
-	all            time.Duration // expected time of all cases
+	empty          time.Duration // the expected time of the cases that had nothing to do
+	all            time.Duration // the expected time of all cases, ended or not
 }
 
-// experience returns the experience with the cases so far. It requires o.mu.
+// experience returns the experience with the cases so far. The caller must hold o.mu.
 func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) experience {
 	var e experience
 	for _, u := range units {
 		for i, c := range u.cases {
 			cost := rates[u.revision].cost(u, c)
-			if i == 0 && u.sharesConversation { // it opens the conversation
+			if i == 0 && u.sharesConversation { // the first case opens the conversation
 				cost += rates[u.revision].start
 			}
 			most := maxFactor * (cost + rates[u.revision].start)
@@ -216,12 +219,12 @@ func (e experience) busyProbability() float64 {
 	return (float64(e.expected) + prior) / (float64(e.expected+e.empty) + prior)
 }
 
-// isSufficient reports whether there is enough evidence for an estimate.
+// isSufficient reports whether enough cases have ended for an estimate, see minEvidence.
 func (e experience) isSufficient() bool {
 	return float64(e.expected+e.empty) >= minEvidence*float64(e.all)
 }
 
-// remaining returns how long the run still takes, or 0 if there is too little evidence.
+// remaining returns how long the run still takes, or 0 if too few cases have ended for an estimate.
 func (r *execution) remaining() time.Duration {
 	o := r.outlook
 	o.mu.Lock()
@@ -263,9 +266,9 @@ func (r *execution) remaining() time.Duration {
 	return max(left+alone, time.Millisecond)
 }
 
-// remainingTime returns how much longer something takes that began at the given time. It returns at
-// least a quarter of the expected time, because the expectation may be too short. It also returns
-// at least a quarter of the time that has passed, because something overdue, such as a wait for a
+// remainingTime returns how much longer something takes that began at the given time. The result is
+// at least a quarter of the expected time, because the expectation may be too short. It is also at
+// least a quarter of the time that has passed, because something overdue, such as a wait for a
 // missing response, may take much longer.
 func remainingTime(expected time.Duration, began time.Time) time.Duration {
 	passed := time.Since(began)
@@ -273,8 +276,8 @@ func remainingTime(expected time.Duration, began time.Time) time.Duration {
 }
 
 // cost estimates the time of a retry that reproduces its deviations at the first attempt: the
-// handshake, the lists and the case. If the deviations were seen outside of any case, it is the time
-// of all cases that shared the conversation.
+// handshake, the lists and the case. If no case was running when the deviations were seen, it
+// counts all cases that shared the conversation instead.
 func (a *attempt) cost(r rates) time.Duration {
 	d := r.start + retryRounds*r.response
 	if a.during != nil {
@@ -305,7 +308,7 @@ func (o *outlook) casesSpan() (first, last time.Time) {
 const (
 	// longRun is the shortest expected duration of a run that reports its remaining time.
 	longRun = 10 * time.Second
-	// firstOutlook is the earliest time in a run for an estimate.
+	// firstOutlook is how long a run must have lasted before it reports an estimate.
 	firstOutlook = 3 * time.Second
 )
 
@@ -335,10 +338,11 @@ func (r *execution) showOutlook(ctx context.Context) (stop func()) {
 	return func() { cancel(); showing.Wait() }
 }
 
-// slowStart is the shortest start time with which a server counts as slow to start.
+// slowStart is the limit for starts: a server that takes this long or longer counts as slow to
+// start.
 const slowStart = 500 * time.Millisecond
 
-// whySlow returns what makes the run slow, as far as it is known, or "".
+// whySlow returns what makes the run slow, or "" if that is not known.
 func (t *timing) whySlow(offered *offer) string {
 	rates := t.rates(offered.newest())
 	var takes []string

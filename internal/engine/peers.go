@@ -15,10 +15,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Over HTTP the sessions of a run share a process, and a message for one
-// session may reach another. Such a message does not recur when the case of
-// that session runs alone. So an unsolicited message is retried among its
-// peers: the cases that were running when it came.
+// Over HTTP the sessions of a run share a process, and a message for one session may by mistake
+// reach another. Such a message does not recur when the case of the session that got it runs alone.
+// So an unsolicited message is also retried among the peers of its case: the cases that were
+// running when the message came.
 
 // A peer is a case in a revision.
 type peer struct {
@@ -27,17 +27,17 @@ type peer struct {
 }
 
 const (
-	// maxPeerAttempts limits how many cases are retried among their peers, and
-	// maxPeers the peers of each.
+	// maxPeerAttempts limits how many attempts are made among peers, and maxPeers how many peers
+	// each has.
 	maxPeerAttempts = 3
 	maxPeers        = 16
-	// peersTime limits the time for all of them.
+	// peersTime limits the time of all these attempts together.
 	peersTime = 20 * time.Second
 )
 
-// confirmAmongPeers retries candidates that did not recur alone and may belong
-// to another session. A candidate that recurs only here is a warning at most,
-// because isolation between sessions is a derived requirement.
+// confirmAmongPeers retries, among peers, candidates that did not recur alone and may belong to
+// another session. A candidate that recurs only there is a warning at most, because isolation
+// between sessions is a derived requirement.
 func (r *confirmation) confirmAmongPeers(ctx context.Context, found []*candidate) {
 	if r.s.transport() == spec.Stdio || r.s.gate.isSingle || r.s.discounts.MixesResponses() {
 		return
@@ -58,8 +58,8 @@ func (r *confirmation) confirmAmongPeers(ctx context.Context, found []*candidate
 	}
 }
 
-// retryAmongPeers runs the case of the attempt while its peers run in a loop,
-// until each candidate has recurred or was retried often enough.
+// retryAmongPeers runs the case of the attempt, while the peers run in a loop, until each candidate
+// has recurred or was retried often enough.
 func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	var peers []peer
 	for _, c := range a.candidates {
@@ -102,9 +102,10 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	}
 }
 
-// unsolicitedEvent returns the last event of the candidate's evidence if it brought a
-// request, a notification, or a response to no request of the session; otherwise nil. A
-// list_changed notification does not count, because it may go to all clients.
+// unsolicitedEvent returns the last event of the candidate's evidence if that is unsolicited, and
+// otherwise nil. It is unsolicited if the server sent a request, a notification, or a response to
+// no request of the session. A list_changed notification does not count, because it may go to all
+// clients.
 func (c *candidate) unsolicitedEvent() *transcript.Event {
 	if c.record == nil || len(c.At) == 0 {
 		return nil
@@ -132,8 +133,8 @@ func (c *candidate) unsolicitedEvent() *transcript.Event {
 	return nil
 }
 
-// peersOf returns the cases of other units that were running when the
-// candidate's message came.
+// peersOf returns the cases of other units that were running when the candidate's unsolicited
+// message came.
 func (r *confirmation) peersOf(c *candidate) []peer {
 	at := c.record.Began().Add(c.unsolicitedEvent().At)
 	var out []peer

@@ -46,7 +46,7 @@ const rulesLaw = "rules"
 // another.
 const maxDeviations = 500
 
-// Passive returns the law that all the passive rules are kept.
+// Passive returns the law that the server keeps all the passive rules.
 func Passive(all []rules.Rule) Law {
 	l := Law{ID: rulesLaw, Title: "the passive rules hold on whatever was sent"}
 	for i := range all {
