@@ -19,8 +19,8 @@ type offer struct {
 	revisions   []spec.Revision
 	notSpoken   []verdict.NotSpoken
 	inventories map[spec.Revision]*inventory.Inventory
-	// handshakeFails is why no handshake succeeded in any revision. The rules
-	// then judge the attempt, and every case is blocked.
+	// handshakeFails is why no handshake succeeded in any revision, or "" if one did. If it is set,
+	// the rules judge the attempt, and every case is blocked.
 	handshakeFails string
 	// protected reports whether the server requires a token that the run does not have.
 	// handshakeFails is then set too, and only the cases run that need no conversation.

@@ -8,13 +8,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// A plan is what a run will do: the opinions that are selected (see pair), and the cases that the
-// run needs for them.
+// A plan is what a run will do: the selected opinions (see pair), and the cases that the run needs
+// for them.
 type plan struct {
-	units                []*unit        // in their order of precedence: of those that wait for a slot, the first gets it
+	units                []*unit        // the most urgent first: if several wait for a slot, the first gets it
 	casePairs, rulePairs []pair         // the selected opinions of cases and of rules
 	areas                map[string]int // the number of cases in the units, by area
-	leftOut              int            // cases that a quick run left out
+	leftOut              int            // how many cases a quick run leaves out
 }
 
 // total returns the number of cases in the units.
@@ -43,12 +43,13 @@ type instance struct {
 type planner struct {
 	o     *Options
 	offer *offer
-	slots int // the most servers, or sessions with one server, at once
+	slots int // how many servers, or sessions with one server, may exist at once
 	// singleProcess reports whether no case can have a process of its own.
 	singleProcess bool
-	// rates returns the current rates in each revision. Opening a lane changes them.
+	// rates returns the current rates in each revision. Opening a lane may change them.
 	rates func() map[spec.Revision]rates
-	// openLane opens one more conversation to share; it returns nil if the server does not serve it.
+	// openLane opens one more conversation for cases to share; it returns nil if the server does
+	// not serve it.
 	openLane func(context.Context, spec.Revision) *sharedConversation
 	// endShared ends conversations that openLane has opened.
 	endShared func(...*sharedConversation)
@@ -113,8 +114,9 @@ func (p *planner) plan(ctx context.Context) *plan {
 }
 
 // casesToRun returns the selected cases, and those that provoke what a selected rule judges. If
-// there are none, although rules are selected, it returns the cases that share a conversation:
+// there are none, although a rule is selected, it returns the cases that share a conversation:
 // otherwise the rules would see little more than the handshake, and report the requirement as kept.
+// wanted holds the indexes of the selected cases; ruled is set if a rule is selected.
 func (p *planner) casesToRun(rev spec.Revision, wanted map[int]bool, ruled bool) []*suite.Case {
 	var selected, sharing []*suite.Case
 	for i := range p.o.Cases {

@@ -19,7 +19,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A prober is the first stage of a run: it determines the offer.
+// A prober is the first stage of a run: it finds out what the server offers.
 type prober struct {
 	s          *session
 	offer      *offer
@@ -34,18 +34,18 @@ func newProber(s *session) *prober {
 // probed is the result of the opening request in one revision.
 type probed struct {
 	revision spec.Revision
-	conv     *client.Conversation // nil when the server could not be started
+	conv     *client.Conversation // nil if the server could not be started
 	reply    *client.Reply
 	err      error  // why the server could not be started
 	chosen   string // the version in the response
-	// misdirected reports whether the server announced an HTTP+SSE endpoint to
-	// which no client can send; the rules judge that.
+	// misdirected reports whether the server announced an HTTP+SSE endpoint to which no client can
+	// send. The rules then judge that.
 	misdirected bool
-	// failed reports whether the server, over HTTP, received initialize and did not serve it; the
-	// rules judge that.
+	// failed reports whether the server received initialize over HTTP and did not serve it. The
+	// rules then judge that.
 	failed bool
-	// protected reports whether the server requires a token that the run does not
-	// have; the cases that need no token judge that.
+	// protected reports whether the server requires a token that the run does not have. The cases
+	// that need no token then judge how it protects itself.
 	protected bool
 }
 
@@ -54,15 +54,14 @@ func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) && !p.p
 // isUnanswered reports whether there was no response at all.
 func (p *probed) isUnanswered() bool { return p.conv == nil || !p.reply.Answered() }
 
-// mayLackResources reports whether there was no response and other running
-// servers may be the reason, because they hold a port or a lock. They are not the
-// reason if the server runs but stays silent.
+// mayLackResources reports whether there was no response, possibly because other running servers
+// hold a port or a lock. That is not the reason if the server runs but stays silent.
 func (p *probed) mayLackResources() bool {
 	return p.isUnanswered() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
 }
 
-// hasWrongID reports whether the message that is probably the response to the opening request has
-// another id.
+// hasWrongID reports whether the server sent a message that is probably the response to the opening
+// request, but has another id.
 func (p *probed) hasWrongID() bool {
 	return p.conv != nil && !p.reply.Answered() && slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (e.Exchange == 0 || !e.Unterminated) && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
@@ -71,9 +70,9 @@ func (p *probed) hasWrongID() bool {
 	})
 }
 
-// probe finds out which revisions the server speaks, and returns the conversations
-// in them. Unless the user names revisions, the stateless one is judged if the server
-// lists it, alone or in addition to handshake revisions.
+// probe finds out which revisions the server speaks, and returns the conversations in these
+// revisions. If the user names no revisions and the server lists the stateless one, that is judged
+// too, alone or in addition to handshake revisions.
 func (r *prober) probe(ctx context.Context) (*probedConversations, error) {
 	found, err := r.probeRevisions(ctx, r.s.o.wantedRevisions())
 	if !errors.Is(err, ErrStatelessOnly) {
@@ -141,7 +140,7 @@ func (r *prober) openFirst(ctx context.Context, rev spec.Revision) (*probed, err
 }
 
 // announcesUnusableEndpoint reports whether the server announced an endpoint, as an HTTP+SSE server
-// does, and broke the rule about it, which explains why initialize got no response.
+// does, but broke the requirement about it. That explains why initialize got no response.
 func (r *prober) announcesUnusableEndpoint(p *probed) bool {
 	if p.conv == nil || r.s.transport() != spec.SSE {
 		return false
@@ -156,8 +155,8 @@ func (r *prober) announcesUnusableEndpoint(p *probed) bool {
 	return r.breaksRequirement(p, "sse.endpoint-event")
 }
 
-// failsInitialize reports whether the server breaks a rule by not serving initialize over HTTP. The
-// rule applies only if the server reads JSON-RPC, or opens streams.
+// failsInitialize reports whether the server breaks a requirement by not serving initialize over
+// HTTP. The rule about it applies only if the server reads JSON-RPC, or opens streams.
 func (r *prober) failsInitialize(p *probed) bool {
 	return p.conv != nil && p.conv.Web() != nil && r.breaksRequirement(p, "lifecycle.initialize-response")
 }
@@ -172,8 +171,8 @@ func (r *prober) breaksRequirement(p *probed, requirement string) bool {
 	})
 }
 
-// withoutExcluded returns the revisions that the server may speak according to the response to the
-// first opening request. Those that it excludes are not judged.
+// withoutExcluded returns those of the revisions that the server may speak, judging by its response
+// to the first opening request. The others are recorded as not spoken.
 func (r *prober) withoutExcluded(first *probed, revisions []spec.Revision) (left []spec.Revision) {
 	for _, rev := range revisions {
 		if !first.excludes(rev) {
@@ -187,9 +186,9 @@ func (r *prober) withoutExcluded(first *probed, revisions []spec.Revision) (left
 	return left
 }
 
-// excludes reports whether the response is the error for an unsupported version and its list of
-// supported versions does not contain this revision. In 2026-07-28 the error must list all
-// supported versions; earlier revisions do not have the code.
+// excludes reports whether the response is the error for an unsupported version, and the error's
+// list of supported versions does not contain this revision. In 2026-07-28 the error must list all
+// supported versions; earlier revisions do not define the error code.
 func (p *probed) excludes(rev spec.Revision) bool {
 	if !p.reply.Answered() {
 		return false
@@ -204,9 +203,8 @@ func (p *probed) excludes(rev spec.Revision) bool {
 	})
 }
 
-// openConcurrently sends the opening requests of the other revisions, each to
-// its own server, concurrently. The first revision has shown that the server
-// responds.
+// openConcurrently sends the opening requests of the given revisions concurrently, each to its own
+// server. The first revision, which has shown that the server responds, is used for controls.
 func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
 	if len(revisions) == 0 {
 		return nil
@@ -223,7 +221,8 @@ func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision
 	return out
 }
 
-// openOne sends the opening request of one revision; control may be nil.
+// openOne sends the opening request of one revision. start is how long the server may take to
+// start; control may be nil.
 func (r *prober) openOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.s.o.clientOptions(rev)
@@ -244,9 +243,9 @@ func (r *prober) openOne(ctx context.Context, rev spec.Revision, start time.Dura
 }
 
 // reopenAlone repeats the opening request, with no other server running, in each revision that got
-// no response while others were probed. At the first response it starts a second server next to the
-// first one. If that fails, servers run one at a time from then on. Otherwise it reopens the
-// conversations in all spoken revisions concurrently.
+// no response while other servers were running. At the first response it tries to start a second
+// server next to the first. If that fails, servers run one at a time from then on. Otherwise it
+// reopens the conversations in all spoken revisions concurrently.
 func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 	r.s.endProbed(results...)
 	tried := r.s.sharesProcess() // a shared process has no second copy
@@ -285,8 +284,8 @@ func (r *prober) reopenAlone(ctx context.Context, results []*probed) []*probed {
 	return results
 }
 
-// whyNoSecondCopy returns why two copies of the server cannot run at once, or
-// "". The text follows the words "a second copy of the server".
+// whyNoSecondCopy returns why two copies of the server cannot run at once, or "". The reason
+// continues the phrase "a second copy of the server".
 func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 	second := r.openOne(ctx, first.revision, r.s.patience(), nil)
 	r.s.endProbed(second)

@@ -14,22 +14,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// nothingSent is the reason if nothing was sent that could have shown whether the
-// requirement is kept.
+// nothingSent is the reason if the run sent nothing that could have shown whether the requirement
+// is kept.
 const nothingSent = "mcp-conform sent nothing that could show it"
 
 // nothingShown is the reason if a case ended without an observation of one of its
 // requirements.
 const nothingShown = "no message of the case could show it"
 
-// explainOutcomes replaces the reason of the verdict "not observed" on a
-// requirement that a case provoked: the new reason says what the server did.
+// explainOutcomes replaces the reason of a verdict "not observed" if a case provoked the
+// requirement: the new reason says what the case sent and how the server responded.
 func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved || v.Gap != verdict.NeverCameUp && v.Gap != verdict.NothingSaid {
 		return
 	}
-	// A case that names the requirement is better than one that provokes the
-	// whole area.
+	// A case that names the requirement explains more than one that provokes the whole area.
 	for _, made := range []func(c *suite.Case) bool{
 		func(c *suite.Case) bool {
 			return slices.Contains(c.Requirements, v.Requirement) || slices.Contains(c.Provokes, v.Requirement)
@@ -50,16 +49,16 @@ func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 	}
 }
 
-// maxNamedMethods limits how many methods of a case are listed.
+// maxNamedMethods limits how many of the methods that a case sent are listed.
 const maxNamedMethods = 4
 
 // handshakeOrFence are the methods that every case sends, so they do not describe a case.
 var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.MethodDiscover}
 
-// exchangesOf lists what the case sent after the handshake, and the outcomes: "tools/call (result,
-// error -32602), DELETE (status 405)". Equal runs return the same text, so it leaves out whatever
-// depends on timing: requests that the case cancelled (unless it did so because no response came),
-// streams that the client closed before their response, and the requests of fences.
+// exchangesOf lists what the case sent after the handshake, with the outcomes: "tools/call (result,
+// error -32602), DELETE (status 405)". The string must be the same in equal runs, so it leaves out
+// whatever depends on timing: requests that the case cancelled (except those cancelled because no
+// response came), streams that the client closed before their response, and the requests of fences.
 func (r *unitResult) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range r.conversations {
@@ -68,7 +67,7 @@ func (r *unitResult) exchangesOf(c *suite.Case) string {
 	return o.String()
 }
 
-// exchanges returns what each case sent, by its id; see exchangesOf.
+// exchanges returns what exchangesOf returns for each case, by the id of the case.
 func (r *unitResult) exchanges() map[string]string {
 	out := map[string]string{}
 	for _, c := range r.unit.cases {
@@ -101,7 +100,7 @@ func (o outcomes) read(d *transcript.Dialogue) {
 }
 
 // isOverdue reports whether the client cancelled the request because no response came in time, and
-// none came later.
+// no response came later.
 func isOverdue(r *transcript.Request) bool {
 	for _, reason := range r.CancelReasons() {
 		if reason == transcript.OverdueReason {
@@ -111,7 +110,7 @@ func isOverdue(r *transcript.Request) bool {
 	return false
 }
 
-// String lists some of the methods, in order.
+// String lists the first methods in alphabetical order, with their outcomes.
 func (o outcomes) String() string {
 	methods := slices.Sorted(maps.Keys(o))
 	var said []string

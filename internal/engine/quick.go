@@ -9,20 +9,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A quick run judges one revision, unless the user names others, and runs the cases that share a
-// conversation and those with suite.Case.Quick. A whole run reports all of its findings too. But
-// the traffic of a case that did not run may break a requirement that looks kept. So a quick run
-// reports a requirement as kept only if all cases that judge or provoke it ran. If rules judge a
-// requirement in every message, such as the ids of responses, any case may break it. So a quick run
-// never reports it as kept, but still reports findings about it.
+// A quick run judges only the newest revision, unless the user names others, and runs only the
+// cases that share a conversation and those with suite.Case.Quick. A whole run reports every
+// finding of a quick run too. But a requirement that looks kept in a quick run may be broken by the
+// traffic of a case that did not run. So a quick run reports a requirement as kept only if all
+// cases that judge or provoke it ran. If rules judge a requirement in every message, such as the
+// ids of responses, the traffic of any case may break it. So a quick run never reports such a
+// requirement as kept, but it reports findings about it.
 
-// wantsNewestAlone reports whether only the newest revision that the server
-// speaks is judged.
+// wantsNewestAlone reports whether the run judges only the newest revision that the server speaks.
 func (o *Options) wantsNewestAlone() bool { return o.Quick && len(o.Revisions) == 0 }
 
-// newestSpoken ends the conversations of all revisions but the newest one that
-// the server speaks and in which something is selected, and returns the rest. It
-// returns all if there is no such revision.
+// newestSpoken ends the conversations of all spoken revisions except the newest in which something
+// is selected, and returns the remaining results. It returns all results if there is no such
+// revision.
 func (r *prober) newestSpoken(results []*probed) []*probed {
 	var newest spec.Revision
 	for _, p := range results {
@@ -41,9 +41,9 @@ func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !isQuick(c) 
 // isQuick reports whether the case is part of a quick run.
 func isQuick(c *suite.Case) bool { return c.SharesConversation || c.Quick }
 
-// leaveOut marks the verdicts on requirements that a quick run can't report as kept. It is called
-// before findings are added to the verdicts. It returns the findings without notes, because a whole
-// run may find something more severe.
+// leaveOut marks the verdicts on requirements that a quick run can't report as kept. Call it before
+// findings are added to the verdicts. It returns the findings without notes, because a whole run
+// may find something more severe.
 func (r *reporting) leaveOut(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
 	if r.plan.leftOut == 0 {
 		return findings

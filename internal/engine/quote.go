@@ -9,31 +9,31 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Limits of what a finding quotes.
+// Limits of what a finding quotes: the number of events that show it, and the bytes of each.
 const (
 	maxEvidence = 6
 	maxQuoted   = 2 << 10
-	// maxContext is how many other events of the conversation are shown, and
-	// contextQuoted how many bytes of each.
+	// maxContext is how many other events of the conversation a finding shows, and contextQuoted
+	// how many bytes of each.
 	maxContext    = 12
 	contextQuoted = 512
-	// beginning is how many context events are taken from the start of the conversation, and
+	// beginning is how many of these events are taken from the start of the conversation, and
 	// following how many from after the evidence.
 	beginning = 3
 	following = 2
-	// contextRead is the size above which a context event is listed but not
-	// quoted: finding its secrets would take too long.
+	// contextRead is the size in bytes above which a context event is listed but not quoted:
+	// finding its secrets would take too long.
 	contextRead = 64 << 10
 )
 
 // quoter quotes the evidence of one report, without secrets.
 type quoter struct {
 	redactor *transcript.Redactor
-	longRead int // bytes of long events that were searched for secrets
+	longRead int // how many bytes of long events were searched for secrets so far
 }
 
-// quoteCandidate quotes the events that show the candidate, and those around
-// them.
+// quoteCandidate quotes the events that show the candidate (evidence), and events around them
+// (context).
 func (r *quoter) quoteCandidate(c *candidate) (evidence, context []verdict.Evidence) {
 	if c.record == nil {
 		return nil, nil
@@ -45,8 +45,9 @@ func (r *quoter) quoteCandidate(c *candidate) (evidence, context []verdict.Evide
 // searches for secrets.
 const longRead = 8 << 20
 
-// isReadable reports whether the report has time to search an event for
-// secrets. Long events beyond longRead are listed but not quoted.
+// isReadable reports whether there is time to search an event for secrets, which is necessary
+// before it can be quoted. A short event always is readable; long ones only until their total
+// reaches the constant longRead.
 func (r *quoter) isReadable(e *transcript.Event) bool {
 	if len(e.Raw) <= contextRead {
 		return true
@@ -58,17 +59,17 @@ func (r *quoter) isReadable(e *transcript.Event) bool {
 	return true
 }
 
-// Quote quotes the events of a conversation that show the deviation; the last
-// of its positions is the offending one. The exit of a server is explained by
-// the last messages to it and by the end of its stderr. Context holds other
-// events: the beginning of the conversation, and those around the evidence. The
-// redactor removes secrets; nil removes none.
+// Quote quotes the events of a conversation that show the deviation; the last of the deviation's
+// positions is the offending event. If that is the exit of a server, the evidence also has the last
+// messages to the server and the end of its stderr. Context holds other events: the beginning of
+// the conversation, and events around the evidence. The redactor removes secrets; if it is nil,
+// none are removed.
 func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor) (evidence, context []verdict.Evidence) {
 	return quoteReadable(events, d, redactor, func(*transcript.Event) bool { return true })
 }
 
-// quoteReadable is like Quote, but lists events for which readable is false
-// without their contents.
+// quoteReadable is like Quote, but lists an event of the evidence without its contents if readable
+// is false for it.
 func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor, readable func(*transcript.Event) bool) (evidence, context []verdict.Evidence) {
 	at, offending := quotedPositions(events, d.At)
 	if len(at) == 0 {
@@ -111,9 +112,9 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 	return evidence, context
 }
 
-// spaceAfter returns the white space after a message, which is easily overlooked and makes some
-// servers exit. It returns nil if there is none or if the quotation does not contain the end of the
-// message.
+// spaceAfter returns the span of the white space after a message. Such white space is easily
+// overlooked and makes some servers exit. It returns nil if there is none, or if the quotation does
+// not contain the end of the message.
 func spaceAfter(v verdict.Evidence) *verdict.Span {
 	from := len(strings.TrimRight(v.Text, " \t"))
 	if from == len(v.Text) || from == 0 || v.Skipped+int64(len(v.Text)) != v.Size {
@@ -122,9 +123,9 @@ func spaceAfter(v verdict.Evidence) *verdict.Span {
 	return &verdict.Span{From: from, To: len(v.Text)}
 }
 
-// redactedEvents returns the events without secrets, by position. A secret may
-// span chunks of stderr, so all of stderr is searched; of other events only the
-// quoted ones.
+// redactedEvents returns the events at the given positions, with secrets removed, by position. It
+// searches all of stderr, because a secret may span several chunks, and otherwise only the given
+// events.
 func redactedEvents(events []*transcript.Event, at []int, redactor *transcript.Redactor) map[int]*transcript.Event {
 	var clear []*transcript.Event
 	place := map[int]int{}
@@ -144,8 +145,8 @@ func redactedEvents(events []*transcript.Event, at []int, redactor *transcript.R
 	return out
 }
 
-// quotedPositions returns the positions of the events to quote, and of the
-// offending one.
+// quotedPositions returns the positions of the events to quote, and that of the offending one. at
+// holds the positions of a deviation.
 func quotedPositions(events []*transcript.Event, at []int) (positions []int, offending int) {
 	if len(at) == 0 {
 		return nil, -1
@@ -158,7 +159,7 @@ func quotedPositions(events []*transcript.Event, at []int) (positions []int, off
 	slices.Sort(at)
 	at = slices.Compact(at)
 	if len(at) > maxEvidence {
-		from := min(len(at)-maxEvidence, max(0, slices.Index(at, offending)-1)) // the event before it is often its request
+		from := min(len(at)-maxEvidence, max(0, slices.Index(at, offending)-1)) // begin one event before the offending one, because that is often its request
 		at = at[from : from+maxEvidence]
 	}
 	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
@@ -174,8 +175,8 @@ func describeDirection(k transcript.Kind) string {
 	return "!"
 }
 
-// quoteOffending quotes the event around its offending part: in a long frame
-// the quotation begins a little before that.
+// quoteOffending quotes the offending event, and marks its offending part. If that part is far from
+// the start of a frame, the quotation begins a little before it.
 func quoteOffending(e *transcript.Event, d *verdict.Deviation) verdict.Evidence {
 	var mark *verdict.Span
 	if e.Kind == transcript.Received || e.Kind == transcript.Sent {

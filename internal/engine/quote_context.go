@@ -7,13 +7,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// contextOf returns the positions of the events that are shown in addition to
-// the given ones: the first events, those before each of the given, and a few
-// after the last of them. They are chosen and returned in exchange order, because
-// the order in which concurrent responses arrive depends on time.
+// contextOf returns the positions of the events to show in addition to the given ones: the first
+// events of the conversation, those before each given event, and a few after the last given event.
+// They are chosen and returned in exchange order, because the order in which concurrent responses
+// arrive depends on timing.
 func contextOf(events []*transcript.Event, at []int) []int {
 	order := inExchangeOrder(events)
-	place := make([]int, len(events)) // by position: the index in order
+	place := make([]int, len(events)) // the index in order of each position
 	for n, i := range order {
 		place[i] = n
 	}
@@ -22,7 +22,7 @@ func contextOf(events []*transcript.Event, at []int) []int {
 		given[n] = place[i]
 	}
 	slices.Sort(given)
-	var open []int // places of events that may be shown
+	var open []int // indexes in order of events that may be shown
 	for n, i := range order {
 		if isInformative(events[i]) && !slices.Contains(at, i) {
 			open = append(open, n)
@@ -38,7 +38,7 @@ func contextOf(events []*transcript.Event, at []int) []int {
 	for _, n := range open[last:min(last+following, len(open))] {
 		take(n)
 	}
-	for back := 1; back <= len(open) && len(chosen) < maxContext; back++ { // the nearest event before each given one, then the next
+	for back := 1; back <= len(open) && len(chosen) < maxContext; back++ { // first the nearest event before each given one, then the second nearest, and so on
 		for _, n := range slices.Backward(given) {
 			if near, _ := slices.BinarySearch(open, n); near >= back {
 				take(open[near-back])
@@ -53,8 +53,8 @@ func contextOf(events []*transcript.Event, at []int) []int {
 	return out
 }
 
-// inExchangeOrder returns the positions of the events, ordered by when their HTTP exchange began;
-// an event outside an exchange keeps its place.
+// inExchangeOrder returns the positions of the events, ordered by the beginning of their HTTP
+// exchange. An event outside an exchange is ordered by its own position.
 func inExchangeOrder(events []*transcript.Event) []int {
 	began := map[int]int{} // by the number of the exchange
 	order, from := make([]int, len(events)), make([]int, len(events))
@@ -72,7 +72,7 @@ func inExchangeOrder(events []*transcript.Event) []int {
 	return order
 }
 
-// isInformative reports whether an event is shown as context.
+// isInformative reports whether an event is worth showing as context.
 func isInformative(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Remark, transcript.CaseBegan, transcript.Stderr, transcript.Streamed, transcript.Opened:

@@ -7,11 +7,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// sentBeforeExit is how many of the last frames sent explain the exit of a server.
+// sentBeforeExit is how many of the last frames that the client sent are quoted to explain the exit
+// of a server.
 const sentBeforeExit = 2
 
-// explainEnd returns the positions of the last frames sent before the server
-// exited, and of its last stderr output.
+// explainEnd returns the positions of the last frames that the client sent before the server exited
+// at position end, and that of the server's last output on stderr.
 func explainEnd(events []*transcript.Event, end int) []int {
 	var out []int
 	for i := end - 1; i >= 0 && len(out) < sentBeforeExit; i-- {
@@ -25,7 +26,7 @@ func explainEnd(events []*transcript.Event, end int) []int {
 	return out
 }
 
-// Limits of what is quoted of the end of stderr.
+// Limits of what is quoted from the end of stderr.
 const (
 	stderrChunks = 16
 	stderrBytes  = 70
@@ -46,15 +47,15 @@ func lastStderr(events []*transcript.Event) []int {
 	return out
 }
 
-// joinStderr returns the chunks of stderr as one event at the position of the
-// last, with as many of the last lines as are shown.
+// joinStderr joins the given chunks of stderr in one event at the position of the last chunk. It
+// keeps only as many of the last lines as fit in stderrBytes, but at least one.
 func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event {
 	var text []byte
 	for _, i := range pieces {
 		text = append(text, clear[i].Raw...)
 	}
 	text = bytes.TrimSpace(text)
-	for len(text) > stderrBytes { // drop whole lines, but never the last
+	for len(text) > stderrBytes { // drop the first lines, but never the last one
 		_, rest, found := bytes.Cut(text, []byte("\n"))
 		if !found {
 			break

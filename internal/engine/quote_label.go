@@ -8,11 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// longestLabel bounds a label, in bytes.
+// longestLabel is the maximum length of a label in bytes.
 const longestLabel = 80
 
-// labelEvent describes an event in a few words. Text from the server is
-// unchanged.
+// labelEvent describes an event in a few words. Text from the server is not escaped.
 func labelEvent(e *transcript.Event) string {
 	switch e.Kind {
 	case transcript.Sent, transcript.Received:

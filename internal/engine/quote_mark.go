@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// headerIn returns the span of a header in the text of a request, from its
-// first line to the end of its last.
+// headerIn returns the span, in the head of an HTTP request, of the header with the given name:
+// from its first line to the end of its last. It returns nil if there is none.
 func headerIn(head, name string) *verdict.Span {
 	if name == "" {
 		return nil
@@ -32,9 +32,9 @@ func headerIn(head, name string) *verdict.Span {
 	return out
 }
 
-// findOffense finds the offending bytes of a frame: those that the pointer of the deviation names,
-// else the only occurrence of a text that Seen quotes, else the first syntax error. It returns nil
-// if the whole frame is offending.
+// findOffense finds the offending bytes of a frame: the value to which the pointer of the deviation
+// points, otherwise a string that Seen quotes and that occurs once, otherwise the first syntax
+// error. It returns nil if the whole frame is offending.
 func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
 		if at := locatePointer(e.Raw, d.Pointer); at != nil {
@@ -58,15 +58,15 @@ func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	return nil
 }
 
-// quotesBeginning reports whether Seen quotes the frame from its beginning,
-// perhaps shortened.
+// quotesBeginning reports whether Seen quotes the beginning of the frame, and so presumably the
+// whole frame, perhaps shortened.
 func quotesBeginning(seen string, raw []byte) bool {
-	const enough = 24 // bytes that distinguish a whole frame from a part of another
+	const enough = 24 // so many equal bytes show that seen quotes this frame and not a part of another
 	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
 }
 
-// quotedIn returns the JSON texts that Seen quotes, longest first: all of it,
-// and the strings in it.
+// quotedIn returns what Seen may quote from a frame, the longest first: all of Seen, and each JSON
+// string in it.
 func quotedIn(seen string) []string {
 	out := []string{seen}
 	for rest := seen; ; {
@@ -92,6 +92,6 @@ func quotedIn(seen string) []string {
 	return out
 }
 
-// minMarkedText is the length of the shortest text that is searched for: a digit
-// or "" occurs everywhere.
+// minMarkedText is the minimum length of a string that is searched for: a digit or "" occurs
+// everywhere.
 const minMarkedText = 3

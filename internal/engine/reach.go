@@ -7,11 +7,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Commands other than run use these functions, so that they report the same
-// errors as a run if the server cannot be used.
+// Commands other than run use these functions, so that they report the same errors as a run if they
+// cannot use the server.
 
-// Reach sends the server the opening request of the newest requested revision.
-// It returns the error with which a run would then end, or nil if a run would go on.
+// Reach sends the server the opening request of the newest requested revision. It returns the error
+// with which a run would then end, or nil if a run would continue.
 func Reach(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))
@@ -27,8 +27,8 @@ func Reach(ctx context.Context, o Options) error {
 	return err
 }
 
-// WhyUnspoken returns an error that says why no script can be played in any of the
-// revisions, or nil if one of them works.
+// WhyUnspoken returns an error that says why no script can be played in any of the requested
+// revisions, or nil if the server speaks one of them.
 func WhyUnspoken(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))

@@ -11,8 +11,8 @@ import (
 
 // A Recorded is a conversation of the run that has ended.
 type Recorded struct {
-	// Name consists of the requested revision, the occasion and a number:
-	// 2025-11-25-shared-1. It is the same in each equal run.
+	// Name consists of the requested revision, the occasion and a number, as in
+	// 2025-11-25-shared-1. It is the same in equal runs.
 	Name     string
 	Revision spec.Revision
 	// Occasion is the id of the case that held the conversation, "shared" if
@@ -22,7 +22,7 @@ type Recorded struct {
 	Events   []*transcript.Event // must not be altered
 }
 
-// probeOccasion is the occasion of conversations without a case.
+// probeOccasion is the occasion of conversations that belong to no case.
 const probeOccasion = "probe"
 
 // casesOf returns the ids of the cases that used the conversation.

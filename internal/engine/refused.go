@@ -12,9 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ExplainRefusal returns, from a transcript over HTTP, why the last request (such as
-// initialize) got no response, and what to do. Waited is how long the client
-// waited.
+// ExplainRefusal returns an error that says, from a transcript over HTTP, why the last request
+// (such as initialize) got no response, and what to do. waited is how long the client waited.
 func ExplainRefusal(events []*transcript.Event, waited time.Duration) *UnreachableError {
 	r := refusal{events: events, waited: waited}
 	exchanges := transcript.ExchangesOf(events)
@@ -29,7 +28,7 @@ func ExplainRefusal(events []*transcript.Event, waited time.Duration) *Unreachab
 	}
 	for _, e := range events {
 		if x := exchanges.Of(e); e.Kind == transcript.Flooded && x != nil && x.Request != nil {
-			r.Exchange = x // nothing after it was recorded
+			r.Exchange = x // nothing was recorded after this event
 			break
 		}
 	}
@@ -51,7 +50,7 @@ func ExplainRefusal(events []*transcript.Event, waited time.Duration) *Unreachab
 	return &UnreachableError{Reason: reason, Advice: advice, NeedsToken: needsToken(events), refusedToken: r.refusesToken(), asks: r.quoteChallenge()}
 }
 
-// A refusal is the exchange that should have carried the response.
+// A refusal is an exchange that should have carried a response, but did not.
 type refusal struct {
 	*transcript.Exchange
 	events []*transcript.Event
@@ -75,7 +74,7 @@ const checkURLAdvice = "check that an MCP server listens at this URL"
 
 func (r *refusal) explain() (reason, advice string) {
 	switch status := r.Status(); {
-	case status < 200: // none, or an interim one
+	case status < 200: // no status, or that of an interim response
 		return r.explainNoResponse()
 	case status >= 300:
 		reason = fmt.Sprintf("%s was answered with %q%s", r.requestName(), r.status(), r.quoteBody(": "))
@@ -107,7 +106,7 @@ func (r *refusal) explain() (reason, advice string) {
 	return reason + " and a message that is not the response" + r.quoteBody(": "), advice
 }
 
-// explainNoResponse explains why there is no response at all.
+// explainNoResponse explains why there is no HTTP response at all.
 func (r *refusal) explainNoResponse() (reason, advice string) {
 	detail, obstacle := "", transcript.Obstacle("")
 	if r.End != nil {
@@ -140,7 +139,7 @@ func (r *refusal) serverURL() string {
 	return ""
 }
 
-// redirections counts the redirect responses.
+// redirections returns how many requests with the refused request's method were redirected.
 func (r *refusal) redirections() int {
 	n := 0
 	for _, x := range transcript.ExchangesOf(r.events).All() {
@@ -151,7 +150,7 @@ func (r *refusal) redirections() int {
 	return n
 }
 
-// explainOpenStream explains a GET that succeeded but was followed by no POST.
+// explainOpenStream explains a GET that got a success status but was followed by no POST.
 func (r *refusal) explainOpenStream() (reason, advice string) {
 	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	switch {
@@ -182,7 +181,7 @@ func (r *refusal) explainOpenStream() (reason, advice string) {
 	return fmt.Sprintf("on the event stream no endpoint event came within %v", r.waited), advice
 }
 
-// endpoint returns the URL in the endpoint event of the stream.
+// endpoint returns the URL in the endpoint event of the stream, and whether there is one.
 func endpoint(stream *transcript.Exchange) (string, bool) {
 	for _, e := range stream.Body {
 		if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.Complete() {
@@ -192,8 +191,7 @@ func endpoint(stream *transcript.Exchange) (string, bool) {
 	return "", false
 }
 
-// describeStream describes what an event stream carried instead of the
-// response.
+// describeStream describes what came on an event stream instead of the response.
 func (r *refusal) describeStream() string {
 	text := fmt.Sprintf("got no response within %v", r.waited)
 	if r.End != nil && r.Ended() != transcript.Dropped && !r.endedSession() {
@@ -217,7 +215,7 @@ func (r *refusal) endedSession() bool {
 	})
 }
 
-// isProxied reports whether the request went to a proxy unencrypted.
+// isProxied reports whether the request was sent, unencrypted, to a proxy.
 func (r *refusal) isProxied() bool {
 	return strings.HasPrefix(r.target(), "http://")
 }
@@ -256,8 +254,8 @@ func (r *refusal) bodyStart() string {
 	return ""
 }
 
-// quoteStart quotes the first bytes of the body. If a part of it was too long to be kept, it quotes
-// the first bytes of that part.
+// quoteStart quotes the first bytes of the body. If a part of the body was too long to be kept, it
+// quotes the first bytes of that part instead.
 func (r *refusal) quoteStart() string {
 	const most = 40
 	text := r.bodyStart()

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// peerAdvice returns the advice after an exchange that ended without a readable head of a response.
+// peerAdvice returns the advice for an exchange that ended without a readable head of a response.
 func (r *refusal) peerAdvice(obstacle transcript.Obstacle) string {
 	switch {
 	case obstacle == transcript.SpeaksHTTP2:
@@ -24,7 +24,7 @@ func (r *refusal) peerAdvice(obstacle transcript.Obstacle) string {
 	}
 }
 
-// reachAdvice returns the advice after a connection could not be opened.
+// reachAdvice returns the advice for a connection that could not be opened.
 func reachAdvice(obstacle transcript.Obstacle) string {
 	switch obstacle {
 	case transcript.NoTunnel:
@@ -46,7 +46,7 @@ func reachAdvice(obstacle transcript.Obstacle) string {
 	}
 }
 
-// statusAdvice returns the advice after a response with an HTTP status.
+// statusAdvice returns the advice for a response with the given HTTP status.
 func (r *refusal) statusAdvice(status int) string {
 	head := r.ResponseHead()
 	switch {
@@ -87,7 +87,8 @@ func (r *refusal) refusesToken() bool {
 	return (status == 401 || status == 403) && r.RequestHead().Has("Authorization")
 }
 
-// quoteChallenge returns the WWW-Authenticate header of the response as the end of an advice, or "".
+// quoteChallenge returns a phrase, to append to the advice, that quotes the WWW-Authenticate header
+// of the response. It returns "" if there is none.
 func (r *refusal) quoteChallenge() string {
 	asks := ""
 	if head := r.ResponseHead(); head != nil {
@@ -99,20 +100,20 @@ func (r *refusal) quoteChallenge() string {
 	return asks
 }
 
-// namesVersion reports whether a refusal mentions the version header.
+// namesVersion reports whether the body of a refusal mentions the header MCP-Protocol-Version.
 func namesVersion(body string) bool {
 	body = strings.ToLower(body)
 	return strings.Contains(body, "protocol-version") || strings.Contains(body, "version header")
 }
 
-// looksStreamable reports whether the GET that should open the HTTP+SSE stream
-// is refused as Streamable HTTP servers do.
+// looksStreamable reports whether the GET that should open the HTTP+SSE stream was refused with a
+// status with which Streamable HTTP servers refuse a GET.
 func (r *refusal) looksStreamable(status int) bool {
 	return r.Exchange == r.stream && (status == 400 || status == 405 || status == 406)
 }
 
-// looksLegacy reports whether a POST is refused at a path where HTTP+SSE often
-// has its stream.
+// looksLegacy reports whether a POST was refused at a path at which HTTP+SSE servers often have
+// their stream.
 func (r *refusal) looksLegacy(status int) bool {
 	if r.stream != nil || status != 400 && status != 404 && status != 405 {
 		return false
@@ -128,7 +129,7 @@ func prefixUnlessEmpty(before, text string) string {
 	return before + wire.Excerpt(text, 80)
 }
 
-// redirectAdvice returns where a redirect leads, and why it was not followed.
+// redirectAdvice returns an advice that says where a redirect leads, and why it was not followed.
 func (r *refusal) redirectAdvice(status int) string {
 	location := strings.TrimSpace(r.ResponseHead().Get("Location"))
 	if location == "" {

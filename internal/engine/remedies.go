@@ -11,24 +11,26 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// A notice says where the time of a slow run went, and which settings would make the next one
-// faster. It names a setting only if this run shows that it helps, and says what the setting does or
-// leaves out.
+// A notice says where the time of a slow run went, and which settings would make the next run
+// faster. It names a setting only if this run shows that the setting helps, and says what the
+// setting does or leaves out.
 
 const (
-	// slowRun is the shortest duration for which a run says where its time went.
+	// slowRun is how long a run must take to get a notice that says where its time went.
 	slowRun = 20 * time.Second
-	// minSaving is the fraction of the time that a setting must save to be named.
+	// minSaving is the fraction of the run's time that a setting must save for the notice to name
+	// it.
 	minSaving = 0.2
 	// shortTimeout is long enough for most servers.
 	shortTimeout = 2 * time.Second
-	// missedShare is the fraction of the time that must be spent waiting for missing responses for
-	// --timeout to be named.
+	// missedShare is the fraction of the run's time that it must have waited for missing responses
+	// for the notice to name --timeout.
 	missedShare = 0.25
 )
 
-// slowRunNotice says where the time of a slow run went, and which settings would make it faster. It
-// returns "" for a run that was not slow. ended says why the run ended early; "" if it did not.
+// slowRunNotice returns a notice that says where the time of a slow run went, and which settings
+// would make the next run faster. It returns "" if the run was not slow. ended says why the run
+// ended early, or is "".
 func (r *execution) slowRunNotice(took time.Duration, ended string) string {
 	if took < slowRun || len(r.plan.units) == 0 {
 		return ""
@@ -36,7 +38,7 @@ func (r *execution) slowRunNotice(took time.Duration, ended string) string {
 	spent := r.s.timing.waits.spent()
 	rates := r.s.timing.rates(r.offer.newest())
 	responses := "for responses"
-	if rates.response >= client.SlowResponse { // otherwise only a few responses took long
+	if rates.response >= client.SlowResponse { // if it is shorter, only a few responses took long
 		responses += fmt.Sprintf(" (typically %s each)", roundTime(rates.response))
 	}
 	var parts []string
@@ -64,8 +66,9 @@ func (r *execution) slowRunNotice(took time.Duration, ended string) string {
 	return out
 }
 
-// remedies returns the settings that would make a run faster. took is the time of the run, and cases
-// the part of it during which cases run. The rest is expected to take as long with other settings.
+// remedies returns the settings that would make a run faster. took is the time of the run, and
+// cases the part of it during which cases run. The other part is expected to take as long with
+// other settings.
 func (r *execution) remedies(took, cases time.Duration) []string {
 	newest := r.offer.newest()
 	all := func(*unit, *suite.Case) bool { return true }
@@ -96,8 +99,8 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	return out
 }
 
-// timeOf estimates how long the chosen cases take. A case that has ended takes as long as it took,
-// any other as long as expected.
+// timeOf estimates how long the cases take for which chosen is true. For a case that has ended it
+// counts the time that the case took, for any other the expected time.
 func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 	o := r.outlook
 	o.mu.Lock()
@@ -121,7 +124,7 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 }
 
 // quickRequirements returns how many requirements a quick run would judge, in the newest revision,
-// and how many this run may judge.
+// and how many this run judges at most.
 func (r *execution) quickRequirements(newest spec.Revision) (quick, all int) {
 	isQuick := map[string]bool{}
 	for _, pairs := range [][]pair{r.plan.casePairs, r.plan.rulePairs} {

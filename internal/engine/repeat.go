@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// isDisturbed reports whether a process that the conversations share with other
-// units exited by itself: another unit may have caused that.
+// isDisturbed reports whether a process that the unit's conversations share with other units has
+// exited by itself: another unit may have caused the exit.
 func (o *opener) isDisturbed() bool {
 	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.s.dialer {
 		return false
@@ -20,9 +20,9 @@ func (o *opener) isDisturbed() bool {
 	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return transcript.HasExited(c.Record.From(0)) })
 }
 
-// repeat runs a unit again on its own process if other units may have caused what its first run has
-// shown. It calls done with the result that can be judged. The cases in unreported have not been
-// reported to Progress yet.
+// repeat runs a unit again, on its own process, if other units may have caused what its first run
+// has shown. It calls done with the result that can be judged. unreported holds the cases whose end
+// was not yet reported to Progress.
 func (r *execution) repeat(ctx context.Context, first *unitResult, unreported []*suite.Case, done func(*unitResult)) {
 	u := first.unit
 	if !r.s.discounts.Voids(&discount.Claim{Disturbed: first.isDisturbed}) {
@@ -48,7 +48,7 @@ func (r *execution) repeat(ctx context.Context, first *unitResult, unreported []
 	})
 }
 
-// reportDone reports to the progress that a case is done.
+// reportDone reports to Progress that a case is done.
 func (r *execution) reportDone(c *suite.Case) {
 	r.tally.done(r.s.o.Progress, c.Area(), r.s.limit.isOver())
 }

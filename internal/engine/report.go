@@ -23,24 +23,25 @@ type reporting struct {
 	o        *Options // without a dialer
 	offer    *offer
 	plan     *plan
-	results  []*unitResult  // what the units of the plan have shown
+	results  []*unitResult  // one for each unit of the plan
 	finished *finishedCases // of the plan
-	found    []*candidate   // all deviations, after their retries
+	found    []*candidate   // the merged deviations of all units, after their retries
 
 	ended     string // why the run ended early, or ""
 	stats     verdict.Stats
 	notJudged int
-	notices   []string // what was noticed during the run
+	notices   []string // the notices that were added during the run
 	counts    *counts
 	unjudged  string // a notice about conversations that were not judged, or ""
 	discounts *discount.Run
 	fixtures  inventory.FixtureOutcomes
-	exits     []discount.Exit // of a process that the run's conversations shared
+	exits     []discount.Exit // the exits of a process that the run's conversations shared
 
 	quoter quoter
 }
 
-// newReporting returns the report stage of a run that has ended and whose deviations were retried.
+// newReporting returns the reporting stage of a run whose cases have ended and whose deviations
+// were retried.
 func newReporting(ctx context.Context, x *execution, results []*unitResult, found []*candidate) *reporting {
 	o := x.s.o
 	o.Dialer = nil
@@ -61,7 +62,7 @@ func newReporting(ctx context.Context, x *execution, results []*unitResult, foun
 	return r
 }
 
-// stats returns the numbers of the run. ended says why it ended early; "" if it did not.
+// stats returns the numbers of the run. ended says why it ended early, or is "".
 func (r *execution) stats(ended string) verdict.Stats {
 	c := r.s.counts
 	out := verdict.Stats{
@@ -78,7 +79,7 @@ func (r *reporting) report() *verdict.Report {
 	r.dropVoid()
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.retries.Attempts == 0 && !r.o.Unconfirmed {
-			c.outcome = verdict.Unconfirmed // the run ended before it could be retried
+			c.outcome = verdict.Unconfirmed // the run ended before the candidate could be retried
 		}
 	}
 	selected := r.selectedCandidates()
@@ -97,8 +98,8 @@ func (r *reporting) report() *verdict.Report {
 	return p
 }
 
-// newReport returns the report without verdicts and findings. The findings will be those of the
-// selected candidates.
+// newReport returns the report without verdicts and findings. selected are the candidates that will
+// become findings.
 func (r *reporting) newReport(selected []*candidate) verdict.Report {
 	p := verdict.NewReport(r.o.Version)
 	p.Target, p.Transport, p.Seed, p.Narrowed = r.o.Target, r.offer.over, r.o.Seed, r.o.Selection.narrows()
@@ -114,8 +115,8 @@ func (r *reporting) newReport(selected []*candidate) verdict.Report {
 }
 
 // whyIncomplete returns why the run did not judge all that is selected, or "". Over stdio, a server
-// that serves no request may break a requirement in this way; if a requirement is broken, the run
-// counts as complete.
+// that serves no request may break a requirement by that. So if a requirement is broken, an
+// unresponsive server does not make the run incomplete.
 func (r *reporting) whyIncomplete(selected []*candidate) string {
 	why := cmp.Or(r.ended, r.offer.handshakeFails)
 	unresponsive, flood := r.offer.unresponsiveReason(), r.discounts.FloodReason()
@@ -128,8 +129,8 @@ func (r *reporting) whyIncomplete(selected []*candidate) string {
 	return cmp.Or(why, flood, unresponsive)
 }
 
-// review leaves out what a run that ended early, or a quick one, can't prove, and explains what was
-// not observed.
+// review is the Builder.Review of a run. It leaves out what a run that ended early, or a quick one,
+// can't prove, and explains why requirements were not observed.
 func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
 	if r.ended != "" {
 		r.leaveOutUnfinished(verdicts)
@@ -145,11 +146,11 @@ func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Findin
 }
 
 // dropVoid drops the deviations and observations that a discount voids now that the whole run is
-// known. Deviations that were reproduced stay.
+// known. Deviations that retries reproduced stay.
 func (r *reporting) dropVoid() {
 	for _, result := range r.results {
 		if result.unit.sharesConversation {
-			continue // where in the conversation the case made its observation is not known
+			continue // it is not known where in the conversation the case made its observation
 		}
 		records := recordsOf(result.conversations)
 		for i := range result.observations {
@@ -226,7 +227,7 @@ func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
 	}
 }
 
-// addOpinions adds the judges' opinions except deviations, which are findings.
+// addOpinions adds the judges' opinions. It leaves out deviations, which are findings.
 func (r *reporting) addOpinions(b *verdict.Builder) {
 	for _, p := range r.plan.casePairs {
 		place := r.offer.place(p.requirement.ID, p.revision)

@@ -11,10 +11,10 @@ import (
 )
 
 // whenReproduced returns a function that reports whether all candidates of the retry were seen
-// again, so that the remaining waits can be skipped. It returns nil if no rule judges them, if a
-// case judges one of them, because cases judge at their end, or if a response to one client also
-// reached another. A rule about something missing reports only at the end, so its waits are never
-// skipped.
+// again, so that the remaining waits can be skipped. It returns nil, so that no wait is skipped, in
+// three cases: there are no rules among the judges of the candidates, a case judges one of them
+// (cases judge only at their end), or a response to one client also reached another. A rule about
+// something missing reports only at the end, so its waits are never skipped.
 func (o *opener) whenReproduced() func() bool {
 	judges := o.retriedRules()
 	if len(judges) == 0 || o.s.discounts.MixesResponses() || slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
@@ -23,8 +23,8 @@ func (o *opener) whenReproduced() func() bool {
 	return func() bool { return o.isReproduced(rules.SoFar, judges, nil) }
 }
 
-// needsEnd reports whether a candidate of the retry may still recur while its conversations are shut
-// down; observed is what the retry's cases observed.
+// needsEnd reports whether a candidate of the retry may still recur while the retry's conversations
+// are shut down. observed holds what the retry's cases observed.
 func (o *opener) needsEnd(observed []caseObservation) bool {
 	return len(o.rerun.candidates) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), observed))
 }
@@ -47,8 +47,8 @@ func isRule(judges []rules.Rule, id string) bool {
 // judgeFunc is rules.SoFar or rules.Judge.
 type judgeFunc func(all []rules.Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []rules.Result
 
-// isReproduced reports whether all candidates of the retry were seen again: by the rules in the
-// conversations so far, or in what cases observed.
+// isReproduced reports whether all candidates of the retry were seen again: by the rules, in the
+// conversations so far, or by the cases, in what they observed.
 func (o *opener) isReproduced(judge judgeFunc, judges []rules.Rule, observed []caseObservation) bool {
 	shown := &unitResult{unit: o.unit, observations: observed}
 	for _, conv := range o.conversations() {

@@ -12,7 +12,7 @@ import (
 )
 
 // Continue implements suite.Opener. Only cases that do not share the unit's conversation reuse
-// servers. Of the servers that earlier cases left, Continue takes the one that was used most, so
+// servers. From the suitable servers that earlier cases left, Continue takes the most used one, so
 // that less used ones remain for the cases that need them.
 func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conversation {
 	if o.reusable == nil || o.during == nil || o.during.SharesConversation {
@@ -39,10 +39,10 @@ func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conver
 
 // reusable holds the conversations of a unit whose servers later cases can reuse.
 type reusable struct {
-	left    []*client.Conversation        // left by cases that have ended
-	taken   []*client.Conversation        // in use by the running case, or by the unit itself
+	left    []*client.Conversation        // conversations left by cases that have ended
+	taken   []*client.Conversation        // conversations in use by the running case, or by the unit itself
 	spoiled map[*client.Conversation]bool // whether a case has spoiled the server
-	ended   map[*client.Conversation]bool // ended, because no later case can reuse the server
+	ended   map[*client.Conversation]bool // whether the conversation was ended, because no later case can reuse the server
 }
 
 // suits reports whether a case can reuse the server of a conversation.
@@ -61,8 +61,8 @@ func (r *reusable) suits(left *client.Conversation, c *suite.Case) bool {
 	}
 }
 
-// collect makes the conversations that the last case leaves available to the following cases, if
-// one of these can reuse them. isSpoiled reports whether the last case spoiled them.
+// collect makes the conversations of the case that has just ended available to those of the
+// following cases that can reuse them. isSpoiled reports whether that case spoiled their servers.
 func (r *reusable) collect(isSpoiled bool, following []*suite.Case) {
 	for _, conv := range r.taken {
 		if !conv.Alive() || conv.Server().ProtocolVersion == "" {
@@ -76,14 +76,15 @@ func (r *reusable) collect(isSpoiled bool, following []*suite.Case) {
 	r.taken = nil
 }
 
-// Leave implements suite.Opener.
+// Leave implements suite.Opener. Later cases can reuse the conversation's server once the running
+// case has ended.
 func (o *opener) Leave(conv *client.Conversation) {
 	if o.reusable != nil && !slices.Contains(o.reusable.taken, conv) {
 		o.reusable.taken = append(o.reusable.taken, conv)
 	}
 }
 
-// endUnused ends the servers that no later case can use.
+// endUnused ends the servers that no later case can reuse.
 func (o *opener) endUnused() {
 	for _, conv := range o.conversations() {
 		isUsed := func(c *client.Conversation) bool { return c.Record == conv.Record }
@@ -91,6 +92,6 @@ func (o *opener) endUnused() {
 			continue
 		}
 		o.reusable.ended[conv] = true
-		go o.s.end(conv, o.unit.occasion(conv), o.rerun.number > 0) // the unit, at its end, waits for this to finish
+		go o.s.end(conv, o.unit.occasion(conv), o.rerun.number > 0) // at its end, the unit waits for this to finish
 	}
 }

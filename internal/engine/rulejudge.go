@@ -17,11 +17,11 @@ type ruleJudge struct {
 	limit *timeLimit
 
 	large    sync.Mutex   // held while a conversation that takes much memory is judged
-	unjudged atomic.Int64 // conversations that there was no time to judge
+	unjudged atomic.Int64 // how many conversations there was no time to judge
 }
 
-// ruleResults returns the results of the rules for the conversation, or nil if
-// there was no time.
+// ruleResults returns the results of the rules for the conversation, or nil if there was no time to
+// judge it.
 func (j *ruleJudge) ruleResults(conv *client.Conversation) []rules.Result {
 	if conv.Record.IsHeavy() {
 		j.large.Lock()

@@ -11,26 +11,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// rates are the typical times of a server. Together with the number of rounds of a case they give
-// an estimate of how long the case takes.
+// rates are the typical times of a server. With the number of rounds of a case they give an
+// estimate of how long the case takes.
 type rates struct {
-	response time.Duration // to respond to a request
-	start    time.Duration // to start, over stdio
+	response time.Duration // the time to respond to a request
+	start    time.Duration // the time to start; 0 unless the server is over stdio
 	over     spec.Transport
 }
 
 const (
-	// minResponseTime is the least time of a round: even if the server responds at once, the client
-	// needs time.
+	// minResponseTime is the shortest time of a round: even if the server responds at once, the
+	// client needs time.
 	minResponseTime = time.Millisecond
-	// unknownRounds is the assumed number of rounds of a case whose number is not known.
+	// unknownRounds is the assumed number of rounds of a case that does not state its number.
 	unknownRounds = 6
-	// waitTime is the assumed time that a waiting case waits.
+	// waitTime is how long a case with suite.Case.Waits is assumed to wait.
 	waitTime = time.Second
 )
 
-// cost estimates how long the case takes in the unit. In a chain, the cases that spoil servers come
-// one after another, so each of them starts a server.
+// cost estimates how long the case takes in the unit, including the start of a server if it needs
+// one. In a chain, cases that spoil servers come one after another, so each of them is assumed to
+// start a server.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
 	if c.SharesConversation || u.sharesConversation && !c.Spoils(u.revision.Era()) {
 		return r.work(c)
@@ -38,7 +39,7 @@ func (r rates) cost(u *unit, c *suite.Case) time.Duration {
 	return r.start + r.work(c)
 }
 
-// work returns about how long the case takes once its server has started.
+// work estimates how long the case takes once its server has started.
 func (r rates) work(c *suite.Case) time.Duration {
 	d := time.Duration(cmp.Or(c.Rounds.Over(r.over), unknownRounds)) * r.response
 	if c.Waits {
@@ -47,7 +48,7 @@ func (r rates) work(c *suite.Case) time.Duration {
 	return d
 }
 
-// unitCost returns about how long the unit takes.
+// unitCost estimates how long the unit takes.
 func (r rates) unitCost(u *unit) time.Duration {
 	var sum time.Duration
 	for _, c := range u.cases {
@@ -59,13 +60,13 @@ func (r rates) unitCost(u *unit) time.Duration {
 // A load is the time that a unit still takes.
 type load struct {
 	left time.Duration
-	runs bool // it has begun
+	runs bool // the unit has begun
 }
 
-// makespan returns when the last of the loads ends. Those that run have a slot; the others get
-// one of the slots, in their order, as soon as it is free.
+// makespan returns how long it takes until the last of the loads ends. The loads that run have a
+// slot. The others get the slots that become free, in their order.
 func makespan(slots int, loads []load) time.Duration {
-	var busy []time.Duration // when each slot gets free
+	var busy []time.Duration // how long until each slot becomes free
 	for _, l := range loads {
 		if l.runs {
 			busy = append(busy, l.left)
@@ -82,10 +83,10 @@ func makespan(slots int, loads []load) time.Duration {
 	return slices.Max(busy)
 }
 
-// arrange orders the units that do not share a conversation: the longest starts first, so that it
-// does not run alone at the end. If the run is likely to reach its time limit, units are ordered by
-// the number of requirements that they judge per second, most first, and so are the cases of a
-// unit.
+// arrange orders the units. Those that share a conversation stay first. Of the others, the longest
+// starts first, so that it does not run alone at the end, and exclusive ones come last. If the run
+// is likely to reach its time limit, units are instead ordered by the number of requirements that
+// they judge per second, most first, and so are the cases of each unit.
 func (p *planner) arrange(ctx context.Context, out *plan) {
 	rates := p.rates()
 	value := func(u *unit) float64 { return rates[u.revision].unitCost(u).Seconds() }
@@ -115,8 +116,8 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// arrangeCases returns the cases of a unit, ordered by their value. Those that share a conversation stay
-// first, and the others are in the order of a chain.
+// arrangeCases returns the cases of a unit in this order: first those that share a conversation,
+// then by their rank in a chain (see chainOrder), then by their value, highest first.
 func arrangeCases(rev spec.Revision, cases []*suite.Case, value func(*suite.Case) float64) []*suite.Case {
 	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int {
 		return cmp.Or(compareBool(b.SharesConversation, a.SharesConversation), cmp.Compare(chainOrder(rev, a), chainOrder(rev, b)), cmp.Compare(value(b), value(a)))
@@ -124,7 +125,7 @@ func arrangeCases(rev spec.Revision, cases []*suite.Case, value func(*suite.Case
 }
 
 // judgedPerSecond returns a function that returns how many requirements a unit judges per second.
-// The cases must be those of the whole run, because some only provoke what rules judge.
+// cases are all cases of the run, because some only provoke what rules judge.
 func (p *plan) judgedPerSecond(cases []suite.Case, rates map[spec.Revision]rates) func(*unit) float64 {
 	judged := map[instance]int{}
 	for _, each := range p.casePairs {
@@ -147,10 +148,11 @@ func (p *plan) judgedPerSecond(cases []suite.Case, rates map[spec.Revision]rates
 }
 
 // expectedShare is a fraction of the remaining time. A run that is expected to need more than that
-// counts as short of time; there is a margin because the estimate is rough.
+// fraction counts as short of time; the margin is there because the estimate is rough.
 const expectedShare = 0.7
 
-// isShortOfTime reports whether the run is likely to reach its limit, the end of ctx.
+// isShortOfTime reports whether the run is likely to reach its time limit, which is the deadline of
+// ctx.
 func (p *plan) isShortOfTime(ctx context.Context, slots int, rates map[spec.Revision]rates) bool {
 	end, limited := ctx.Deadline()
 	if !limited {
@@ -160,8 +162,9 @@ func (p *plan) isShortOfTime(ctx context.Context, slots int, rates map[spec.Revi
 	return expected.Seconds() > expectedShare*time.Until(end).Seconds()
 }
 
-// makespan returns when the last unit ends if the given number of units run at once, and then the
-// exclusive ones run one after another. The loads in more are added.
+// makespan returns how long it takes until the last unit ends, if as many units run at once as
+// there are slots, and then the exclusive ones run one after another. The function of returns the
+// load of a unit; more holds further loads.
 func (p *plan) makespan(slots int, of func(*unit) load, more ...load) time.Duration {
 	loads, alone := more, time.Duration(0)
 	for _, u := range p.units {

@@ -13,16 +13,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Selection selects what is judged. Call Compile before use.
+// A Selection selects what is judged. Call Compile before use.
 type Selection struct {
-	// Labels is an expression of Ginkgo's label language over the labels that
-	// the function Labels returns.
+	// Labels is an expression in Ginkgo's label language about the labels that the function Labels
+	// returns; "" selects everything.
 	Labels string
-	// Focus holds ids of requirements, cases and rules, or regular expressions
-	// that match them; one must match.
+	// Focus holds ids of requirements, cases and rules, or regular expressions for them; at least
+	// one must match. Empty matches everything.
 	Focus []string
-	// Profiles limit what is judged to the requirements of these profiles, each in its own
-	// revisions and over its own transports; empty means all requirements.
+	// Profiles limit what is judged to the requirements of these profiles, each only in the
+	// profile's revisions and over its transports; empty means all requirements.
 	Profiles []*spec.Profile
 
 	labels types.LabelFilter
@@ -56,7 +56,8 @@ func (s *Selection) Compile() error {
 	return nil
 }
 
-// Admits reports whether the judge's opinion on the requirement is selected.
+// Admits reports whether the opinion of a judge, a case or rule of the area, on requirement q is
+// selected.
 func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
 	if !s.mayAdmit(judge, area, q, r, t) {
 		return false
@@ -69,7 +70,7 @@ func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revis
 	})
 }
 
-// mayAdmit is like Admits, but without Focus.
+// mayAdmit is like Admits, but ignores Focus.
 func (s *Selection) mayAdmit(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
 	if len(s.Profiles) > 0 && !slices.ContainsFunc(s.Profiles, func(p *spec.Profile) bool { return p.AppliesTo(r, t) && p.Has(q.ID) }) {
 		return false
@@ -77,12 +78,12 @@ func (s *Selection) mayAdmit(judge, area string, q *spec.Requirement, r spec.Rev
 	return s.labels(Labels(judge, area, q, r, t))
 }
 
-// narrows reports whether anything but a profile limits what is judged.
+// narrows reports whether a focus or labels limit what is judged.
 func (s *Selection) narrows() bool { return len(s.Focus) > 0 || s.Labels != "" }
 
-// Labels returns the labels of a judge's opinion on a requirement: its area and id, the judge and
-// the first word of the judge's id, the level, the revision and the transport. A requirement about
-// security, in whatever area, also has the label of the security area and its CWE.
+// Labels returns the labels of a judge's opinion on a requirement: its area and id, the judge's id
+// and the area that this begins with, the level, the revision and the transport. A requirement
+// about security, in whatever area, also has the label of the security area and its CWE.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
 	more := []string{q.Area, spec.AreaOf(judge)}
@@ -101,12 +102,12 @@ func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Tra
 	return labels
 }
 
-// overLabel returns the label of a transport. It has a prefix because two areas
-// have the names of transports.
+// overLabel returns the label of a transport. The label has a prefix, because two areas have the
+// names of transports.
 func overLabel(t spec.Transport) string { return "over-" + string(t) }
 
-// explainFilterError returns the message of a Ginkgo error: its last line,
-// without the coloured picture of the place above it.
+// explainFilterError returns the message of a Ginkgo error, without the coloured excerpt of the
+// filter that precedes the last line.
 func explainFilterError(err error) string {
 	var g types.GinkgoError
 	if errors.As(err, &g) {
@@ -132,9 +133,8 @@ func (o *Options) checkSelected() error {
 	return &SelectionError{"no requirement, case or rule matches the filters; mcp-conform list shows all"}
 }
 
-// otherTransports returns the transports over which requirements that the
-// selection names or matches are judged, or nil if the run's transport is among
-// them.
+// otherTransports returns the transports over which the requirements that the selection names or
+// matches are judged. It returns nil if the run's transport is one of them.
 func (o *Options) otherTransports() []string {
 	var out []string
 	for _, t := range spec.Transports() {
@@ -152,15 +152,15 @@ func (o *Options) otherTransports() []string {
 	return out
 }
 
-// mayAddStateless reports whether the probe may add the stateless revision to those
-// that are wanted.
+// mayAddStateless reports whether the probe may add the stateless revision to those of
+// wantedRevisions.
 func (o *Options) mayAddStateless() bool {
 	return len(o.Revisions) == 0 && o.Dialer.Transport().DefinedIn(spec.V20260728)
 }
 
-// wantedRevisions returns the revisions to ask for, newest first: the requested ones, by
-// default the handshake revisions that define the transport. The probe adds the
-// stateless one if the server lists it.
+// wantedRevisions returns the revisions to request from the server, newest first: those of
+// Options.Revisions or, if there are none, the handshake revisions that define the transport. In
+// the latter case the probe adds the stateless revision if the server lists it.
 func (o *Options) wantedRevisions() []spec.Revision {
 	var out []spec.Revision
 	for _, r := range spec.Revisions() {
@@ -207,8 +207,8 @@ func (o *Options) pairs(r spec.Revision) []pair {
 // rulesArea is the area of all rules.
 const rulesArea = "rules"
 
-// admits is like Selection.Admits, except that a focused case also selects what
-// rules judge in its traffic, unless requirements are named as well.
+// admits is like Selection.Admits, except that a focus on a case also selects what rules judge in
+// its traffic, unless the focus also names requirements.
 func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revision) bool {
 	over := o.Dialer.Transport()
 	if o.Selection.Admits(judge, area, q, r, over) {
@@ -222,7 +222,8 @@ func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revisio
 	})
 }
 
-// provokes reports whether a selected rule needs the traffic of the case.
+// provokes reports whether the selection includes a requirement that rules judge in the traffic of
+// the case.
 func (o *Options) provokes(c *suite.Case, rev spec.Revision) bool {
 	over := o.Dialer.Transport()
 	return c.ProvokesAny(rev, over, func(q *spec.Requirement) bool {

@@ -12,8 +12,8 @@ import (
 )
 
 // settleProbe decides which revisions are judged, and returns their conversations. If the server
-// speaks none, it returns nil; the run then judges how the server refuses or fails the handshake,
-// unless there is an error.
+// speaks none of the probed revisions, the conversations are nil. The run then judges how the
+// server refuses or fails the handshake, unless settleProbe returns an error.
 func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) (*probedConversations, error) {
 	r.decideRevisions(results)
 	if len(r.offer.revisions) == 0 {
@@ -39,8 +39,8 @@ func (r *prober) decideRevisions(results []*probed) {
 	slices.SortFunc(r.offer.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 }
 
-// settleUnspoken decides what is judged if the server speaks none of the probed revisions: how it
-// protects itself, or its failed handshake. The error says why nothing can be judged.
+// settleUnspoken decides what is judged if the server speaks none of the probed revisions: how the
+// server protects itself, or its failed handshake. The error says why nothing can be judged.
 func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 	first := results[0]
 	if first.protected {
@@ -65,8 +65,8 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 	return nil
 }
 
-// blockHandshake makes the run judge only the attempt in one revision, because no handshake
-// succeeds.
+// blockHandshake makes the run judge only the attempt in revision rev, because no handshake
+// succeeds. why is the reason for blocked cases.
 func (r *prober) blockHandshake(rev spec.Revision, why string) {
 	r.offer.handshakeFails = why
 	r.offer.revisions = []spec.Revision{rev}
@@ -74,8 +74,8 @@ func (r *prober) blockHandshake(rev spec.Revision, why string) {
 	r.offer.inventories = map[spec.Revision]*inventory.Inventory{rev: inventory.Empty()}
 }
 
-// otherTransportReason returns why nothing can be judged if no revision that the server speaks
-// defines the transport, or "".
+// otherTransportReason returns a reason why nothing can be judged if the server speaks only
+// revisions that do not define the transport, or "".
 func (r *prober) otherTransportReason(results []*probed) string {
 	over := r.s.transport()
 	for _, p := range results {

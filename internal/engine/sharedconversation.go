@@ -7,15 +7,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A sharedConversation is the conversation that the cases of a revision share.
+// A sharedConversation is a conversation that several cases of a revision share.
 type sharedConversation struct {
 	conv *client.Conversation // nil until opened
 }
 
-// openConversations are the conversations that the probe leaves open; the lanes go on with them.
+// openConversations are the conversations that the probe leaves open, and that the lanes continue.
 type openConversations struct {
 	byRevision map[spec.Revision]*sharedConversation
-	pass       *pass // held while they are open; nil if none is
+	pass       *pass // the pass for the conversations while they are open; nil if there are none
 }
 
 // end ends the conversations.

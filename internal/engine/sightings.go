@@ -8,15 +8,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A deviation may be seen in several cases. The first of them may have seen only
-// the effect of another client, and so cannot reproduce it. So all sightings are
-// kept, and several of their cases are retried.
+// A deviation may be seen in several cases. In the first of them, another client may have caused
+// it, so that this case cannot reproduce it alone. So all sightings are kept, and several of their
+// cases are retried.
 
-// maxSightings limits the cases in which one candidate is retried.
+// maxSightings limits in how many cases one candidate is retried.
 const maxSightings = 3
 
-// sightings returns the deviations that the unit has shown, with what is needed to retry them. Of
-// equal ones that were seen in the same case, it returns the first.
+// sightings returns the deviations that the unit has shown, with what is needed to retry them. If
+// the same deviation was seen several times in one case, it returns only the first.
 func (r *unitResult) sightings(over spec.Transport) []*candidate {
 	var out []*candidate
 	type sighting struct {
@@ -34,12 +34,12 @@ func (r *unitResult) sightings(over spec.Transport) []*candidate {
 	return out
 }
 
-// candidates returns the deviations that the unit has shown, equal ones merged.
+// candidates returns the deviations that the unit has shown, merged by mergeCandidates.
 func (r *unitResult) candidates(over spec.Transport) []*candidate {
 	return mergeCandidates(r.sightings(over))
 }
 
-// candidatesOf returns the candidates of all units, equal ones merged.
+// candidatesOf returns the deviations that all units have shown, merged by mergeCandidates.
 func candidatesOf(results []*unitResult, over spec.Transport) []*candidate {
 	return mergeCandidates(allSightings(results, over))
 }
@@ -52,8 +52,8 @@ func allSightings(results []*unitResult, over spec.Transport) []*candidate {
 	return out
 }
 
-// mergeCandidates returns one candidate for each group of equal ones: one whose case judges or
-// provokes the requirement, else the first.
+// mergeCandidates returns one candidate for each key: the first whose case judges or provokes the
+// requirement, or the first of all if there is none.
 func mergeCandidates(candidates []*candidate) []*candidate {
 	var out []*candidate
 	at := map[verdict.Key]int{}
@@ -76,14 +76,15 @@ func (c *candidate) isCaseRequirement() bool {
 	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))
 }
 
-// caseID returns the id of the case in which the deviation was seen, or "" if there is none.
+// caseID returns the id of the case during which the deviation was seen, or "" if no case was
+// running.
 func (c *candidate) caseID() string {
 	return idOf(c.during)
 }
 
-// confirmElsewhere handles the candidates that have not recurred. It retries each in other cases in
-// which it was seen, at most maxSightings-1 of them. Cases that judge or provoke the requirement
-// come first.
+// confirmElsewhere retries the candidates that have not recurred in other cases in which they were
+// seen, each in at most maxSightings-1 of them. Cases that judge or provoke the requirement come
+// first.
 func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResult, found []*candidate) {
 	others := map[verdict.Key][]*candidate{}
 	for _, c := range allSightings(results, r.s.transport()) {
@@ -121,8 +122,8 @@ func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResu
 	}
 }
 
-// inOtherCases returns the sightings in other cases than c's. Those whose case
-// judges or provokes the requirement come first.
+// inOtherCases returns the sightings of candidate c in other cases, one for each case. Cases that
+// judge or provoke the requirement come first.
 func inOtherCases(c *candidate, sightings []*candidate) []*candidate {
 	var made, others []*candidate
 	cases := map[string]bool{c.caseID(): true}

@@ -25,8 +25,7 @@ type starts struct {
 
 var errOneCopy = errors.New("one copy of the server runs at a time")
 
-// BeginWait implements client.Starts: the time of a start does not count as
-// time of the case.
+// BeginWait implements client.Starts. The time of a start does not count as time of the case.
 func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 
 // Slowest implements client.Starts.
@@ -61,7 +60,8 @@ func (o *opener) hasFailedStart() bool {
 	})
 }
 
-// exitedAfterRequest reports whether the server ended by itself after a request.
+// exitedAfterRequest reports whether the server ended by itself after the client had sent
+// something.
 func exitedAfterRequest(record *transcript.Transcript) bool {
 	asked := false
 	for _, e := range record.From(0) {
@@ -77,19 +77,19 @@ func exitedAfterRequest(record *transcript.Transcript) bool {
 	return false
 }
 
-// A caseClock limits the time of a case. The starts of servers do not count, nor does the time by
-// which a rate limit delayed requests. A nil clock has no limit.
+// A caseClock limits the time of a case. Neither the starts of servers nor the delays of requests
+// by a rate limit count. A nil clock has no limit.
 type caseClock struct {
 	mu       sync.Mutex
 	left     time.Duration
-	since    time.Time // when it was started or resumed
+	since    time.Time // when the clock was started or resumed
 	starting int       // servers that are starting now
 	timer    *time.Timer
-	held     func() time.Duration // how long requests were delayed
-	credited time.Duration        // how much of that was added to the limit
+	held     func() time.Duration // how long a rate limit has delayed requests so far
+	credited time.Duration        // how much of held was added to the limit
 }
 
-// newCaseClock returns a clock that calls end after limit.
+// newCaseClock returns a running clock that calls end once the limit has passed.
 func newCaseClock(limit time.Duration, held func() time.Duration, end func()) *caseClock {
 	c := &caseClock{left: limit, since: time.Now(), held: held, credited: held()}
 	c.mu.Lock()
@@ -102,8 +102,8 @@ func newCaseClock(limit time.Duration, held func() time.Duration, end func()) *c
 	return c
 }
 
-// extend adds the time by which requests were delayed since the last call, and reports whether there
-// was any.
+// extend adds to the limit the time by which requests were delayed since the last call, and reports
+// whether there was any.
 func (c *caseClock) extend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +139,7 @@ func (c *caseClock) pause() (resume func()) {
 	})
 }
 
-// stop ends the clock; no pause may follow.
+// stop ends the clock. pause must not be called after it.
 func (c *caseClock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,9 +147,9 @@ func (c *caseClock) stop() {
 	c.timer.Stop()
 }
 
-// patience returns how long a server that was seen to start may take to start once more: three
-// times as long as the slowest start so far, at least the timeout of a request, and at most that of
-// a start.
+// patience returns how long a server that has started before may take to start again: three times
+// as long as the slowest start so far, but at least the timeout of a request, and at most that of a
+// start.
 func (r *session) patience() time.Duration {
 	most, least := cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), cmp.Or(r.o.Timeout, client.DefaultTimeout)
 	return min(most, max(least, 3*r.timing.slowest()))

@@ -8,11 +8,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// timing holds the times of the server that a run has measured.
+// timing holds what a run has measured about the server's response and start times.
 type timing struct {
 	over  spec.Transport
-	waits waits                          // of the ended conversations
-	paces map[spec.Revision]*client.Pace // of each revision; a retry has its own
+	waits waits                          // the waits of the ended conversations
+	paces map[spec.Revision]*client.Pace // shared by the conversations of a revision, except those of retries
 
 	mu sync.Mutex
 	// slowestStart is the longest time that a server took to start and respond to
@@ -45,7 +45,7 @@ func (t *timing) slowest() time.Duration {
 	return t.slowestStart
 }
 
-// typicalStart returns how long a process typically takes from its start to its first response.
+// typicalStart returns the typical time from the start of a process to its first response.
 func (t *timing) typicalStart() time.Duration {
 	if d := t.waits.typicalStart(); d > 0 {
 		return d
@@ -53,7 +53,7 @@ func (t *timing) typicalStart() time.Duration {
 	return t.slowest()
 }
 
-// rates returns the rates that the run has seen so far in a revision.
+// rates returns the rates in a revision, as measured so far.
 func (t *timing) rates(rev spec.Revision) rates {
 	out := rates{over: t.over, response: max(t.paces[rev].Typical(), minResponseTime)}
 	if t.over == spec.Stdio {

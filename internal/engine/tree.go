@@ -22,14 +22,14 @@ type Plan struct {
 // A SpecResult is the result of a spec.
 type SpecResult struct {
 	Outcome verdict.Outcome
-	// Findings are those on the requirements that the spec's judge judges, and those in the traffic
-	// of its case. Their ids may still change.
+	// Findings are the findings on the requirements that the spec's judge judges and, if the judge
+	// is a case, the findings in its traffic. Their ids may still change.
 	Findings []verdict.Finding
 }
 
 // specOutcomes are the results of the specs of a run.
 type specOutcomes struct {
-	settled chan struct{} // closed when they are known
+	settled chan struct{} // closed when the results are known
 	all     map[instance]SpecResult
 }
 
@@ -37,9 +37,9 @@ func newSpecOutcomes() *specOutcomes {
 	return &specOutcomes{settled: make(chan struct{}), all: map[instance]SpecResult{}}
 }
 
-// settle takes the outcomes from a report. The outcome of a judge is its most severe verdict; for a
-// case, the findings in its traffic count too. A case that finished with neither a verdict nor a
-// finding only provoked what rules judge: its outcome is Kept, or the one with which it stopped
+// settle reads the outcomes from a report. The outcome of a judge is its most severe verdict; for a
+// case, the findings in its traffic count too. A case that finished without a verdict and without a
+// finding only provoked what rules judge. Its outcome is Kept, or the one with which it stopped
 // early.
 func (o *specOutcomes) settle(p *verdict.Report, finished *finishedCases) {
 	raise := func(judge string, rev spec.Revision, to verdict.Outcome, because ...verdict.Finding) {
@@ -72,8 +72,8 @@ func (o *specOutcomes) settle(p *verdict.Report, finished *finishedCases) {
 	close(o.settled)
 }
 
-// A Spec is one case or rule in one revision over a transport, with the labels
-// of all requirements that it judges.
+// A Spec is one case or rule in one revision over one transport, with the labels of all
+// requirements that it judges.
 type Spec struct {
 	Area      string
 	Judge     string
@@ -82,13 +82,13 @@ type Spec struct {
 	Transport spec.Transport
 	Exclusive bool // no other spec runs at the same time
 	Labels    []string
-	// opinions are the labels of each requirement, from which Labels are merged.
+	// opinions holds the labels for each requirement separately; Labels merges them.
 	opinions [][]string
 }
 
-// IsSelected reports whether a run with the filter judges one of the spec's requirements. Unlike
-// Ginkgo, which applies a filter to all labels of a spec, a run applies it to those of each
-// requirement: "MUST && tools" selects no case with a MUST about something else.
+// IsSelected reports whether a run with the filter judges one of the spec's requirements. Ginkgo
+// applies a filter to all labels of a spec together, but a run applies it to the labels of each
+// requirement: "MUST && tools" does not select a case because of a MUST about something else.
 func (s *Spec) IsSelected(filter types.LabelFilter) bool {
 	return slices.ContainsFunc(s.opinions, filter)
 }
@@ -98,10 +98,9 @@ func (s *Spec) Text() string {
 	return fmt.Sprintf("%s: %s (%s, %s)", s.Judge, s.Title, s.Revision, s.Transport)
 }
 
-// SpecsOf lists the specs of cases in a revision over a transport. Their labels
-// include the requirements that rules judge in the traffic that a case
-// provokes. A run with a filter runs the cases of the specs that are selected, see
-// Spec.IsSelected.
+// SpecsOf lists the specs of cases in a revision over a transport. Their labels include those of
+// the requirements that rules judge in the traffic that a case provokes. A run with a filter runs
+// the cases whose specs are selected, see Spec.IsSelected.
 func SpecsOf(cases []suite.Case, rev spec.Revision, over spec.Transport) []Spec {
 	var t specTree
 	for i := range cases {
@@ -169,9 +168,8 @@ func (p *plan) specs(o *Options, revisions []spec.Revision) []Spec {
 	return append(out, rules.specs...)
 }
 
-// Await waits for the verdicts of the run and returns the result of the spec. Its outcome is the
-// most severe verdict on the requirements that its judge judges. It returns false if ctx ends
-// first.
+// Await waits for the verdicts of the run and returns the result of the spec. It returns false if
+// ctx ends first.
 func (p *Plan) Await(ctx context.Context, s Spec) (SpecResult, bool) {
 	select {
 	case <-p.outcomes.settled:

@@ -10,7 +10,7 @@ import (
 )
 
 // A unit says what runs together, and how: the cases that share a conversation, or one case with
-// servers of its own. It does not change when it runs; what a run shows is a unitResult.
+// servers of its own. Running a unit does not change it; a unitResult holds what a run of it shows.
 type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
@@ -26,13 +26,14 @@ type unit struct {
 // because another unit may have disturbed them. If the conversations of the run share a process, a
 // rerun gets a fresh one.
 type rerun struct {
-	number     int              // number of the retry, from 1; a retry gives every request its full time. 0 if this is no retry
+	number     int              // number of the retry, from 1, or 0 if this is no retry; in a retry every request gets its full time
 	candidates []*candidate     // the deviations that a retry tries to reproduce
-	during     *suite.Case      // the case in which these were seen; nil if there is none
-	dialer     transport.Dialer // that a retry shares with its peers, see retryAmongPeers; nil for a fresh process
+	during     *suite.Case      // the case during which the deviations were seen, or nil
+	dialer     transport.Dialer // the dialer that a retry shares with its peers, see retryAmongPeers; nil for a fresh process
 }
 
-// again returns a unit that runs cases like those of u in new conversations.
+// again returns a unit that runs the given cases in new conversations, with the revision and
+// sharing of u.
 func (u *unit) again(cases []*suite.Case, exclusive bool, why *rerun) *unit {
 	return &unit{revision: u.revision, cases: cases, sharesConversation: u.sharesConversation, isChain: u.isChain, exclusive: exclusive, rerun: why}
 }
@@ -47,28 +48,29 @@ func (u *unit) withCases(cases []*suite.Case) *unit {
 // isLane reports whether the unit begins with cases that share a conversation.
 func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
 
-// isPlanned reports whether the unit runs as planned, and not on a process of its own.
+// isPlanned reports whether the unit belongs to the plan and has no process of its own.
 func (u *unit) isPlanned() bool { return u.rerun == nil && !u.ownProcess }
 
-// beginsShared reports whether the unit begins with a conversation that no case has opened. A chain does not
-// need one if its first case starts a server for itself.
+// beginsShared reports whether the unit begins with a conversation that the unit itself opens or
+// continues, rather than a case. A chain does not need one if its first case starts a server for
+// itself.
 func (u *unit) beginsShared() bool {
 	return u.sharesConversation && !(u.isChain && len(u.cases) > 0 && u.cases[0].Reuses == suite.ReuseNone)
 }
 
-// takesInventory reports whether the unit takes the inventory first, as the probe did in the
-// conversations that other lanes continue.
+// takesInventory reports whether the unit first takes the inventory. In the conversations that the
+// other lanes continue, the probe has taken it already.
 func (u *unit) takesInventory() bool { return u.isLane() && (u.conversation != nil || u.rerun != nil) }
 
 // reusesServers reports whether some cases of the unit reuse the servers of earlier cases, see
-// opener.Continue. Those are the cases that do not share the unit's conversation.
+// opener.Continue. These are the cases that do not share the unit's conversation.
 func (u *unit) reusesServers() bool {
 	return u.sharesConversation && slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.SharesConversation })
 }
 
-// isBusy reports whether the run counts as busy until the unit is done. Cases that wait do not
-// count, nor those that run in a chain only for its servers, nor exclusive ones, which start after
-// the idle time.
+// isBusy reports whether the run counts as busy until the unit is done. A unit is not busy if it
+// has only cases that wait, or that run in a chain only for its servers. Exclusive units are not
+// busy either, because they start after the idle time.
 func (u *unit) isBusy() bool {
 	counts := func(c *suite.Case) bool {
 		return c.SharesConversation || !c.Waits && !(u.isChain && needsServers(c))
@@ -76,7 +78,7 @@ func (u *unit) isBusy() bool {
 	return !u.exclusive && (len(u.cases) == 0 || slices.ContainsFunc(u.cases, counts))
 }
 
-// occasion returns the occasion of a conversation of the unit.
+// occasion returns the occasion of a conversation of the unit, see Recorded.Occasion.
 func (u *unit) occasion(c *client.Conversation) string {
 	name, suffix := "shared", ""
 	if u.rerun != nil && u.rerun.number > 0 {

@@ -18,12 +18,12 @@ type unitResult struct {
 	unit            *unit
 	observations    []caseObservation
 	ruleResults     []ruleResult
-	conversations   []*client.Conversation // that the rules judged
+	conversations   []*client.Conversation // the conversations that the rules judged
 	exchangedByCase map[string]string      // a summary of the messages of each case by its id, see exchangesOf
 
-	isDisturbed    bool // a process that it shared with other units exited
+	isDisturbed    bool // a process that the unit shared with other units exited
 	hasFailedStart bool // a server of the unit did not start
-	hasExited      bool // its own process exited unexpectedly
+	hasExited      bool // the unit's own process exited unexpectedly
 }
 
 // asResultOf returns the result of a rerun as the result of u, the unit of the plan that ran again.
@@ -50,17 +50,17 @@ type caseObservation struct {
 type ruleResult struct {
 	rules.Result
 	record *transcript.Transcript
-	// during holds the case in which each deviation was seen, or nil.
+	// during holds, for each deviation, the case during which it was seen, or nil.
 	during []*suite.Case
 }
 
 // A shownDeviation is a deviation that a unit has shown.
 type shownDeviation struct {
 	*verdict.Deviation
-	judge    string // the id of the case or rule that reported it
+	judge    string // the id of the case or rule that reported the deviation
 	revision spec.Revision
-	during   *suite.Case            // the case in which it was seen, or nil
-	record   *transcript.Transcript // where it was seen, or nil
+	during   *suite.Case            // the case during which the deviation was seen, or nil
+	record   *transcript.Transcript // the conversation that shows the deviation, or nil
 }
 
 // key returns the key of the finding that the deviation becomes.
@@ -68,7 +68,7 @@ func (d shownDeviation) key(over spec.Transport) verdict.Key {
 	return d.Key(d.judge, d.revision, over)
 }
 
-// isByCase reports whether a case reported it, not a rule.
+// isByCase reports whether a case, not a rule, reported the deviation.
 func (d shownDeviation) isByCase() bool { return idOf(d.during) == d.judge }
 
 // deviations yields the deviations that cases and rules have reported.
@@ -90,7 +90,8 @@ func (r *unitResult) deviations() iter.Seq[shownDeviation] {
 	}
 }
 
-// records returns the records by which the unit was judged, each once.
+// records returns the records of the conversations that the rules judged or to which an observation
+// refers, each once.
 func (r *unitResult) records() []*transcript.Transcript {
 	var out []*transcript.Transcript
 	add := func(record *transcript.Transcript) {
@@ -109,15 +110,15 @@ func (r *unitResult) records() []*transcript.Transcript {
 
 // Keeping the traffic of a run takes much memory, so records that no evidence refers to are dropped.
 
-// dropRecords releases all records of the unit. No evidence may refer to them.
+// dropRecords releases all records of the unit. Call it only if no evidence refers to them.
 func (r *unitResult) dropRecords() {
 	for _, conv := range r.conversations {
 		conv.Record.Release()
 	}
 }
 
-// release releases the records of a judged unit that no deviation refers to. It thins the other
-// records if the server flooded them or if memory is short: events far from all deviations are
+// release releases the records of a judged unit to which no deviation refers. If the server flooded
+// another record, or if memory is short, it thins that record: events far from all deviations are
 // dropped.
 func (r *unitResult) release(over spec.Transport, budget *transcript.Budget) {
 	quoted := map[*transcript.Transcript][]int{}

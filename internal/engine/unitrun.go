@@ -17,15 +17,15 @@ import (
 type unitRun struct {
 	*execution
 	unit   *unit
-	rank   int                 // of units that wait for a slot, the one with the lowest rank gets it
+	rank   int                 // if several units wait for a slot, the one with the lowest rank gets it
 	shared *sharedConversation // the conversation to continue; nil to open one
 	// done is called after each case. isDisturbed reports whether a process that the unit shares
 	// with other units has exited.
 	done func(c *suite.Case, isDisturbed bool)
 }
 
-// run runs the unit, and returns when the cases are done. Once all servers of the unit have ended
-// and the rules have judged, it calls the function after with the result.
+// run runs the unit, and returns when its cases are done. Later, once all servers of the unit have
+// ended and the rules have judged the conversations, it calls the function after with the result.
 func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 	u := r.unit
 	o, stop := r.open()
@@ -33,7 +33,7 @@ func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 		r.s.discounts.BeginShared(u, o.records)
 	}
 	if u.beginsShared() {
-		conv, err := o.Shared(ctx) // rules and cases see an error here
+		conv, err := o.Shared(ctx) // rules and cases judge what an error here shows
 		if err == nil && u.takesInventory() {
 			inventory.Take(ctx, conv, r.s.o.Policy)
 		}
@@ -49,7 +49,7 @@ func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 }
 
 // open waits until the gate admits the unit, and returns the opener of its conversations. stop ends
-// the unit's own process, if it has one, and reports whether that had exited before.
+// the unit's own process, if it has one, and reports whether the process had exited before.
 func (r *unitRun) open() (o *opener, stop func() (exited bool)) {
 	pass := r.s.gate.enter(r.unit.exclusive, r.rank)
 	pace := &client.Pace{}
@@ -64,8 +64,8 @@ func (r *unitRun) open() (o *opener, stop func() (exited bool)) {
 	return o, stop
 }
 
-// dialer returns the dialer for the unit's conversations, and a function that stops the process
-// that it started. That function reports whether the process had exited before.
+// dialer returns the dialer for the unit's conversations. stop ends the process that the dialer
+// started, if any, and reports whether the process had exited before.
 func (r *unitRun) dialer() (d transport.Dialer, stop func() (exited bool)) {
 	none := func() bool { return false }
 	if r.unit.rerun != nil && r.unit.rerun.dialer != nil {
@@ -96,7 +96,7 @@ func (r *unitRun) runCases(ctx context.Context, o *opener) []caseObservation {
 	}
 	var out []caseObservation
 	for _, c := range u.cases {
-		if c.Reuses == suite.ReuseAny { // it may end a server whose silence is not proved yet
+		if c.Reuses == suite.ReuseAny { // the case may end a server whose silence is not proved yet
 			o.awaitQuiet(ctx)
 		}
 		if u.sharesConversation {
@@ -155,8 +155,8 @@ func (r *unitRun) judge(convs []*client.Conversation) []ruleResult {
 	return out
 }
 
-// rerun runs a unit that is not in the plan. It returns when its servers have ended and the rules
-// have judged.
+// rerun runs a unit that is not in the plan. It returns when the servers of the unit have ended and
+// the rules have judged its conversations.
 func (r *execution) rerun(ctx context.Context, u *unit) *unitResult {
 	rank := 0
 	if u.rerun.number > 0 {

@@ -16,8 +16,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// explainUnreachable explains why a server did not respond to initialize. A
-// server of the stateless era may ignore it.
+// explainUnreachable returns an error that says why a server did not respond to the opening
+// request. If that was initialize, it also tries server/discover, because a server of the stateless
+// era may ignore initialize.
 func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	if p.conv == nil {
 		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
@@ -51,12 +52,13 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	return e
 }
 
-// flushTime is how long a server that did not respond to initialize may run after its stdin was
-// closed. A response that comes then had not been flushed. The time affects only the explanation.
+// flushTime is how long a server that did not respond to initialize may continue to run after its
+// stdin was closed. A response that comes in that time was not flushed before. The time affects
+// only the explanation.
 const flushTime = 2 * time.Second
 
-// awaitExit gives a server that closed the connection time to exit, so that this
-// exit is not mistaken for one that the client's shutdown causes.
+// awaitExit gives a server that closed the connection time to exit, so that its exit is not
+// mistaken for an effect of the client's shutdown.
 func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
@@ -69,7 +71,9 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	}
 }
 
-// explainSilence returns, from a transcript, why initialize got no response.
+// explainSilence returns, from a transcript over stdio, why the opening request got no response,
+// and what to do. opening is the method of the request; ended is set if the server closed the
+// connection.
 func explainSilence(events []*transcript.Event, opening string, waited time.Duration, ended bool) (reason, advice string) {
 	var junk, flooded, exited, late *transcript.Event
 	answered, stopped := 0, false // stopped: the client has closed stdin or sent a signal
@@ -131,8 +135,8 @@ func explainSilence(events []*transcript.Event, opening string, waited time.Dura
 	}
 }
 
-// whyUnresponsive returns why a server serves no requests after the handshake,
-// or "". One request may get lost, so it sends a second one before it gives up.
+// whyUnresponsive returns why a server serves no requests after the handshake, or "" if it does.
+// One request may get lost, so whyUnresponsive sends a second one before it gives up.
 func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
 	var r *client.Reply
 	for range 2 {

@@ -15,26 +15,27 @@ type waitKind int
 
 const (
 	forResponses waitKind = iota
-	forStarts             // of a process, up to its first response
+	forStarts             // for a process to start and respond for the first time
 	forNothing            // for responses that did not come in time
-	forExits              // of a process
+	forExits              // for a process to exit
 	waitKinds
 )
 
-// A wait is a time in which a conversation waited for the server.
+// A wait is a period in which a conversation waited for the server.
 type wait struct {
 	kind     waitKind
 	from, to time.Time
 }
 
-// maxWaits bounds the memory of a run that lasts for hours.
+// maxWaits limits the number of waits that are kept, to bound the memory of a run that lasts for
+// hours.
 const maxWaits = 200_000
 
-// waits are what the ended conversations of a run waited for.
+// waits records what the ended conversations of a run waited for.
 type waits struct {
 	mu     sync.Mutex
 	all    []wait
-	starts int           // number of starts that got a response
+	starts int           // number of starts that led to a response
 	start  time.Duration // total time of these starts
 }
 
@@ -78,8 +79,8 @@ func (w *waits) typicalStart() time.Duration {
 	return w.start / time.Duration(max(1, w.starts))
 }
 
-// spent returns the time that was spent waiting, by kind. If several conversations wait at the same
-// time, the time is divided equally among them.
+// spent returns the total time that was spent waiting, by kind. While several conversations wait at
+// the same time, the time is divided equally among them.
 func (w *waits) spent() (out [waitKinds]time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,16 +15,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A watch checks whether a server at a URL still serves. All conversations
-// share that server, and the run cannot restart it. If it fails during a run
-// (it exited, its token expired, its proxy fails), later observations say
-// nothing about the protocol, and every further case would cost time. So if a
-// conversation ends without its last response, the run attempts a handshake of
-// its own; if that fails too, the run ends.
+// A watch checks whether a server at a URL still serves. All conversations share that server, and
+// the run cannot restart it. If the server fails during a run (it exited, its token expired, its
+// proxy fails), later observations say nothing about the protocol, and every further case would
+// cost time. So if the last request of a conversation got no response, the run attempts a handshake
+// in a new conversation; if that fails too, the run ends.
 type watch struct {
-	discounts *discount.Run // learns which observations prove nothing
+	discounts *discount.Run // records which observations prove nothing
 	hasBegun  atomic.Bool
-	check     func() string           // returns why the server is gone, or ""
+	check     func() string           // returns why the server no longer serves, or ""
 	stop      context.CancelCauseFunc // ends the run
 
 	mu         *locks.RWMutex // held while the server is checked
@@ -52,14 +51,13 @@ func (e *goneError) Error() string { return "the server no longer serves any cli
 // checks the server again.
 const recheckAfter = 500 * time.Millisecond
 
-// pauses are the delays between retries of a failed check: the server may be
-// restarting, or a proxy may fail for a moment. After checkingTime there is no
-// further retry.
+// pauses are the delays before the retries of a failed check: the server may be restarting, or a
+// proxy may fail for a moment. Once checkingTime has passed, there is no further retry.
 var pauses = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
 
 const checkingTime = 3 * time.Second
 
-// watchServer begins to watch the server, unless the run can restart it. The run stops when the
+// watchServer begins to watch the server, unless the run can restart it. The run ends when the
 // server no longer serves.
 func (r *session) watchServer(ctx context.Context, offered *offer) {
 	if rev := offered.servedRevision(); rev != "" && !r.sharesProcess() {
@@ -67,7 +65,8 @@ func (r *session) watchServer(ctx context.Context, offered *offer) {
 	}
 }
 
-// servedRevision returns a revision in which requests are served, preferably the newest, or "".
+// servedRevision returns a revision in which the server serves requests, the newest if possible, or
+// "".
 func (r *offer) servedRevision() spec.Revision {
 	if len(r.revisions) == 0 || r.handshakeFails != "" || len(r.unresponsive) == len(r.revisions) {
 		return ""
@@ -80,8 +79,8 @@ func (r *offer) servedRevision() spec.Revision {
 	return rev
 }
 
-// watchedProgress reports no area while it is unclear whether the server still
-// serves, nor after it has stopped.
+// watchedProgress is a Progress that reports no area while a check of the server is running, nor
+// after the server has stopped serving.
 type watchedProgress struct {
 	Progress
 	watch *watch
@@ -94,7 +93,8 @@ func (p *watchedProgress) Area(area string, done, total int) {
 	}
 }
 
-// checkConversation checks the server after a conversation that has ended.
+// checkConversation checks whether the server still serves, if the conversation, which has ended,
+// gives reason to doubt it.
 func (w *watch) checkConversation(c *client.Conversation) {
 	if !w.hasBegun.Load() || c.Web() == nil {
 		return
@@ -125,17 +125,17 @@ func (w *watch) checkConversation(c *client.Conversation) {
 	w.stop(&goneError{why})
 }
 
-// isServerGone reports whether the server no longer serves; it waits for a
-// check that is under way.
+// isServerGone reports whether the server no longer serves. If a check is running, it waits for the
+// result.
 func (w *watch) isServerGone() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.isGone
 }
 
-// unansweredSince reports whether the last request of the conversation got no response. It returns
-// false if earlier requests got one and the HTTP status says that the last request itself is wrong.
-// It also returns the position after the last response.
+// unansweredSince reports as troubled whether the last request of the conversation got no response.
+// troubled is false if the HTTP status says that this request itself is wrong, and earlier requests
+// got responses. from is the position after the last response.
 func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Kind == wire.Response {
@@ -154,9 +154,9 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	return from, from == 0 || mayBeOutage(last.Exchange.Status())
 }
 
-// connectionsLostSince returns the position after which nothing more arrived because connections
-// broke or were refused, or -1. It also reports whether a connection was refused, which a working
-// server never does.
+// connectionsLostSince returns the position from which on nothing arrived because connections broke
+// or were refused, or -1 if none did. It also reports whether a connection was refused, which a
+// working server never does.
 func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
@@ -180,8 +180,8 @@ func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	return from, refused
 }
 
-// checkEnded checks the server after the unit's conversations that have ended,
-// so that the next report about their case waits for the result.
+// checkEnded calls checkConversation for the unit's conversations that have ended. The next report
+// about their case then waits for the result.
 func (o *opener) checkEnded() {
 	if !o.s.watch.hasBegun.Load() {
 		return
@@ -193,13 +193,14 @@ func (o *opener) checkEnded() {
 	}
 }
 
-// mayBeOutage reports whether a request that got this HTTP status, but no JSON-RPC response,
-// may show an outage. It does not if the status says that the request itself is wrong.
+// mayBeOutage reports whether a request that got this HTTP status, but no JSON-RPC response, may
+// show an outage. It returns false if the status says that the request itself is wrong.
 func mayBeOutage(status int) bool {
 	return status < 400 || status >= 500 || transcript.IsAmbiguousStatus(status)
 }
 
-// whyUnserved returns why no conversation can be opened any more, or "".
+// whyUnserved returns why no conversation can be opened any more, even after several attempts, or
+// "".
 func (r *session) whyUnserved(ctx context.Context, rev spec.Revision) string {
 	began := time.Now()
 	why := r.whyUnservedOnce(ctx, rev)
