@@ -268,8 +268,8 @@ func (c *Conversation) Await(ctx context.Context, from int, match func(*transcri
 
 func (c *Conversation) await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	defer c.BeginWait()()
-	// The server's output may have ended before the position from. A server that closed its output
-	// can still read, so that the caller may have sent a message after that.
+	// The output may have ended before position from, because a server that closed its output can
+	// still read. The loop below would not see that end, but hearing is cancelled then.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.hearing, func() { cancel(context.Cause(c.hearing)) })()

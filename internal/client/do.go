@@ -322,9 +322,11 @@ func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 }
 
 // recordGaveUp records that no response came in time, which rules count as a failure of the server.
-// It records nothing in three cases: the caller ended the wait, the fence got no response either,
-// because the request then had less than the full time, or something in front of the server
-// responded, such as a proxy.
+// It records nothing in three cases:
+//
+//   - The caller ended the wait.
+//   - The fence got no response either. The request then had less than its full time.
+//   - Something in front of the server, such as a proxy, responded.
 func (c *Conversation) recordGaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})

@@ -12,8 +12,8 @@ import (
 // of requests, or at random. The run restarts it, repeats the disturbed cases and prints a notice.
 // If the server keeps exiting while requests are pending, the run stops early.
 
-// maxUnexplainedExits is the number of exits, for which no single case is the cause, after which a
-// run stops.
+// maxUnexplainedExits is how many exits with pending requests, none caused by a single case alone,
+// end a run.
 const maxUnexplainedExits = 5
 
 // An exitsError is the cause of the end of a run in which the server exited too often.

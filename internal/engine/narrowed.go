@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Rules judge the traffic of every case. With a selection, only the cases run that provoke the
-// selected requirements, so a rule may see less than in a whole run. If a rule found nothing
-// against one of its requirements, a notice says that.
+// Rules judge the traffic of every case. A selection runs only the cases that provoke the selected
+// requirements, so a rule may see less than in a whole run. If a rule found nothing against one of
+// its requirements, a notice says that a whole run may show more.
 
 // narrowedNotice returns a notice that a whole run may show more, or "". It returns "" in four
 // cases: no case was left out, each requirement that rules judge has a finding, the run ended

@@ -23,7 +23,7 @@ type offer struct {
 	// the rules judge the attempt, and every case is blocked.
 	handshakeFails string
 	// protected reports whether the server requires a token that the run does not have.
-	// handshakeFails is then set too, and only the cases run that need no conversation.
+	// handshakeFails is then set too, and only cases that need no conversation run.
 	protected bool
 	// unresponsive holds, by revision, why the server serves no request after the handshake. In
 	// such a revision the rules judge the attempt, and every case is blocked.

@@ -17,7 +17,7 @@ const (
 	// how many bytes of each.
 	maxContext    = 12
 	contextQuoted = 512
-	// beginning is how many of these events are taken from the start of the conversation, and
+	// beginning is how many context events are taken from the start of the conversation, and
 	// following how many from after the evidence.
 	beginning = 3
 	following = 2

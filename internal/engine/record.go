@@ -15,8 +15,8 @@ type Recorded struct {
 	// 2025-11-25-shared-1. It is the same in equal runs.
 	Name     string
 	Revision spec.Revision
-	// Occasion is the id of the case that held the conversation, "shared" if
-	// cases share it, or "probe", with the suffix "-again" in a retry.
+	// Occasion is the id of the case that used the conversation, "shared" if several cases share
+	// it, or "probe" if it belongs to no case. In a retry it has the suffix "-again".
 	Occasion string
 	Began    time.Time           // the time to which the times of the events are relative
 	Events   []*transcript.Event // must not be altered

@@ -15,7 +15,7 @@ import (
 // estimate of how long the case takes.
 type rates struct {
 	response time.Duration // the time to respond to a request
-	start    time.Duration // the time to start; 0 unless the server is over stdio
+	start    time.Duration // the time to start over stdio; 0 over other transports
 	over     spec.Transport
 }
 

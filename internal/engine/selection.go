@@ -56,8 +56,8 @@ func (s *Selection) Compile() error {
 	return nil
 }
 
-// Admits reports whether the opinion of a judge, a case or rule of the area, on requirement q is
-// selected.
+// Admits reports whether a judge's opinion on requirement q is selected. judge is the id of a case
+// or rule, and area its area.
 func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
 	if !s.mayAdmit(judge, area, q, r, t) {
 		return false
@@ -81,9 +81,10 @@ func (s *Selection) mayAdmit(judge, area string, q *spec.Requirement, r spec.Rev
 // narrows reports whether a focus or labels limit what is judged.
 func (s *Selection) narrows() bool { return len(s.Focus) > 0 || s.Labels != "" }
 
-// Labels returns the labels of a judge's opinion on a requirement: its area and id, the judge's id
-// and the area that this begins with, the level, the revision and the transport. A requirement
-// about security, in whatever area, also has the label of the security area and its CWE.
+// Labels returns the labels of a judge's opinion on a requirement: the given area and that of the
+// requirement, the ids of the requirement and the judge, the first word of the judge's id, the
+// level, the revision and the transport. A requirement about security, in whatever area, also has
+// the label of the security area and its CWE.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
 	more := []string{q.Area, spec.AreaOf(judge)}

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// session holds what all stages of a run share that connect to the server.
+// session holds what is shared by those stages of a run that connect to the server.
 type session struct {
 	o       Options
 	started time.Time

@@ -14,8 +14,8 @@ const maxFindings = 60
 // maxMethods limits the number of methods for which the same mistake is reported.
 const maxMethods = 3
 
-// maxMisses limits the candidates with one key that are shrunk and retried without recurring. After
-// so many, no more candidates with that key are.
+// maxMisses is how many findings with the same key may fail to recur before further candidates with
+// that key are ignored.
 const maxMisses = 3
 
 // claims records what happened to the candidates of a search, so that no two workers investigate
