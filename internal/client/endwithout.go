@@ -51,10 +51,9 @@ func (c *Conversation) isOfExchange(e *transcript.Event, from int, frame []byte)
 	return x != nil && carriesFrame(x, frame)
 }
 
-// resumableIDs returns the event ids from which the stream with the response to
-// the frame could be resumed before exchange x: those of the exchange that
-// carried the frame, and of the streams that resumed it. All of these have
-// ended.
+// resumableIDs returns the event ids from which the stream with the response to the frame could be
+// resumed before exchange x: those of the exchange that carried the frame, and of the streams that
+// resumed it. Exchanges that are still open do not count.
 func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []byte) []string {
 	var ids []string
 	for _, of := range all {
@@ -115,7 +114,7 @@ func isRedirectedOnHost(x *transcript.Exchange) bool {
 }
 
 // IsSessionLost reports whether the server no longer serves this HTTP session, though it may serve
-// others: the last exchange ended without a response, and so did that of one more request.
+// others: the last exchange ended without a response, and so did the exchange of one more request.
 func (c *Conversation) IsSessionLost(ctx context.Context) bool {
 	return c.unansweredExchanges.Load() > 0 && c.Fence(ctx) != nil && c.unansweredExchanges.Load() > 1
 }

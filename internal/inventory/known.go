@@ -84,8 +84,8 @@ func (v *Inventory) ResourceChange() (k KnownCall, uri string, ok bool) {
 	return v.NumberedResourceChange(1)
 }
 
-// NumberedResourceChange is like ResourceChange. If the arguments have a placeholder, different
-// numbers make different changes.
+// NumberedResourceChange is like ResourceChange. If the arguments have the placeholder {count},
+// calls with different n make different changes.
 func (v *Inventory) NumberedResourceChange(n int) (k KnownCall, uri string, ok bool) {
 	for _, f := range v.usableFixtures(ChangesResource) {
 		if f.own || slices.Contains(v.Resources, f.Resource) {
@@ -95,8 +95,8 @@ func (v *Inventory) NumberedResourceChange(n int) (k KnownCall, uri string, ok b
 	return KnownCall{}, "", false
 }
 
-// Numbered returns the first call known to play the role; there must be one. If
-// its arguments have a placeholder, different numbers make different calls.
+// Numbered returns the first call known to play the role; there must be one. If its arguments have
+// the placeholder {count}, calls with different n differ.
 func (v *Inventory) Numbered(role Role, n int) KnownCall {
 	return v.known(role, filling{duration: shortDuration, steps: 3, count: n})[0]
 }

@@ -72,8 +72,8 @@ var changing = []Role{ChangesTools, ChangesResources, ChangesPrompts, ChangesRes
 func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 
 // learnedFixtures returns the learned fixtures of the role whose tools have the same schema in this
-// inventory. It returns none if no unknown tool can play the role, or if a tool that is known to
-// play it may not be called.
+// inventory. It returns none if no unknown tool can play the role, or if the policy does not allow
+// calls of a tool that is known to play the role.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
 	if v.learned == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknownTools(), mayPlay) || len(v.Barred(role)) > 0 {

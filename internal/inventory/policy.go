@@ -31,9 +31,9 @@ func Policies() []Policy { return []Policy{CallSafe, CallAll, CallNone} }
 // no tool.
 type Config struct {
 	Policy Policy
-	// Call are tools that may be called in addition to those of the policy.
+	// Call are the names of tools that may be called in addition to those that Policy selects.
 	Call []string
-	// Never are tools that are never called.
+	// Never are the names of tools that are never called, whatever the other fields say.
 	Never []string
 	// Arguments are good arguments of tools, by the tool's name, one entry for each call.
 	Arguments map[string][]map[string]any

@@ -168,8 +168,8 @@ func (l *liveConversation) close(halted bool) {
 	l.c.Shutdown(transport.Patience{AfterClose: afterHang, AfterTerm: time.Second})
 }
 
-// attributeToHung attributes the missing responses to the first request without a response, if no
-// later request has one: it replaces the events that say so with a single one about that request.
+// attributeToHung attributes missing responses to the first request without a response, if no later
+// request has one: it replaces the GaveUp events of the later requests with one for the first.
 func (c *Conversation) attributeToHung() {
 	if !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }) {
 		return
