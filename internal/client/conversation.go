@@ -85,7 +85,7 @@ type Server struct {
 	Result          jsontext.Value // the whole result
 }
 
-// Declares reports whether the server declared the capability: it is present, and
+// Declares reports whether the server declared the capability: it is present, and its value is
 // neither false nor null. A dot separates members, as in resources.subscribe.
 func (s Server) Declares(capability string) bool {
 	v, ok := lookUpCapability(s.Capabilities, capability)
@@ -164,8 +164,8 @@ func (c *Conversation) BeginIdle() (resume func()) {
 	return releaseSlot()
 }
 
-// HoldReplies delays the client's responses to requests of the server until
-// release is called, for a caller that sends a message in several chunks.
+// HoldReplies delays the client's responses to requests of the server until release is called. It
+// is for a caller that sends a message in several chunks, between which no response may come.
 func (c *Conversation) HoldReplies() (release func()) {
 	c.replies.Lock()
 	return c.replies.Unlock
@@ -182,7 +182,7 @@ func (c *Conversation) Server() Server {
 }
 
 // answerRequests responds to the server's requests from the given position on, until the
-// conversation is closed or continued by another.
+// conversation is closed or another continues it.
 func (c *Conversation) answerRequests(from int) {
 	defer close(c.answering)
 	c.answered = from

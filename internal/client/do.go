@@ -309,8 +309,9 @@ func (c *Conversation) sendError(ctx context.Context, err error) error {
 	return err
 }
 
-// sentEvent returns the event in which the frame was sent, at or after the given position. Other
-// callers may have sent messages since, and a frame with a newline is several events.
+// sentEvent returns the event in which the frame was sent, at or after the given position, or nil.
+// It compares the bytes, because other callers may have sent messages since. A frame with a newline
+// is recorded as several events, of which it returns the first.
 func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	line, _, _ := bytes.Cut(frame, []byte("\n"))
 	for _, e := range c.Record.From(from) {

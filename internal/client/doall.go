@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// HarmlessMethod returns the method of a request that needs no params and changes nothing, and that
-// every server answers with a result.
+// HarmlessMethod returns the method of a harmless request: it needs no params, changes nothing, and
+// every server answers it with a result.
 func (c *Conversation) HarmlessMethod() string {
 	if c.opts.Revision.Era() == spec.Stateless {
 		return spec.MethodDiscover
@@ -100,8 +100,8 @@ func eachReply(requests [][]byte, sendErr error, await func(id wire.ID, frame []
 	return replies
 }
 
-// RequestSent returns the event in which the first request with this id was sent at or after the
-// given position, or nil.
+// RequestSent returns the first event at or after the given position in which a request with this
+// id was sent, or nil.
 func (c *Conversation) RequestSent(from int, id wire.ID) *transcript.Event {
 	for e, m := range transcript.Messages(c.Record.From(from), transcript.Sent) {
 		if m.Kind == wire.Request && m.ID.Same(id) {

@@ -88,10 +88,9 @@ func (c *Conversation) Greet(ctx context.Context) *Reply {
 	return c.Initialize(ctx)
 }
 
-// Handshake makes the conversation ready for requests: initialize and initialized
-// in the handshake era, server/discover in the stateless one. It returns a
-// HandshakeError if the server does not respond, refuses, or does not support the
-// requested version.
+// Handshake makes the conversation ready for requests: it sends initialize and initialized in the
+// handshake era, and server/discover in the stateless one. It returns a HandshakeError if the
+// server does not respond, refuses, or does not support the requested version.
 func (c *Conversation) Handshake(ctx context.Context) error {
 	r := c.Greet(ctx)
 	if err := handshakeError(r); err != nil {
@@ -135,8 +134,8 @@ func (c *Conversation) setDiscovered(result jsontext.Value) {
 	c.setServer(result, version, wire.At(result, spec.MetaPointer(spec.MetaServerInfo)))
 }
 
-// Lists reports whether the result of server/discover lists the revision. A server of an
-// older revision that answers any method with some result lists none.
+// Lists reports whether the result of server/discover lists the revision. It returns false for a
+// server of an older revision that answers every method with some result.
 func (s Server) Lists(r spec.Revision) bool { return slices.Contains(listedVersions(s.Result), r) }
 
 // DescribeListed returns a short phrase that says which versions server/discover lists.

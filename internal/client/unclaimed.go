@@ -11,14 +11,15 @@ type counts struct {
 	upTo    int
 	sentIDs map[string]bool // the keys of the ids of all messages sent
 	// errorsWithoutID is how many errors without an id came over stdio since the first response
-	// with the id of a request; before that the server may still be starting.
+	// with the id of a request. Earlier ones do not count, because the server may still have been
+	// starting.
 	errorsWithoutID int
 	// otherSent is how many messages were sent that are not well-formed requests. An error without
 	// an id may be about any of these messages, because they have no id that the server could read.
 	otherSent    int
 	hasResponded bool
-	// isUnlimited is set after a frame that is not a single message: an error about it may come at
-	// any time, and there may be any number of them.
+	// isUnlimited is set once the client has sent a frame that is not a single message: errors
+	// about such a frame may come at any time and in any number.
 	isUnlimited bool
 }
 

@@ -128,7 +128,7 @@ func (e *ender) record(c *client.Conversation, occasion string) {
 	e.save(Recorded{Name: fmt.Sprintf("%s-%d", key, n), Revision: c.Revision(), Occasion: occasion, Began: c.Record.Began(), Events: c.Record.From(0)})
 }
 
-// hasLingered reports whether a server did not exit when its stdin was closed, or did not respond
+// hasLingered reports whether the server did not exit when its stdin was closed, or did not respond
 // to DELETE.
 func hasLingered(events []*transcript.Event) bool {
 	closed := false

@@ -63,8 +63,8 @@ type Options struct {
 	Issuer suite.Issuer
 	// Upstream is a double of a service that the server calls; nil if there is none.
 	Upstream *upstream.Double
-	// OtherToken returns the current token of a second user for the server at a URL, "" if that fails;
-	// nil if there is no second user.
+	// OtherToken, if there is a second user, returns that user's current token for the server at a
+	// URL, or "" if that fails. It is nil if there is none.
 	OtherToken func(u *url.URL) string
 	// TokenAdvice says what the user can do if the server refuses the token; "" means the usual
 	// advice.

@@ -201,9 +201,8 @@ func (r *reporting) selectedCandidates() []*candidate {
 	})
 }
 
-// addFindings adds a finding for each selected candidate. If several judges saw
-// the same deviation in the same place, the case's finding is used, because a
-// case knows what it did.
+// addFindings adds a finding for each selected candidate, with its evidence and the command line
+// that reproduces it.
 func (r *reporting) addFindings(b *verdict.Builder, selected []*candidate) {
 	for _, c := range selected {
 		focus := []string{c.Requirement}
@@ -266,8 +265,8 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 	}
 }
 
-// countNotJudged counts the testable requirements of the judged era that no case or
-// rule judges yet, within the selection.
+// countNotJudged returns how many testable requirements within the selection no case or rule judges
+// yet.
 func (o *Options) countNotJudged() int {
 	judges, over := Judges(o.Cases, o.Rules), o.Dialer.Transport()
 	n := 0

@@ -58,8 +58,8 @@ func (c *claims) countReported() int {
 	return len(c.findings)
 }
 
-// holdBack reports whether the finding did not recur. Such a finding is reported
-// at the end, unless another script shows it reliably.
+// holdBack reports whether the finding did not recur, and in that case holds it back: it is
+// reported at the end, unless another script shows it reliably.
 func (c *claims) holdBack(f *Finding) bool {
 	if f.Recurred() {
 		return false

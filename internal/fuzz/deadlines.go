@@ -49,8 +49,8 @@ func (d deadlines) attempts() int {
 // unlimited is longer than any search.
 const unlimited = 1000 * time.Hour
 
-// withLimit returns a context that ends after the given duration, or at the given
-// time if that is not zero and comes first.
+// withLimit returns a context that ends after limit, or at the deadline if that is not zero and
+// comes first.
 func withLimit(ctx context.Context, limit time.Duration, deadline time.Time) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(limit)
 	if !deadline.IsZero() && deadline.Before(end) {

@@ -16,8 +16,8 @@ type Finding struct {
 	Candidate
 	Revision  spec.Revision
 	Transport spec.Transport
-	// Script is the smallest script that shows the finding, or the first one if
-	// the finding did not recur.
+	// Script is the smallest script that shows the finding or, if the finding did not recur, the
+	// script that first showed it.
 	Script script.Script
 	// Evidence is the last execution that showed the finding.
 	Evidence *Execution
@@ -215,8 +215,8 @@ func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script,
 	}
 }
 
-// OwnMessages returns the messages that the client sent on its own, without an operation
-// of the script, when the finding was last shown.
+// OwnMessages returns the messages that the client sent on its own, without an operation of the
+// script, when the finding was last shown. It returns nil if the script was a different one then.
 func (f *Finding) OwnMessages() []script.OwnMessage {
 	if f.Evidence == nil || len(f.Evidence.Script.Operations) != len(f.Script.Operations) {
 		return nil

@@ -42,8 +42,8 @@ func (t Tool) Edges() []map[string]any {
 	return generate.EdgeArguments(wire.At(t.Raw, "/inputSchema"))
 }
 
-// WithText returns arguments that contain the given text, if one argument may be any string and no
-// good arguments are known.
+// WithText returns arguments that contain the given string. ok is false if no argument may be any
+// string, or if good arguments are known.
 func (t Tool) WithText(text string) (arguments map[string]any, ok bool) {
 	if len(t.given) > 0 {
 		return nil, false

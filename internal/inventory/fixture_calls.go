@@ -184,8 +184,8 @@ func (o *fixtureOutcome) hasDistinctCalls() bool {
 	return err == nil && strings.Contains(string(text), "{count}")
 }
 
-// recordFromServer records a request or a notification of the server; r is the
-// client's request that it belongs to, or nil.
+// recordFromServer records a request or a notification of the server; r is the client's request to
+// which it belongs, or nil.
 func (s *callHistory) recordFromServer(r *transcript.Request, m *wire.Message) {
 	uri, _ := wire.Text(wire.At(m.Params(), "/uri"))
 	for _, w := range s.calls {

@@ -81,8 +81,8 @@ func everythingFixtures() []Fixture {
 	}
 }
 
-// officialFixtures returns the calls of servers made for the official suite.
-// The tool that reports progress takes about a tenth of a second.
+// officialFixtures returns the calls of servers made for the official suite. The tool that reports
+// progress takes about a tenth of a second, so it also counts as slow.
 func officialFixtures() []Fixture {
 	return []Fixture{
 		{Role: Slow, Tool: "test_tool_with_progress"},
@@ -153,8 +153,8 @@ var (
 	officialExpansions = map[string]map[string]string{"test://template/{id}/data": {"id": "123"}}
 )
 
-// PromisedPrompts returns the listed prompts whose valid values the author
-// states, in the configuration or by making the server for the official suite.
+// PromisedPrompts returns the listed prompts for which the author states valid values, in the
+// configuration or by making the server for the official suite.
 func (v *Inventory) PromisedPrompts() []Prompt {
 	var out []Prompt
 	for _, p := range v.PromptEntries {
@@ -166,8 +166,8 @@ func (v *Inventory) PromisedPrompts() []Prompt {
 	return out
 }
 
-// PromisedResources returns the listed resources that a server made for the
-// official suite serves.
+// PromisedResources returns the listed resources that the official suite uses, if the server is
+// made for it. Such a server must be able to read them.
 func (v *Inventory) PromisedResources() []string {
 	if !v.isForOfficialSuite() {
 		return nil

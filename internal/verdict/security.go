@@ -22,8 +22,8 @@ func (f *Finding) IsSecurity() bool {
 	return spec.IsSecurity(f.Requirement, f.CWE)
 }
 
-// SecurityOf returns the security summary of a report. It does not count requirements
-// that do not apply, or whose only findings are not about a weakness.
+// SecurityOf returns the security summary of a report. It does not count requirements that do not
+// apply, or that have findings, but none about security.
 func SecurityOf(p *Report) Security {
 	out := Security{Findings: []string{}}
 	broken := map[string]bool{}
