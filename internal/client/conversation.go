@@ -67,7 +67,7 @@ type Conversation struct {
 	isStartUnclear      atomic.Bool  // see IsStartUnclear
 	quietUpTo           atomic.Int64 // the length of the record when AwaitQuiet last proved silence
 
-	replies *locks.RWMutex // locked while a response to the server is written
+	replies *locks.RWMutex // locked while the client writes a response to the server
 
 	mu          sync.Mutex
 	lastID      *atomic.Int64 // shared by conversations that continue each other

@@ -191,7 +191,7 @@ func (w *startWait) wait(ctx context.Context) error {
 	}
 }
 
-// afterStart gives the server its usual time after its first response.
+// afterStart waits for the usual limit of a response, which begins at the server's first response.
 func (w *startWait) afterStart(ctx context.Context) error {
 	w.responded = nil
 	if w.pause(ctx, w.limit) == waitCancelled {

@@ -15,8 +15,8 @@ import (
 
 // Merged counts what Merge has read and what it has written.
 type Merged struct {
-	Sequences, ReadSequences int // sequences of the corpora
-	Findings, ReadFindings   int // replay files
+	Sequences, ReadSequences int // sequences written to the merged corpus, and read from all corpora
+	Findings, ReadFindings   int // replay files written, and read
 }
 
 // Merge merges the folders of several searches into the folder out. The merged corpus omits

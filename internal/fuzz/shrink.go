@@ -294,7 +294,7 @@ func (k *shrinker) mergeConversations() {
 	if k.try(one) {
 		return
 	}
-	renamed := map[int]int{} // old to new numbers
+	renamed := map[int]int{} // the new number for each old one
 	for i := range one {
 		on := k.smallest.Operations[i].On
 		if _, ok := renamed[on]; !ok {

@@ -140,13 +140,13 @@ func Walk(ctx context.Context, c *client.Conversation, method, member string, pa
 	v.walk(ctx, c, newList(method, member, pages, func(jsontext.Value) {}))
 }
 
-// A list is a list whose pages are being requested.
+// A list is the state of one of the server's lists while its pages are requested.
 type list struct {
 	method, member string
 	each           func(jsontext.Value) // called with each item
 	items          int
 	pagesLeft      int
-	cursor         *string // of the next page; nil for the first
+	cursor         *string // the cursor of the next page; nil for the first page
 	seen           map[string]bool
 	isOver         bool
 }

@@ -34,7 +34,7 @@ func (k KnownCall) Params() map[string]any {
 	return map[string]any{"name": k.Tool, "arguments": k.Arguments}
 }
 
-// WithToken returns the params with a progress token of any type.
+// WithToken returns the params of tools/call with a progress token, which may have any JSON type.
 func (k KnownCall) WithToken(token any) map[string]any {
 	p := k.Params()
 	p["_meta"] = map[string]any{"progressToken": token}
@@ -64,17 +64,18 @@ func (v *Inventory) Slow(duration time.Duration, steps int) (KnownCall, bool) {
 // Logging returns a call that sends log messages.
 func (v *Inventory) Logging() (KnownCall, bool) { return first(v.KnownCalls(Logging)) }
 
-// Asking returns a call that sends the client a request.
+// Asking returns a call during which the server requests roots, sampling or elicitation.
 func (v *Inventory) Asking() (KnownCall, bool) {
 	return first(slices.Concat(v.KnownCalls(AsksRoots), v.KnownCalls(AsksSampling), v.KnownCalls(AsksElicitation)))
 }
 
-// AskingFor returns a call that sends the client a request with the method.
+// AskingFor returns a call during which the server sends the client a request with the given
+// method.
 func (v *Inventory) AskingFor(method string) (KnownCall, bool) {
 	return first(v.KnownCalls(Asks(method)))
 }
 
-// ListChange returns a call that changes the list of the method.
+// ListChange returns a call that changes the list which the given method returns.
 func (v *Inventory) ListChange(method string) (KnownCall, bool) {
 	return first(v.KnownCalls(Changes(method)))
 }

@@ -41,7 +41,7 @@ var learnable = []Role{
 type Learned struct {
 	Fixture
 
-	schema jsontext.Value // of the tool's arguments
+	schema jsontext.Value // the tool's input schema
 	takes  time.Duration  // how long the call took
 }
 
@@ -231,8 +231,8 @@ func hasRoomForNumber(maxLength jsontext.Value) bool {
 type callObservation struct {
 	took     time.Duration // 0 if the call had no result, or one with isError
 	progress int
-	methods  []string // of the server's requests and notifications during the call
-	updated  []string // URIs
+	methods  []string // the methods of the server's requests and notifications during the call
+	updated  []string // the URIs of the resources that were updated
 	alive    bool     // the server responds to a later request
 }
 

@@ -19,7 +19,7 @@ type Weight int
 const (
 	// Full does not limit the outcome below the grade of the requirement.
 	Full Weight = iota
-	// AtMostWarning allows at most a warning: the observation proves no more.
+	// AtMostWarning allows at most a warning, because the observation proves nothing more severe.
 	AtMostWarning
 	// OnlyNote allows at most a note: what was observed is unusual, but permitted.
 	OnlyNote
