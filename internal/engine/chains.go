@@ -11,8 +11,8 @@ import (
 // Over stdio each server is a process, and starting one costs time. So cases that do not share a
 // conversation form chains: each case of a chain reuses the servers that earlier cases of the chain
 // left running, see opener.Continue. Cases that wait have chains of their own, which are mostly
-// idle. If the server is slow, there are no chains, because they would take longer than starting
-// more servers.
+// idle. In the handshake era a slow server gets no chains, because they would take longer than
+// starting more servers.
 const (
 	maxWaitingChains = 4
 	maxOtherChains   = 2

@@ -146,9 +146,9 @@ func withoutMeta(o script.Operation) script.Operation {
 	return o
 }
 
-// hangTimeout returns the wait for a response that probably will not come: the time in which the
-// first conversation was opened and all lists were walked, but at least 500 ms and at most
-// shrinkTimeout. The final retries confirm the hang with the whole timeout.
+// hangTimeout returns the wait for a response that probably will not come: search.overhead, but at
+// least 500 ms and at most shrinkTimeout. The final retries confirm the hang with the whole
+// timeout.
 func (s *search) hangTimeout() time.Duration {
 	return min(max(s.overhead, 500*time.Millisecond), s.shrinkTimeout())
 }

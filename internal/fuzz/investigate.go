@@ -169,9 +169,8 @@ func evidenceOnly(s script.Script, evidence []int) []script.Script {
 }
 
 // shrinkTimeout returns the wait for a response during shrinking, where waiting the whole timeout
-// in each attempt would cost too much. A server that is silent for three times as long as it took
-// to open the first conversation and walk all lists will most likely stay silent. The final retries
-// confirm that with the whole timeout.
+// in each attempt would cost too much. A server that is silent for three times search.overhead will
+// most likely stay silent. The final retries confirm that with the whole timeout.
 func (s *search) shrinkTimeout() time.Duration {
 	return min(max(3*s.overhead, 500*time.Millisecond), searchTimeout)
 }

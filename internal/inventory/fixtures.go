@@ -166,8 +166,8 @@ func (v *Inventory) PromisedPrompts() []Prompt {
 	return out
 }
 
-// PromisedResources returns the listed resources that the official suite uses, if the server is
-// made for it. Such a server must be able to read them.
+// PromisedResources returns the listed resources that the official suite reads, if the server is
+// made for it. Such a server is expected to serve them.
 func (v *Inventory) PromisedResources() []string {
 	if !v.isForOfficialSuite() {
 		return nil

@@ -169,7 +169,8 @@ func (l *liveConversation) close(halted bool) {
 }
 
 // attributeToHung attributes missing responses to the first request without a response, if no later
-// request has one: it replaces the GaveUp events of the later requests with one for the first.
+// request has one: it makes the first GaveUp event refer to that request, and replaces the other
+// GaveUp events with remarks.
 func (c *Conversation) attributeToHung() {
 	if !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }) {
 		return
