@@ -166,7 +166,7 @@ func (v *Inventory) PromisedPrompts() []Prompt {
 	return out
 }
 
-// PromisedResources returns the listed resources that the official suite reads, if the server is
+// PromisedResources returns the listed resources that the official suite uses, if the server is
 // made for it. Such a server is expected to serve them.
 func (v *Inventory) PromisedResources() []string {
 	if !v.isForOfficialSuite() {
