@@ -207,7 +207,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		return err
 	}
 	o.Progress = engine.ShowWaiting(s.waiting)
-	err = engine.Reach(a.ctx, o) // otherwise each revision would wait for a server that never responds
+	err = engine.CheckReachable(a.ctx, o) // otherwise each revision would wait for a server that never responds
 	if errors.Is(err, engine.ErrStatelessOnly) && len(revisions) == 0 {
 		o.Revisions, err = spec.StatelessRevisions(), nil
 	}

@@ -24,7 +24,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	defer r.outlook.begin(c, env.Revision)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o.clock = newCaseClock(caseTime, o.held, func() { cancel(errCaseTime) })
+	o.clock = newCaseClock(caseTime, o.heldTime, func() { cancel(errCaseTime) })
 	defer o.clock.stop()
 	t := suite.NewT(c, env)
 	done := make(chan suite.Stop, 1)

@@ -87,9 +87,9 @@ func (h *chain) add(c *suite.Case, spoils bool) {
 	}
 }
 
-// left returns how many servers remain for cases that spoil servers. Every chain starts at least
+// serversLeft returns how many servers remain for cases that spoil servers. Every chain starts at least
 // one.
-func (h *chain) left() int { return max(1, h.fresh) - h.spent }
+func (h *chain) serversLeft() int { return max(1, h.fresh) - h.spent }
 
 // chainFor returns the chain to which to add the case with the given index. Cases are distributed
 // in turn, except that usesMany is set for a case that uses up a server or needs several at once:
@@ -100,7 +100,7 @@ func chainFor(chains []chain, index int, usesMany bool) *chain {
 	}
 	best := &chains[0]
 	for i := range chains {
-		if h := &chains[i]; cmp.Or(cmp.Compare(h.left(), best.left()), cmp.Compare(len(best.cases), len(h.cases))) > 0 {
+		if h := &chains[i]; cmp.Or(cmp.Compare(h.serversLeft(), best.serversLeft()), cmp.Compare(len(best.cases), len(h.cases))) > 0 {
 			best = h
 		}
 	}

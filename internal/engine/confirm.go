@@ -37,9 +37,9 @@ type attempt struct {
 	candidates []*candidate
 }
 
-// attempts groups the candidates by the case and revision that must run again, in the order of the
+// groupAttempts groups the candidates by the case and revision that must run again, in the order of the
 // candidates. It leaves out notes, which are not retried.
-func attempts(candidates []*candidate) []*attempt {
+func groupAttempts(candidates []*candidate) []*attempt {
 	var out []*attempt
 	groups := map[instance]*attempt{}
 	for _, c := range candidates {
@@ -78,7 +78,7 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 // nothing.
 func (r *confirmation) confirmEarly(ctx context.Context, result *unitResult, wg *sync.WaitGroup) {
 	var claimed []*attempt
-	seen := attempts(result.candidates(r.s.transport()))
+	seen := groupAttempts(result.candidates(r.s.transport()))
 	r.tally.countSeen(r.s.o.Progress, seen)
 	for _, a := range seen {
 		if a.needsExclusiveRun() || r.s.hasSingleProcess() {
@@ -116,7 +116,7 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 		}
 		candidates = append(candidates, a.candidates...)
 	}
-	r.retryUnit(ctx, candidates[0].from.unit.again(cases, false, newRetry(candidates, nil, nil)))
+	r.retryUnit(ctx, candidates[0].from.unit.rerunUnit(cases, false, newRetry(candidates, nil, nil)))
 }
 
 // confirm returns all candidates of a finished plan, with equal ones merged. Before that it retries
@@ -126,7 +126,7 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 func (r *confirmation) confirm(ctx context.Context, results []*unitResult) []*candidate {
 	found := candidatesOf(results, r.s.transport())
 	var open []*attempt
-	for _, a := range attempts(found) {
+	for _, a := range groupAttempts(found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
 			open = append(open, a)
 		}
@@ -253,8 +253,8 @@ func (a *attempt) unit(last, exclusive bool, why *rerun) *unit {
 	case !origin.sharesConversation, a.during != nil && !a.during.SharesConversation && !last:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, exclusive: exclusive, rerun: why}
 	case a.during == nil || last:
-		return origin.again(origin.cases, exclusive, why)
+		return origin.rerunUnit(origin.cases, exclusive, why)
 	default:
-		return origin.again([]*suite.Case{a.during}, exclusive, why)
+		return origin.rerunUnit([]*suite.Case{a.during}, exclusive, why)
 	}
 }

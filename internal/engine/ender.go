@@ -106,7 +106,7 @@ func (e *ender) count(c *client.Conversation) bool {
 	events := c.Record.From(0)
 	d := transcript.DialogueOf(events)
 	e.counts.observe(events, d)
-	e.waits.note(e.over, c.Record.Began(), events, d)
+	e.waits.addConversation(e.over, c.Record.Began(), events, d)
 	e.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d, OwnProcess: c.Web() == nil})
 	e.fixtures.Observe(c.Revision(), events, d)
 	if hasLingered(events) {

@@ -215,7 +215,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		s.gate.drain()
 	}
 	report := newReporting(ctx, x, results, deviations).report()
-	outcomes.settle(report, x.finished)
+	outcomes.readReport(report, x.finished)
 	return report, nil
 }
 

@@ -29,7 +29,7 @@ func newExecution(s *session, offered *offer, p *plan, open *openConversations) 
 // unit. Unless retries are skipped, it calls confirm with each result, and also waits for the
 // goroutines that confirm starts.
 func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unitResult, *sync.WaitGroup)) []*unitResult {
-	lanes, others, exclusive := r.plan.inOrder()
+	lanes, others, exclusive := r.plan.startOrder()
 	unused := r.open.unused(r.plan.units)
 	w := &unitRunner{execution: r, confirm: confirm, results: make([]*unitResult, len(r.plan.units)), slots: make(chan struct{}, r.s.gate.maxAlive)}
 	if slices.ContainsFunc(r.plan.units, func(u *unit) bool { return u.sharesConversation && len(u.cases) > 0 }) {
@@ -51,10 +51,10 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	return w.results
 }
 
-// inOrder returns the positions in p.units of three groups of units, in the order in which the
+// startOrder returns the positions in p.units of three groups of units, in the order in which the
 // groups are started: those that continue a conversation, those that open their own, and those that
 // run alone.
-func (p *plan) inOrder() (lanes, others, exclusive []int) {
+func (p *plan) startOrder() (lanes, others, exclusive []int) {
 	for i, u := range p.units {
 		switch {
 		case u.isLane():
@@ -143,7 +143,7 @@ func (w *unitRunner) finish(ctx context.Context, position int, first *unitResult
 	if first.unit.isLane() {
 		w.sharing.Done()
 	}
-	w.repeat(ctx, first, unreported, func(result *unitResult) {
+	w.repeatIfDisturbed(ctx, first, unreported, func(result *unitResult) {
 		w.results[position] = result
 		if !w.s.o.Unconfirmed {
 			w.confirm(ctx, result, &w.all)

@@ -114,11 +114,11 @@ func (g *gate) enter(alone bool, rank int) *pass {
 	return p
 }
 
-// idle releases the slot while the run only waits for the server. The returned function acquires it
+// beginIdle releases the slot while the run only waits for the server. The returned function acquires it
 // again; if several waits overlap, the first that ends does so. That function never blocks, because
 // the next message may have to be sent at once. So more than g.jobs units may work for a while;
 // during that time, enter admits no others.
-func (p *pass) idle() func() {
+func (p *pass) beginIdle() func() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	p.release()

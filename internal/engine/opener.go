@@ -50,9 +50,9 @@ func newOpener(s *session, u *unit, p *pass, d transport.Dialer, pace *client.Pa
 func (o *opener) adopt(shared *sharedConversation) {
 	o.shared = shared
 	if shared.conv != nil {
-		o.keep(shared.conv)
+		o.addConversation(shared.conv)
 		o.Leave(shared.conv)
-		shared.conv.SetIdle(o.pass.idle)
+		shared.conv.SetIdle(o.pass.beginIdle)
 	}
 }
 
@@ -78,7 +78,7 @@ func (o *opener) options(co client.Options) client.Options {
 	if co.StartTimeout == 0 {
 		co.StartTimeout = base.StartTimeout
 	}
-	co.Idle = o.pass.idle
+	co.Idle = o.pass.beginIdle
 	if co.Pace == nil {
 		co.Pace = o.pace
 	}
@@ -100,12 +100,12 @@ func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversat
 		o.undialed.Store(true)
 		return nil, fmt.Errorf("the server could not be started: %w", err)
 	}
-	o.keep(conv)
+	o.addConversation(conv)
 	return conv, nil
 }
 
-// keep adds a conversation to those of the unit.
-func (o *opener) keep(conv *client.Conversation) {
+// addConversation adds a conversation to those of the unit.
+func (o *opener) addConversation(conv *client.Conversation) {
 	if conv.Revision().Era() == spec.Stateless {
 		o.Leave(conv)
 	}
@@ -131,9 +131,9 @@ func recordsOf(convs []*client.Conversation) []*transcript.Transcript {
 	return out
 }
 
-// held returns how long the client has delayed requests of the unit's conversations because of a
+// heldTime returns how long the client has delayed requests of the unit's conversations because of a
 // rate limit.
-func (o *opener) held() time.Duration {
+func (o *opener) heldTime() time.Duration {
 	var all time.Duration
 	for _, c := range o.conversations() {
 		all += c.Record.Held()
@@ -204,9 +204,9 @@ func (o *opener) awaitQuiet(ctx context.Context) {
 	}
 }
 
-// renew drops the shared conversation if its session is no longer served or its server hangs, so
+// dropIfUnserved drops the shared conversation if its session is no longer served or its server hangs, so
 // that the next case opens a new one.
-func (o *opener) renew(ctx context.Context) {
+func (o *opener) dropIfUnserved(ctx context.Context) {
 	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && (s.conv.IsSessionLost(ctx) || s.conv.IsHung(ctx)) {
 		s.conv, o.isRenewed = nil, true
 	}

@@ -281,10 +281,10 @@ func remainingTime(expected time.Duration, began time.Time) time.Duration {
 func (a *attempt) cost(r rates) time.Duration {
 	d := r.start + retryRounds*r.response
 	if a.during != nil {
-		return d + r.work(a.during)
+		return d + r.workTime(a.during)
 	}
 	for _, c := range a.candidates[0].from.unit.cases {
-		d += r.work(c)
+		d += r.workTime(c)
 	}
 	return d
 }

@@ -50,7 +50,7 @@ func (r *confirmation) confirmAmongPeers(ctx context.Context, found []*candidate
 	}
 	ctx, cancel := context.WithTimeout(ctx, peersTime)
 	defer cancel()
-	for i, a := range attempts(open) {
+	for i, a := range groupAttempts(open) {
 		if i == maxPeerAttempts || ctx.Err() != nil {
 			return
 		}

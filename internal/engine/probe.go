@@ -149,7 +149,7 @@ func (r *prober) announcesUnusableEndpoint(p *probed) bool {
 	if len(all) == 0 {
 		return false
 	}
-	if _, announced := endpoint(all[0]); !announced {
+	if _, announced := announcedEndpoint(all[0]); !announced {
 		return false
 	}
 	return r.breaksRequirement(p, "sse.endpoint-event")
@@ -300,7 +300,7 @@ func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 	return ""
 }
 
-func (p *probed) reason() string {
+func (p *probed) unspokenReason() string {
 	opening := p.revision.OpeningMethod()
 	switch {
 	case p.err != nil:

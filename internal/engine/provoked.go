@@ -62,7 +62,7 @@ var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.Met
 func (r *unitResult) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range r.conversations {
-		o.read(transcript.DialogueOf(eventsOfCase(conv.Record.From(0), r.unit.sharesConversation, c.ID)))
+		o.addDialogue(transcript.DialogueOf(eventsOfCase(conv.Record.From(0), r.unit.sharesConversation, c.ID)))
 	}
 	return o.String()
 }
@@ -85,7 +85,7 @@ func (o outcomes) add(method, outcome string) {
 	}
 }
 
-func (o outcomes) read(d *transcript.Dialogue) {
+func (o outcomes) addDialogue(d *transcript.Dialogue) {
 	for _, x := range d.Exchanges().All() {
 		early := x.Response == nil && x.Ended() == transcript.Dropped
 		if method := x.Method(); method != "" && method != http.MethodPost && !early {

@@ -30,7 +30,7 @@ transport: stdio
 		t.Fatal(err)
 	}
 	o := outcomes{}
-	o.read(transcript.DialogueOf(eventsOfCase(rec.Events, true, "tools.calls")))
+	o.addDialogue(transcript.DialogueOf(eventsOfCase(rec.Events, true, "tools.calls")))
 	if diff := cmp.Diff("resources/read (no response), tools/call (error -32602, result)", o.String()); diff != "" {
 		t.Errorf("what tools.calls sent (-want +got):\n%s", diff)
 	}

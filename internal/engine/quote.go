@@ -93,7 +93,7 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 			v = quote(clear[i], maxQuoted, 0)
 		}
 		if events[i].Kind == transcript.Requested && v.Mark == nil {
-			v.Mark = headerIn(v.Text, d.Header)
+			v.Mark = headerSpan(v.Text, d.Header)
 		}
 		if events[i].Kind == transcript.Sent && v.Mark == nil {
 			v.Mark = spaceAfter(v)

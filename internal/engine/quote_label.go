@@ -18,14 +18,14 @@ func labelEvent(e *transcript.Event) string {
 		return labelFrame(e)
 	case transcript.Requested:
 		if e.Head != nil {
-			return shorten(e.Head.Method() + " " + e.Head.Target())
+			return shortenLabel(e.Head.Method() + " " + e.Head.Target())
 		}
 	case transcript.Responded:
 		if e.Head != nil {
-			return shorten(strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Head.Status(), e.Head.MediaType())))
+			return shortenLabel(strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Head.Status(), e.Head.MediaType())))
 		}
 	case transcript.Signalled:
-		return shorten("signal " + e.Detail)
+		return shortenLabel("signal " + e.Detail)
 	case transcript.GaveUp:
 		return "no response"
 	case transcript.OutputClosed:
@@ -55,16 +55,16 @@ func labelFrame(e *transcript.Event) string {
 	}
 	switch {
 	case m.Kind == wire.Request, m.Kind == wire.Notification:
-		return shorten(m.Method + id)
+		return shortenLabel(m.Method + id)
 	case m.Kind == wire.Response && m.IsError():
 		if code, ok := m.ErrorCode(); ok {
-			return shorten(fmt.Sprintf("error %d%s", code, id))
+			return shortenLabel(fmt.Sprintf("error %d%s", code, id))
 		}
-		return shorten("error" + id)
+		return shortenLabel("error" + id)
 	case m.Kind == wire.Response:
-		return shorten("result" + id)
+		return shortenLabel("result" + id)
 	}
 	return m.Kind.String()
 }
 
-func shorten(s string) string { return strings.TrimSpace(s[:min(len(s), longestLabel)]) }
+func shortenLabel(s string) string { return strings.TrimSpace(s[:min(len(s), longestLabel)]) }

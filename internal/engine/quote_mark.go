@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// headerIn returns the span, in the head of an HTTP request, of the header with the given name:
+// headerSpan returns the span, in the head of an HTTP request, of the header with the given name:
 // from its first line to the end of its last. It returns nil if there is none.
-func headerIn(head, name string) *verdict.Span {
+func headerSpan(head, name string) *verdict.Span {
 	if name == "" {
 		return nil
 	}
@@ -44,7 +44,7 @@ func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	if quotesBeginning(d.Seen, e.Raw) {
 		return nil // the whole frame is offending
 	}
-	for _, text := range quotedIn(d.Seen) {
+	for _, text := range quotableStrings(d.Seen) {
 		if from := bytes.Index(e.Raw, []byte(text)); from >= 0 && bytes.LastIndex(e.Raw, []byte(text)) == from {
 			return &verdict.Span{From: from, To: from + len(text)}
 		}
@@ -65,9 +65,9 @@ func quotesBeginning(seen string, raw []byte) bool {
 	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
 }
 
-// quotedIn returns what Seen may quote from a frame, the longest first: all of Seen, and each JSON
+// quotableStrings returns what Seen may quote from a frame, the longest first: all of Seen, and each JSON
 // string in it.
-func quotedIn(seen string) []string {
+func quotableStrings(seen string) []string {
 	out := []string{seen}
 	for rest := seen; ; {
 		from := bytes.IndexByte([]byte(rest), '"')

@@ -39,7 +39,7 @@ func ExplainRefusal(events []*transcript.Event, waited time.Duration) *Unreachab
 		return &UnreachableError{Reason: "no HTTP request could be sent"}
 	}
 	if r.stream != nil && r.stream.End != nil && r.stream.Succeeded() && r.stream.Ended() != transcript.Dropped {
-		if _, named := endpoint(r.stream); named {
+		if _, named := announcedEndpoint(r.stream); named {
 			return &UnreachableError{
 				Reason: "the event stream ended" + prefixUnlessEmpty(": ", r.stream.End.Detail),
 				Advice: "keep the stream open as long as the client does: it carries all of the server's messages",
@@ -84,7 +84,7 @@ func (r *refusal) explain() (reason, advice string) {
 	}
 	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	advice = "answer it with a JSON-RPC response"
-	flooded := r.flooded()
+	flooded := r.floodEvent()
 	switch {
 	case flooded != nil:
 		return fmt.Sprintf("%s and %s, which began with %s", reason, flooded.Detail, r.quoteStart()), advice + " of a reasonable size"
@@ -163,9 +163,9 @@ func (r *refusal) explainOpenStream() (reason, advice string) {
 		}
 		return reason + ", but with no event stream: it is " + wire.Excerpt(media, 80) + r.quoteBody(": "), "answer the GET with text/event-stream, or give --transport http"
 	}
-	named, ok := endpoint(r.stream)
+	named, ok := announcedEndpoint(r.stream)
 	advice = "send an endpoint event first, with the URI for messages; if the server speaks Streamable HTTP, omit --transport, or give --transport http"
-	flooded := r.flooded()
+	flooded := r.floodEvent()
 	switch {
 	case flooded != nil:
 		return fmt.Sprintf("the event stream floods: %s; the dropped part began with %s", flooded.Detail, r.quoteStart()), "send fewer events"
@@ -181,8 +181,8 @@ func (r *refusal) explainOpenStream() (reason, advice string) {
 	return fmt.Sprintf("on the event stream no endpoint event came within %v", r.waited), advice
 }
 
-// endpoint returns the URL in the endpoint event of the stream, and whether there is one.
-func endpoint(stream *transcript.Exchange) (string, bool) {
+// announcedEndpoint returns the URL in the endpoint event of the stream, and whether there is one.
+func announcedEndpoint(stream *transcript.Exchange) (string, bool) {
 	for _, e := range stream.Body {
 		if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.Complete() {
 			return string(ev.Data), true
@@ -194,7 +194,7 @@ func endpoint(stream *transcript.Exchange) (string, bool) {
 // describeStream describes what came on an event stream instead of the response.
 func (r *refusal) describeStream() string {
 	text := fmt.Sprintf("got no response within %v", r.waited)
-	if r.End != nil && r.Ended() != transcript.Dropped && !r.endedSession() {
+	if r.End != nil && r.Ended() != transcript.Dropped && !r.hasEndedSession() {
 		text = "ended without the response"
 	}
 	events := slices.DeleteFunc(slices.Clone(r.Body), func(e *transcript.Event) bool { ev := e.StreamEvent(); return ev == nil || len(ev.Data) == 0 })
@@ -208,8 +208,8 @@ func (r *refusal) describeStream() string {
 	}
 }
 
-// endedSession reports whether the client ended the session before the stream ended.
-func (r *refusal) endedSession() bool {
+// hasEndedSession reports whether the client ended the session before the stream ended.
+func (r *refusal) hasEndedSession() bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(r.events).All(), func(x *transcript.Exchange) bool {
 		return x.Method() == "DELETE" && x.Request.Seq < r.End.Seq
 	})
@@ -217,11 +217,11 @@ func (r *refusal) endedSession() bool {
 
 // isProxied reports whether the request was sent, unencrypted, to a proxy.
 func (r *refusal) isProxied() bool {
-	return strings.HasPrefix(r.target(), "http://")
+	return strings.HasPrefix(r.requestTarget(), "http://")
 }
 
-// target returns the target in the request line.
-func (r *refusal) target() string { return wire.Excerpt(r.RequestHead().Target(), 120) }
+// requestTarget returns the target in the request line.
+func (r *refusal) requestTarget() string { return wire.Excerpt(r.RequestHead().Target(), 120) }
 
 func (r *refusal) status() string {
 	return wire.Excerpt(strings.TrimSpace(r.ResponseHead().Line), 120)
@@ -235,7 +235,7 @@ func (r *refusal) describeEnd() string {
 	return r.End.Detail
 }
 
-func (r *refusal) flooded() *transcript.Event {
+func (r *refusal) floodEvent() *transcript.Event {
 	for _, e := range r.events {
 		if e.Kind == transcript.Flooded && e.Exchange == r.Number {
 			return e
@@ -246,7 +246,7 @@ func (r *refusal) flooded() *transcript.Event {
 
 // bodyStart returns the first bytes of the body.
 func (r *refusal) bodyStart() string {
-	for _, e := range append(slices.Clone(r.Body), r.flooded()) {
+	for _, e := range append(slices.Clone(r.Body), r.floodEvent()) {
 		if e != nil && len(e.Raw) > 0 {
 			return string(e.Raw[:min(len(e.Raw), 1000)])
 		}
@@ -259,7 +259,7 @@ func (r *refusal) bodyStart() string {
 func (r *refusal) quoteStart() string {
 	const most = 40
 	text := r.bodyStart()
-	if e := r.flooded(); e != nil {
+	if e := r.floodEvent(); e != nil {
 		text = string(e.Raw)
 	}
 	return fmt.Sprintf("%q", text[:min(len(text), most)])
@@ -278,7 +278,7 @@ func (r *refusal) quoteBody(before string) string {
 	switch {
 	case text == "":
 		return ""
-	case r.flooded() != nil || strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && !unicode.IsSpace(c) }):
+	case r.floodEvent() != nil || strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && !unicode.IsSpace(c) }):
 		return before + r.quoteStart() + " …"
 	default:
 		return before + wire.Excerpt(text, 160)

@@ -61,11 +61,11 @@ func (r *refusal) statusAdvice(status int) string {
 	case r.looksStreamable(status):
 		return "it looks like Streamable HTTP, which refuses a GET without a session: omit --transport, or give --transport http"
 	case r.looksLegacy(status):
-		return "it looks like HTTP+SSE, which is opened by a GET: omit --transport, or give --transport sse; otherwise check the path (" + r.target() + " was requested)"
+		return "it looks like HTTP+SSE, which is opened by a GET: omit --transport, or give --transport sse; otherwise check the path (" + r.requestTarget() + " was requested)"
 	case (status == 404 || status == 405) && r.stream != nil && r.Exchange != r.stream:
-		return "let the endpoint event name a URI that accepts messages; it named one that leads to " + r.target()
+		return "let the endpoint event name a URI that accepts messages; it named one that leads to " + r.requestTarget()
 	case status == 404, status == 405:
-		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was requested)"
+		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.requestTarget() + " was requested)"
 	case status == 400 && namesVersion(r.bodyStart()) && !r.RequestHead().Has("MCP-Protocol-Version"):
 		return "accept initialize without the header MCP-Protocol-Version: clients send it only after the handshake"
 	case status/100 == 3:

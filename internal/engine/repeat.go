@@ -20,10 +20,10 @@ func (o *opener) isDisturbed() bool {
 	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return transcript.HasExited(c.Record.From(0)) })
 }
 
-// repeat runs a unit again, on its own process, if other units may have caused what its first run
+// repeatIfDisturbed runs a unit again, on its own process, if other units may have caused what its first run
 // has shown. It calls done with the result that can be judged. unreported holds the cases whose end
 // was not yet reported to Progress.
-func (r *execution) repeat(ctx context.Context, first *unitResult, unreported []*suite.Case, done func(*unitResult)) {
+func (r *execution) repeatIfDisturbed(ctx context.Context, first *unitResult, unreported []*suite.Case, done func(*unitResult)) {
 	u := first.unit
 	if !r.s.discounts.Voids(&discount.Claim{Disturbed: first.isDisturbed}) {
 		r.s.discounts.SettleShared(u, false)
@@ -35,7 +35,7 @@ func (r *execution) repeat(ctx context.Context, first *unitResult, unreported []
 		done(first.withoutObservations())
 		return
 	}
-	again := &unitRun{execution: r, unit: u.again(u.cases, u.exclusive || r.s.hasSingleProcess(), &rerun{}), done: func(c *suite.Case, _ bool) {
+	again := &unitRun{execution: r, unit: u.rerunUnit(u.cases, u.exclusive || r.s.hasSingleProcess(), &rerun{}), done: func(c *suite.Case, _ bool) {
 		if slices.Contains(unreported, c) {
 			r.reportDone(c)
 		}
@@ -50,5 +50,5 @@ func (r *execution) repeat(ctx context.Context, first *unitResult, unreported []
 
 // reportDone reports to Progress that a case is done.
 func (r *execution) reportDone(c *suite.Case) {
-	r.tally.done(r.s.o.Progress, c.Area(), r.s.limit.isOver())
+	r.tally.countDone(r.s.o.Progress, c.Area(), r.s.limit.isOver())
 }

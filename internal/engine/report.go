@@ -76,7 +76,7 @@ func (r *execution) stats(ended string) verdict.Stats {
 
 // report returns the report of the run.
 func (r *reporting) report() *verdict.Report {
-	r.dropVoid()
+	r.dropDiscounted()
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.retries.Attempts == 0 && !r.o.Unconfirmed {
 			c.outcome = verdict.Unconfirmed // the run ended before the candidate could be retried
@@ -145,9 +145,9 @@ func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Findin
 	return findings
 }
 
-// dropVoid drops the deviations and observations that a discount voids now that the whole run is
+// dropDiscounted drops the deviations and observations that a discount voids now that the whole run is
 // known. Deviations that retries reproduced stay.
-func (r *reporting) dropVoid() {
+func (r *reporting) dropDiscounted() {
 	for _, result := range r.results {
 		if result.unit.sharesConversation {
 			continue // it is not known where in the conversation the case made its observation

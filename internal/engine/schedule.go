@@ -34,13 +34,13 @@ const (
 // start a server.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
 	if c.SharesConversation || u.sharesConversation && !c.Spoils(u.revision.Era()) {
-		return r.work(c)
+		return r.workTime(c)
 	}
-	return r.start + r.work(c)
+	return r.start + r.workTime(c)
 }
 
-// work estimates how long the case takes once its server has started.
-func (r rates) work(c *suite.Case) time.Duration {
+// workTime estimates how long the case takes once its server has started.
+func (r rates) workTime(c *suite.Case) time.Duration {
 	d := time.Duration(cmp.Or(c.Rounds.Over(r.over), unknownRounds)) * r.response
 	if c.Waits {
 		d += waitTime

@@ -32,7 +32,7 @@ func (r *prober) decideRevisions(results []*probed) {
 		if p.isSpoken() {
 			r.offer.revisions = append(r.offer.revisions, p.revision)
 		} else {
-			r.offer.notSpoken = append(r.offer.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.reason()})
+			r.offer.notSpoken = append(r.offer.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.unspokenReason()})
 		}
 	}
 	slices.Sort(r.offer.revisions)
@@ -53,15 +53,15 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 		return ErrStatelessOnly
 	}
 	if first.revision.Era() == spec.Stateless && !first.isUnanswered() && len(results) == 1 {
-		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", first.revision, first.reason())}
+		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", first.revision, first.unspokenReason())}
 	}
 	if len(r.s.o.Revisions) > 0 && first.reply.Succeeded() && spec.Revision(first.chosen).Published() {
-		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", joinRevisions(r.s.o.Revisions, ", "), first.reason())}
+		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", joinRevisions(r.s.o.Revisions, ", "), first.unspokenReason())}
 	}
 	if why := r.otherTransportReason(results); why != "" {
 		return &NothingJudgedError{why}
 	}
-	r.blockHandshake(first.revision, "the handshake failed: asked for "+string(first.revision)+", "+first.reason())
+	r.blockHandshake(first.revision, "the handshake failed: asked for "+string(first.revision)+", "+first.unspokenReason())
 	return nil
 }
 

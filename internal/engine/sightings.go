@@ -107,7 +107,7 @@ func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResu
 			next[key] = other
 			open = append(open, other)
 		}
-		for _, a := range attempts(open) {
+		for _, a := range groupAttempts(open) {
 			r.retry(ctx, a, true)
 		}
 		for i, c := range found {

@@ -187,7 +187,7 @@ func TestRetriesInASharedConversation(t *testing.T) {
 				}
 				return observing(test)
 			}
-			found := attempts(candidatesOf([]*unitResult{seen}, spec.StreamableHTTP))[0]
+			found := groupAttempts(candidatesOf([]*unitResult{seen}, spec.StreamableHTTP))[0]
 			found.candidates[0].retries.EachTime, found.candidates[0].isDiscounted = c.eachTime, true
 			r.retry(t.Context(), found, true)
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -26,8 +26,8 @@ func newTally(totals map[string]int) *tally {
 	return t
 }
 
-// done counts a finished case; cut reports whether the run's time was over before the case ended.
-func (t *tally) done(p Progress, area string, cut bool) {
+// countDone counts a finished case; cut reports whether the run's time was over before the case ended.
+func (t *tally) countDone(p Progress, area string, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !cut {

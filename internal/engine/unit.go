@@ -32,9 +32,9 @@ type rerun struct {
 	dialer     transport.Dialer // the dialer that a retry shares with its peers, see retryAmongPeers; nil for a fresh process
 }
 
-// again returns a unit that runs the given cases in new conversations, with the revision and
+// rerunUnit returns a unit that runs the given cases in new conversations, with the revision and
 // sharing of u.
-func (u *unit) again(cases []*suite.Case, exclusive bool, why *rerun) *unit {
+func (u *unit) rerunUnit(cases []*suite.Case, exclusive bool, why *rerun) *unit {
 	return &unit{revision: u.revision, cases: cases, sharesConversation: u.sharesConversation, isChain: u.isChain, exclusive: exclusive, rerun: why}
 }
 

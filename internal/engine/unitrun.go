@@ -106,7 +106,7 @@ func (r *unitRun) runCases(ctx context.Context, o *opener) []caseObservation {
 			out = append(out, caseObservation{c, s})
 		}
 		if u.sharesConversation {
-			o.renew(ctx)
+			o.dropIfUnserved(ctx)
 		}
 		isDisturbed := o.isDisturbed()
 		o.checkEnded()

@@ -39,8 +39,8 @@ type waits struct {
 	start  time.Duration // total time of these starts
 }
 
-// note adds the waits of an ended conversation.
-func (w *waits) note(over spec.Transport, began time.Time, events []*transcript.Event, d *transcript.Dialogue) {
+// addConversation adds the waits of an ended conversation.
+func (w *waits) addConversation(over spec.Transport, began time.Time, events []*transcript.Event, d *transcript.Dialogue) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.all) > maxWaits {

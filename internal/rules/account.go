@@ -21,7 +21,7 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 	}
 	if !late { // the client did not wait, or waited for something that the server need not do
 		f.Disordered = s.brokeOrder
-		f.Stopped = s.Ending.byClient()
+		f.Stopped = s.Ending.isByClient()
 		f.ServerEnded = s.OutputEnded
 		f.Disrupted = req.disrupted
 		f.ExchangeJudged = s.Waits.GaveUpOn(req.Event) && s.Waits.isExchangeOver(req)

@@ -77,7 +77,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 				Summary:     "The server does not answer a request.",
 				Permitted:   "a result or an error",
 				Seen:        fmt.Sprintf("no answer to %s with id %s", excerpt(req.Message.Method), excerpt(req.Message.ID.Raw())),
-				At:          at(req.Event),
+				At:          positionsOf(req.Event),
 			})
 		}
 	}
@@ -114,7 +114,7 @@ func reportRepeated(s *Session, out *Reporter) {
 				Summary:     "The server answers a request more than once.",
 				Permitted:   "one response",
 				Seen:        fmt.Sprintf("response %d to %s with id %s", i+1, excerpt(req.Message.Method), excerpt(req.Message.ID.Raw())),
-				At:          at(req.Event, req.Responses[0].Event, req.Responses[i].Event),
+				At:          positionsOf(req.Event, req.Responses[0].Event, req.Responses[i].Event),
 			})
 		}
 	}
@@ -136,7 +136,7 @@ func judgeResponseIDs(s *Session, out *Reporter) {
 					Summary:     "The server writes an integer id in another form, such as 1.0 for 1.",
 					Permitted:   "the id as it was sent; the same number in another form is tolerated",
 					Seen:        describeIDs(req, m.Message),
-					At:          at(req.Event, m.Event),
+					At:          positionsOf(req.Event, m.Event),
 					Weight:      verdict.OnlyNote,
 				})
 			}
@@ -169,9 +169,9 @@ func describeIDs(req *Request, m *wire.Message) string {
 }
 
 func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
-	d := verdict.Deviation{At: at(r.event), Seen: excerpt(r.message.Raw)}
+	d := verdict.Deviation{At: positionsOf(r.event), Seen: excerpt(r.message.Raw)}
 	if r.request != nil {
-		d.At = at(r.request.Event, r.event)
+		d.At = positionsOf(r.request.Event, r.event)
 		d.Seen = describeIDs(r.request, r.message)
 	}
 	switch r.class {
@@ -188,7 +188,7 @@ func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
 		d.Requirement, d.Summary, d.Permitted = errorResponseID, "The server sends an error without the id of a readable request.", "the id of the request; null or none only for a message whose id can't be read"
 	case toNotification:
 		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "The server answers a notification.", "no answer"
-		d.At = at(r.notification.Event, r.event)
+		d.At = positionsOf(r.notification.Event, r.event)
 		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.notification.Method), excerpt(r.message.Raw))
 	case toResponse: // no client may send such a response
 		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "The server answers an unexpected response with an error.", "no answer"

@@ -57,9 +57,9 @@ func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirem
 // request, or else the first one after it. Requests that Fallback selects are used only if Matches
 // selects none. Only a rule that judges at the end sees requests after the odd one.
 func (r *Requests) control(obs *Observation, like Control) control.Control {
-	found := r.nearest(obs.Request, -1, like)
+	found := r.nearestControl(obs.Request, -1, like)
 	if found == nil || !like.Matches(found) {
-		if after := r.nearest(obs.Request, +1, like); after != nil && (found == nil || like.Matches(after)) {
+		if after := r.nearestControl(obs.Request, +1, like); after != nil && (found == nil || like.Matches(after)) {
 			found = after
 		}
 	}
@@ -69,10 +69,10 @@ func (r *Requests) control(obs *Observation, like Control) control.Control {
 	return control.New(like.What, found.Message.Params(), found.Responses[0].Message)
 }
 
-// nearest returns the nearest ordinary request with a response, or nil: before the odd request if
+// nearestControl returns the nearest ordinary request with a response, or nil: before the odd request if
 // step is -1, after it if step is +1. It prefers requests that Matches selects to those that
 // Fallback selects.
-func (r *Requests) nearest(odd *Request, step int, like Control) *Request {
+func (r *Requests) nearestControl(odd *Request, step int, like Control) *Request {
 	var other *Request
 	for i, looked := odd.Index+step, 0; i >= 0 && i < len(r.client) && looked < maxCompared; i += step {
 		req := r.client[i]

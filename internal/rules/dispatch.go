@@ -151,7 +151,7 @@ func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 	s := d.session
 	switch e.Kind {
 	case transcript.Received:
-		for _, m := range received(s, e) {
+		for _, m := range receivedMessages(s, e) {
 			if topic, obs, ok := d.topicOfReceived(e, m); ok {
 				d.dispatch(topic, obs, ended)
 				if topic.kind == topicInputRequired {

@@ -16,8 +16,8 @@ type Ending struct {
 	sessionEnded bool
 }
 
-// byClient reports whether the client left the server no way to respond.
-func (n *Ending) byClient() bool { return n.InputClosed || n.Signalled || n.sessionEnded }
+// isByClient reports whether the client left the server no way to respond.
+func (n *Ending) isByClient() bool { return n.InputClosed || n.Signalled || n.sessionEnded }
 
 func (n *Ending) note(e *transcript.Event) {
 	switch e.Kind {

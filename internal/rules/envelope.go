@@ -41,14 +41,14 @@ func envelopeRules() []Rule {
 }
 
 func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
-	messages := received(s, e)
+	messages := receivedMessages(s, e)
 	if len(messages) > 0 && e.Frame.Has(wire.DuplicateKey) {
 		out.Deviates(verdict.Deviation{
 			Requirement: jsonrpc20,
 			Summary:     "The server's message has a member twice.",
 			Permitted:   "objects in which each name occurs once",
 			Seen:        describeProblem(e.Frame, wire.DuplicateKey),
-			At:          at(e),
+			At:          positionsOf(e),
 			Weight:      verdict.AtMostWarning,
 		})
 		return
@@ -56,7 +56,7 @@ func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
 	for _, m := range messages {
 		d := verdict.Deviation{Requirement: jsonrpc20}
 		if describeMalformed(m, &d) {
-			d.Seen, d.At = excerpt(m.Raw), at(e)
+			d.Seen, d.At = excerpt(m.Raw), positionsOf(e)
 			out.Deviates(d)
 		} else if m.Kind != wire.Invalid {
 			out.Observed(jsonrpc20)
@@ -106,7 +106,7 @@ func describeProblem(f *wire.Frame, kind wire.ProblemKind) string {
 // judgeEncoding judges the bytes of messages. If the revision says nothing about encoding, JSON
 // itself requires UTF-8; a violation is then at most a warning.
 func judgeEncoding(s *Session, e *transcript.Event, out *Reporter) {
-	if len(received(s, e)) == 0 {
+	if len(receivedMessages(s, e)) == 0 {
 		return
 	}
 	judged := out.Judges(messageUTF8)
@@ -121,7 +121,7 @@ func judgeEncoding(s *Session, e *transcript.Event, out *Reporter) {
 		}
 		return
 	}
-	d := verdict.Deviation{Requirement: messageUTF8, At: at(e), Permitted: "UTF-8, without a byte order mark"}
+	d := verdict.Deviation{Requirement: messageUTF8, At: positionsOf(e), Permitted: "UTF-8, without a byte order mark"}
 	if !judged {
 		d.Requirement, d.Weight = jsonrpc20, verdict.AtMostWarning
 	}

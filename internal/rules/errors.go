@@ -71,9 +71,9 @@ func hasError(m *wire.Message) bool { return m.IsError() && m.Member("error").Ki
 // responsePositions returns the positions of a response and of its request, if there is one.
 func responsePositions(s *Session, e *transcript.Event, m *wire.Message) []int {
 	if req := s.requestOf(m); req != nil {
-		return at(req.Event, e)
+		return positionsOf(req.Event, e)
 	}
-	return at(e)
+	return positionsOf(e)
 }
 
 func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {

@@ -52,7 +52,7 @@ func reportHeldBack(s *Session, out *Reporter) {
 		Permitted:   "the response at once: a client may send nothing more before it has the response",
 		Seen: fmt.Sprintf("no response in silences of %v and %v, and each time one right after the next message",
 			least.Round(time.Millisecond), most.Round(time.Millisecond)),
-		At: at(longest.Event, longest.Responses[0].Event, shortest.Event, shortest.Responses[0].Event),
+		At: positionsOf(longest.Event, longest.Responses[0].Event, shortest.Event, shortest.Responses[0].Event),
 	})
 }
 

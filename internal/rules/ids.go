@@ -50,7 +50,7 @@ func judgeRequestID(s *Session, used map[string]*transcript.Event, e *transcript
 	if !asksClient(m) || s.reinitialized {
 		return // what follows a second initialize is not regulated
 	}
-	d := verdict.Deviation{At: at(e), Seen: excerpt(m.Raw)}
+	d := verdict.Deviation{At: positionsOf(e), Seen: excerpt(m.Raw)}
 	switch {
 	case m.ID.IsNull():
 		d.Requirement, d.Summary, d.Permitted = requestIDNotNull, "The server sends a request whose id is null.", "a string or an integer as id"
@@ -91,7 +91,7 @@ func judgeNotificationID(_ *Session, e *transcript.Event, m *wire.Message, out *
 			Summary:     "The server's notification has an id.",
 			Permitted:   "a notification without an id member",
 			Seen:        excerpt(m.Raw),
-			At:          at(e),
+			At:          positionsOf(e),
 		})
 	case m.Kind == wire.Notification && !asksClient(m):
 		out.Observed(notificationNoID)

@@ -52,7 +52,7 @@ func judgeBeforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	if s.Initialize != nil || s.Sent.hasMoreThanPings {
 		return
 	}
-	for _, m := range received(s, e) {
+	for _, m := range receivedMessages(s, e) {
 		if isResponse(m) || m.Kind == wire.Invalid || m.Method == "" {
 			continue
 		}
@@ -61,7 +61,7 @@ func judgeBeforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 			Summary:     "The server sends a message before initialize.",
 			Permitted:   "no message before the server has received initialize",
 			Seen:        excerpt(m.Raw),
-			At:          at(e),
+			At:          positionsOf(e),
 		}
 		if m.Method == spec.MethodPing || m.Method == spec.MethodMessage {
 			if len(s.ClientRequests()) > 0 { // the message may be a consequence of an earlier ping of the client
@@ -91,14 +91,14 @@ func judgeBeforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 	if s.initialized || s.Initialize == nil {
 		return
 	}
-	for _, m := range received(s, e) {
+	for _, m := range receivedMessages(s, e) {
 		if asksClient(m) && m.Method != spec.MethodPing {
 			out.Deviates(verdict.Deviation{
 				Requirement: noEarlyRequests,
 				Summary:     "The server sends a request before initialized.",
 				Permitted:   "only pings and notifications until notifications/initialized",
 				Seen:        excerpt(m.Raw),
-				At:          at(s.Initialize.Event, e),
+				At:          positionsOf(s.Initialize.Event, e),
 			})
 		}
 		if req := s.requestOf(m); req != nil && req.beforeInitialized {
@@ -115,7 +115,7 @@ func judgeInitializeResult(s *Session, out *Reporter) {
 			Summary:     "The server answers a valid initialize with an error.",
 			Permitted:   "a result; an error only where the version is not supported",
 			Seen:        excerpt(req.Responses[0].Raw),
-			At:          at(req.Event, req.Responses[0].Event),
+			At:          positionsOf(req.Event, req.Responses[0].Event),
 		})
 		return
 	}
@@ -123,7 +123,7 @@ func judgeInitializeResult(s *Session, out *Reporter) {
 		return
 	}
 	missing, wrong := checkInitializeResult(req.Responses[0].Result(), s.Revision())
-	d := verdict.Deviation{At: at(req.Event, req.Responses[0].Event)}
+	d := verdict.Deviation{At: positionsOf(req.Event, req.Responses[0].Event)}
 	if missing != "" {
 		d.Requirement, d.Summary = initializeResponse, "The server's initialize result lacks a required member."
 		d.Permitted = "protocolVersion, capabilities, and serverInfo with name and version"

@@ -67,15 +67,15 @@ func interpretLines(events []*transcript.Event, t spec.Transport) map[*transcrip
 	r := lineReader{readings: map[*transcript.Event]*reading{}}
 	var again map[*transcript.Event]bool
 	if t != spec.Stdio {
-		again = copies(events, t)
+		again = findCopies(events, t)
 	}
 	for _, e := range events {
 		switch {
 		case e.Kind != transcript.Received || again[e]:
 		case t == spec.Stdio:
-			r.read(e)
+			r.readEvent(e)
 		default:
-			r.store(readLine(e))
+			r.storeReading(interpretLine(e))
 		}
 	}
 	r.giveUp()
@@ -91,10 +91,10 @@ type lineReader struct {
 	text wire.MultilineJSON
 }
 
-func (r *lineReader) store(got *reading) { r.readings[got.lastEvent()] = got }
+func (r *lineReader) storeReading(got *reading) { r.readings[got.lastEvent()] = got }
 
-func (r *lineReader) read(e *transcript.Event) {
-	got := readLine(e)
+func (r *lineReader) readEvent(e *transcript.Event) {
+	got := interpretLine(e)
 	if got.shape == blank && e.Unterminated {
 		return // the server ended in the middle of a write: this is not a line
 	}
@@ -103,21 +103,21 @@ func (r *lineReader) read(e *transcript.Event) {
 	switch {
 	case len(r.open) > 0 && (got.shape == plain && len(got.messages) > 0 || got.shape == unread):
 		r.giveUp() // the open lines were not the beginning of a message
-		r.store(got)
+		r.storeReading(got)
 	case len(r.open) > 0:
-		r.extend(e)
+		r.extendOpenValue(e)
 	case got.shape == foreign && wire.OpensMultilineJSON(e.Raw) && len(got.messages) == 0:
-		r.extend(e)
+		r.extendOpenValue(e)
 	case got.shape == blank && header:
 		got.shape = headed
-		r.store(got)
+		r.storeReading(got)
 	default:
-		r.store(got)
+		r.storeReading(got)
 	}
 }
 
-// extend adds a line to the open value.
-func (r *lineReader) extend(e *transcript.Event) {
+// extendOpenValue adds a line to the open value.
+func (r *lineReader) extendOpenValue(e *transcript.Event) {
 	r.open = append(r.open, e)
 	r.text.Add(e.Raw)
 	switch {
@@ -133,10 +133,10 @@ func (r *lineReader) complete() {
 	messages := messagesIn(f, nil)
 	switch {
 	case len(messages) > 0:
-		r.store(&reading{shape: spread, events: r.open, batch: f.Batch, messages: messages})
+		r.storeReading(&reading{shape: spread, events: r.open, batch: f.Batch, messages: messages})
 		r.reset()
 	case f.Readable(): // JSON of another kind, such as a log record
-		r.store(&reading{shape: foreign, events: r.open})
+		r.storeReading(&reading{shape: foreign, events: r.open})
 		r.reset()
 	default:
 		r.giveUp()
@@ -146,11 +146,11 @@ func (r *lineReader) complete() {
 // giveUp reads the lines of the open value separately, because together they are not a message.
 func (r *lineReader) giveUp() {
 	for i, e := range r.open {
-		got := readLine(e)
+		got := interpretLine(e)
 		if got.shape == foreign && e.Unterminated && i == len(r.open)-1 {
 			got.shape = truncated
 		}
-		r.store(got)
+		r.storeReading(got)
 	}
 	r.reset()
 }
@@ -159,8 +159,8 @@ func (r *lineReader) reset() {
 	r.open, r.text = nil, wire.MultilineJSON{}
 }
 
-// readLine reads a single line.
-func readLine(e *transcript.Event) *reading {
+// interpretLine reads a single line.
+func interpretLine(e *transcript.Event) *reading {
 	got := &reading{line: [1]*transcript.Event{e}}
 	got.events = got.line[:]
 	f := e.Frame

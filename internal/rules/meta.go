@@ -112,7 +112,7 @@ func judgeMetaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 		prefix, name = "", key
 	}
 	deviates := func(d verdict.Deviation) {
-		d.Seen, d.At = "the key "+excerpt(wire.Quote(key)), at(e)
+		d.Seen, d.At = "the key "+excerpt(wire.Quote(key)), positionsOf(e)
 		out.Deviates(d)
 	}
 	if hasPrefix {

@@ -22,7 +22,7 @@ func (o *output) reading(e *transcript.Event) *reading {
 	case e == o.event:
 		return o.current
 	case o.readings == nil:
-		return readLine(e)
+		return interpretLine(e)
 	default:
 		return o.readings[e]
 	}

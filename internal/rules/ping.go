@@ -66,7 +66,7 @@ func judgePings(s *Session, out *Reporter) {
 				Summary:     "The server does not answer " + describePing(req) + ".",
 				Permitted:   "a result",
 				Seen:        "no answer to the ping with id " + excerpt(req.Message.ID.Raw()),
-				At:          at(req.Event),
+				At:          positionsOf(req.Event),
 			})
 		}
 	}
@@ -91,7 +91,7 @@ func describePing(req *Request) string {
 func judgePingResponse(s *Session, req *Request, out *Reporter) {
 	m := req.Responses[0].Message
 	deviates := func(requirement, summary, permitted string) {
-		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: at(req.Event, req.Responses[0].Event)})
+		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: positionsOf(req.Event, req.Responses[0].Event)})
 	}
 	switch {
 	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), req.IsOverloaded():
@@ -154,7 +154,7 @@ func (r *pingRun) observe(s *Session, e *transcript.Event, out *Reporter) {
 		}
 		return
 	}
-	for _, m := range received(s, e) {
+	for _, m := range receivedMessages(s, e) {
 		if m.Method != spec.MethodPing || !asksClient(m) || s.isBusy() {
 			continue
 		}
@@ -172,7 +172,7 @@ func (r *pingRun) observe(s *Session, e *transcript.Event, out *Reporter) {
 			Summary:     "The server pings more than once a second.",
 			Permitted:   "an occasional ping",
 			Seen:        fmt.Sprintf("%d pings in %v while nothing else was going on", manyPings, (e.At - r.pings[n-manyPings].At).Round(time.Millisecond)),
-			At:          at(r.pings[n-manyPings:]...),
+			At:          positionsOf(r.pings[n-manyPings:]...),
 		})
 	}
 }

@@ -53,8 +53,8 @@ func (r *Requests) RequestsFrom(seq int) []*Request {
 	return r.client[first:]
 }
 
-// Posted returns the client's requests in the body of an exchange.
-func (r *Requests) Posted(x *transcript.Exchange) []*Request {
+// RequestsPostedIn returns the client's requests in the body of an exchange.
+func (r *Requests) RequestsPostedIn(x *transcript.Exchange) []*Request {
 	if x.Sent == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (r *Requests) RequestOfExchange(e *transcript.Event) *Request {
 	if x == nil {
 		return nil
 	}
-	if posted := r.Posted(x); len(posted) == 1 {
+	if posted := r.RequestsPostedIn(x); len(posted) == 1 {
 		return posted[0]
 	}
 	return nil

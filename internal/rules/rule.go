@@ -166,7 +166,7 @@ func JudgeUntil(ctx context.Context, all []Rule, events []*transcript.Event, ask
 }
 
 func judgeUntil(ctx context.Context, most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) ([]Result, error) {
-	s, runs := fold(ctx, most, all, events, asked, t)
+	s, runs := foldRules(ctx, most, all, events, asked, t)
 	for _, r := range runs {
 		if ctx.Err() != nil {
 			break
@@ -178,14 +178,14 @@ func judgeUntil(ctx context.Context, most int, all []Rule, events []*transcript.
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return results(runs), nil
+	return collectResults(runs), nil
 }
 
 // SoFar is like Judge but for an open conversation: it returns the deviations found so far,
 // without those that are judged at the end.
 func SoFar(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
-	_, runs := fold(context.Background(), maxDeviations, all, events, asked, t)
-	return results(runs)
+	_, runs := foldRules(context.Background(), maxDeviations, all, events, asked, t)
+	return collectResults(runs)
 }
 
 // ruleRun is one rule applied to one conversation.
@@ -194,9 +194,9 @@ type ruleRun struct {
 	out  *Reporter
 }
 
-// fold folds all rules over the events until the context ends. It returns the session and the runs
+// foldRules folds all rules over the events until the context ends. It returns the session and the runs
 // of the rules. It does not call AtEnd.
-func fold(ctx context.Context, most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
+func foldRules(ctx context.Context, most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
 	s := newSession(asked, t)
 	s.output.readings = interpretLines(events, t)
 	s.negotiated = negotiatedRevision(events, s)
@@ -239,7 +239,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-func results(runs []ruleRun) []Result {
+func collectResults(runs []ruleRun) []Result {
 	n := 0
 	for _, r := range runs {
 		n += len(r.out.results)
@@ -273,14 +273,14 @@ func negotiatedRevision(events []*transcript.Event, like *Session) spec.Revision
 // event is the last line of the message.
 func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)) Fold {
 	return Fold{OnEvent: func(s *Session, e *transcript.Event, out *Reporter) {
-		for _, m := range received(s, e) {
+		for _, m := range receivedMessages(s, e) {
 			see(s, e, m, out)
 		}
 	}}
 }
 
-// received returns the messages that end with event e.
-func received(s *Session, e *transcript.Event) []*wire.Message {
+// receivedMessages returns the messages that end with event e.
+func receivedMessages(s *Session, e *transcript.Event) []*wire.Message {
 	if e.Kind != transcript.Received || e.IsCut() {
 		return nil
 	}
@@ -297,6 +297,6 @@ func WithoutState(f Fold) func() Fold { return func() Fold { return f } }
 // Excerpt returns the beginning of a message of the server, for Deviation.Seen.
 func Excerpt[T ~string | ~[]byte](b T) string { return excerpt(b) }
 
-// At returns the positions of events for Deviation.At, in the order given, without nil events and
+// PositionsOf returns the positions of events for Deviation.At, in the order given, without nil events and
 // without consecutive duplicates.
-func At(events ...*transcript.Event) []int { return at(events...) }
+func PositionsOf(events ...*transcript.Event) []int { return positionsOf(events...) }

@@ -67,13 +67,13 @@ func (s *Session) noteExchange(e *transcript.Event) {
 	switch {
 	case x == nil:
 	case e.Kind == transcript.Responded && x.Status() >= 300, e.Kind == transcript.Over && e.How == transcript.Unreachable:
-		for _, req := range s.Posted(x) { // the HTTP status is the response
+		for _, req := range s.RequestsPostedIn(x) { // the HTTP status is the response
 			req.refused, req.due = true, false
 		}
 	case e.Kind == transcript.Responded && x.Method() == "DELETE" && x.Succeeded():
 		s.Ending.sessionEnded = true
 	case e.Kind == transcript.Over && e.How == transcript.Complete && s.Era() == spec.Stateless && x.Succeeded() && x.IsStream():
-		for _, req := range s.Posted(x) { // there is no other stream on which the response could come
+		for _, req := range s.RequestsPostedIn(x) { // there is no other stream on which the response could come
 			s.Waits.noteOverdue(req, e)
 		}
 	}
@@ -202,7 +202,7 @@ func (s *Session) isRefusal(e *transcript.Event, m *wire.Message) bool {
 	if x.Refused() && (s.Era() == spec.Handshake || transcript.IsAmbiguousStatus(x.Status())) {
 		return true
 	}
-	return !x.HasRequest(m.ID) && (x.Refused() || len(s.Posted(x)) == 0)
+	return !x.HasRequest(m.ID) && (x.Refused() || len(s.RequestsPostedIn(x)) == 0)
 }
 
 // isResponse reports whether m is meant to be a response, valid or not.

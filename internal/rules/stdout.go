@@ -112,7 +112,7 @@ func judgeFlood(e *transcript.Event, out *Reporter) {
 		Summary:     "The server floods stdout with text that is not an MCP message.",
 		Permitted:   "only JSON-RPC messages, each followed by a newline",
 		Seen:        e.Detail + ": " + excerpt(e.Raw),
-		At:          at(e),
+		At:          positionsOf(e),
 	})
 }
 

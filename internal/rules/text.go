@@ -24,6 +24,6 @@ func excerpt[T ~string | ~[]byte](b T) string {
 	return string(b[:cut]) + "… (" + strconv.Itoa(len(b)) + " bytes)"
 }
 
-// at returns the positions of events, in the order given, without nil events and without
+// positionsOf returns the positions of events, in the order given, without nil events and without
 // consecutive duplicates.
-func at(events ...*transcript.Event) []int { return transcript.Positions(events...) }
+func positionsOf(events ...*transcript.Event) []int { return transcript.Positions(events...) }

@@ -57,7 +57,7 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 			Summary:     "The server answers initialize with a version that does not exist.",
 			Permitted:   "a published version that has initialize, such as " + string(spec.NewestHandshake),
 			Seen:        "the version " + excerpt(wire.Quote(version)),
-			At:          at(req.Event, req.Responses[0].Event),
+			At:          positionsOf(req.Event, req.Responses[0].Event),
 		}
 		if r.Published() {
 			d.Summary = "The server answers initialize with a revision that has no initialize."
@@ -116,8 +116,8 @@ type construct struct {
 // newestInKey is the memo key of the newest construct in a result.
 type newestInKey struct{ method string }
 
-// laterOf returns the construct that the later revision introduced. Either may be nil.
-func laterOf(a, b *construct) *construct {
+// laterConstruct returns the construct that the later revision introduced. Either may be nil.
+func laterConstruct(a, b *construct) *construct {
 	if a == nil || b != nil && b.since > a.since {
 		return b
 	}
@@ -137,7 +137,7 @@ func newestInMessage(m *wire.Message) *construct {
 	case spec.MethodSampling:
 		c := &construct{name: m.Method, since: spec.V20241105}
 		for _, message := range wire.Elements(m.ParamAt("/messages")) {
-			c = laterOf(c, newestInContent(wire.At(message, "/content")))
+			c = laterConstruct(c, newestInContent(wire.At(message, "/content")))
 		}
 		return c
 	case spec.MethodRootsList:
@@ -162,11 +162,11 @@ func newestInResult(method string, result jsontext.Value) *construct {
 			return &construct{name: "a task instead of a result", since: spec.V20251125}
 		}
 		for _, block := range wire.Elements(content) {
-			c = laterOf(c, newestInContent(block))
+			c = laterConstruct(c, newestInContent(block))
 		}
 	case spec.MethodPromptsGet:
 		for _, message := range wire.Elements(wire.At(result, "/messages")) {
-			c = laterOf(c, newestInContent(wire.At(message, "/content")))
+			c = laterConstruct(c, newestInContent(wire.At(message, "/content")))
 		}
 	}
 	return c

@@ -105,7 +105,7 @@ func requiresDeclaration(method, capability, summary string, ids ...string) func
 					Summary:     summary,
 					Permitted:   method + " only where the client declared " + capability,
 					Seen:        rules.Excerpt(obs.Message.Raw),
-					At:          rules.At(s.Initialize.Event, obs.Event),
+					At:          rules.PositionsOf(s.Initialize.Event, obs.Event),
 				})
 			}
 		},
@@ -149,7 +149,7 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		Summary:     "The server elicits in a mode that the client did not declare.",
 		Permitted:   permittedMode(wanted),
 		Seen:        "an elicitation in mode " + wanted,
-		At:          rules.At(declarationOf(s, obs), obs.Event),
+		At:          rules.PositionsOf(declarationOf(s, obs), obs.Event),
 	})
 }
 
@@ -178,7 +178,7 @@ func judgeErrorMode(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 		Summary:     "The server requires a URL elicitation that the client did not declare.",
 		Permitted:   "error -32042 only where the client declared elicitation.url",
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(s.Initialize.Event, obs.Request.Event, obs.Event),
+		At:          rules.PositionsOf(s.Initialize.Event, obs.Request.Event, obs.Event),
 		Weight:      verdict.AtMostWarning,
 	})
 }
@@ -192,7 +192,7 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 	offered := len(wire.Elements(obs.Message.ParamAt("/tools"))) > 0
 	choice := obs.Message.ParamAt("/toolChoice") != nil
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(declarationOf(s, obs), obs.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(declarationOf(s, obs), obs.Event)}
 	switch declared := s.ClientDeclares(obs.Request, "sampling.tools"); {
 	case !offered && !choice && !declared:
 		out.Observed(toolsDeclared)
@@ -227,7 +227,7 @@ func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Re
 	}
 	value, _ := wire.Text(obs.Message.ParamAt("/includeContext"))
 	declared := s.ClientDeclares(obs.Request, "sampling.context")
-	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.At(declarationOf(s, obs), obs.Event)}
+	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.PositionsOf(declarationOf(s, obs), obs.Event)}
 	switch {
 	case value != "thisServer" && value != "allServers":
 		out.Observed(includeContextAvoided)

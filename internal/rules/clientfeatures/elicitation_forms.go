@@ -64,7 +64,7 @@ func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Repo
 				Summary:     "The server's form has a field whose name asks for a secret.",
 				Permitted:   "fields that hold no passwords, keys, tokens or payment data",
 				Seen:        "the field " + rules.Excerpt(wire.Quote(f.name)),
-				At:          rules.At(obs.Event),
+				At:          rules.PositionsOf(obs.Event),
 				Weight:      verdict.AtMostWarning,
 			})
 		}
@@ -117,7 +117,7 @@ func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	message, _ := wire.Text(obs.Message.ParamAt("/message"))
-	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.At(obs.Event)}
+	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.PositionsOf(obs.Event)}
 	if link := firstLink(message); link != "" {
 		d.Summary, d.Seen = "The server's form message tells the user to open a web address.", "in the message: "+rules.Excerpt(message)
 		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {

@@ -66,7 +66,7 @@ func judgeURL(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if err != nil || u.Scheme == "" {
 		return
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(text), At: rules.At(obs.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(text), At: rules.PositionsOf(obs.Event)}
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "https":
 		out.Observed(urlHTTPS)
@@ -158,7 +158,7 @@ func elicitationIDs() rules.Fold {
 					Summary:     "The server uses an elicitationId for two elicitations.",
 					Permitted:   "a unique id for each",
 					Seen:        "elicitationId " + rules.Excerpt(wire.Quote(id)) + " for another URL",
-					At:          rules.At(before.event, obs.Event),
+					At:          rules.PositionsOf(before.event, obs.Event),
 				})
 				return
 			}
@@ -180,7 +180,7 @@ func elicitationIDs() rules.Fold {
 					Summary:     "The server completes an elicitation that it never requested.",
 					Permitted:   "the elicitationId of an earlier elicitation/create or error -32042",
 					Seen:        rules.Excerpt(obs.Message.Raw),
-					At:          rules.At(obs.Event),
+					At:          rules.PositionsOf(obs.Event),
 				}, obs.Event})
 			}
 		},

@@ -88,7 +88,7 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 				Summary:     "The server returns results for only some of the model's tool uses.",
 				Permitted:   "a result for each tool use of the model, or no further request",
 				Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(u.id)),
-				At:          rules.At(r.request, r.event, obs.Event),
+				At:          rules.PositionsOf(r.request, r.event, obs.Event),
 			})
 			return
 		}
@@ -109,7 +109,7 @@ func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 			Summary:     "The server lets the model use tools without a limit.",
 			Permitted:   fmt.Sprintf("a limit on the number of rounds; more than %d count as no limit", maxRounds),
 			Seen:        fmt.Sprintf("the request after round %d", r.number),
-			At:          rules.At(r.request, r.event, obs.Event),
+			At:          rules.PositionsOf(r.request, r.event, obs.Event),
 		})
 	}
 }

@@ -52,7 +52,7 @@ func toolRules() []rules.Rule {
 
 func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	for i, m := range samplingMessages(obs.Message.Params()) {
-		d := verdict.Deviation{Seen: fmt.Sprintf("in message %d: %s", i, rules.Excerpt(obs.Message.Raw)), At: rules.At(obs.Event)}
+		d := verdict.Deviation{Seen: fmt.Sprintf("in message %d: %s", i, rules.Excerpt(obs.Message.Raw)), At: rules.PositionsOf(obs.Event)}
 		switch {
 		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
 			d.Requirement, d.Summary = resultsAlone, "The server mixes tool results with other content in one message."
@@ -101,7 +101,7 @@ func toolUseBalance() rules.Fold {
 						Summary:     "The server's tool result names an unknown tool use.",
 						Permitted:   "the id of an earlier tool use",
 						Seen:        "toolUseId " + rules.Excerpt(wire.Quote(unknown)),
-						At:          rules.At(obs.Event),
+						At:          rules.PositionsOf(obs.Event),
 					})
 				} else if len(m.results) > 0 {
 					out.Observed(resultMatches)
@@ -140,7 +140,7 @@ func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules
 			Summary:     "The server's sampling request lacks the result of a tool use.",
 			Permitted:   "a user message with a result for each tool use",
 			Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(m.uses[open].id)),
-			At:          rules.At(obs.Event),
+			At:          rules.PositionsOf(obs.Event),
 		})
 	}
 }
@@ -189,7 +189,7 @@ func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, too
 			Summary:     "The server's structured tool result breaks the tool's outputSchema.",
 			Permitted:   wrong[0].Permitted,
 			Seen:        rules.Excerpt(wrong[0].Seen),
-			At:          rules.At(obs.Event),
+			At:          rules.PositionsOf(obs.Event),
 		})
 		return
 	}

@@ -16,7 +16,7 @@ import (
 // on pagination.
 func (f *feature) uniqueNames() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(f.method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		p, ok := catalogs.Of(s).list(f.method).part(s, obs)
+		p, ok := catalogs.Of(s).listState(f.method).part(s, obs)
 		if !ok {
 			return
 		}
@@ -43,7 +43,7 @@ func (f *feature) uniqueNames() rules.Fold {
 					Summary:     "The server lists two " + f.things + " with the same name.",
 					Permitted:   "a name of its own for each " + f.thing,
 					Seen:        rules.Excerpt(name) + " twice",
-					At:          rules.At(at...),
+					At:          rules.PositionsOf(at...),
 				})
 			}
 		}
@@ -81,7 +81,7 @@ func (f *feature) undeclaredChanges() rules.Fold {
 						Summary:     "The server sends " + f.things + "/list_changed without declaring it.",
 						Permitted:   capability + ": true in the answer to initialize, or no such notification",
 						Seen:        rules.Excerpt(e.Raw),
-						At:          rules.At(s.Initialize.Event, e),
+						At:          rules.PositionsOf(s.Initialize.Event, e),
 					})
 				}
 				if alive && len(announced) == 0 && !s.ServerDeclared(capability) {
@@ -104,7 +104,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 	l := &subscriptions{}
 	// compare looks at the last complete walk, which stays the same until the next one ends.
 	compare := func(s *rules.Session) {
-		w := catalogs.Of(s).list(f.method).latest
+		w := catalogs.Of(s).listState(f.method).latest
 		if last != nil && w != last && w.begun > last.begun && !haveEqualNames(last, w) {
 			seen = append(seen, listChange{last, w})
 		}
@@ -141,7 +141,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 					Summary:     "The server sends no notification of a changed list of " + f.things + ".",
 					Permitted:   f.changed + " for each change, because listChanged is declared",
 					Seen:        rules.Excerpt(firstDifference(c.before, c.after)),
-					At:          rules.At(append(slices.Clone(c.before.pages), c.after.pages...)...),
+					At:          rules.PositionsOf(append(slices.Clone(c.before.pages), c.after.pages...)...),
 				})
 			}
 		},

@@ -174,7 +174,7 @@ func (b *catalog) validCompletion() rules.Control {
 		What: "a valid completion request", ByName: true,
 		Matches: func(req *rules.Request) bool {
 			q := readCompletionRequest(req.Message.Params())
-			return req.Message.Method == spec.MethodComplete && q.isValid() && b.offers(q)
+			return req.Message.Method == spec.MethodComplete && q.isValid() && b.offersReference(q)
 		},
 		Fallback: func(req *rules.Request) bool {
 			return req.Message.Method == spec.MethodPromptsList || req.Message.Method == spec.MethodResourcesTemplates || req.Message.Method == spec.MethodPing

@@ -25,7 +25,7 @@ func completionReferences() rules.Fold {
 	trials := map[string]*referenceTrial{}
 	var order []*referenceTrial
 	handlers := onComplete(func(s *rules.Session, q completionRequest, obs *rules.Observation, _ *rules.Reporter) {
-		if !q.isValid() || !mayComplete(s) || isUnknownMethod(obs.Message) || !catalogs.Of(s).offers(q) {
+		if !q.isValid() || !mayComplete(s) || isUnknownMethod(obs.Message) || !catalogs.Of(s).offersReference(q) {
 			return
 		}
 		key := q.kind + "\x00" + q.target + "\x00" + q.argument
@@ -86,9 +86,9 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 	}
 }
 
-// offers reports whether the server lists the prompt or template that q refers to, with the
+// offersReference reports whether the server lists the prompt or template that q refers to, with the
 // argument or variable that q completes.
-func (b *catalog) offers(q completionRequest) bool {
+func (b *catalog) offersReference(q completionRequest) bool {
 	if q.kind == "ref/resource" {
 		return b.templates.seen[q.target] != nil && slices.Contains(uri.Parse(q.target).Variables, q.argument)
 	}

@@ -98,7 +98,7 @@ func (f *feature) declarationHandlers() rules.Handlers {
 				Summary:     summary,
 				Permitted:   "the capability " + f.capability + " in the answer to " + s.Declaration.Message.Method + ", or an error to " + obs.Request.Message.Method,
 				Seen:        rules.Excerpt(obs.Message.Raw),
-				At:          rules.At(s.Declaration.Event, obs.Request.Event, obs.Event),
+				At:          rules.PositionsOf(s.Declaration.Event, obs.Request.Event, obs.Event),
 				Weight:      w,
 			})
 		}
@@ -165,7 +165,7 @@ func (f *feature) listsAnswered() rules.Fold {
 func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: f.answered, Permitted: "a result"}
 	found := func(p listAttempt) {
-		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.At(p.request.Event, p.event)
+		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.PositionsOf(p.request.Event, p.event)
 		out.Deviates(d)
 	}
 	for range bare.served {

@@ -90,8 +90,8 @@ var catalogs = &rules.Shared[*catalog]{Start: func() (c *catalog, before, after 
 // readsCatalog is the Shared field of rules that read the catalog.
 var readsCatalog = []rules.SharedState{catalogs}
 
-// list returns the state of a list by its method.
-func (c *catalog) list(method string) *listState {
+// listState returns the state of a list by its method.
+func (c *catalog) listState(method string) *listState {
 	for _, o := range []*listState{c.tools, c.prompts, c.templates} {
 		if o.method == method {
 			return o
@@ -191,7 +191,7 @@ func (o *listState) walkOf(obs *rules.Observation) *listWalk {
 
 // noteNextCursor records the cursor that continues the walk, unless it was used before and leads
 // in a circle.
-func (o *listState) noteNextCursor(w *listWalk, n next) {
+func (o *listState) noteNextCursor(w *listWalk, n nextCursor) {
 	if n.ok && !w.cursors[n.text] {
 		w.cursors[n.text], w.cursor = true, n.text
 		o.walks[n.text] = w

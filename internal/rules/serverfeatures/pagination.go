@@ -102,7 +102,7 @@ func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Report
 		Summary:     "nextCursor is not a string.",
 		Permitted:   "a string; on the last page, no nextCursor",
 		Seen:        "nextCursor is " + rules.Excerpt(next),
-		At:          rules.At(obs.Request.Event, obs.Event),
+		At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 	})
 }
 

@@ -131,7 +131,7 @@ func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Re
 		Requirement: cursorWrongType,
 		Permitted:   "error -32602",
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(obs.Request.Event, obs.Event),
+		At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 	}
 	code, _ := obs.Message.ErrorCode()
 	switch {
@@ -174,7 +174,7 @@ func judgeForeignCursor(s *rules.Session, p *page, out *rules.Reporter) {
 			Requirement: cursorOtherList,
 			Permitted:   "error -32602",
 			Seen:        rules.Excerpt(p.message.Raw),
-			At:          rules.At(from.event, p.request.Event, p.event),
+			At:          rules.PositionsOf(from.event, p.request.Event, p.event),
 		}
 		code, _ := p.message.ErrorCode()
 		switch {

@@ -81,10 +81,10 @@ type repeat struct {
 func (p *page) isFirst() bool { return !p.hasCursor }
 
 // positions returns the positions of the request and of the response.
-func (p *page) positions() []int { return rules.At(p.request.Event, p.event) }
+func (p *page) positions() []int { return rules.PositionsOf(p.request.Event, p.event) }
 
-// link sets first, emptySince and empty from the pages before p.
-func (p *page) link() {
+// linkToEarlier sets first, emptySince and empty from the pages before p.
+func (p *page) linkToEarlier() {
 	switch {
 	case !p.undisturbed:
 	case p.isFirst():
@@ -256,16 +256,16 @@ func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
 // nextKey is the memo key of the next cursor of a result.
 type nextKey struct{}
 
-// next is a nextCursor.
-type next struct {
+// nextCursor is a nextCursor.
+type nextCursor struct {
 	raw  jsontext.Value // nil if there is none
 	text string
 	ok   bool // it is a string
 }
 
-func cursorOf(s *rules.Session, m *wire.Message) next {
-	return rules.MemoResult(s, m, nextKey{}, func() next {
-		n := next{raw: m.ResultAt("/nextCursor")}
+func cursorOf(s *rules.Session, m *wire.Message) nextCursor {
+	return rules.MemoResult(s, m, nextKey{}, func() nextCursor {
+		n := nextCursor{raw: m.ResultAt("/nextCursor")}
 		n.text, n.ok = wire.Text(n.raw)
 		return n
 	})
@@ -286,7 +286,7 @@ func (l *ledger) storePage(p *page, began bool) {
 	case p.before != nil:
 		p.index = p.before.index
 	}
-	p.link()
+	p.linkToEarlier()
 	if p.first != nil && began {
 		p.indexItems()
 	}
@@ -320,22 +320,22 @@ func (p *page) indexItems() {
 	}
 }
 
-// resource returns the entry of resources/list for a URI, if it is still valid.
-func (l *ledger) resource(uri string) (listedItem, bool) {
+// listedResource returns the entry of resources/list for a URI, if it is still valid.
+func (l *ledger) listedResource(uri string) (listedItem, bool) {
 	i, ok := l.listed[uri]
 	return i, ok && uri != "" && i.listVersion == l.changes["resources"]
 }
 
-// isWhole reports whether there is a complete walk through the list that is still valid.
-func (l *ledger) isWhole(method string) bool {
+// hasCompleteWalk reports whether there is a complete walk through the list that is still valid.
+func (l *ledger) hasCompleteWalk(method string) bool {
 	chain := l.whole[method]
 	return chain != nil && chain[0].listVersion == l.changes[listings[method].capability]
 }
 
-// keys returns the keys of all items of a complete walk that is still valid; ok is false if there
+// itemKeys returns the keys of all items of a complete walk that is still valid; ok is false if there
 // is none.
-func (l *ledger) keys(method string) (keys []string, ok bool) {
-	if !l.isWhole(method) {
+func (l *ledger) itemKeys(method string) (keys []string, ok bool) {
+	if !l.hasCompleteWalk(method) {
 		return nil, false
 	}
 	for _, p := range l.whole[method] {

@@ -96,7 +96,7 @@ func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *r
 			Summary:     "The server offers resources without declaring them.",
 			Permitted:   "the capability resources in the result of " + s.Declaration.Message.Method + ", or an error",
 			Seen:        rules.Excerpt(obs.Message.Raw),
-			At:          rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event),
+			At:          rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event),
 		})
 	}
 }
@@ -150,7 +150,7 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 				Summary:     "The server refuses a list request that has no params.",
 				Permitted:   "a result, with params and without",
 				Seen:        rules.Excerpt(refusedBare.Message.Raw),
-				At:          rules.At(with.Request.Event, with.Event, refusedBare.Request.Event, refusedBare.Event),
+				At:          rules.PositionsOf(with.Request.Event, with.Event, refusedBare.Request.Event, refusedBare.Event),
 			})
 			out.ReportedElsewhere(list.requirement)
 		case with != nil:
@@ -161,7 +161,7 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 				Summary:     list.summary,
 				Permitted:   "a result; an empty list where there are none",
 				Seen:        rules.Excerpt(refused.Message.Raw),
-				At:          rules.At(refused.Request.Event, refused.Event),
+				At:          rules.PositionsOf(refused.Request.Event, refused.Event),
 			})
 		}
 	}
@@ -191,7 +191,7 @@ func judgeUniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 			Summary:     "The server lists two resources with the same URI.",
 			Permitted:   "a unique URI for each resource",
 			Seen:        rules.Excerpt(was.raw) + " and " + rules.Excerpt(i.raw),
-			At:          rules.At(was.on.request.Event, was.on.event, p.request.Event, p.event),
+			At:          rules.PositionsOf(was.on.request.Event, was.on.event, p.request.Event, p.event),
 		})
 	}
 }

@@ -65,7 +65,7 @@ func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Re
 		Summary:     "The server sends resources/list_changed without declaring it.",
 		Permitted:   "no such notification, or the capability resources.listChanged",
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(s.Initialize.Responses[0].Event, obs.Event),
+		At:          rules.PositionsOf(s.Initialize.Responses[0].Event, obs.Event),
 	})
 }
 
@@ -91,7 +91,7 @@ func (c *changedLists) notePage(s *rules.Session, p *page, out *rules.Reporter) 
 		return
 	}
 	chain := p.pagesFromFirst()
-	uris, ok := ledgers.Of(s).keys(spec.MethodResourcesList)
+	uris, ok := ledgers.Of(s).itemKeys(spec.MethodResourcesList)
 	if chain == nil || !ok {
 		return
 	}
@@ -133,7 +133,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 				Summary:     "The server sends no notification of a changed resource list.",
 				Permitted:   "notifications/resources/list_changed",
 				Seen:        fmt.Sprintf("resources before: %d, after: %d, and not all are the same", len(x.from.uris), len(x.to.uris)),
-				At:          rules.At(first.request.Event, first.event, last.request.Event, last.event),
+				At:          rules.PositionsOf(first.request.Event, first.event, last.request.Event, last.event),
 			})
 		}
 	}
@@ -200,7 +200,7 @@ func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 	for _, r := range d.order {
 		for _, c := range r.changes {
 			subscription, ok := d.subscriptions.openDuring("resourceSubscriptions", r.uri, c.before.Event.Seq, c.after.Event.Seq)
-			announced := slices.ContainsFunc(d.announced, func(u resourceUpdate) bool { return covers(r.uri, u.uri) && u.position > c.before.Event.Seq })
+			announced := slices.ContainsFunc(d.announced, func(u resourceUpdate) bool { return coversUpdate(r.uri, u.uri) && u.position > c.before.Event.Seq })
 			switch {
 			case !ok || !s.ServerDeclared("resources.subscribe"):
 			case announced:
@@ -211,7 +211,7 @@ func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 					Summary:     "The server sends no update of a changed resource to its subscription.",
 					Permitted:   "notifications/resources/updated on the subscription",
 					Seen:        "the contents changed after two equal reads: " + rules.Excerpt(c.after.Message.Raw),
-					At:          rules.At(subscription.request.Event, c.before.Event, c.after.Event),
+					At:          rules.PositionsOf(subscription.request.Event, c.before.Event, c.after.Event),
 				})
 			}
 		}

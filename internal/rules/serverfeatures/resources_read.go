@@ -29,13 +29,13 @@ func readRules() []rules.Rule {
 			ID:           "rule.listed-resources-readable",
 			Title:        "listed resources can be read",
 			Requirements: []string{listedReadable},
-			Start:        read((*ledger).judgeListed),
+			Start:        read((*ledger).judgeListedResource),
 		},
 		{
 			ID:           "rule.missing-resources",
 			Title:        "reading an unknown resource gets the error that the revision specifies",
 			Requirements: []string{notFoundCode24, notFoundCode26, noEmptyContents},
-			Start:        read((*ledger).judgeMissing),
+			Start:        read((*ledger).judgeMissingResource),
 		},
 		{
 			ID:           "rule.resource-uris-validated",
@@ -72,11 +72,11 @@ func isNotFound(obs *rules.Observation) bool {
 	})
 }
 
-// judgeListed judges reads of listed resources. It does not judge errors other than "resource not
+// judgeListedResource judges reads of listed resources. It does not judge errors other than "resource not
 // found" and "method not found", which may have good reasons.
-func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (l *ledger) judgeListedResource(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, ok := uriOf(obs.Request)
-	listed, isListed := l.resource(requestedURI)
+	listed, isListed := l.listedResource(requestedURI)
 	if !ok || !isListed || !isFirstResponse(s, obs) || listed.on.event.Seq > obs.Request.Event.Seq {
 		return
 	}
@@ -93,7 +93,7 @@ func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rule
 		Summary:     "The server does not find a resource that it lists.",
 		Permitted:   "its contents",
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(listed.on.event, obs.Request.Event, obs.Event),
+		At:          rules.PositionsOf(listed.on.event, obs.Request.Event, obs.Event),
 	}
 	if scheme, _, _ := strings.Cut(requestedURI, ":"); scheme == "https" || scheme == "http" {
 		d.Weight = verdict.OnlyNote // clients may load these from the web themselves
@@ -101,14 +101,14 @@ func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rule
 	out.Deviates(d)
 }
 
-// judgeMissing judges reads of resources that do not exist: invented URIs, or URIs that the
+// judgeMissingResource judges reads of resources that do not exist: invented URIs, or URIs that the
 // server itself reports as not found.
-func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (l *ledger) judgeMissingResource(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requestedURI, ok := uriOf(obs.Request)
 	if !ok || !uri.IsURI([]byte(requestedURI)) || !utf8.ValidString(requestedURI) || !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
 		return
 	}
-	if _, listed := l.resource(requestedURI); listed {
+	if _, listed := l.listedResource(requestedURI); listed {
 		return
 	}
 	nowhere := strings.Contains(requestedURI, uri.Nowhere) && l.isUnknownURI(s, requestedURI)
@@ -121,7 +121,7 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 		Requirement: requirement,
 		Permitted:   "error " + permitted,
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(obs.Request.Event, obs.Event),
+		At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 	}
 	code, _ := obs.Message.ErrorCode()
 	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || isNotFound(obs)) && !out.RequireInterpretable(obs, l.anyRead(), requirement) {
@@ -161,7 +161,7 @@ func (l *ledger) anyRead() rules.Control {
 		What: "a read of a listed resource", ByName: true,
 		Matches: func(req *rules.Request) bool {
 			requestedURI, ok := uriOf(req)
-			_, listed := l.resource(requestedURI)
+			_, listed := l.listedResource(requestedURI)
 			return req.Message.Method == spec.MethodResourcesRead && ok && listed
 		},
 		Fallback: func(req *rules.Request) bool { return req.Message.Method == spec.MethodResourcesList },
@@ -171,10 +171,10 @@ func (l *ledger) anyRead() rules.Control {
 // isUnknownURI reports whether a complete list of resources does not have the URI, and the list of
 // templates is complete without a template for it, or was refused.
 func (l *ledger) isUnknownURI(s *rules.Session, requestedURI string) bool {
-	if !l.isWhole(spec.MethodResourcesList) || l.isInLastWalk(spec.MethodResourcesList, requestedURI) {
+	if !l.hasCompleteWalk(spec.MethodResourcesList) || l.isInLastWalk(spec.MethodResourcesList, requestedURI) {
 		return false
 	}
-	if l.isWhole(spec.MethodResourcesTemplates) {
+	if l.hasCompleteWalk(spec.MethodResourcesTemplates) {
 		return !l.matchesTemplate(s, requestedURI)
 	}
 	return l.refused[spec.MethodResourcesTemplates]
@@ -186,7 +186,7 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 	if !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
 		return
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	requestedURI, isText := uriOf(obs.Request)
 	if !isText {
 		d.Requirement, d.Permitted = uriMissing, "error -32602"
@@ -267,7 +267,7 @@ func (z *sizes) noteRead(s *rules.Session, obs *rules.Observation, _ *rules.Repo
 	if !ok {
 		return
 	}
-	listed, isListed := ledgers.Of(s).resource(requestedURI)
+	listed, isListed := ledgers.Of(s).listedResource(requestedURI)
 	claim, isSize := wire.Integer(wire.At(listed.raw, "/size"))
 	if before := z.byURI[requestedURI]; before != nil {
 		before.same = (before.same || !before.again) && contentOf(contentItems(before.read)[0]) == contentOf(items[0])
@@ -338,7 +338,7 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 				Summary:     "The server lists a resource size that its contents do not have.",
 				Permitted:   "the number of bytes, before any encoding as base64",
 				Seen:        fmt.Sprintf("size %d, and %d bytes read", r.claim, r.bytes),
-				At:          rules.At(r.listed.on.event, r.read.Request.Event, r.read.Event),
+				At:          rules.PositionsOf(r.listed.on.event, r.read.Request.Event, r.read.Event),
 			}
 			if text, isText := wire.Text(wire.At(contentItems(r.read)[0], "/text")); isText && mayBeStoredAs(text, r.claim) {
 				d.Summary, d.Weight = "The server lists the size of the resource's text in another encoding.", verdict.OnlyNote

@@ -62,8 +62,8 @@ func (a *subscribedURIs) judgeSubscribe(s *rules.Session, obs *rules.Observation
 	if !ok || !isFirstResponse(s, obs) {
 		return
 	}
-	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
-	_, listed := ledgers.Of(s).resource(requestedURI)
+	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event)}
+	_, listed := ledgers.Of(s).listedResource(requestedURI)
 	switch {
 	case !s.ServerDeclared("resources.subscribe"):
 		judgeUnsupported(s, obs, d, out)
@@ -94,7 +94,7 @@ func (a *subscribedURIs) judgeUnsubscribe(s *rules.Session, obs *rules.Observati
 	if !ok || !isFirstResponse(s, obs) || !a.confirmed[requestedURI] {
 		return
 	}
-	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
+	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	if obs.Message.IsError() {
 		d.Summary = "The server refuses to end a subscription that it accepted."
 		if code, _ := obs.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {
@@ -230,14 +230,14 @@ func (u *updates) judgeUpdate(s *rules.Session, obs *rules.Observation, out *rul
 	}
 	updatedURI, _ := wire.Text(obs.Message.ParamAt("/uri"))
 	for _, l := range u.ordered {
-		if covers(l.uri, updatedURI) {
+		if coversUpdate(l.uri, updatedURI) {
 			l.notified = append(l.notified, obs.Event.Seq)
 		}
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event)}
 	if !s.ServerDeclared("resources.subscribe") {
 		d.Requirement, d.Summary = updateUndeclared, "The server sends a resource update without declaring subscriptions."
-		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.At(s.Initialize.Responses[0].Event, obs.Event)
+		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.PositionsOf(s.Initialize.Responses[0].Event, obs.Event)
 		out.Deviates(d)
 		return
 	}
@@ -251,33 +251,33 @@ func (u *updates) judgeUpdate(s *rules.Session, obs *rules.Observation, out *rul
 		return
 	}
 	out.Observed(updateUnsubscribed)
-	u.judgeLate(obs, updatedURI, d, out)
+	u.judgeLateUpdate(obs, updatedURI, d, out)
 }
 
 // transitTime is how long after the end of a subscription an update may still be in transit.
 const transitTime = 100 * time.Millisecond
 
-// judgeLate judges an update after the subscription ended. An update in transit may cross the
+// judgeLateUpdate judges an update after the subscription ended. An update in transit may cross the
 // response, so a request sent after the response must have been answered before the update came,
 // and some time must have passed.
-func (u *updates) judgeLate(obs *rules.Observation, updatedURI string, d verdict.Deviation, out *rules.Reporter) {
+func (u *updates) judgeLateUpdate(obs *rules.Observation, updatedURI string, d verdict.Deviation, out *rules.Reporter) {
 	l := u.byURI[updatedURI]
 	if l == nil || l.left == nil || obs.Event.At-l.left.Event.At < transitTime || u.fence < l.left.Event.Seq {
 		return
 	}
 	for _, other := range u.ordered {
-		if other != l && other.left == nil && covers(other.uri, updatedURI) {
+		if other != l && other.left == nil && coversUpdate(other.uri, updatedURI) {
 			return
 		}
 	}
 	d.Requirement, d.Summary, d.Permitted = updatesStop, "The server sends a resource update after the subscription ended.", "no more updates of the resource"
-	d.At = rules.At(l.left.Request.Event, l.left.Event, obs.Event)
+	d.At = rules.PositionsOf(l.left.Request.Event, l.left.Event, obs.Event)
 	out.Deviates(d)
 }
 
-// covers reports whether a subscription covers updates of the URI: an update may name a resource
+// coversUpdate reports whether a subscription covers updates of the URI: an update may name a resource
 // below the subscribed URI.
-func covers(subscribed, updatedURI string) bool { return strings.HasPrefix(updatedURI, subscribed) }
+func coversUpdate(subscribed, updatedURI string) bool { return strings.HasPrefix(updatedURI, subscribed) }
 
 // updatedBetween reports whether an update came between two positions.
 func (l *subscriptionState) updatedBetween(from, to int) bool {
@@ -310,7 +310,7 @@ func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 					Summary:     "The server sends no update of a changed, subscribed resource.",
 					Permitted:   "notifications/resources/updated",
 					Seen:        "the contents changed after two equal reads: " + rules.Excerpt(c.shownBy.Message.Raw),
-					At:          rules.At(c.confirmed, c.shownBy.Event),
+					At:          rules.PositionsOf(c.confirmed, c.shownBy.Event),
 				})
 			}
 		}

@@ -125,7 +125,7 @@ func (t *templateReads) judgeRefusal(s *rules.Session, obs *rules.Observation, o
 		Summary:     "The server completes a value of its template, but does not find the URI.",
 		Permitted:   "its contents",
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(by.Request.Event, by.Event, obs.Request.Event, obs.Event),
+		At:          rules.PositionsOf(by.Request.Event, by.Event, obs.Request.Event, obs.Event),
 	})
 }
 
@@ -163,7 +163,7 @@ func (t *templateReads) judgeRead(s *rules.Session, obs *rules.Observation, out 
 			Summary:     "The server's template and its contents have different MIME types.",
 			Permitted:   "a mimeType only if all resources of the template have it",
 			Seen:        rules.Excerpt(claim) + " in the template, and " + rules.Excerpt(kind) + " in the contents",
-			At:          rules.At(template.on.event, obs.Request.Event, obs.Event),
+			At:          rules.PositionsOf(template.on.event, obs.Request.Event, obs.Event),
 		})
 	}
 }

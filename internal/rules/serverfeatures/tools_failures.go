@@ -108,7 +108,7 @@ func toolResources() rules.Fold {
 		d := deviationOf(toolLinkFetchable, obs)
 		d.Summary, d.Permitted = "The server does not find a resource that its tool links to.", "its contents; a link may also be meant for the client alone, as file:// often is"
 		d.Weight = verdict.OnlyNote
-		d.At = rules.At(link.Request.Event, link.Event, obs.Request.Event, obs.Event)
+		d.At = rules.PositionsOf(link.Request.Event, link.Event, obs.Request.Event, obs.Event)
 		out.Deviates(d)
 	}
 	return rules.Fold{OnMessage: rules.Handlers{
@@ -141,7 +141,7 @@ func judgeEmbedded(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	default:
 		d := deviationOf(toolEmbedded, obs)
 		d.Summary, d.Permitted = "The server's tool embeds a resource, but resources are not declared.", "the capability resources"
-		d.At = rules.At(s.Declaration.Event, obs.Request.Event, obs.Event)
+		d.At = rules.PositionsOf(s.Declaration.Event, obs.Request.Event, obs.Event)
 		out.Deviates(d)
 	}
 }

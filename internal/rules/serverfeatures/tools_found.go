@@ -48,7 +48,7 @@ func toolsFound() rules.Fold {
 
 // deviationOf returns a deviation with the request and its response as evidence.
 func deviationOf(requirement string, obs *rules.Observation) verdict.Deviation {
-	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
+	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 }
 
 // judgeUndeclaredCall judges the response to a call of a server that does not declare tools.

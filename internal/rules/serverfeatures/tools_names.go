@@ -58,7 +58,7 @@ func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
 	if !long && !special && !foreign {
 		return
 	}
-	d := verdict.Deviation{At: rules.At(obs.Event), Seen: strconv.QuoteToGraphic(rules.Excerpt(name))}
+	d := verdict.Deviation{At: rules.PositionsOf(obs.Event), Seen: strconv.QuoteToGraphic(rules.Excerpt(name))}
 	if long {
 		d.Requirement = nameLength
 		d.Summary = "The server's tool name is empty, or longer than 128 characters."

@@ -168,7 +168,7 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 		d.Summary = "The server refuses a " + w.thing + " without arguments that needs none."
 		d.Permitted = "the same as for an empty object of arguments"
 		if empty != nil {
-			d.At = rules.At(bare.Request.Event, bare.Event, empty.Request.Event, empty.Event)
+			d.At = rules.PositionsOf(bare.Request.Event, bare.Event, empty.Request.Event, empty.Event)
 		} else {
 			d.Weight = verdict.OnlyNote // there may be other reasons
 		}

@@ -50,7 +50,7 @@ func clientFeatureRules() []rules.Rule {
 
 func judgeRequiredElicitations(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	code, ok := obs.Message.ErrorCode()
-	if !ok || spec.Code(code) != spec.CodeURLElicitation || !isGoverned(s, obs) {
+	if !ok || spec.Code(code) != spec.CodeURLElicitation || !isGovernedByRevision(s, obs) {
 		return
 	}
 	list := wire.At(obs.Message.Member("error"), "/data/elicitations")
@@ -66,13 +66,13 @@ func judgeRequiredElicitations(s *rules.Session, obs *rules.Observation, out *ru
 		Summary:     "The server's error -32042 lists no elicitation.",
 		Permitted:   "the required elicitations, at least one",
 		Seen:        rules.Excerpt(obs.Message.Member("error")),
-		At:          rules.At(obs.Request.Event, obs.Event),
+		At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 	})
 }
 
 func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	tools := wire.Elements(obs.Message.ParamAt("/tools"))
-	if !isGoverned(s, obs) || len(tools) == 0 {
+	if !isGovernedByRevision(s, obs) || len(tools) == 0 {
 		return
 	}
 	names := map[string]bool{}
@@ -84,7 +84,7 @@ func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Repor
 				Summary:     "The server's sampling request has two tools of the same name.",
 				Permitted:   "a unique name for each tool",
 				Seen:        "the name " + rules.Excerpt(wire.Quote(name)) + " twice",
-				At:          rules.At(obs.Event),
+				At:          rules.PositionsOf(obs.Event),
 			})
 			return
 		}
@@ -103,10 +103,10 @@ type form struct {
 
 func judgeRequestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requested := obs.Message.ParamAt("/requestedSchema")
-	if !isGoverned(s, obs) || stringAt(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
+	if !isGovernedByRevision(s, obs) || stringAt(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
 		return
 	}
-	f := &form{s: s, out: out, at: rules.At(obs.Event)}
+	f := &form{s: s, out: out, at: rules.PositionsOf(obs.Event)}
 	names, fields := wire.Members(wire.At(requested, "/properties"))
 	f.fields = fields
 	f.judgeRequired(requested)

@@ -56,9 +56,9 @@ func startShape() rules.Fold {
 			noteOtherError(obs, out)
 			return
 		}
-		x.topic.count(&x.places, counts)
+		x.topic.countObserved(&x.places, counts)
 		for _, input := range x.inputs {
-			input.count(&x.places, counts)
+			input.countObserved(&x.places, counts)
 		}
 		switch {
 		case len(x.violations) == 0:
@@ -70,7 +70,7 @@ func startShape() rules.Fold {
 			violations := deduplicate(slices.Clone(x.violations)) // equal results share them
 			for key, input := range x.inputs {
 				var own []schema.Violation
-				own, violations = splitAt(violations, inputPointer(key))
+				own, violations = splitViolations(violations, inputPointer(key))
 				input.report(own, q, obs, counts, out)
 			}
 			x.topic.report(violations, q, obs, counts, out)
@@ -135,7 +135,7 @@ func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 // isJudged reports whether the session's revision applies to a message, and the message has a valid
 // envelope. The base rules judge envelopes.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
-	if !isGoverned(s, obs) || obs.InputKey != "" { // an entry of inputRequests is judged with its result
+	if !isGovernedByRevision(s, obs) || obs.InputKey != "" { // an entry of inputRequests is judged with its result
 		return false
 	}
 	m := obs.Message
@@ -187,8 +187,8 @@ func inputPointer(key string) string {
 	return "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// splitAt returns the violations at or below a pointer, and the others.
-func splitAt(all []schema.Violation, pointer string) (below, others []schema.Violation) {
+// splitViolations returns the violations at or below a pointer, and the others.
+func splitViolations(all []schema.Violation, pointer string) (below, others []schema.Violation) {
 	for _, v := range all {
 		if v.Pointer == pointer || strings.HasPrefix(v.Pointer, pointer+"/") {
 			below = append(below, v)
@@ -239,7 +239,7 @@ func deduplicate(all []schema.Violation) []schema.Violation {
 func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *rules.Observation, counts []int, out *rules.Reporter) {
 	missing := missingMembers(violations)
 	for i, v := range violations {
-		r := t.find(v)
+		r := t.rowFor(v)
 		if v.Basis == schema.Schema && t.general != nil && r != t.general {
 			out.ReportedElsewhere(t.general.requirement)
 		}
@@ -259,7 +259,7 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 			Summary:     r.summary,
 			Permitted:   v.Permitted,
 			Seen:        describeSeen(v),
-			At:          positions(obs),
+			At:          positionsOf(obs),
 			Pointer:     v.Pointer,
 			Weight:      r.weight,
 		})
@@ -310,12 +310,12 @@ func describeSeen(v schema.Violation) string {
 	return v.Seen + " at " + v.Pointer
 }
 
-// positions returns the positions of the message and of the request it responds to.
-func positions(obs *rules.Observation) []int {
+// positionsOf returns the positions of the message and of the request it responds to.
+func positionsOf(obs *rules.Observation) []int {
 	if obs.Request != nil {
-		return rules.At(obs.Request.Event, obs.Event)
+		return rules.PositionsOf(obs.Request.Event, obs.Event)
 	}
-	return rules.At(obs.Event)
+	return rules.PositionsOf(obs.Event)
 }
 
 // compiledTable is the table for one revision.
@@ -342,12 +342,12 @@ type compiledRow struct {
 var tables = func() map[spec.Revision]func() *compiledTable {
 	all := map[spec.Revision]func() *compiledTable{}
 	for _, r := range spec.Revisions() {
-		all[r] = sync.OnceValue(func() *compiledTable { return compile(table(), r) })
+		all[r] = sync.OnceValue(func() *compiledTable { return compileTable(table(), r) })
 	}
 	return all
 }()
 
-func compile(rows []row, revision spec.Revision) *compiledTable {
+func compileTable(rows []row, revision spec.Revision) *compiledTable {
 	v := schema.For(revision)
 	t := &compiledTable{validator: v, topics: map[string]*topic{}}
 	for i := range rows {
@@ -381,8 +381,8 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 	return t
 }
 
-// count records which requirements were observed in a message.
-func (t *topic) count(occurring *schema.PlaceSet, counts []int) {
+// countObserved records which requirements were observed in a message.
+func (t *topic) countObserved(occurring *schema.PlaceSet, counts []int) {
 	if g := t.general; g != nil && (len(g.places) == 0 || g.isObservedIn(occurring)) {
 		counts[g.number]++
 	}
@@ -402,9 +402,9 @@ func (r *compiledRow) isObservedIn(occurring *schema.PlaceSet) bool {
 	return false
 }
 
-// find returns the first row that matches a violation. If there is none, it returns the general row
+// rowFor returns the first row that matches a violation. If there is none, it returns the general row
 // for a violation of the schema, and nil for others.
-func (t *topic) find(v schema.Violation) *compiledRow {
+func (t *topic) rowFor(v schema.Violation) *compiledRow {
 	for _, r := range t.rows {
 		if r.matches(v) {
 			return r

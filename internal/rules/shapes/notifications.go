@@ -18,7 +18,7 @@ func notificationRules() []rules.Rule {
 			Requirements: []string{cancelledID},
 			Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 				switch {
-				case !isGoverned(s, obs):
+				case !isGovernedByRevision(s, obs):
 				case hasMember(obs.Message.Params(), "requestId"):
 					out.Observed(cancelledID)
 				default:
@@ -27,7 +27,7 @@ func notificationRules() []rules.Rule {
 						Summary:     "The server's cancellation has no requestId.",
 						Permitted:   "the id of a request that is not a task; tasks/cancel cancels tasks",
 						Seen:        rules.Excerpt(obs.Message.Raw),
-						At:          rules.At(obs.Event),
+						At:          rules.PositionsOf(obs.Event),
 					})
 				}
 			}}}),

@@ -26,7 +26,7 @@ func promptResources() rules.Rule {
 		Requirements: []string{embeddedMIME},
 		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodPromptsGet): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-				if !isGoverned(s, obs) {
+				if !isGovernedByRevision(s, obs) {
 					return
 				}
 				for i, m := range wire.Elements(obs.Message.ResultAt("/messages")) {
@@ -41,7 +41,7 @@ func promptResources() rules.Rule {
 							Summary:     "The server's prompt has a resource without a MIME type.",
 							Permitted:   "mimeType next to uri, although the schema has it optional",
 							Seen:        rules.Excerpt(resource) + " at /result/messages/" + strconv.Itoa(i) + "/content/resource",
-							At:          rules.At(obs.Request.Event, obs.Event),
+							At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 						})
 					}
 				}
@@ -66,13 +66,13 @@ func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) 
 	completion := obs.Message.ResultAt("/completion")
 	values := wire.At(completion, "/values")
 	total, ok := parseNumber(wire.At(completion, "/total"))
-	if !isGoverned(s, obs) || !ok || values.Kind() != '[' {
+	if !isGovernedByRevision(s, obs) || !ok || values.Kind() != '[' {
 		return
 	}
 	n := len(wire.Elements(values))
 	d := verdict.Deviation{
 		Seen: strconv.Itoa(n) + " values, total " + rules.Excerpt(wire.At(completion, "/total")),
-		At:   rules.At(obs.Request.Event, obs.Event), Pointer: "/result/completion/total",
+		At:   rules.PositionsOf(obs.Request.Event, obs.Event), Pointer: "/result/completion/total",
 	}
 	order := total.Cmp(new(big.Rat).SetInt64(int64(n)))
 	if order < 0 {
@@ -115,7 +115,7 @@ func emptyResults() rules.Rule {
 
 func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.Reporter) {
 	names, _ := wire.Members(obs.Message.Result())
-	if !isGoverned(s, obs) || obs.Message.Result().Kind() != '{' {
+	if !isGovernedByRevision(s, obs) || obs.Message.Result().Kind() != '{' {
 		return
 	}
 	for _, name := range names {
@@ -125,7 +125,7 @@ func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.
 				Summary:     "The server's result should be empty, but is not.",
 				Permitted:   "{}, or an object with only _meta",
 				Seen:        rules.Excerpt(obs.Message.Result()),
-				At:          rules.At(obs.Request.Event, obs.Event),
+				At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 			})
 			return
 		}

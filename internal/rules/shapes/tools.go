@@ -26,7 +26,7 @@ func toolDefinitions() rules.Rule {
 		Requirements: []string{noParametersForm, dependentHints, recommendedDialect},
 		Start: rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-				if !isGoverned(s, obs) || !obs.Request.WellFormed {
+				if !isGovernedByRevision(s, obs) || !obs.Request.WellFormed {
 					return
 				}
 				found := rules.MemoResult(s, obs.Message, definitionsKey{}, func() *definitions { return judgeDefinitions(s, obs.Message) })
@@ -34,7 +34,7 @@ func toolDefinitions() rules.Rule {
 					out.Observed(id)
 				}
 				for _, d := range found.deviations {
-					d.At = rules.At(obs.Request.Event, obs.Event)
+					d.At = rules.PositionsOf(obs.Request.Event, obs.Event)
 					out.Deviates(d)
 				}
 			},

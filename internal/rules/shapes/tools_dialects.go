@@ -44,7 +44,7 @@ func hasDifferingKeyword(input jsontext.Value) bool {
 // and refused ones may have another fault.
 func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	params := obs.Request.Message.Params()
-	if !isGoverned(s, obs) || !obs.Request.WellFormed || len(l.schemas) == 0 {
+	if !isGovernedByRevision(s, obs) || !obs.Request.WellFormed || len(l.schemas) == 0 {
 		return
 	}
 	input, arguments := l.schemas[stringAt(params, "/name")], obs.Request.Message.ParamAt("/arguments")
@@ -53,7 +53,7 @@ func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *r
 	}
 	v := schema.For(s.Revision())
 	failed := obs.Message.IsError() || isTrue(obs.Message.Result(), "/isError")
-	d := verdict.Deviation{Requirement: supports202012, At: rules.At(obs.Request.Event, obs.Event)}
+	d := verdict.Deviation{Requirement: supports202012, At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	switch broken := v.CheckStructured(input, arguments); {
 	case len(broken) > 0 && !v.BreaksModern(input, arguments):
 	case len(broken) > 0 && !failed:

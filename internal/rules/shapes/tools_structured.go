@@ -70,7 +70,7 @@ func (l *toolSchemas) noteChange(*rules.Session, *rules.Observation, *rules.Repo
 // comes later.
 func (l *toolSchemas) judgeResult(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	result := obs.Message.Result()
-	if !isGoverned(s, obs) || !obs.Request.WellFormed || obs.Request.IsCancelled() || result.Kind() != '{' {
+	if !isGovernedByRevision(s, obs) || !obs.Request.WellFormed || obs.Request.IsCancelled() || result.Kind() != '{' {
 		return
 	}
 	var outputSchema jsontext.Value
@@ -84,7 +84,7 @@ func (l *toolSchemas) judgeResult(s *rules.Session, obs *rules.Observation, out 
 	if isTrue(result, "/isError") || hasMember(result, "task") && !hasMember(result, "content") {
 		return
 	}
-	d := verdict.Deviation{At: rules.At(obs.Request.Event, obs.Event)}
+	d := verdict.Deviation{At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	if structured == nil {
 		d.Requirement, d.Summary = structuredPresent, "The server's tool has an outputSchema, but no structuredContent."
 		d.Permitted, d.Seen = "structuredContent that fits the outputSchema", rules.Excerpt(result)
@@ -100,7 +100,7 @@ func (l *toolSchemas) judgeResult(s *rules.Session, obs *rules.Observation, out 
 	if outputSchema != nil {
 		judgeConformance(s, outputSchema, structured, d, out)
 	}
-	judgeCopy(result, structured, d, out)
+	judgeTextCopy(result, structured, d, out)
 }
 
 // memberOf returns a member of an object, or nil. It is cheap if the object has no member of that
@@ -123,9 +123,9 @@ func judgeConformance(s *rules.Session, outputSchema, structured jsontext.Value,
 	out.Deviates(d)
 }
 
-// judgeCopy looks for a text block with the same JSON as the structured content. It skips results
+// judgeTextCopy looks for a text block with the same JSON as the structured content. It skips results
 // larger than maxCompared.
-func judgeCopy(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
+func judgeTextCopy(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	if len(result) > maxCompared {
 		return
 	}

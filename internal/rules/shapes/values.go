@@ -13,15 +13,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// isGoverned reports whether the session's revision applies to a message of the server. In the
+// isGovernedByRevision reports whether the session's revision applies to a message of the server. In the
 // handshake era, the message must come after the result of initialize. In the stateless era, it
 // must belong to a request that names the revision; a server request must also be an entry of
 // inputRequests, because the era has no others.
-func isGoverned(s *rules.Session, obs *rules.Observation) bool {
+func isGovernedByRevision(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Handshake {
 		return s.Began()
 	}
-	return (obs.ServerRequest == nil || obs.InputKey != "") && s.IsGoverned(obs)
+	return (obs.ServerRequest == nil || obs.InputKey != "") && s.IsGovernedByRevision(obs)
 }
 
 // stringAt returns the string at a pointer, "" if there is none.

@@ -199,7 +199,7 @@ func judgeScopes(before, obs *rules.Observation, out *rules.Reporter) {
 		out.Deviates(verdict.Deviation{
 			Requirement: scopeConstant, Summary: "The server's pages of a list have different cacheScopes.",
 			Permitted: "the same cacheScope on all pages", Seen: was + " on one page, " + is + " on the next",
-			At: rules.At(before.Request.Event, before.Event, obs.Request.Event, obs.Event),
+			At: rules.PositionsOf(before.Request.Event, before.Event, obs.Request.Event, obs.Event),
 		})
 	}
 }

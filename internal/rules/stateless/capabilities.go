@@ -27,7 +27,7 @@ func capabilityRules() []rules.Rule {
 			Title:        "a request that needs an undeclared capability is refused with -32021 and the names of what is missing",
 			Requirements: []string{missingCapability, missingCapabilityData, missingCapabilityStatus},
 			Start: func() rules.Fold {
-				n := &needs{}
+				n := &capabilityNeeds{}
 				return rules.Fold{OnMessage: rules.MergeHandlers(
 					rules.Handlers{rules.ErrorTo(""): n.judgeError},
 					rules.Handlers{rules.ServerRequest(""): n.note},
@@ -57,8 +57,8 @@ func capabilityOf(method string) string {
 	return ""
 }
 
-// needs tracks the client capabilities that requests turned out to need.
-type needs struct{ seen []need }
+// capabilityNeeds tracks the client capabilities that requests turned out to need.
+type capabilityNeeds struct{ seen []need }
 
 // A need is a capability that a request needed.
 type need struct {
@@ -70,7 +70,7 @@ type need struct {
 // server/discover.
 const maxNeeds = 200
 
-func (n *needs) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (n *capabilityNeeds) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
 	if obs.InputKey != "" && capability != "" && obs.Request.Declares(capability) && len(n.seen) < maxNeeds {
 		n.seen = append(n.seen, need{obs.Request, capability})
@@ -85,7 +85,7 @@ func nameAndArguments(req *rules.Request) string {
 
 // missingFor returns a capability that an equal request needed before and that this one does not
 // declare, or "".
-func (n *needs) missingFor(req *rules.Request) string {
+func (n *capabilityNeeds) missingFor(req *rules.Request) string {
 	for _, before := range n.seen {
 		if before.request.Message.Method == req.Message.Method && !req.Declares(before.capability) && nameAndArguments(before.request) == nameAndArguments(req) {
 			return before.capability
@@ -94,7 +94,7 @@ func (n *needs) missingFor(req *rules.Request) string {
 	return ""
 }
 
-func (n *needs) judgeError(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (n *capabilityNeeds) judgeError(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isJudged(s, obs) || !obs.Request.Metadata.IsComplete() {
 		return
 	}
@@ -201,13 +201,13 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		Summary:     "The server requires input of a kind that the client did not declare.",
 		Permitted:   obs.Message.Method + " only where this request declares " + capability + "; else error -32021",
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(obs.Request.Event, obs.Event),
+		At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 	}
 	for _, earlier := range s.ClientRequests() {
 		if earlier.Event.Seq < obs.Request.Event.Seq && earlier.Declares(capability) {
 			d.Requirement = undeclaredCapability
 			d.Summary = "The server requires input that only an earlier request allowed."
-			d.At = rules.At(earlier.Event, obs.Request.Event, obs.Event)
+			d.At = rules.PositionsOf(earlier.Event, obs.Request.Event, obs.Event)
 			out.Deviates(d)
 			out.ReportedElsewhere(onlyDeclared)
 			return

@@ -45,7 +45,7 @@ func judgeDeprecatedInput(s *rules.Session, obs *rules.Observation, out *rules.R
 	if obs.InputKey == "" || s.Era() != spec.Stateless {
 		return
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event), Weight: verdict.OnlyNote}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event), Weight: verdict.OnlyNote}
 	switch obs.Message.Method {
 	case spec.MethodSampling:
 		d.Requirement, d.Summary, d.Permitted = deprecatedSampling, "The server uses sampling, which is deprecated.", "the API of a model's provider; an existing implementation may keep sampling"

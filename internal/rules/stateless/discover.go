@@ -154,7 +154,7 @@ func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter
 		}
 		found := deviationOf(discoverConstant, obs)
 		found.Summary, found.Permitted = "The server's result of server/discover changes from time to time.", "the same each time"
-		found.At = rules.At(before.Request.Event, before.Event, obs.Request.Event, obs.Event)
+		found.At = rules.PositionsOf(before.Request.Event, before.Event, obs.Request.Event, obs.Event)
 		out.Deviates(found)
 		return
 	}
@@ -166,10 +166,10 @@ func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter
 func isSameDiscovery(a, b jsontext.Value) bool {
 	v, _ := stringsOf(wire.At(a, "/supportedVersions"))
 	w, _ := stringsOf(wire.At(b, "/supportedVersions"))
-	return isSameSet(v, w) && canonical(wire.At(a, "/capabilities")) == canonical(wire.At(b, "/capabilities"))
+	return isSameSet(v, w) && canonicalJSON(wire.At(a, "/capabilities")) == canonicalJSON(wire.At(b, "/capabilities"))
 }
 
-func canonical(v jsontext.Value) string {
+func canonicalJSON(v jsontext.Value) string {
 	v = slices.Clone(v)
 	if v.Canonicalize() != nil {
 		return ""
@@ -208,7 +208,7 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		d := deviationOf(listedVersionsWork, obs)
 		d.Summary, d.Permitted = "The server refuses a version that server/discover lists.", "a result"
 		d.Seen = "version " + rules.Excerpt(version) + ": " + d.Seen
-		d.At = rules.At(s.Declaration.Responses[0].Event, req.Event, obs.Event)
+		d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, req.Event, obs.Event)
 		out.Deviates(d)
 	}
 }
@@ -244,7 +244,7 @@ func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *ru
 	case !refused, obs.Request.Message.Method == spec.MethodResourcesTemplates: // templates are only a part of the resources capability
 	case out.RequireInterpretable(obs, rules.PingControl(), discoverCapabilities):
 		d.Summary, d.Permitted = "The server refuses an undeclared method, but not with -32601.", "error -32601"
-		d.At = rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
+		d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
 		out.Deviates(d)
 	}
 }

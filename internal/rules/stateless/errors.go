@@ -34,7 +34,7 @@ func errorRules() []rules.Rule {
 			ID:           "rule.error-meanings",
 			Title:        "the codes of MCP are used for what they mean",
 			Requirements: []string{codeMeaning},
-			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeMeaning}}),
+			Start:        rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeCodeMeaning}}),
 		},
 		{
 			ID:           "rule.trace-context",
@@ -90,9 +90,9 @@ func judgeCode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	out.Observed(codeRetired)
 }
 
-// judgeMeaning compares the error code with the request. Package streamablehttp judges whether
+// judgeCodeMeaning compares the error code with the request. Package streamablehttp judges whether
 // headers match the body.
-func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeCodeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
 	if !isFirstResponse(s, obs) || !isStatelessRequest(s, req) || !req.HasLegalID() {
 		return
@@ -127,7 +127,7 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 			return // the version may be served only after initialize
 		}
 		d.Summary, d.Permitted = "The server reports a version as unsupported that server/discover lists.", "-32022 only for versions that server/discover does not list"
-		d.At = rules.At(s.Declaration.Responses[0].Event, req.Event, obs.Event)
+		d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, req.Event, obs.Event)
 	default:
 		return
 	}
@@ -146,15 +146,15 @@ func isTraceParent(text string) bool {
 	return m != nil && m[1] != "ff" && strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" && (m[1] != "00" || m[4] == "")
 }
 
-// listOf returns a function that reports whether all members of a comma-separated list match the
+// listMatcher returns a function that reports whether all members of a comma-separated list match the
 // expression.
-func listOf(member *lazyregexp.Regexp) func(text string) bool {
+func listMatcher(member *lazyregexp.Regexp) func(text string) bool {
 	return func(text string) bool {
 		return !slices.ContainsFunc(strings.Split(text, ","), func(m string) bool { return !member.MatchString(m) })
 	}
 }
 
-var traceKeys = map[string]func(text string) bool{"traceparent": isTraceParent, "tracestate": listOf(traceMember), "baggage": listOf(baggageItem)}
+var traceKeys = map[string]func(text string) bool{"traceparent": isTraceParent, "tracestate": listMatcher(traceMember), "baggage": listMatcher(baggageItem)}
 
 func judgeResultTrace(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() == spec.Stateless {
@@ -185,10 +185,10 @@ func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Repo
 		}
 		d := verdict.Deviation{
 			Requirement: traceContext, Summary: "The server's trace context in _meta is not in the W3C format.",
-			Permitted: key + " in the form of W3C Trace Context or W3C Baggage", Seen: key + " " + rules.Excerpt(value), At: rules.At(obs.Event),
+			Permitted: key + " in the form of W3C Trace Context or W3C Baggage", Seen: key + " " + rules.Excerpt(value), At: rules.PositionsOf(obs.Event),
 		}
 		if obs.Request != nil {
-			d.At = rules.At(obs.Request.Event, obs.Event)
+			d.At = rules.PositionsOf(obs.Request.Event, obs.Event)
 		}
 		out.Deviates(d)
 	}

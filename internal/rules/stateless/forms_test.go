@@ -74,7 +74,7 @@ func TestIncludesType(t *testing.T) {
 		`{"toolsListChanged":true}`: true, `{"toolsListChanged":["a"]}`: true,
 		`{"toolsListChanged":false}`: false, `{"toolsListChanged":[]}`: false, `{"promptsListChanged":true}`: false, `{}`: false, ``: false,
 	} {
-		if got := includesType(jsontext.Value(filter), "toolsListChanged"); got != want {
+		if got := filterIncludes(jsontext.Value(filter), "toolsListChanged"); got != want {
 			t.Errorf("%s: %v", filter, got)
 		}
 	}

@@ -48,7 +48,7 @@ func (r *serverRequests) judge(s *rules.Session, obs *rules.Observation, out *ru
 	r.sent = true
 	d := verdict.Deviation{
 		Requirement: noServerRequests, Summary: "The server sends a request.",
-		Permitted: "only responses and notifications", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+		Permitted: "only responses and notifications", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
 	}
 	if capabilityOf(obs.Message.Method) != "" {
 		d.Requirement, d.Summary = requestsByRounds, "The server sends a request to its client as a message of its own."
@@ -71,6 +71,6 @@ func judgeCompletion(obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(verdict.Deviation{
 		Requirement: completionRemoved, Summary: "The server sends a notification that this revision has removed.",
 		Permitted: "no such notification: the client learns the outcome when it retries its request",
-		Seen:      rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+		Seen:      rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
 	})
 }

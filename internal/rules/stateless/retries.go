@@ -59,7 +59,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			extra = append(extra, name)
 		}
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(round.Result.Event, req.Event, obs.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(round.Result.Event, req.Event, obs.Event)}
 	refused := obs.Message.IsError()
 	switch {
 	case responses != nil && responses.Kind() != '{', len(malformed) > 0 && len(missing)+len(extra) == 0:

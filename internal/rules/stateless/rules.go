@@ -53,7 +53,7 @@ func isRegular(s *rules.Session, obs *rules.Observation) bool {
 
 // deviationOf returns a deviation with a request and its response as evidence.
 func deviationOf(requirement string, obs *rules.Observation) verdict.Deviation {
-	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
+	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 }
 
 // codeOf returns the code of an error, 0 if it has no integer code.

@@ -164,14 +164,14 @@ func (f *subscriptions) noteResponse(s *rules.Session, obs *rules.Observation, _
 }
 
 func (f *subscriptions) noteAcknowledged(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if sub, _ := f.find(s, obs); sub != nil && sub.ack == nil {
+	if sub, _ := f.subscriptionOf(s, obs); sub != nil && sub.ack == nil {
 		sub.ack = obs
 	}
 }
 
-// find returns the subscription that a notification belongs to (over HTTP by its stream, over stdio
+// subscriptionOf returns the subscription that a notification belongs to (over HTTP by its stream, over stdio
 // by its id), and whether its metadata has the id of that subscription.
-func (f *subscriptions) find(s *rules.Session, obs *rules.Observation) (sub *subscription, sameID bool) {
+func (f *subscriptions) subscriptionOf(s *rules.Session, obs *rules.Observation) (sub *subscription, sameID bool) {
 	id := subscriptionID(obs.Message)
 	if s.Transport != spec.Stdio {
 		on := s.RequestOfExchange(obs.Event)
@@ -210,7 +210,7 @@ func (sub *subscription) isActive() bool {
 func (sub *subscription) deliversAny() bool {
 	agreed := sub.ack.Message.ParamAt("/notifications")
 	for method := range changes {
-		if includesType(agreed, spec.FilterOf(method)) {
+		if filterIncludes(agreed, spec.FilterOf(method)) {
 			return true
 		}
 	}
@@ -218,9 +218,9 @@ func (sub *subscription) deliversAny() bool {
 }
 
 // requests reports whether the filter requests a type of notification.
-func (sub *subscription) requests(member string) bool { return includesType(sub.filter, member) }
+func (sub *subscription) requests(member string) bool { return filterIncludes(sub.filter, member) }
 
-func includesType(filter jsontext.Value, member string) bool {
+func filterIncludes(filter jsontext.Value, member string) bool {
 	v := wire.At(filter, "/"+member)
 	return v.Kind() == 't' || v.Kind() == '[' && len(wire.Elements(v)) > 0
 }
@@ -234,8 +234,8 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	member := spec.FilterOf(obs.Message.Method)
 	isAck := obs.Message.Method == spec.MethodAcknowledged
 	f := sharedSubscriptions.Of(s)
-	sub, sameID := f.find(s, obs)
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
+	sub, sameID := f.subscriptionOf(s, obs)
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event)}
 	if isChange {
 		judgeCapability(s, capability, obs, out)
 	}
@@ -248,7 +248,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	if !isChange && !isAck && (s.Transport == spec.Stdio || obs.Message.Method == spec.MethodProgress || obs.Message.Method == spec.MethodMessage) {
 		return // it belongs to another request, and other rules judge it
 	}
-	d.At = rules.At(sub.request.Event, obs.Event)
+	d.At = rules.PositionsOf(sub.request.Event, obs.Event)
 	switch id := subscriptionID(obs.Message); {
 	case !id.Present():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
@@ -267,7 +267,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	switch {
 	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.sinceCancelled.n >= settlingTrips:
 		d.Requirement, d.Summary, d.Permitted = cancelledOnStdio, "The server sends a notification of a cancelled subscription.", "no further notification for it"
-		d.At = rules.At(sub.request.Event, sub.cancelled, obs.Event)
+		d.At = rules.PositionsOf(sub.request.Event, sub.cancelled, obs.Event)
 		if isAck && sub.ack == nil {
 			d.Weight = verdict.AtMostWarning // a busy server may have begun to acknowledge before it read the cancellation
 		}
@@ -339,7 +339,7 @@ func judgeCapability(s *rules.Session, capability string, obs *rules.Observation
 		out.Deviates(verdict.Deviation{
 			Requirement: serverRespects, Summary: "The server sends a change notification without declaring it.",
 			Permitted: "the capability " + capability + " in the result of server/discover, or no such notification", Seen: rules.Excerpt(obs.Message.Raw),
-			At: rules.At(s.Declaration.Responses[0].Event, obs.Event),
+			At: rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Event),
 		})
 	}
 }
@@ -364,14 +364,14 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 	case active != nil && !id.Present():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
-		d.At = rules.At(active.request.Event, obs.Event)
+		d.At = rules.PositionsOf(active.request.Event, obs.Event)
 		out.Deviates(d)
 		return
 	case active != nil:
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
 		showWrongID(&d, id, "/params")
 		d.Permitted = "the id of a subscriptions/listen request, in type and value"
-		d.At = rules.At(active.request.Event, obs.Event)
+		d.At = rules.PositionsOf(active.request.Event, obs.Event)
 		out.Deviates(d)
 		return
 	case !isChange:
@@ -393,7 +393,7 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	}
 	out.Deviates(verdict.Deviation{
 		Requirement: idElsewhere, Summary: "The server's progress or log notification has a subscriptionId.",
-		Permitted: "a subscriptionId only in notifications of a subscription", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+		Permitted: "a subscriptionId only in notifications of a subscription", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
 	})
 }
 
@@ -418,7 +418,7 @@ func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: relatedOnly, Summary: "The server sends a notification while no request is in progress.",
-			Permitted: "notifications of requests in progress, and of subscriptions", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+			Permitted: "notifications of requests in progress, and of subscriptions", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
 		})
 	}
 }

@@ -34,7 +34,7 @@ func judgeAcknowledgements(s *rules.Session, out *rules.Reporter) {
 
 // deviation returns a deviation with the request and an event as evidence.
 func (sub *subscription) deviation(requirement string, e *transcript.Event, seen string) verdict.Deviation {
-	return verdict.Deviation{Requirement: requirement, Seen: seen, At: rules.At(sub.request.Event, e)}
+	return verdict.Deviation{Requirement: requirement, Seen: seen, At: rules.PositionsOf(sub.request.Event, e)}
 }
 
 // judgeRefused judges a request that must be refused for its metadata or version. An
@@ -84,13 +84,13 @@ func (sub *subscription) judgeWithoutFilter(out *rules.Reporter) {
 	d.Summary, d.Permitted = "The server accepts a subscription without a filter.", "error -32602"
 	switch {
 	case sub.ack != nil:
-		d.Seen, d.At = rules.Excerpt(sub.ack.Message.Raw), rules.At(sub.request.Event, sub.ack.Event)
+		d.Seen, d.At = rules.Excerpt(sub.ack.Message.Raw), rules.PositionsOf(sub.request.Event, sub.ack.Event)
 		out.Deviates(d)
 	case sub.response == nil:
 	case sub.response.Message.IsError():
 		out.Observed(filterRequired)
 	default:
-		d.Seen, d.At = rules.Excerpt(sub.response.Message.Raw), rules.At(sub.request.Event, sub.response.Event)
+		d.Seen, d.At = rules.Excerpt(sub.response.Message.Raw), rules.PositionsOf(sub.request.Event, sub.response.Event)
 		out.Deviates(d)
 	}
 }
@@ -173,7 +173,7 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 		d := sub.deviation(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
 		d.Permitted = "what the request names and the server declares, nothing else"
 		has := wire.At(agreed, "/"+member) != nil
-		switch granted, requested := includesType(agreed, member), sub.requests(member); {
+		switch granted, requested := filterIncludes(agreed, member), sub.requests(member); {
 		case granted && !requested:
 			d.Summary = "The server acknowledges a type of notification that was not requested."
 			out.Deviates(d)
@@ -223,7 +223,7 @@ func judgeEnds(s *rules.Session, out *rules.Reporter) {
 		}
 		sub.judgeMedia(out)
 		if sub.response != nil && !sub.response.Message.IsError() {
-			sub.judgeFinal(out)
+			sub.judgeFinalResult(out)
 		}
 		if sub.ack == nil {
 			continue
@@ -248,9 +248,9 @@ func (sub *subscription) judgeMedia(out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeFinal judges the result that ends a subscription. The shape rules judge whether it has a
+// judgeFinalResult judges the result that ends a subscription. The shape rules judge whether it has a
 // subscriptionId.
-func (sub *subscription) judgeFinal(out *rules.Reporter) {
+func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 	result := sub.response.Message.Result()
 	d := sub.deviation(gracefulID, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
 	d.Weight = verdict.AtMostWarning

@@ -120,7 +120,7 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 			out.Observed(listConsistent)
 		} else {
 			d.Summary, d.Permitted = "The server's error -32022 lists other versions than server/discover.", "the same versions"
-			d.At = rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
+			d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
 			out.Deviates(d)
 		}
 	}

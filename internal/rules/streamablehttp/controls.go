@@ -29,7 +29,7 @@ func (v *view) isInterpretable(x *exchange, out *rules.Reporter, requirements ..
 // something.
 func (v *view) whyUnclear(x *exchange) string {
 	odd := control.StatusResponse("status " + strconv.Itoa(x.Status()))
-	if v.mayBeSecond(x) {
+	if v.mayBeSecondStream(x) {
 		return "it was refused (" + odd.Description + ") while the session had another stream"
 	}
 	controls := v.controlsFor(x)
@@ -45,10 +45,10 @@ func (v *view) whyUnclear(x *exchange) string {
 	return ""
 }
 
-// mayBeSecond reports whether x may be refused as the second stream of its session. With 409 that
+// mayBeSecondStream reports whether x may be refused as the second stream of its session. With 409 that
 // is possible even if the first stream was closed, because the server may not have noticed that
 // yet. A GET without a session id may mean any session.
-func (v *view) mayBeSecond(x *exchange) bool {
+func (v *view) mayBeSecondStream(x *exchange) bool {
 	return x.Method() == "GET" && slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y != x && y.Method() == "GET" && y.isStreamOpened() && y.Request.Seq < x.Request.Seq &&
 			(y.session == x.session || x.session == "") && (x.Status() == 409 || y.isOpenAt(x.Request.Seq))

@@ -22,16 +22,16 @@ func judgeDeliveries(v *view, out *rules.Reporter) {
 			}
 			return
 		}
-		if x.Ended() != transcript.Complete || v.mayBeMisread(x) || v.isExcused(x) || v.mayBeOver(x) {
+		if x.Ended() != transcript.Complete || v.mayBeMisread(x) || v.isExcused(x) || v.mayBeSessionOver(x) {
 			return
 		}
 		v.judgeEarlyEnd(x, out)
 	})
 }
 
-// mayBeOver reports whether the session of x may have been over when the stream of x ended: the
+// mayBeSessionOver reports whether the session of x may have been over when the stream of x ended: the
 // server served no later request in that session.
-func (v *view) mayBeOver(x *exchange) bool {
+func (v *view) mayBeSessionOver(x *exchange) bool {
 	return x.session != "" && !slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y.session == x.session && y.Request.Seq > x.End.Seq && y.Succeeded()
 	})
@@ -47,7 +47,7 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	if missing+late == 0 {
 		return
 	}
-	if x.hasIDs() {
+	if x.hasEventIDs() {
 		v.judgePolling(x, out)
 	}
 	d := verdict.Deviation{
@@ -62,7 +62,7 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	switch {
 	case mayPoll && missing == 0:
 		out.Observed(responseDelivered)
-	case mayPoll && x.hasIDs():
+	case mayPoll && x.hasEventIDs():
 	case mayPoll:
 		d.Requirement, d.Permitted = responseDelivered, "the response before the stream ends, or event ids by which it can be resumed"
 		out.Deviates(d)
@@ -98,7 +98,7 @@ func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 // isOnResumed reports whether the event came on a stream that resumes the stream of x.
 func (v *view) isOnResumed(x *exchange, e *transcript.Event) bool {
 	y := v.exchangeOf(e)
-	return y != nil && y != x && v.origin(y) == x
+	return y != nil && y != x && v.streamStart(y) == x
 }
 
 // judgePolling judges a connection that the server closed so that the client reconnects later.

@@ -78,7 +78,7 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
 			d.Summary, d.At = "The server refuses a second GET stream while the first is open.", positionsOf(other.Request, x.Request, x.Response)
 			out.Deviates(d)
-		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
+		case x.Status() == 404 && !v.isSessionServedAfter(x): // the session may be over
 		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not have noticed yet that the client closed the earlier stream
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "status 200 with text/event-stream, or 405, on the path that takes POST"
@@ -262,7 +262,7 @@ func judgeGetRetries(v *view, out *rules.Reporter) {
 // laterResponse returns the first response to a request of the POST whose stream x resumed, if that
 // response came on another GET that resumed the same stream after the end of x; otherwise nil.
 func (v *view) laterResponse(x *exchange) *transcript.Event {
-	origin := v.origin(x)
+	origin := v.streamStart(x)
 	if origin == nil || origin.Method() != "POST" {
 		return nil
 	}
@@ -270,7 +270,7 @@ func (v *view) laterResponse(x *exchange) *transcript.Event {
 		if len(req.Responses) == 0 {
 			continue
 		}
-		if y := v.exchangeOf(req.Responses[0].Event); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
+		if y := v.exchangeOf(req.Responses[0].Event); y != nil && y.Request.Seq > x.End.Seq && v.streamStart(y) == origin {
 			return req.Responses[0].Event
 		}
 	}
@@ -281,7 +281,7 @@ func (v *view) laterResponse(x *exchange) *transcript.Event {
 // connections: a client keeps the last value.
 func (v *view) hasRetryUpTo(x *exchange) bool {
 	return slices.ContainsFunc(v.all, func(y *exchange) bool {
-		return v.origin(y) == v.origin(x) && slices.ContainsFunc(y.events, func(p streamEvent) bool { return p.sse.Retry != "" && p.Seq < x.End.Seq })
+		return v.streamStart(y) == v.streamStart(x) && slices.ContainsFunc(y.events, func(p streamEvent) bool { return p.sse.Retry != "" && p.Seq < x.End.Seq })
 	})
 }
 

@@ -59,7 +59,7 @@ func headerRules() []rules.Rule {
 				nameEncoded, namesAnyCase, whitespace, paramEncoded, paramNotExpected, paramNumeric, paramIgnored, resumeIgnored,
 				sessionIgnored, listenUnnamed, codeMeaning,
 			},
-			Start: judgeExchangesAtEnd(judgeUnderstood),
+			Start: judgeExchangesAtEnd(judgeAcceptableHeaders),
 		},
 	}
 }
@@ -134,7 +134,7 @@ func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderF
 		d.Summary, d.Weight = "The server refuses different versions in header and body with -32022.", verdict.AtMostWarning
 		out.Deviates(d) // either version may be unsupported, and the order of the checks is not specified
 		return
-	case !v.isServed(req.Message.Method):
+	case !v.isMethodServed(req.Message.Method):
 		out.Unclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" with matching headers")
 		return
 	}
@@ -170,8 +170,8 @@ func judgeMismatchError(x *exchange, req *rules.Request, e *wire.Message, d verd
 	out.Deviates(d)
 }
 
-// isServed reports whether the server served some request of this method with matching headers.
-func (v *view) isServed(method string) bool {
+// isMethodServed reports whether the server served some request of this method with matching headers.
+func (v *view) isMethodServed(method string) bool {
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Message.Method == method && req.IsRegular() && req.Succeeded()
 	})
@@ -198,8 +198,8 @@ func (x *exchange) describeFlawed(flaw rules.HeaderFlaw) string {
 	return x.describeSeen()
 }
 
-// judgeUnderstood judges requests whose headers give no reason to refuse them.
-func judgeUnderstood(v *view, out *rules.Reporter) {
+// judgeAcceptableHeaders judges requests whose headers give no reason to refuse them.
+func judgeAcceptableHeaders(v *view, out *rules.Reporter) {
 	v.forEachRequest(func(x *exchange, req *rules.Request) {
 		if !v.s.Governs(req) || x.flaws&badAccept != 0 {
 			return
@@ -212,13 +212,13 @@ func judgeUnderstood(v *view, out *rules.Reporter) {
 		}
 		switch flaws := req.HeaderFlaws; {
 		case len(flaws) == 0:
-			v.judgeMatching(x, req, out)
+			v.judgeMatchingHeaders(x, req, out)
 		case len(flaws) == 1 && flawRequirements[flaws[0]] != "":
 			if e := x.errorIn(); e != nil && errorCode(e) == spec.CodeHeaderMismatch {
 				out.Observed(codeMeaning)
 			}
 		case len(flaws) == 1:
-			v.judgeMeaningless(x, req, flaws[0], out)
+			v.judgeMeaninglessHeader(x, req, flaws[0], out)
 		}
 	})
 }
@@ -325,9 +325,9 @@ var oddFormRefused = map[string]string{
 	listenUnnamed:    "The server demands an Mcp-Name of subscriptions/listen.",
 }
 
-// judgeMatching judges a request whose headers match. If several of their forms are unusual, a
+// judgeMatchingHeaders judges a request whose headers match. If several of their forms are unusual, a
 // refusal shows nothing about any of them.
-func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporter) {
+func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.Reporter) {
 	if req.UnlistedTool || v.hasUnmirrored(req) {
 		return // the server may require headers that the client could not know or send
 	}
@@ -359,15 +359,15 @@ func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporte
 	out.Deviates(d)
 }
 
-// judgeMeaningless judges a request with a header that has no meaning in this era. A server that
+// judgeMeaninglessHeader judges a request with a header that has no meaning in this era. A server that
 // also supports earlier revisions may treat the headers of those revisions as they require.
-func (v *view) judgeMeaningless(x *exchange, req *rules.Request, flaw rules.HeaderFlaw, out *rules.Reporter) {
+func (v *view) judgeMeaninglessHeader(x *exchange, req *rules.Request, flaw rules.HeaderFlaw, out *rules.Reporter) {
 	requirement := map[rules.HeaderFlaw]string{rules.SessionNamed: sessionIgnored, rules.StreamResumed: resumeIgnored, rules.ParamUnknown: paramIgnored}[flaw]
 	switch {
 	case requirement == "", requirement != paramIgnored && !v.s.IsStatelessOnly():
 	case x.isAccepted():
 		out.Observed(requirement)
-	case !v.isServed(req.Message.Method):
+	case !v.isMethodServed(req.Message.Method):
 		out.Unclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" without the header")
 	default:
 		out.Deviates(verdict.Deviation{

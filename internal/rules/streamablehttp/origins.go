@@ -31,16 +31,16 @@ func judgeOrigins(v *view, out *rules.Reporter) {
 		switch {
 		case x.Response == nil || !slices.Contains([]string{"GET", "POST", "DELETE"}, x.Method()):
 		case x.flaws&foreignOrigin != 0:
-			v.judgeForeign(x, out)
+			v.judgeForeignOrigin(x, out)
 		case !x.RequestHead().Has("Origin") && x.flaws == 0:
-			v.judgeAbsent(x, out)
+			v.judgeAbsentOrigin(x, out)
 		}
 	}
 }
 
-// judgeForeign judges the response to a request with the Origin of another host. A server that is
+// judgeForeignOrigin judges the response to a request with the Origin of another host. A server that is
 // not on the local machine may permit web pages of that host.
-func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
+func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 	validated := originValidated
 	if v.s.Transport == spec.SSE {
 		validated = legacyOriginChecks
@@ -56,7 +56,7 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	case x.Succeeded() && x.errorIn() != nil: // refused, or served and failed
 		return
 	case x.Succeeded():
-		v.judgeServedForeign(x, d, out)
+		v.judgeServedForeignOrigin(x, d, out)
 		return
 	case !x.Refused() || isAmbiguousStatus(x.Status()) && x.Status() != 403: // the requirement demands 403
 		return
@@ -66,7 +66,7 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	}
 	// 403 is the status that the requirement demands, so it counts even if the
 	// reason may be that x is a second stream.
-	if !(x.Method() == "GET" && x.Status() == 403 && v.isServedWithout(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
+	if !(x.Method() == "GET" && x.Status() == 403 && v.isServedWithoutForeignOrigin(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
 		return
 	}
 	out.Observed(validated)
@@ -84,9 +84,9 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeServedForeign judges a request that was served despite a foreign Origin. An Origin that no
+// judgeServedForeignOrigin judges a request that was served despite a foreign Origin. An Origin that no
 // browser sends shows less, and shows nothing new if the server also accepts valid foreign Origins.
-func (v *view) judgeServedForeign(x *exchange, d verdict.Deviation, out *rules.Reporter) {
+func (v *view) judgeServedForeignOrigin(x *exchange, d verdict.Deviation, out *rules.Reporter) {
 	out.ReportedElsewhere(originInvalid)
 	d.Summary = "The server accepts a request with another host's Origin."
 	if isMalformedOrigin(x.RequestHead().Get("Origin")) {
@@ -107,9 +107,9 @@ func isMalformedOrigin(text string) bool {
 	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
 }
 
-// isServedWithout reports whether the server served a request that is like x, with the same HTTP
+// isServedWithoutForeignOrigin reports whether the server served a request that is like x, with the same HTTP
 // method, but has no foreign Origin.
-func (v *view) isServedWithout(x *exchange) bool {
+func (v *view) isServedWithoutForeignOrigin(x *exchange) bool {
 	for _, y := range v.all {
 		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.hasInitialize() == x.hasInitialize() {
 			return true
@@ -134,9 +134,9 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeAbsent judges a 403 for a request without an Origin, if a similar request with an Origin was
+// judgeAbsentOrigin judges a 403 for a request without an Origin, if a similar request with an Origin was
 // served.
-func (v *view) judgeAbsent(x *exchange, out *rules.Reporter) {
+func (v *view) judgeAbsentOrigin(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
 		out.Observed(originAbsent)

@@ -116,8 +116,8 @@ type eventsInOrderKey struct{}
 // judgeResumptions judges the response to a GET with the id of a received event.
 func judgeResumptions(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		id, resumes := x.lastID()
-		origin := v.origin(x)
+		id, resumes := x.lastEventID()
+		origin := v.streamStart(x)
 		if resumes && origin == nil && x.flaws == 0 && x.isStreamOpened() {
 			v.judgeForeignMessages(x, out)
 		}
@@ -145,7 +145,7 @@ func (v *view) isResumptionRefused(x *exchange) bool {
 	case 400, 405, 500, 501:
 		return true
 	case 404:
-		return x.session != "" && v.servedAfter(x)
+		return x.session != "" && v.isSessionServedAfter(x)
 	}
 	return false
 }
@@ -177,7 +177,7 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 // closed the connection before x and has not sent all responses of the stream since; otherwise nil.
 func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 	last := v.ids[x.session][id]
-	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.mayBeMisread(origin) || v.isExcused(last) || v.mayBeOver(last) {
+	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.mayBeMisread(origin) || v.isExcused(last) || v.mayBeSessionOver(last) {
 		return nil
 	}
 	// A cancellation after the stream was lost is not an excuse.
@@ -190,7 +190,7 @@ func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 // judgeReplayed judges the events on x, which resumes the stream of origin. The parameter last is
 // the Last-Event-ID of x.
 func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Reporter) {
-	old := v.idsUpTo(origin, last, x)
+	old := v.eventIDsUpTo(origin, last, x)
 	clean, fresh := true, true
 	for _, p := range x.events {
 		if p.Kind != transcript.Received || p.IsCut() {
@@ -225,14 +225,14 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 	}
 }
 
-// idsUpTo returns the ids of the events with data on the stream of origin, up to the event whose id
+// eventIDsUpTo returns the ids of the events with data on the stream of origin, up to the event whose id
 // is the parameter last. It skips the events of the exchange given as before. It returns nil if
 // none of the other events has that id.
-func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
+func (v *view) eventIDsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.eventsInOrder() {
 		y := v.exchangeOf(p.Event)
-		if y == before || y.session != before.session || p.sse.ID == "" || v.origin(y) != origin {
+		if y == before || y.session != before.session || p.sse.ID == "" || v.streamStart(y) != origin {
 			continue
 		}
 		if len(p.sse.Data) > 0 {
@@ -254,7 +254,7 @@ func (v *view) isForeignTo(p streamEvent, x, origin *exchange) bool {
 	}
 	if known := v.ids[x.session][p.sse.ID]; p.sse.ID != "" && known != nil && known.Number < x.Number {
 		// Many servers treat all GETs of a session as one stream.
-		if at := v.origin(known); at != nil && at != origin && (at.Method() != "GET" || origin.Method() != "GET") {
+		if at := v.streamStart(known); at != nil && at != origin && (at.Method() != "GET" || origin.Method() != "GET") {
 			return true
 		}
 	}

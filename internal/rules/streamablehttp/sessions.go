@@ -110,16 +110,16 @@ func (s *sessions) headerFlaws(x *exchange) flaw {
 		return unknownSession
 	case isBefore(s.ended, id, at):
 		return endedSession
-	case isBefore(s.gone, id, at), s.isEndOf(x), isBefore(s.ending, id, at) && x.Method() != "DELETE":
+	case isBefore(s.gone, id, at), s.endsSession(x), isBefore(s.ending, id, at) && x.Method() != "DELETE":
 		return goneSession
 	default:
 		return 0
 	}
 }
 
-// isEndOf reports whether the response to x is the first to show that its session is over. Its
+// endsSession reports whether the response to x is the first to show that its session is over. Its
 // status then says nothing about the request.
-func (s *sessions) isEndOf(x *exchange) bool {
+func (s *sessions) endsSession(x *exchange) bool {
 	when, ok := s.gone[x.RequestHead().Get(sessionHeader)]
 	return ok && x.Response != nil && x.Response.Seq == when && x.Method() != "DELETE"
 }
@@ -318,7 +318,7 @@ func (v *view) judgeDelete(x *exchange, out *rules.Reporter) {
 		out.Observed(sessionDelete)
 		return
 	}
-	if x.Status() == 404 && !v.servedAfter(x) {
+	if x.Status() == 404 && !v.isSessionServedAfter(x) {
 		return
 	}
 	out.Deviates(verdict.Deviation{

@@ -20,7 +20,7 @@ func shutdownRules() []rules.Rule {
 
 // judgeShutdown judges what the server does after the client closed a stream.
 func judgeShutdown(v *view, out *rules.Reporter) {
-	closed := v.firstDropped()
+	closed := v.firstDroppedStream()
 	for _, x := range v.all {
 		if closed != nil && x.Request.Seq > closed.End.Seq && !v.s.Signalled {
 			switch {
@@ -43,8 +43,8 @@ func judgeShutdown(v *view, out *rules.Reporter) {
 	}
 }
 
-// firstDropped returns the stream that the client closed first, or nil.
-func (v *view) firstDropped() *exchange {
+// firstDroppedStream returns the stream that the client closed first, or nil.
+func (v *view) firstDroppedStream() *exchange {
 	var first *exchange
 	for _, x := range v.all {
 		if x.isStreamOpened() && x.Ended() == transcript.Dropped && (first == nil || x.End.Seq < first.End.Seq) {
@@ -63,7 +63,7 @@ func (v *view) judgeAfterDrop(out *rules.Reporter) {
 			continue
 		}
 		own, on := v.channelsFor(x), v.exchangeOf(req.Responses[0].Event)
-		if len(own) != 1 || v.isShared(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
+		if len(own) != 1 || v.hasSharedEndpoint(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
 			continue
 		}
 		out.Deviates(verdict.Deviation{

@@ -199,8 +199,8 @@ func (v *view) channelsFor(x *exchange) []*channel {
 	return out
 }
 
-// isShared reports whether another stream announced the same endpoint.
-func (v *view) isShared(c *channel) bool {
+// hasSharedEndpoint reports whether another stream announced the same endpoint.
+func (v *view) hasSharedEndpoint(c *channel) bool {
 	return slices.ContainsFunc(v.channels(), func(other *channel) bool { return other != c && other.target == c.target })
 }
 
@@ -318,7 +318,7 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 		return
 	}
 	own := v.channelsFor(x)
-	if len(own) != 1 || !own[0].isOpenAt(e.Seq) || v.isShared(own[0]) {
+	if len(own) != 1 || !own[0].isOpenAt(e.Seq) || v.hasSharedEndpoint(own[0]) {
 		return
 	}
 	if e = v.misdirectedResponse(own[0], req); e == nil {

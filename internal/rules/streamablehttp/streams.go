@@ -143,7 +143,7 @@ func (v *view) isExcused(x *exchange) bool {
 	return v.s.Signalled || v.s.InputClosed || v.isSessionOver(x)
 }
 
-func (x *exchange) hasIDs() bool {
+func (x *exchange) hasEventIDs() bool {
 	for _, p := range x.events {
 		if p.sse.ID != "" {
 			return true

@@ -63,7 +63,7 @@ func (v *view) judgeMissingVersion(x *exchange, out *rules.Reporter) {
 	case x.Method() != "POST":
 	case x.Succeeded():
 		out.Observed(versionDefault)
-	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.isInterpretable(x, out, versionDefault):
+	case x.Status() == 400 && x.session != "" && v.isSessionServedAfter(x) && v.isInterpretable(x, out, versionDefault):
 		out.Deviates(verdict.Deviation{
 			Requirement: versionDefault,
 			Summary:     "The server refuses a session's request without a version header.",

@@ -67,7 +67,7 @@ func newView(s *rules.Session) *view {
 		if known.Request == nil || known.Request.Head == nil || known.Sent != nil && known.Sent.Frame == nil {
 			continue // a response without its request can't be judged
 		}
-		x := &exchange{Exchange: known, requests: s.Posted(known)}
+		x := &exchange{Exchange: known, requests: s.RequestsPostedIn(known)}
 		for _, e := range known.Body {
 			v.end = max(v.end, e.At)
 			if sse := e.StreamEvent(); sse != nil && (e.Frame != nil || e.Kind == transcript.Streamed) {
@@ -92,12 +92,12 @@ func newView(s *rules.Session) *view {
 		x.session = v.sessions.sessionOf(x)
 		x.flaws = v.flawsOf(x)
 	}
-	v.indexIDs()
+	v.indexEventIDs()
 	return v
 }
 
-// indexIDs finds the stream on which each event id came first.
-func (v *view) indexIDs() {
+// indexEventIDs finds the stream on which each event id came first.
+func (v *view) indexEventIDs() {
 	for _, x := range v.all {
 		if v.ids[x.session] == nil {
 			v.ids[x.session] = map[string]*exchange{}
@@ -167,22 +167,22 @@ func (x *exchange) isPost() bool {
 	return x.Method() == "POST" && x.Sent != nil && x.flaws&badBody == 0
 }
 
-// lastID returns the event id after which the exchange resumes a stream.
-func (x *exchange) lastID() (string, bool) {
+// lastEventID returns the event id after which the exchange resumes a stream.
+func (x *exchange) lastEventID() (string, bool) {
 	head := x.RequestHead()
 	return head.Get(lastEventID), head.Has(lastEventID)
 }
 
 // isResumption reports whether the exchange resumes a stream.
 func (x *exchange) isResumption() bool {
-	_, ok := x.lastID()
+	_, ok := x.lastEventID()
 	return ok
 }
 
-// origin returns the exchange whose stream x resumes, or x itself if x resumes none. It returns nil
+// streamStart returns the exchange whose stream x resumes, or x itself if x resumes none. It returns nil
 // if the resumed stream is unknown.
-func (v *view) origin(x *exchange) *exchange {
-	id, resumes := x.lastID()
+func (v *view) streamStart(x *exchange) *exchange {
+	id, resumes := x.lastEventID()
 	if !resumes {
 		return x
 	}
@@ -191,7 +191,7 @@ func (v *view) origin(x *exchange) *exchange {
 	}
 	v.origins[x] = nil
 	if before := v.ids[x.session][id]; before != nil && before.Request.Seq < x.Request.Seq {
-		v.origins[x] = v.origin(before)
+		v.origins[x] = v.streamStart(before)
 	}
 	return v.origins[x]
 }
@@ -210,9 +210,9 @@ func (x *exchange) isOpenAt(at int) bool {
 	return x.isStreamOpened() && x.Response.Seq < at && (x.End == nil || x.End.Seq > at)
 }
 
-// servedAfter reports whether the server served a POST of the session of x that was sent after
+// isSessionServedAfter reports whether the server served a POST of the session of x that was sent after
 // the response to x.
-func (v *view) servedAfter(x *exchange) bool {
+func (v *view) isSessionServedAfter(x *exchange) bool {
 	for _, y := range v.all {
 		if x.Response != nil && y.Request.Seq > x.Response.Seq && y.session == x.session && y.Method() == "POST" && y.Succeeded() {
 			return true
@@ -264,7 +264,7 @@ func (x *exchange) describeSeen() string { return x.Method() + " answered with "
 
 // positionsOf returns the positions of the events, sorted and without duplicates.
 func positionsOf(events ...*transcript.Event) []int {
-	at := rules.At(events...)
+	at := rules.PositionsOf(events...)
 	slices.Sort(at)
 	return slices.Compact(at)
 }

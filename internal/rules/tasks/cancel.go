@@ -33,7 +33,7 @@ func cancelRules() []rules.Rule {
 					l.judgeCancelTerminal(t, q, out)
 				}
 				if q := l.successfulCancel(t); q != nil && l.judgeCancel(t, q, out) {
-					l.judgeStops(t, q, out)
+					l.judgeExecutionStops(t, q, out)
 				}
 				l.judgeCallCancellation(t, out)
 			}
@@ -48,12 +48,12 @@ func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporte
 	if end == nil || end.event.Seq > q.request.Event.Seq {
 		return
 	}
-	code, _ := q.code()
+	code, _ := q.errorCode()
 	d := verdict.Deviation{
 		Requirement: cancelTerminal,
 		Permitted:   "an error with code -32602",
 		Seen:        rules.Excerpt(q.reply.Raw),
-		At:          rules.At(end.event, q.request.Event, q.event),
+		At:          rules.PositionsOf(end.event, q.request.Event, q.event),
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
@@ -86,7 +86,7 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 		if v.query == q || !isKnownStatus(v.status) || !l.isAfter(q.event, v) {
 			continue
 		}
-		d.Seen, d.At = v.status+" after the answer to tasks/cancel", rules.At(q.event, v.event)
+		d.Seen, d.At = v.status+" after the answer to tasks/cancel", rules.PositionsOf(q.event, v.event)
 		switch {
 		case v.status == cancelled:
 			if l.isPastNaturalEnd(t, v) {
@@ -116,24 +116,24 @@ func (l *ledger) isPastNaturalEnd(t *task, v *observation) bool {
 	if t.call == nil || v.query == nil {
 		return false
 	}
-	takes := l.plainTime(t.call)
+	takes := l.shortestPlainTime(t.call)
 	return takes > 0 && v.query.request.Event.At >= t.call.event.At+takes
 }
 
 // stopTime is how long the execution of a cancelled task may take to stop.
 const stopTime = 100 * time.Millisecond
 
-// judgeStops looks for signs that the execution of a cancelled task continues. Another rule judges
+// judgeExecutionStops looks for signs that the execution of a cancelled task continues. Another rule judges
 // progress after the end; if there is any, the server has not stopped the execution either.
-func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
+func (l *ledger) judgeExecutionStops(t *task, q *taskRequest, out *rules.Reporter) {
 	ran, waited := false, false
-	for _, e := range l.progress(t) {
+	for _, e := range l.progressMessages(t) {
 		ran = ran || e.Seq < q.event.Seq
 		if l.isLaterThanStop(q, e) {
 			out.ReportedElsewhere(cancelStops)
 		}
 	}
-	for _, s := range l.signsOfLife(t) {
+	for _, s := range l.activityMessages(t) {
 		if s.Seq < q.event.Seq {
 			ran = true
 		} else if l.isLaterThanStop(q, s) {
@@ -142,7 +142,7 @@ func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 				Summary:     "The server continues the work of a cancelled task.",
 				Permitted:   "an attempt to stop the task",
 				Seen:        rules.Excerpt(s.Raw),
-				At:          rules.At(q.event, s),
+				At:          rules.PositionsOf(q.event, s),
 			})
 			return
 		}
@@ -164,8 +164,8 @@ func (l *ledger) isLaterThanStop(q *taskRequest, e *transcript.Event) bool {
 	return e.Seq > q.event.Seq && (e.At-q.event.At > stopTime || e.At == 0 && l.hasExchangeBetween(q.event, e))
 }
 
-// progress returns the progress notifications of the task.
-func (l *ledger) progress(t *task) []*transcript.Event {
+// progressMessages returns the progress notifications of the task.
+func (l *ledger) progressMessages(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.index.notes[t] {
 		if n.Method == spec.MethodProgress {
@@ -175,9 +175,9 @@ func (l *ledger) progress(t *task) []*transcript.Event {
 	return out
 }
 
-// signsOfLife returns the messages of a running execution: log messages and server requests that
+// activityMessages returns the messages of a running execution: log messages and server requests that
 // name the task.
-func (l *ledger) signsOfLife(t *task) []*transcript.Event {
+func (l *ledger) activityMessages(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.index.notes[t] {
 		if n.Method == spec.MethodMessage && n.named {
@@ -228,7 +228,7 @@ func (l *ledger) judgeCallCancellation(t *task, out *rules.Reporter) {
 				Summary:     "The server cancels a task because of notifications/cancelled.",
 				Permitted:   "a task that goes on: only tasks/cancel cancels it",
 				Seen:        "the status " + cancelled,
-				At:          rules.At(n.Event, v.event),
+				At:          rules.PositionsOf(n.Event, v.event),
 				Weight:      verdict.AtMostWarning,
 			})
 			return

@@ -88,7 +88,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	} else if v != nil {
 		out.Observed(immediateResponse)
 	}
-	l.judgeImmediate(c, out)
+	l.judgeImmediateCreation(c, out)
 }
 
 // isOvertaken reports whether another message of the server showed the task before the response to
@@ -111,12 +111,12 @@ func (l *ledger) becomesTaskWithTTL(c *call) bool {
 // created after it.
 const slowCall = 250 * time.Millisecond
 
-// judgeImmediate compares the response time with that of an equal call without a task. A task was
+// judgeImmediateCreation compares the response time with that of an equal call without a task. A task was
 // created late if all of these hold: its creation took nearly as long, the task had ended by the
 // first query, and a request sent after the call was answered long before the call. Without the
 // last condition, the whole server or the machine may have been busy.
-func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
-	plain := l.plainTime(c)
+func (l *ledger) judgeImmediateCreation(c *call, out *rules.Reporter) {
+	plain := l.shortestPlainTime(c)
 	if plain < slowCall || c.task == nil {
 		return
 	}
@@ -135,7 +135,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 				Summary:     "The server sends the created task only when the work is done.",
 				Permitted:   "the task as soon as the server accepts it",
 				Seen:        "the task after " + took.Round(time.Millisecond).String() + ", where the call takes " + plain.Round(time.Millisecond).String(),
-				At:          rules.At(c.request.Event, c.event, v.event),
+				At:          rules.PositionsOf(c.request.Event, c.event, v.event),
 			})
 		}
 		return
@@ -150,9 +150,9 @@ func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 	})
 }
 
-// plainTime returns the shortest time that a successful equal call took without a task, 0 if there
+// shortestPlainTime returns the shortest time that a successful equal call took without a task, 0 if there
 // is no such call.
-func (l *ledger) plainTime(c *call) time.Duration {
+func (l *ledger) shortestPlainTime(c *call) time.Duration {
 	var least time.Duration
 	for _, o := range l.equalCalls(c) {
 		if !o.asTask && o.succeeded() && createdTask(o.reply) == nil {
@@ -179,7 +179,7 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 		}
 		if c.task.call != c {
 			d.Requirement, d.Summary, d.Permitted = idUnique, "The server gives two tasks the same id.", "a unique id for each task"
-			d.At = rules.At(c.task.call.event, c.request.Event, c.event)
+			d.At = rules.PositionsOf(c.task.call.event, c.request.Event, c.event)
 			out.Deviates(d)
 			continue
 		}
@@ -201,7 +201,7 @@ func judgeEntropy(a, b *call, out *rules.Reporter) {
 		Requirement: idEntropy,
 		Permitted:   "ids that cannot be guessed",
 		Seen:        "the ids " + rules.Excerpt(wire.Quote(a.task.id)) + " and " + rules.Excerpt(wire.Quote(b.task.id)),
-		At:          rules.At(a.event, b.event),
+		At:          rules.PositionsOf(a.event, b.event),
 		Weight:      verdict.AtMostWarning,
 	}
 	switch {

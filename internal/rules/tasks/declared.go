@@ -63,7 +63,7 @@ func judgeCapability(l *ledger, out *rules.Reporter) {
 			Summary:     "The server's tasks capability has a member that is not an object.",
 			Permitted:   "an object, or no member of that name",
 			Seen:        rules.Excerpt(v) + " at tasks" + member.pointer,
-			At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
+			At:          rules.PositionsOf(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
 		}
 		if member.leaf && (v.Kind() == 't' || v.Kind() == 'f') {
 			d.Weight = verdict.AtMostWarning
@@ -78,7 +78,7 @@ func judgeCapability(l *ledger, out *rules.Reporter) {
 				Summary:     "The server declares tasks for requests that only clients receive.",
 				Permitted:   "only tools.call among the requests",
 				Seen:        "requests." + name,
-				At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
+				At:          rules.PositionsOf(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
 				Weight:      verdict.OnlyNote,
 			})
 			return
@@ -98,7 +98,7 @@ func judgeDeclared(l *ledger, out *rules.Reporter) {
 				Summary:     "The server sends a task status without declaring tasks.",
 				Permitted:   "task notifications only from servers that declare tasks",
 				Seen:        rules.Excerpt(n.Raw),
-				At:          rules.At(l.s.Initialize.Responses[0].Event, n.Event),
+				At:          rules.PositionsOf(l.s.Initialize.Responses[0].Event, n.Event),
 			})
 		}
 	}
@@ -176,7 +176,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 			Summary:     "The server creates a task for a request that cannot be one.",
 			Permitted:   "the result of the request",
 			Seen:        rules.Excerpt(req.Responses[0].Raw),
-			At:          rules.At(req.Event, req.Responses[0].Event),
+			At:          rules.PositionsOf(req.Event, req.Responses[0].Event),
 		})
 		return
 	}
@@ -186,7 +186,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 // judgeOperation judges tasks/list and tasks/cancel. plain is set if the request itself gives no
 // reason to refuse it.
 func (l *ledger) judgeOperation(q *taskRequest, capability, requirement string, plain bool, out *rules.Reporter) {
-	code, _ := q.code()
+	code, _ := q.errorCode()
 	d := verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(q.reply.Raw), At: q.positions()}
 	switch declared := l.s.ServerDeclared(capability); {
 	case declared && (spec.Code(code) == spec.CodeMethodNotFound || plain && spec.Code(code) == spec.CodeInvalidParams):

@@ -47,7 +47,7 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 		return
 	}
 	none := !q.named || q.id == ""
-	code, isError := q.code()
+	code, isError := q.errorCode()
 	d := verdict.Deviation{
 		Requirement: unknownID,
 		Permitted:   "an error with code -32602",

@@ -17,7 +17,7 @@ type index struct {
 	created        map[*rules.Request]*task         // the task that the request created
 	queries        map[string][]*taskRequest        // answered requests by taskId
 	cancels        map[string][]*rules.Request      // tasks/cancel by taskId, answered or not
-	notes          map[*task][]note                 // notifications about the task
+	notes          map[*task][]taskNotification                 // notifications about the task
 	serverRequests map[string][]*transcript.Request // the server's requests by the task that they name; "" for none
 	// toolChanges are the notifications that the list of tools has changed.
 	toolChanges []*transcript.Message
@@ -26,7 +26,7 @@ type index struct {
 type callKey struct{ name, arguments string }
 
 // A note is a notification about a task.
-type note struct {
+type taskNotification struct {
 	*transcript.Message
 	named bool // it names the task; otherwise it has the task's progress token
 }
@@ -35,7 +35,7 @@ func (l *ledger) readIndex() {
 	x := index{
 		callOf: map[*rules.Request]*call{}, queryOf: map[*rules.Request]*taskRequest{}, equal: map[callKey][]*call{}, plain: map[callKey][]*call{},
 		created: map[*rules.Request]*task{}, queries: map[string][]*taskRequest{}, cancels: map[string][]*rules.Request{},
-		notes: map[*task][]note{}, serverRequests: map[string][]*transcript.Request{},
+		notes: map[*task][]taskNotification{}, serverRequests: map[string][]*transcript.Request{},
 	}
 	for _, c := range l.calls {
 		x.callOf[c.request] = c
@@ -73,24 +73,24 @@ func (l *ledger) readIndex() {
 		if n.Method == spec.MethodToolsChanged {
 			l.index.toolChanges = append(l.index.toolChanges, n)
 		}
-		l.readNote(n)
+		l.readNotification(n)
 	}
 }
 
-// readNote adds a notification to the tasks that it belongs to.
-func (l *ledger) readNote(n *transcript.Message) {
+// readNotification adds a notification to the tasks that it belongs to.
+func (l *ledger) readNotification(n *transcript.Message) {
 	var named *task
 	if id, ok := wire.Text(n.ParamAt(relatedTask)); ok {
 		named = l.byID[id]
 	}
 	if named != nil {
-		l.index.notes[named] = append(l.index.notes[named], note{n, true})
+		l.index.notes[named] = append(l.index.notes[named], taskNotification{n, true})
 	}
 	if n.Method != spec.MethodProgress {
 		return
 	}
 	if owner := l.taskWithToken(n.ParamAt("/progressToken"), n.Event); owner != nil && owner != named {
-		l.index.notes[owner] = append(l.index.notes[owner], note{n, false})
+		l.index.notes[owner] = append(l.index.notes[owner], taskNotification{n, false})
 	}
 }
 

@@ -43,7 +43,7 @@ func inputRules() []rules.Rule {
 func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) {
 	id, isText := wire.Text(p.Message.ParamAt(relatedTask))
 	if !isText {
-		l.judgeUnnamed(p, out)
+		l.judgeUnnamedRequest(p, out)
 		return
 	}
 	t := l.byID[id]
@@ -68,7 +68,7 @@ func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) 
 			Summary:     "The server's task waits for input, but has status working.",
 			Permitted:   "the status " + inputRequired,
 			Seen:        "the status " + working,
-			At:          rules.At(p.Event, atWork.event),
+			At:          rules.PositionsOf(p.Event, atWork.event),
 		})
 	}
 }
@@ -78,9 +78,9 @@ func wasMadeWhileOpen(v *observation, p *transcript.Request) bool {
 	return v.query != nil && v.query.request.Event.Seq > p.Event.Seq && !p.RespondedBefore(v.event.Seq)
 }
 
-// judgeUnnamed judges a server request that names no task, if it can only belong to a task: a task
+// judgeUnnamedRequest judges a server request that names no task, if it can only belong to a task: a task
 // has the status input_required, nothing else is in progress, and no other server request is open.
-func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
+func (l *ledger) judgeUnnamedRequest(p *transcript.Request, out *rules.Reporter) {
 	if len(l.tasks) == 0 || p.Message.Method == spec.MethodRootsList || l.hasPossibleCause(p) {
 		return
 	}
@@ -97,7 +97,7 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 					Summary:     "The server's request for a task does not name the task.",
 					Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
 					Seen:        rules.Excerpt(p.Message.Raw),
-					At:          rules.At(p.Event, v.event),
+					At:          rules.PositionsOf(p.Event, v.event),
 				})
 				return
 			}
@@ -163,7 +163,7 @@ func (l *ledger) judgeInputLeft(t *task, out *rules.Reporter) {
 				Summary:     "The server's task stays in input_required after all input.",
 				Permitted:   "another status than " + inputRequired,
 				Seen:        inputRequired + " " + (v.event.At - reply.At).Round(time.Millisecond).String() + " after the last answer",
-				At:          rules.At(reply, v.event),
+				At:          rules.PositionsOf(reply, v.event),
 			})
 			return
 		}

@@ -66,16 +66,16 @@ type taskRequest struct {
 
 func (q *taskRequest) succeeded() bool { return q.reply.Has("result") && !q.reply.IsError() }
 
-func (q *taskRequest) code() (int64, bool) { return q.reply.ErrorCode() }
+func (q *taskRequest) errorCode() (int64, bool) { return q.reply.ErrorCode() }
 
 // positions returns the positions of the request and its response.
-func (q *taskRequest) positions() []int { return rules.At(q.request.Event, q.event) }
+func (q *taskRequest) positions() []int { return rules.PositionsOf(q.request.Event, q.event) }
 
 func (c *call) succeeded() bool {
 	return c.reply != nil && c.reply.Has("result") && !c.reply.IsError()
 }
 
-func (c *call) positions() []int { return rules.At(c.request.Event, c.event) }
+func (c *call) positions() []int { return rules.PositionsOf(c.request.Event, c.event) }
 
 const (
 	related     = "/_meta/io.modelcontextprotocol~1related-task"
@@ -112,8 +112,8 @@ func (l *ledger) handlers() rules.Handlers {
 	}
 }
 
-// complete returns the ledger at the end of the conversation, with all messages about tasks.
-func (l *ledger) complete(s *rules.Session) *ledger {
+// finish returns the ledger at the end of the conversation, with all messages about tasks.
+func (l *ledger) finish(s *rules.Session) *ledger {
 	if l.s != nil {
 		return l
 	}
@@ -148,7 +148,7 @@ func (l *ledger) complete(s *rules.Session) *ledger {
 
 func (l *ledger) readCall(req *rules.Request) {
 	params := req.Message.Params()
-	c := &call{request: req, arguments: canonical(req.Message.ParamAt("/arguments"))}
+	c := &call{request: req, arguments: canonicalJSON(req.Message.ParamAt("/arguments"))}
 	c.name, _ = wire.Text(req.Message.ParamAt("/name"))
 	c.asTask = isTaskCall(params)
 	l.calls = append(l.calls, c)
@@ -277,8 +277,8 @@ func (t *task) terminalObservation() *observation {
 	return nil
 }
 
-// canonical returns a JSON value in canonical form; absent arguments equal an empty object.
-func canonical(v jsontext.Value) string {
+// canonicalJSON returns a JSON value in canonical form; absent arguments equal an empty object.
+func canonicalJSON(v jsontext.Value) string {
 	if v == nil {
 		return "{}"
 	}

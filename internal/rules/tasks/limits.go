@@ -69,7 +69,7 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 		Summary:     "The server answers tasks/get with a stream, but not other requests.",
 		Permitted:   "the response as application/json",
 		Seen:        rules.Excerpt(x.Response.Raw),
-		At:          rules.At(plain, streamed.request.Event, x.Response, streamed.event),
+		At:          rules.PositionsOf(plain, streamed.request.Event, x.Response, streamed.event),
 	})
 }
 

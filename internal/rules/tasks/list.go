@@ -49,7 +49,7 @@ func listRules() []rules.Rule {
 // That deviates from tasks.list-capability, and shows nothing about cursors.
 func isRefusedAltogether(lists []*taskRequest) bool {
 	for _, q := range lists {
-		if code, _ := q.code(); spec.Code(code) != spec.CodeMethodNotFound {
+		if code, _ := q.errorCode(); spec.Code(code) != spec.CodeMethodNotFound {
 			return false
 		}
 	}
@@ -64,7 +64,7 @@ func judgeCursor(q *taskRequest, returned map[string]bool, out *rules.Reporter) 
 	if raw == nil || raw.Kind() == 'n' || isText && (cursor == "" || returned[cursor]) {
 		return
 	}
-	code, _ := q.code()
+	code, _ := q.errorCode()
 	d := verdict.Deviation{
 		Requirement: listInvalidCursor,
 		Permitted:   "an error with code -32602",
@@ -179,7 +179,7 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 		Summary:     "The server's tasks/list omits a task that tasks/get returns.",
 		Permitted:   "every task that tasks/get shows",
 		Seen:        "no task with the id " + rules.Excerpt(wire.Quote(missing[len(missing)-1].id)),
-		At:          rules.At(begin, end, shownBy.request.Event, shownBy.event),
+		At:          rules.PositionsOf(begin, end, shownBy.request.Event, shownBy.event),
 	}
 	if isCutOff(listed, missing) {
 		d.Requirement, d.Permitted = listNextCursor, "a nextCursor, as there are more tasks"

@@ -28,7 +28,7 @@ func messageRules() []rules.Rule {
 				for _, n := range l.notes {
 					switch n.Method {
 					case spec.MethodProgress, spec.MethodMessage:
-						l.judgeNaming(n, out)
+						l.judgeTaskNaming(n, out)
 					}
 				}
 			}),
@@ -48,17 +48,17 @@ func messageRules() []rules.Rule {
 	}
 }
 
-// judgeNaming judges whether a notification names its task in _meta. A notification that has
+// judgeTaskNaming judges whether a notification names its task in _meta. A notification that has
 // neither the metadata nor the progress token of a task can't be attributed to one, and is not
 // judged.
-func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
+func (l *ledger) judgeTaskNaming(n *transcript.Message, out *rules.Reporter) {
 	meta := n.ParamAt(related)
 	id, isText := wire.Text(wire.At(meta, "/taskId"))
 	d := verdict.Deviation{
 		Requirement: relatedEverywhere,
 		Permitted:   "related-task in _meta, an object with the taskId",
 		Seen:        rules.Excerpt(n.Raw),
-		At:          rules.At(n.Event),
+		At:          rules.PositionsOf(n.Event),
 	}
 	owner := l.taskWithToken(n.ParamAt("/progressToken"), n.Event)
 	switch {
@@ -66,10 +66,10 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 		d.Summary = "The server's related-task is not an object with a taskId."
 		out.Deviates(d)
 	case owner != nil && meta == nil:
-		d.Summary, d.At = "The server's progress of a task does not name the task.", rules.At(owner.call.event, n.Event)
+		d.Summary, d.At = "The server's progress of a task does not name the task.", rules.PositionsOf(owner.call.event, n.Event)
 		out.Deviates(d)
 	case owner != nil && id != owner.id:
-		d.Summary, d.At = "The server's progress of a task names another task.", rules.At(owner.call.event, n.Event)
+		d.Summary, d.At = "The server's progress of a task names another task.", rules.PositionsOf(owner.call.event, n.Event)
 		out.Deviates(d)
 	case isText && l.byID[id] != nil:
 		out.Observed(relatedEverywhere)
@@ -112,7 +112,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 				Summary:     "The server's progress of a task has another token than the request.",
 				Permitted:   string(t.token),
 				Seen:        rules.Excerpt(token),
-				At:          rules.At(t.call.request.Event, n.Event),
+				At:          rules.PositionsOf(t.call.request.Event, n.Event),
 			})
 		case n.named:
 			out.Observed(tokenContinues)
@@ -127,7 +127,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 				Summary:     "The server reports progress of a task that has ended.",
 				Permitted:   "no progress after " + end.status,
 				Seen:        rules.Excerpt(n.Raw),
-				At:          rules.At(end.event, n.Event),
+				At:          rules.PositionsOf(end.event, n.Event),
 			})
 			return
 		}

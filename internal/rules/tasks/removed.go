@@ -27,7 +27,7 @@ func removedRules() []rules.Rule {
 			Summary:     "The server serves a task method that this revision has removed.",
 			Permitted:   "an error with code -32601",
 			Seen:        rules.Excerpt(obs.Message.Raw),
-			At:          rules.At(obs.Request.Event, obs.Event),
+			At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 		})
 	}
 	handlers := rules.Handlers{}

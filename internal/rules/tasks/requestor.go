@@ -50,7 +50,7 @@ func judgeTaskCreation(s *rules.Session, p *transcript.Request, out *rules.Repor
 		capability = "tasks.requests.elicitation.create"
 	}
 	creates := p.Message.ParamAt("/task").Kind() == '{'
-	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(s.Initialize.Event, p.Event), Permitted: "the request without the task member"}
+	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.PositionsOf(s.Initialize.Event, p.Event), Permitted: "the request without the task member"}
 	switch {
 	case !s.ClientDeclared("tasks") && creates:
 		d.Requirement, d.Summary = noTasksUndeclared, "The server requests a task from a client that did not declare tasks."
@@ -73,7 +73,7 @@ func judgeTaskRequest(s *rules.Session, p *transcript.Request, out *rules.Report
 	default:
 		return
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(p.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.PositionsOf(p.Event)}
 	if p.Message.ParamAt(related) != nil {
 		d.Requirement, d.Summary = requestorRelated, "The server's task request also has related-task."
 		d.Permitted = "no related-task in requests about tasks"
@@ -97,7 +97,7 @@ func judgeTaskRequest(s *rules.Session, p *transcript.Request, out *rules.Report
 func wasCursorReturned(s *rules.Session, cursor string, e *transcript.Event) bool {
 	for _, p := range s.ServerRequests() {
 		if p.Message.Method == spec.MethodTasksList && p.RespondedBefore(e.Seq) &&
-			canonical(wire.At(p.Response().Result(), "/nextCursor")) == canonical([]byte(cursor)) {
+			canonicalJSON(wire.At(p.Response().Result(), "/nextCursor")) == canonicalJSON([]byte(cursor)) {
 			return true
 		}
 	}

@@ -29,9 +29,9 @@ func resultRules() []rules.Rule {
 				}
 				all := l.queries(spec.MethodTasksResult, t)
 				for _, q := range all {
-					l.judgeRelated(t, q, out)
-					if l.judgeBlocks(t, q, out) && !l.wasCancelled(t) {
-						l.judgeExact(t, q, out)
+					l.judgeRelatedTask(t, q, out)
+					if l.judgeResultBlocks(t, q, out) && !l.wasCancelled(t) {
+						l.judgeEndedResult(t, q, out)
 						l.judgeFailed(t, q, out)
 					}
 				}
@@ -43,9 +43,9 @@ func resultRules() []rules.Rule {
 	}}
 }
 
-// judgeRelated judges whether a result of tasks/result names the task. It skips errors, which have
+// judgeRelatedTask judges whether a result of tasks/result names the task. It skips errors, which have
 // no member for that.
-func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
+func (l *ledger) judgeRelatedTask(t *task, q *taskRequest, out *rules.Reporter) {
 	if !q.succeeded() {
 		return
 	}
@@ -68,9 +68,9 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	})
 }
 
-// judgeBlocks judges whether tasks/result was answered only after the task ended. It returns false
+// judgeResultBlocks judges whether tasks/result was answered only after the task ended. It returns false
 // if the request was cancelled, or if a later observation shows the task as still running.
-func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool {
+func (l *ledger) judgeResultBlocks(t *task, q *taskRequest, out *rules.Reporter) bool {
 	if q.request.IsCancelled() {
 		return false
 	}
@@ -83,9 +83,9 @@ func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool 
 			Summary:     "tasks/result is answered before the task is over.",
 			Permitted:   "a response when the task is completed, failed or cancelled",
 			Seen:        rules.Excerpt(q.reply.Raw) + ", and afterwards the status " + v.status,
-			At:          rules.At(q.request.Event, q.event, v.event),
+			At:          rules.PositionsOf(q.request.Event, q.event, v.event),
 		}
-		if code, isError := q.code(); isError && code <= -32000 && code > -32100 {
+		if code, isError := q.errorCode(); isError && code <= -32000 && code > -32100 {
 			d.Weight = verdict.AtMostWarning // the server may have another reason, such as too many requests
 		}
 		out.Deviates(d)
@@ -102,8 +102,8 @@ func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool 
 	return true
 }
 
-// judgeExact judges the response to tasks/result for a task that has ended.
-func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
+// judgeEndedResult judges the response to tasks/result for a task that has ended.
+func (l *ledger) judgeEndedResult(t *task, q *taskRequest, out *rules.Reporter) {
 	if t.call == nil {
 		return
 	}
@@ -120,8 +120,8 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 		}
 		return
 	}
-	d.Permitted, d.At = rules.Excerpt(plain.reply.Raw), rules.At(plain.event, q.request.Event, q.event)
-	code, isError := q.code()
+	d.Permitted, d.At = rules.Excerpt(plain.reply.Raw), rules.PositionsOf(plain.event, q.request.Event, q.event)
+	code, isError := q.errorCode()
 	otherCode, otherError := plain.reply.ErrorCode()
 	switch {
 	case isError != otherError || code != otherCode:
@@ -177,13 +177,13 @@ func withoutMeta(result jsontext.Value) string {
 			rest[name] = value
 		}
 	}
-	return canonical(wire.JSON(rest))
+	return canonicalJSON(wire.JSON(rest))
 }
 
 // judgeFailed compares the status of the task with the outcome of its call.
 func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
 	end := t.terminalObservation()
-	code, isError := q.code()
+	code, isError := q.errorCode()
 	if end == nil || q.succeeded() && !isErrorResult(q.reply) {
 		return
 	}
@@ -199,7 +199,7 @@ func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
 			Summary:     "The server's task is completed, though its call failed.",
 			Permitted:   "the status " + failed,
 			Seen:        rules.Excerpt(q.reply.Raw),
-			At:          rules.At(end.event, q.event),
+			At:          rules.PositionsOf(end.event, q.event),
 		})
 	}
 }
@@ -226,7 +226,7 @@ func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 			Summary:     "The server returns a different tasks/result the second time.",
 			Permitted:   rules.Excerpt(first.reply.Raw),
 			Seen:        rules.Excerpt(q.reply.Raw),
-			At:          rules.At(first.event, q.request.Event, q.event),
+			At:          rules.PositionsOf(first.event, q.request.Event, q.event),
 		})
 		return
 	}

@@ -39,7 +39,7 @@ func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
 		Shared: []rules.SharedState{ledgers},
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			if s.Began() {
-				judge(ledgers.Of(s).complete(s), out)
+				judge(ledgers.Of(s).finish(s), out)
 			}
 		},
 	})

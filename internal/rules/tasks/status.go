@@ -88,7 +88,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 		d := verdict.Deviation{
 			Permitted: "the status " + end.status + ", or an error if the task no longer exists",
 			Seen:      v.status + " after " + end.status,
-			At:        rules.At(end.event, v.event),
+			At:        rules.PositionsOf(end.event, v.event),
 		}
 		switch {
 		case v.status == end.status:
@@ -113,23 +113,23 @@ func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 	for _, v := range t.observations {
 		created, okCreated := l.judgeTime(v, "/createdAt", createdAt, out)
 		updated, okUpdated := l.judgeTime(v, "/lastUpdatedAt", lastUpdatedAt, out)
-		d := verdict.Deviation{At: rules.At(v.event), Weight: verdict.AtMostWarning}
+		d := verdict.Deviation{At: rules.PositionsOf(v.event), Weight: verdict.AtMostWarning}
 		if okCreated && first != nil {
 			if before, ok := timeOf(first, "/createdAt"); ok && !before.Equal(created) {
 				d.Requirement, d.Summary, d.Permitted = createdAt, "The server changes a task's createdAt.", before.Format(time.RFC3339Nano)
-				d.Seen, d.At = created.Format(time.RFC3339Nano), rules.At(first.event, v.event)
+				d.Seen, d.At = created.Format(time.RFC3339Nano), rules.PositionsOf(first.event, v.event)
 				out.Deviates(d)
 			}
 		}
 		if okUpdated && okCreated && updated.Add(time.Second).Before(created) { // they may be rounded differently
 			d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt before its createdAt.", "a time not before createdAt"
-			d.Seen, d.At = rules.Excerpt(v.object), rules.At(v.event)
+			d.Seen, d.At = rules.Excerpt(v.object), rules.PositionsOf(v.event)
 			out.Deviates(d)
 		}
 		if okUpdated && last != nil && l.isAfter(last.event, v) {
 			if before, ok := timeOf(last, "/lastUpdatedAt"); ok && updated.Before(before) {
 				d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt that goes back.", "a time not before "+before.Format(time.RFC3339Nano)
-				d.Seen, d.At = updated.Format(time.RFC3339Nano), rules.At(last.event, v.event)
+				d.Seen, d.At = updated.Format(time.RFC3339Nano), rules.PositionsOf(last.event, v.event)
 				out.Deviates(d)
 			}
 		}
@@ -156,7 +156,7 @@ func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rul
 			Summary:     "The server's task has a time in ISO 8601, but not in RFC 3339.",
 			Permitted:   "a time such as 2025-11-25T10:30:00Z",
 			Seen:        rules.Excerpt(wire.Quote(text)),
-			At:          rules.At(v.event),
+			At:          rules.PositionsOf(v.event),
 			Weight:      verdict.AtMostWarning,
 		})
 	} else if ok {
@@ -249,7 +249,7 @@ func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 		return
 	}
 	elapsed := q.event.At - t.call.request.Event.At
-	switch code, _ := q.code(); {
+	switch code, _ := q.errorCode(); {
 	case q.succeeded():
 		out.Observed(retained)
 	case spec.Code(code) != spec.CodeInvalidParams || !t.isRetained(q) || l.wasCancelled(t):
@@ -259,7 +259,7 @@ func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 			Summary:     "The server forgets a task before its ttl ends.",
 			Permitted:   "the task, until " + string(wire.At(t.observations[0].object, "/ttl")) + " ms after its creation",
 			Seen:        rules.Excerpt(q.reply.Raw) + " after " + elapsed.Round(time.Millisecond).String(),
-			At:          rules.At(t.call.event, q.request.Event, q.event),
+			At:          rules.PositionsOf(t.call.event, q.request.Event, q.event),
 		})
 	}
 }
@@ -319,7 +319,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 			Summary:     "The server's task status notification has related-task.",
 			Permitted:   "no related-task, because the task is already named",
 			Seen:        rules.Excerpt(n.Raw),
-			At:          rules.At(n.Event),
+			At:          rules.PositionsOf(n.Event),
 		})
 	} else {
 		out.Observed(notificationRelated)
@@ -345,7 +345,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 		Summary:     "The server's status notification is about an unknown task.",
 		Permitted:   "notifications about tasks of this client",
 		Seen:        "the id " + rules.Excerpt(wire.Quote(id)),
-		At:          rules.At(n.Event),
+		At:          rules.PositionsOf(n.Event),
 		Weight:      verdict.AtMostWarning,
 	})
 }

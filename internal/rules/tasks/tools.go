@@ -122,7 +122,7 @@ func supportOf(v []byte) taskSupport {
 
 // judgeForbidden judges a task call of a tool that forbids tasks.
 func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
-	if !c.asTask || !out.RequireInterpretable(c.observation(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
+	if !c.asTask || !out.RequireInterpretable(c.observation(), l.controlCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
 		return
 	}
 	code, _ := c.reply.ErrorCode()
@@ -157,7 +157,7 @@ func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 	if returned := c.request.Message.ParamAt("/arguments"); returned != nil && returned.Kind() != '{' {
 		return // a server may first refuse arguments that are not an object, whatever the tool supports
 	}
-	if !out.RequireInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
+	if !out.RequireInterpretable(c.observation(), l.controlCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
 		return
 	}
 	code, isCode := c.reply.ErrorCode()
@@ -187,9 +187,9 @@ func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// sameCall returns the control for c: a call of the same tool for which matches returns true. what
+// controlCall returns the control for c: a call of the same tool for which matches returns true. what
 // describes that call.
-func (l *ledger) sameCall(c *call, what string, matches func(*call) bool) rules.Control {
+func (l *ledger) controlCall(c *call, what string, matches func(*call) bool) rules.Control {
 	return rules.Control{What: what, ByName: true, Matches: func(req *rules.Request) bool {
 		o := l.index.callOf[req]
 		return o != nil && o.name == c.name && matches(o)

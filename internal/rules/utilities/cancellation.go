@@ -163,7 +163,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Permitted:   "no progress and no response after the cancellation; a request that cannot be cancelled may continue",
 			Weight:      verdict.OnlyNote, // only the server knows what can't be cancelled
 			Seen:        "progress goes on after two later requests were answered",
-			At:          rules.At(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
+			At:          rules.PositionsOf(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
 		})
 		out.ReportedElsewhere(progressStops)
 		out.ReportedElsewhere(noResponse)
@@ -174,7 +174,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Summary:     "The server reports progress of a cancelled request.",
 			Permitted:   "no progress after the server has read the cancellation; one late notification is only noted",
 			Seen:        "progress after two later requests were answered",
-			At:          rules.At(c.request.Event, c.cancellation, c.progress[0]),
+			At:          rules.PositionsOf(c.request.Event, c.cancellation, c.progress[0]),
 			Weight:      verdict.OnlyNote,
 		})
 		out.ReportedElsewhere(stopProcessing)
@@ -190,7 +190,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Summary:     "The server answers a cancelled request.",
 			Permitted:   "no response after the server has read the cancellation",
 			Seen:        "an answer after two later requests were answered",
-			At:          rules.At(c.request.Event, c.cancellation, c.response),
+			At:          rules.PositionsOf(c.request.Event, c.cancellation, c.response),
 		}
 		if c.namesCancellation {
 			d.Seen = "an error that names the cancellation: " + rules.Excerpt(c.failed.Raw)
@@ -221,7 +221,7 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 		Summary:   "The server sends progress of a cancelled request.",
 		Permitted: "nothing more for the request after the server has read the cancellation",
 		Seen:      "progress after two later requests were answered",
-		At:        rules.At(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
+		At:        rules.PositionsOf(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
 	})
 	for _, id := range []string{stopProcessing, progressStops, noResponse} {
 		out.ReportedElsewhere(id)
@@ -306,7 +306,7 @@ type clientReply struct {
 
 func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[*transcript.Request]bool, out *rules.Reporter) {
 	id := obs.Message.ParamIDAt("/requestId")
-	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
+	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event)}
 	if !id.Present() {
 		if s.Revision() != spec.V20251125 { // 2025-11-25 has a separate requirement for it
 			d.Summary = "The server's cancellation names no request."
@@ -324,7 +324,7 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 		out.Observed(ownRequests)
 		return
 	case p != nil:
-		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.At(p.Event, p.Response().Event, obs.Event)
+		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.PositionsOf(p.Event, p.Response().Event, obs.Event)
 		d.Seen += ", though two requests sent after the answer were answered"
 	case differsInType(s.ServerRequests(), id):
 		d.Summary = "The server cancels its request by an id of another type."
@@ -350,7 +350,7 @@ func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *r
 	id := obs.Message.ParamIDAt("/requestId")
 	d := verdict.Deviation{
 		Requirement: onlyListen, Summary: "The server cancels what is not a subscription.",
-		Permitted: "the id of a subscriptions/listen request", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+		Permitted: "the id of a subscriptions/listen request", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
 	}
 	for _, req := range s.ClientRequests() {
 		if req.Message.Method != spec.MethodListen || normalizeToken(req.Message.ID) != normalizeToken(id) {

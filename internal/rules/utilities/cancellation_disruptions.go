@@ -70,7 +70,7 @@ func (o *disruptions) onEvent(s *rules.Session, e *transcript.Event, out *rules.
 // requirement on that disruption.
 func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Reporter) {
 	summaries := disruptionSummaries(id)
-	d := verdict.Deviation{Requirement: id, Permitted: "no response, and later requests are served", At: rules.At(o.current.Event, e)}
+	d := verdict.Deviation{Requirement: id, Permitted: "no response, and later requests are served", At: rules.PositionsOf(o.current.Event, e)}
 	switch {
 	case s.InputClosed || s.Signalled:
 		o.decided = true

@@ -55,7 +55,7 @@ func logDeclared() rules.Fold {
 	var text string
 	return rules.Fold{
 		OnMessage: rules.Handlers{rules.Notification(spec.MethodMessage): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			if first == nil && s.IsGoverned(obs) {
+			if first == nil && s.IsGovernedByRevision(obs) {
 				first, text = obs.Event, rules.Excerpt(obs.Message.Raw)
 			}
 		}},
@@ -70,7 +70,7 @@ func logDeclared() rules.Fold {
 					Summary:     "The server sends a log message without declaring logging.",
 					Permitted:   "log messages if the capability logging is declared",
 					Seen:        text,
-					At:          rules.At(s.Declaration.Responses[0].Event, first),
+					At:          rules.PositionsOf(s.Declaration.Responses[0].Event, first),
 				})
 			}
 		},
@@ -107,7 +107,7 @@ func (l *levelRequests) judgeResult(s *rules.Session, obs *rules.Observation, ou
 	if !isJudged(s, obs) {
 		return
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	switch {
 	case !declaresLogging(s):
 		d.Requirement, d.Summary = levelUndeclared, "The server sets a log level without declaring logging."
@@ -141,7 +141,7 @@ func (l *levelRequests) judgeError(s *rules.Session, obs *rules.Observation, out
 	}
 	n, hasCode := obs.Message.ErrorCode()
 	code := spec.Code(n)
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	switch {
 	case !hasCode:
 		return // not a well-formed error, which another rule reports
@@ -200,7 +200,7 @@ func messagesBelowLevel() rules.Fold {
 			}
 		},
 		rules.Notification(spec.MethodMessage): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			least, got := t.level(), severity(obs.Message.ParamAt("/level"))
+			least, got := t.lowestPermitted(), severity(obs.Message.ParamAt("/level"))
 			switch {
 			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !isOrdered(s) && !t.isAfterLevel(s, obs):
 			case got >= least:
@@ -216,7 +216,7 @@ func messagesBelowLevel() rules.Fold {
 					Summary:     "The server sends a log message below the level that was set.",
 					Permitted:   "messages of level " + severities[least] + ", and of more severe levels",
 					Seen:        "a message of level " + rules.Excerpt(obs.Message.ParamAt("/level")),
-					At:          rules.At(set, refused, obs.Event),
+					At:          rules.PositionsOf(set, refused, obs.Event),
 					Pointer:     "/params/level",
 				})
 			}

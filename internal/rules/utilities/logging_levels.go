@@ -38,7 +38,7 @@ type levelRequest struct {
 
 func (t *threshold) noteSetLevel(req *rules.Request) {
 	if t.isSettled() {
-		t.lowest, t.set = t.level(), nil
+		t.lowest, t.set = t.lowestPermitted(), nil
 	}
 	t.since = nil
 	t.set = append(t.set, &levelRequest{request: req, level: severity(req.Message.ParamAt("/level"))})
@@ -56,29 +56,29 @@ func (t *threshold) noteSetLevelResponse(obs *rules.Observation) {
 	if open {
 		t.since = nil
 	}
-	t.older = slices.DeleteFunc(slices.Clone(t.begun), isReplied)
+	t.older = slices.DeleteFunc(slices.Clone(t.begun), hasResponse)
 }
 
 // noteRequest records a request that may cause log messages.
 func (t *threshold) noteRequest(req *rules.Request) {
 	if req.IsRegular() { // only a regular request certainly gets a response
-		t.begun = append(slices.DeleteFunc(t.begun, isReplied), req)
+		t.begun = append(slices.DeleteFunc(t.begun, hasResponse), req)
 	}
 }
 
-func isReplied(req *rules.Request) bool { return len(req.Responses) > 0 }
+func hasResponse(req *rules.Request) bool { return len(req.Responses) > 0 }
 
 // isSettled reports whether every request to set a level was answered, and the messages that the
 // server sent under an earlier level have arrived.
 func (t *threshold) isSettled() bool {
 	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(req *rules.Request) bool {
-		return !isReplied(req) && (!req.IsCancelled() || t.since.n < settlingTrips) // a cancelled request may never get a response, so only the round trips count
+		return !hasResponse(req) && (!req.IsCancelled() || t.since.n < settlingTrips) // a cancelled request may never get a response, so only the round trips count
 	})
 }
 
-// level returns the lowest level that is permitted for a log message, or -1 if every level is
+// lowestPermitted returns the lowest level that is permitted for a log message, or -1 if every level is
 // permitted.
-func (t *threshold) level() int {
+func (t *threshold) lowestPermitted() int {
 	level, found := len(severities), false
 	if !t.isSettled() {
 		level, found = t.lowest, true

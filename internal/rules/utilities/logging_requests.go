@@ -77,9 +77,9 @@ func (l *requestLogs) judge(s *rules.Session, obs *rules.Observation, out *rules
 }
 
 func describeLog(requirement, summary, permitted string, obs *rules.Observation, req *rules.Request) verdict.Deviation {
-	d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
+	d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event)}
 	if req != nil {
-		d.At = rules.At(req.Event, obs.Event)
+		d.At = rules.PositionsOf(req.Event, obs.Event)
 	}
 	return d
 }
@@ -103,7 +103,7 @@ func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *r
 		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of another request.", "log messages on the stream of the request that wants them", obs, req))
 	case req.Metadata.LogLevel == nil && earlier != nil:
 		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, req)
-		d.At = rules.At(earlier.Event, req.Event, obs.Event)
+		d.At = rules.PositionsOf(earlier.Event, req.Event, obs.Event)
 		out.Deviates(d)
 		out.ReportedElsewhere(logSilent)
 	case req.Metadata.LogLevel == nil:
@@ -138,7 +138,7 @@ func (l *requestLogs) judgeOverStdio(s *rules.Session, obs *rules.Observation, o
 	case newest != wanted && newest.InFlight(at):
 		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, newest)
 		d.Weight = verdict.AtMostWarning // it may be a late message of that request
-		d.At = rules.At(wanted.Event, newest.Event, obs.Event)
+		d.At = rules.PositionsOf(wanted.Event, newest.Event, obs.Event)
 		out.Deviates(d)
 	default:
 		out.Deviates(describeLog(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, wanted))

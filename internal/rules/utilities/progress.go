@@ -71,7 +71,7 @@ func progressTokens() rules.Fold {
 		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			token := namedToken(obs.Message)
-			if !token.Present() || !isGoverned(s, obs.Event) {
+			if !token.Present() || !isGovernedByRevision(s, obs.Event) {
 				return
 			}
 			all := g.withToken(token)
@@ -122,11 +122,11 @@ func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *r
 	case s.Sent.HasGarbled(strings.Trim(token.Raw(), `"`)): // a request that can't be read may have the token
 		return
 	case req != nil:
-		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.At(req.Event, obs.Event)
+		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.PositionsOf(req.Event, obs.Event)
 		d.Permitted = "the token unchanged, in type and value: " + rules.Excerpt(tokenOf(req.Message).Raw())
 		out.ReportedElsewhere(onlyRequested)
 	default:
-		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.At(obs.Event)
+		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.PositionsOf(obs.Event)
 	}
 	out.Deviates(d)
 }
@@ -150,7 +150,7 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 		Summary:     "The server reports progress after the result.",
 		Permitted:   "progress only before the result",
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(req.Event, answer, obs.Event),
+		At:          rules.PositionsOf(req.Event, answer, obs.Event),
 	}
 	if !req.Succeeded() {
 		d.Requirement, d.Summary = onlyActive, "The server reports progress of a request that failed."
@@ -201,7 +201,7 @@ func progressIncreases() rules.Fold {
 					Summary:     "The server's progress does not increase.",
 					Permitted:   "a greater value in each notification, even if the total is unknown",
 					Seen:        fmt.Sprintf("%s after %s", rules.Excerpt(now.text), rules.Excerpt(before.text)),
-					At:          rules.At(req.Event, before.event, obs.Event),
+					At:          rules.PositionsOf(req.Event, before.event, obs.Event),
 				})
 			}
 		},
@@ -248,7 +248,7 @@ func progressRate() rules.Fold {
 				Summary:     "The server reports progress over two hundred times a second.",
 				Permitted:   "no more notifications than a user can follow",
 				Seen:        fmt.Sprintf("%d notifications for the token %s in %v", len(all), rules.Excerpt(token.Raw()), took.Round(time.Millisecond)),
-				At:          rules.At(all[0], obs.Event),
+				At:          rules.PositionsOf(all[0], obs.Event),
 			})
 			recent[token.Key()] = nil
 		}
@@ -275,7 +275,7 @@ func serverTokens() rules.Fold {
 				Summary:     "The server uses a progressToken for two requests at once.",
 				Permitted:   "tokens that are unique over all active requests",
 				Seen:        fmt.Sprintf("%s with the token of the %s before it: %s", rules.Excerpt(q.Message.Method), rules.Excerpt(p.Message.Method), rules.Excerpt(token.Raw())),
-				At:          rules.At(p.Event, q.Event),
+				At:          rules.PositionsOf(p.Event, q.Event),
 			})
 		},
 	}}

@@ -68,9 +68,9 @@ func withResponses(handlers rules.Handlers, handle func(s *rules.Session, obs *r
 	return handlers
 }
 
-// isGoverned reports whether the session's revision applies to a message of the server: after the
+// isGovernedByRevision reports whether the session's revision applies to a message of the server: after the
 // handshake, or in the stateless era unless the message may belong to an older revision.
-func isGoverned(s *rules.Session, e *transcript.Event) bool {
+func isGovernedByRevision(s *rules.Session, e *transcript.Event) bool {
 	if s.Era() == spec.Stateless {
 		return !s.IsOlder(e)
 	}
