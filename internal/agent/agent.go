@@ -59,7 +59,7 @@ func Serve(ctx context.Context, o Options) error {
 		},
 		SupportedProtocolVersions: revisions,
 	})
-	s.AddReceivingMiddleware(t.strict)
+	s.AddReceivingMiddleware(t.rejectInvalidRequests)
 	t.server = s
 	if err := t.register(); err != nil {
 		return err
@@ -196,9 +196,9 @@ func (t *tools) prompt(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetProm
 	}, nil
 }
 
-// bounded returns the first elements of the list, at most n, and how many are left out. The result
-// is never nil.
-func bounded[T any](list []T, n int) ([]T, int) {
+// truncateList returns the first elements of the list, at most n, and how many are left out. The
+// result is never nil.
+func truncateList[T any](list []T, n int) ([]T, int) {
 	n = min(n, len(list))
 	return append([]T{}, list[:n]...), len(list) - n
 }

@@ -101,7 +101,7 @@ func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, fla
 	args := append([]string{"run", "--report", "json=" + path}, flags...)
 	e, err := t.runChild(ctx, line, append(args, s.Args...)...)
 	if _, missing := os.Stat(path); missing == nil {
-		t.offer(id, path) // even if the run was interrupted
+		t.offerReport(id, path) // even if the run was interrupted
 	}
 	if err != nil {
 		return judgement{}, nil, err
@@ -117,7 +117,7 @@ func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, fla
 // their revision. code is the exit code of the run.
 func judgementOf(id string, r *verdict.Report, code int) judgement {
 	out := judgement{
-		Report: id, URI: uri(id), Server: strings.TrimSpace(r.Server.Name + " " + r.Server.Version), Revisions: []string{},
+		Report: id, URI: reportURI(id), Server: strings.TrimSpace(r.Server.Name + " " + r.Server.Version), Revisions: []string{},
 		Conforms: code == 0, Incomplete: r.Incomplete, Counts: map[string]int{}, Notices: r.Notices,
 	}
 	for _, rev := range r.Revisions {
@@ -140,7 +140,7 @@ func judgementOf(id string, r *verdict.Report, code int) judgement {
 		seen[key] = len(all)
 		all = append(all, findingOf(&r.Findings[i]))
 	}
-	out.Findings, out.LeftOut = bounded(all, maxFindings)
+	out.Findings, out.LeftOut = truncateList(all, maxFindings)
 	return out
 }
 
@@ -156,7 +156,7 @@ func findingOf(f *verdict.Finding) finding {
 	if q := spec.Requirements().Lookup(f.Requirement); q != nil {
 		out.Cause, out.Fix = q.Cause, q.Fix
 	}
-	evidence, _ := bounded(f.Evidence, maxEvidence)
+	evidence, _ := truncateList(f.Evidence, maxEvidence)
 	for _, e := range evidence {
 		out.Evidence = append(out.Evidence, e.Direction+" "+truncate(e.Text))
 	}

@@ -79,7 +79,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, io.EOF
 		case line, ok := <-c.lines:
 			if !ok {
-				c.settle(ctx)
+				c.awaitResponses(ctx)
 				return nil, c.failure
 			}
 			if line = bytes.TrimSpace(line); len(line) == 0 {
@@ -87,7 +87,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			}
 			m, refusal := parse(line)
 			if refusal == nil {
-				c.note(m)
+				c.noteRequest(m)
 				return m, nil
 			}
 			if err := c.write(refusal); err != nil {
@@ -97,9 +97,9 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// settle waits until all requests have a response or are cancelled, because the SDK drops unsent
-// responses when the input ends. It also returns when the connection or ctx ends.
-func (c *lineConn) settle(ctx context.Context) {
+// awaitResponses waits until all requests have a response or are cancelled, because the SDK drops
+// unsent responses when the input ends. It also returns when the connection or ctx ends.
+func (c *lineConn) awaitResponses(ctx context.Context) {
 	for {
 		c.mu.Lock()
 		n := len(c.open)
@@ -117,8 +117,8 @@ func (c *lineConn) settle(ctx context.Context) {
 	}
 }
 
-// note keeps the id of a request until its response is sent or the client cancels it.
-func (c *lineConn) note(m jsonrpc.Message) {
+// noteRequest keeps the id of a request until its response is sent or the client cancels it.
+func (c *lineConn) noteRequest(m jsonrpc.Message) {
 	r, ok := m.(*jsonrpc.Request)
 	if !ok {
 		return
@@ -150,7 +150,7 @@ func (c *lineConn) cancel(id jsonrpc.ID) {
 	}
 	c.mu.Unlock()
 	if can {
-		c.answered(id)
+		c.markAnswered(id)
 	}
 }
 
@@ -162,9 +162,9 @@ func (c *lineConn) takeCancelled(id jsonrpc.ID) bool {
 	return c.cancelled[id]
 }
 
-// answered removes a request that needs no further response, and wakes settle if it was the last
-// one.
-func (c *lineConn) answered(id jsonrpc.ID) {
+// markAnswered removes a request that needs no further response, and wakes awaitResponses if it was
+// the last one.
+func (c *lineConn) markAnswered(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if delete(c.open, id); len(c.open) == 0 {
@@ -193,7 +193,7 @@ func parse(line []byte) (m jsonrpc.Message, refusal []byte) {
 		ID json.RawMessage `json:"id"`
 	}
 	if json.Unmarshal(line, &head) != nil || len(head.ID) > 0 && !isID(head.ID) {
-		return nil, refuse(echoed(head.ID), jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer")
+		return nil, refuse(responseID(head.ID), jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer")
 	}
 	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
@@ -215,9 +215,9 @@ func isID(raw json.RawMessage) bool {
 // maxInteger is the smallest positive integer that a float64 can't distinguish from the next one.
 const maxInteger = 1 << 53
 
-// echoed returns the id of the response to a request with an invalid id: the same id if it is a
+// responseID returns the id of the response to a request with an invalid id: the same id if it is a
 // number, else nil.
-func echoed(raw json.RawMessage) json.RawMessage {
+func responseID(raw json.RawMessage) json.RawMessage {
 	if len(raw) > 0 && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
 		return raw
 	}
@@ -234,7 +234,7 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 		if c.takeCancelled(r.ID) {
 			return nil
 		}
-		defer c.answered(r.ID)
+		defer c.markAnswered(r.ID)
 	}
 	return c.write(line)
 }

@@ -71,7 +71,7 @@ func (t *tools) list(ctx context.Context, _ *mcp.CallToolRequest, in listInput) 
 		}
 	}
 	out := listed{}
-	out.Entries, out.LeftOut = bounded(all, maxEntries)
+	out.Entries, out.LeftOut = truncateList(all, maxEntries)
 	return out, nil
 }
 

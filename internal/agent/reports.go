@@ -21,7 +21,7 @@ const maxReport = 32 << 20
 // scheme begins the URI of a report; its id follows.
 const scheme = "report://"
 
-func uri(id string) string { return scheme + id }
+func reportURI(id string) string { return scheme + id }
 
 // serverOf returns the name of the server that the report with the id is about.
 func serverOf(id string) string { return id[:max(0, strings.LastIndex(id, "-"))] }
@@ -41,22 +41,22 @@ func (t *tools) newReportID(name, ext string) (id, path string, err error) {
 	}
 }
 
-// offer adds a report to the resources of this MCP server.
-func (t *tools) offer(id, path string) {
+// offerReport adds a report to the resources of this MCP server.
+func (t *tools) offerReport(id, path string) {
 	t.mu.Lock()
 	t.reports[id] = path
 	t.mu.Unlock()
 	t.server.AddResource(&mcp.Resource{
-		Name: id, Title: "Report " + id, URI: uri(id), MIMEType: "application/json", Description: "The whole report of a run, as docs/reports.md describes it",
+		Name: id, Title: "Report " + id, URI: reportURI(id), MIMEType: "application/json", Description: "The whole report of a run, as docs/reports.md describes it",
 	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		if info, err := os.Stat(path); err != nil || info.Size() > maxReport {
-			return nil, mcp.ResourceNotFoundError(uri(id))
+			return nil, mcp.ResourceNotFoundError(reportURI(id))
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, mcp.ResourceNotFoundError(uri(id))
+			return nil, mcp.ResourceNotFoundError(reportURI(id))
 		}
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri(id), MIMEType: "application/json", Text: string(text)}}}, nil
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: reportURI(id), MIMEType: "application/json", Text: string(text)}}}, nil
 	})
 }
 
@@ -66,7 +66,7 @@ func (t *tools) offerOldReports() {
 	for _, path := range jsonFiles(t.Reports) {
 		id := strings.TrimSuffix(filepath.Base(path), ".json")
 		if _, err := t.allowed(serverOf(id)); err == nil {
-			t.offer(id, path)
+			t.offerReport(id, path)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (t *tools) reportPath(id string) (string, error) {
 		return "", fmt.Errorf("there is no report %q: call run first", id)
 	}
 	slices.Sort(ids)
-	ids, _ = bounded(ids, maxFindings)
+	ids, _ = truncateList(ids, maxFindings)
 	return "", fmt.Errorf("there is no report %q; there are %s", id, strings.Join(ids, ", "))
 }
 

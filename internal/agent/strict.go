@@ -13,9 +13,9 @@ import (
 // speaks. The SDK sends the code of a later revision.
 const codeNotFound = -32002
 
-// strict is middleware that rejects some requests as the specification says: those that the SDK
-// would accept, and those that it would reject with another error.
-func (t *tools) strict(next mcp.MethodHandler) mcp.MethodHandler {
+// rejectInvalidRequests is middleware that rejects some requests as the specification says: those
+// that the SDK would accept, and those that it would reject with another error.
+func (t *tools) rejectInvalidRequests(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		if method == "logging/setLevel" {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server does not log"}

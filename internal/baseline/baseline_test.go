@@ -284,7 +284,7 @@ func TestFindingsOfOneCauseAreRelated(t *testing.T) {
 	r := &verdict.Report{Findings: []verdict.Finding{
 		{Requirement: once, Group: "F1"}, {Requirement: echo, Group: "F1"}, {Requirement: ping},
 	}}
-	got := baseline.Unrelated(r, []baseline.Entry{{Requirement: once}, {Requirement: echo}, {Requirement: ping}, {Requirement: ping, Revision: spec.V20250618}})
+	got := baseline.RequirementPerCause(r, []baseline.Entry{{Requirement: once}, {Requirement: echo}, {Requirement: ping}, {Requirement: ping, Revision: spec.V20250618}})
 	if diff := cmp.Diff([]string{once, ping}, got); diff != "" {
 		t.Errorf("unrelated (-want +got):\n%s", diff)
 	}

@@ -65,7 +65,7 @@ func Diff(older, newer *verdict.Report) []Difference {
 		}
 		d := Difference{Requirement: p.Requirement, Revision: p.Revision, Transport: p.Transport, Kind: Unchanged}
 		if o != nil {
-			d.Old, d.Level, d.Summary = o.Outcome, o.Level, summary(older, o)
+			d.Old, d.Level, d.Summary = o.Outcome, o.Level, severestSummary(older, o)
 		}
 		if n != nil {
 			d.New, d.Level = n.Outcome, n.Level
@@ -74,7 +74,7 @@ func Diff(older, newer *verdict.Report) []Difference {
 		case unseen:
 			d.Kind, d.Summary = Unseen, n.Reason
 		case is:
-			d.Summary = summary(newer, n)
+			d.Summary = severestSummary(newer, n)
 			if !was || d.New > d.Old {
 				d.Kind = New
 			}
@@ -90,8 +90,8 @@ func Diff(older, newer *verdict.Report) []Difference {
 	return out
 }
 
-// summary returns the summary of a verdict's most severe finding, or "" if it has none.
-func summary(r *verdict.Report, v *verdict.Verdict) string {
+// severestSummary returns the summary of a verdict's most severe finding, or "" if it has none.
+func severestSummary(r *verdict.Report, v *verdict.Verdict) string {
 	for i := range r.Findings { // most severe first
 		if f := &r.Findings[i]; slices.Contains(v.Findings, f.ID) {
 			return f.Summary

@@ -58,7 +58,7 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 		change.Kept = append(change.Kept, e)
 		out.Entries = append(out.Entries, e)
 	}
-	for _, e := range unknown(r, &accept) {
+	for _, e := range newEntries(r, &accept) {
 		e.Reason = accept.Reason
 		change.Added = append(change.Added, e)
 		out.Entries = append(out.Entries, e)
@@ -69,10 +69,10 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 	return out, change
 }
 
-// Unrelated returns one requirement for each cause of the entries' findings, so that no two of the
-// results have the same cause. Findings of one group have the same cause, as do findings of one
-// requirement that are in no group.
-func Unrelated(r *verdict.Report, entries []Entry) []string {
+// RequirementPerCause returns one requirement for each cause of the entries' findings, so that no
+// two of the results have the same cause. Findings of one group have the same cause, as do findings
+// of one requirement that are in no group.
+func RequirementPerCause(r *verdict.Report, entries []Entry) []string {
 	var out, causes []string
 	for _, e := range entries {
 		cause := e.Requirement
@@ -89,10 +89,10 @@ func Unrelated(r *verdict.Report, entries []Entry) []string {
 	return out
 }
 
-// unknown returns new entries for the findings that accept selects and that are not known yet. A
+// newEntries returns new entries for the findings that accept selects and that are not known yet. A
 // requirement gets one entry for all revisions if it has such a finding in every revision in which
 // it was judged. Otherwise it gets one entry for each revision with such a finding.
-func unknown(r *verdict.Report, accept *Accept) []Entry {
+func newEntries(r *verdict.Report, accept *Accept) []Entry {
 	var ids []string
 	revisions, judged := map[string][]spec.Revision{}, map[string]int{}
 	for i := range r.Verdicts {

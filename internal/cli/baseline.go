@@ -209,7 +209,7 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	if len(change.Added) > 0 && accept.Reason == "" {
 		return usagef("give one with --reason; you can edit it in the file later", "%s new, and no reason is given to accept them", countWithNoun(len(change.Added), "finding is", "findings are"))
 	}
-	if unrelated := baseline.Unrelated(r, change.Added); len(unrelated) > 1 && len(accept.Requirements) == 0 {
+	if unrelated := baseline.RequirementPerCause(r, change.Added); len(unrelated) > 1 && len(accept.Requirements) == 0 {
 		return usagef("name those that the reason covers: --requirement "+unrelated[0], "the findings have %d causes, and one reason can cover only one: %s", len(unrelated), strings.Join(unrelated, ", "))
 	}
 	if err := a.writeFile(path, b.Write); err != nil {

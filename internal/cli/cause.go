@@ -33,7 +33,7 @@ const maxCause = 3
 // causeIn returns the lines of a program's stderr that say why it ended, at most maxCause and
 // without the stack trace, or nil if no line says why.
 func causeIn(text string) []string {
-	all := lines(text)
+	all := splitLines(text)
 	for _, c := range causes {
 		at := -1
 		for i, line := range all {

@@ -67,9 +67,9 @@ func System() World {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
 		Color:      reporters.ColorWanted(os.Stdout, os.Getenv),
 		Live:       reporters.IsTerminal(os.Stdout) && os.Getenv("CI") == "",
-		Columns:    columns(os.Stdout),
+		Columns:    terminalWidth(os.Stdout),
 		Executable: os.Executable,
-		Browse:     browse,
+		Browse:     openBrowser,
 		Signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 4)
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
@@ -90,14 +90,15 @@ func ignoreBrokenPipes() func() {
 	return func() { signal.Stop(c) }
 }
 
-// browse opens a URL in the system's browser. An error does not matter: the URL is also printed.
-func browse(url string) {
+// openBrowser opens a URL in the system's browser. An error does not matter: the URL is also
+// printed.
+func openBrowser(url string) {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
 	go func() { _ = browser.OpenURL(url) }() // some browsers run until they are closed
 }
 
-// columns returns the width of a terminal, or 0 for any other file.
-func columns(f *os.File) int {
+// terminalWidth returns the width of a terminal, or 0 for any other file.
+func terminalWidth(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0
@@ -134,7 +135,7 @@ func Main(args []string, w World) int {
 	a.World = w
 	a.cancelAtStdinEnd()
 	defer a.endServers()
-	root := a.root()
+	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -146,7 +147,7 @@ func Main(args []string, w World) int {
 // cancelAtStdinEnd makes the end of stdin cancel this run, if a sweep started the run. Stdin ends
 // when the sweep ends, even if the sweep is killed.
 func (a *app) cancelAtStdinEnd() {
-	if a.variable(sweep.EndVariable) == "" {
+	if a.environmentVariable(sweep.EndVariable) == "" {
 		return
 	}
 	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.EndVariable+"=") })
@@ -159,7 +160,7 @@ func (a *app) cancelAtStdinEnd() {
 // endServers kills the remaining server processes and prints those that could not be killed.
 func (a *app) endServers() {
 	stdio.KillAll()
-	for _, one := range stdio.LeftBehind(a.clear) {
+	for _, one := range stdio.LeftBehind(a.redact) {
 		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one))
 	}
 }
@@ -256,7 +257,7 @@ Exit codes:
   4  nothing could be judged, the run is incomplete, a finding could not be
      retried, or mcp-conform itself failed`
 
-func (a *app) root() *cobra.Command {
+func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "mcp-conform",
 		Short:         "Reports whether an MCP server keeps the protocol",
@@ -358,12 +359,12 @@ func errorsOf(err error) []error {
 	return out
 }
 
-// clear replaces the secrets in text of the server or the user.
-func (a *app) clear(text string) string { return a.secrets.Text(text) }
+// redact replaces the secrets in text of the server or the user.
+func (a *app) redact(text string) string { return a.secrets.Text(text) }
 
 // visible replaces the secrets in text of the server or the user and makes it safe to print on a
 // terminal.
-func (a *app) visible(text string) string { return reporters.Visible(a.clear(text)) }
+func (a *app) visible(text string) string { return reporters.Visible(a.redact(text)) }
 
 // exitOf returns the exit code for an error. Errors of an unknown type count as usage errors,
 // because those of cobra are.

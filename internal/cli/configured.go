@@ -141,7 +141,7 @@ func environmentValue(environ []string, name string) string {
 // the server is the one in the file. Environment variables and headers of the command line are
 // added to those of the file.
 func (k *configured) setFromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
-	k.server = k.file.Named() && (!named || f.names(k.file.URL))
+	k.server = k.file.Named() && (!named || f.namesOnlyURL(k.file.URL))
 	f.remote.identities, f.remote.origins = k.file.Identities, map[string]string{}
 	env, headers, cwd := f.target.Env, f.target.Headers, fs.Changed("cwd")
 	f.target.Env, f.target.Headers = nil, nil
@@ -189,9 +189,9 @@ func (k *configured) setFromFile(fs *pflag.FlagSet, f *serverFlags, named bool) 
 	return nil
 }
 
-// names reports whether the command line names a server by this URL alone. text is the URL. It is
-// "" for a server without a URL, and names then returns false.
-func (f *serverFlags) names(text string) bool {
+// namesOnlyURL reports whether the command line names a server by this URL alone. text is the URL.
+// It is "" for a server without a URL, and namesOnlyURL then returns false.
+func (f *serverFlags) namesOnlyURL(text string) bool {
 	if text == "" || f.reference || len(f.target.Args) != 1 || f.target.Dash >= 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
 		return false
 	}

@@ -114,7 +114,7 @@ func (p *coveragePage) writeNotYet() {
 	p.line("## Not yet judged\n\nOf the handshake revisions:\n")
 	p.line("| why | requirements |\n|---|---|")
 	for _, reason := range reasons {
-		p.line("| %s | %s |", cell(reason), strings.Join(ids[reason], " "))
+		p.line("| %s | %s |", escapeCell(reason), strings.Join(ids[reason], " "))
 	}
 	p.line("")
 }
@@ -129,9 +129,9 @@ func (p *coveragePage) writeContradictions() {
 			names = append(names, "`legal/"+name+"`")
 		}
 		if c.Why != "" {
-			names = append(names, "none: "+cell(c.Why))
+			names = append(names, "none: "+escapeCell(c.Why))
 		}
-		p.line("| %s | %s |", cell(c.What), strings.Join(names, " "))
+		p.line("| %s | %s |", escapeCell(c.What), strings.Join(names, " "))
 	}
 	p.line("")
 }
@@ -173,7 +173,7 @@ func (s *requirementCoverage) provenCell() string {
 	if text := asCode(append(names, s.variations...)); text != "" || s.state == notYet {
 		return text
 	}
-	return cell(s.reason)
+	return escapeCell(s.reason)
 }
 
 func asCode(names []string) string {
@@ -197,7 +197,7 @@ func revisionRange(revisions []string) string {
 	return strings.Join(revisions, " ")
 }
 
-// cell escapes text for a cell of a Markdown table.
-func cell(text string) string {
+// escapeCell escapes text for a cell of a Markdown table.
+func escapeCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "\n", " ").Replace(text)
 }

@@ -195,7 +195,7 @@ func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o clie
 		d.say(noteMark, "%s: not spoken; %s gets error %d", o.Revision, o.Revision.OpeningMethod(), spec.CodeUnsupported)
 		return false
 	case !reply.Succeeded():
-		d.say(doubtMark, "%s: %s is refused: %s", o.Revision, o.Revision.OpeningMethod(), oneLine(d.app.clear(string(reply.Message.Raw))))
+		d.say(doubtMark, "%s: %s is refused: %s", o.Revision, o.Revision.OpeningMethod(), oneLine(d.app.redact(string(reply.Message.Raw))))
 		return false
 	}
 	d.slowest = max(d.slowest, took)
@@ -246,7 +246,7 @@ func (d *diagnosis) reportNoise(c *client.Conversation) {
 		if e.Kind != transcript.Received || e.Exchange != 0 || len(e.Messages()) > 0 {
 			continue
 		}
-		d.say(doubtMark, "stdout contains text that is not a message: %s", oneLine(d.app.clear(string(e.Raw))))
+		d.say(doubtMark, "stdout contains text that is not a message: %s", oneLine(d.app.redact(string(e.Raw))))
 		d.advise("only messages may be written there; logs belong on stderr (console.error, log.SetOutput(os.Stderr))")
 		return
 	}
@@ -314,7 +314,7 @@ const stderrRead = 16 << 10
 // quote prints the lines of stderr that say why the server ended, or the last lines if none says
 // why.
 func (d *diagnosis) quote(text string) {
-	if cause := causeIn(d.app.clear(text)); cause != nil {
+	if cause := causeIn(d.app.redact(text)); cause != nil {
 		d.advise("it wrote on stderr:")
 		for _, line := range cause {
 			d.advise("  " + oneLine(line))
@@ -322,7 +322,7 @@ func (d *diagnosis) quote(text string) {
 		return
 	}
 	d.advise("its last lines on stderr:")
-	lines := strings.Split(strings.TrimSpace(d.app.clear(text)), "\n")
+	lines := strings.Split(strings.TrimSpace(d.app.redact(text)), "\n")
 	for _, line := range lines[max(0, len(lines)-8):] {
 		d.advise("  " + oneLine(line))
 	}

@@ -36,18 +36,18 @@ func (a *app) printExample(q *spec.Requirement) {
 		return
 	}
 	if f, x := a.findExample(candidates[:min(maxTried, len(candidates))]); x != nil {
-		a.field("permitted", reporters.Visible(x.Permitted))
-		a.field("wrong", fmt.Sprintf("for example, in %s: %s", x.Revision, f.Title))
-		a.field("seen", cutLine(reporters.Visible(x.Seen), maxSeen))
+		a.printField("permitted", reporters.Visible(x.Permitted))
+		a.printField("wrong", fmt.Sprintf("for example, in %s: %s", x.Revision, f.Title))
+		a.printField("seen", cutLine(reporters.Visible(x.Seen), maxSeen))
 		for _, line := range reporters.Exchange(x.Evidence, max(a.Columns-2, 78)) {
 			fmt.Fprintf(a.Out, "  %s\n", line)
 		}
 	}
 	if len(candidates) == 1 {
-		a.field("fault", candidates[0].ID)
+		a.printField("fault", candidates[0].ID)
 		return
 	}
-	a.field("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", countWithNoun(len(candidates), "way", "ways"), q.ID))
+	a.printField("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", countWithNoun(len(candidates), "way", "ways"), q.ID))
 }
 
 // findExample tries all candidates concurrently, for at most exampleTime. It returns the first

@@ -115,10 +115,10 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	for _, line := range wrap(q.Statement, 76) {
 		fmt.Fprintf(a.Out, "  %s\n", line)
 	}
-	a.field("level", string(q.Level))
-	a.field("revisions", strings.Join(spec.NewestFirst(q.Revisions), ", "))
+	a.printField("level", string(q.Level))
+	a.printField("revisions", strings.Join(spec.NewestFirst(q.Revisions), ", "))
 	for _, text := range gradesOf(q) {
-		a.field("basis", text)
+		a.printField("basis", text)
 	}
 	transports := "any transport"
 	if len(q.Transports) > 0 {
@@ -128,20 +128,20 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 		}
 		transports = strings.Join(names, ", ")
 	}
-	a.field("over", transports)
+	a.printField("over", transports)
 	if len(q.Needs) > 0 {
-		a.field("needs", strings.Join(q.Needs, ", "))
+		a.printField("needs", strings.Join(q.Needs, ", "))
 	}
 	if n := q.Weakness(); n > 0 {
 		text := spec.WeaknessName(n) + ", " + spec.WeaknessPage(n)
 		if q.CWE == 0 {
 			text = "if the server ends: " + text
 		}
-		a.field("security", text)
+		a.printField("security", text)
 	}
-	a.field("why", q.Why)
-	a.field("cause", q.Cause)
-	a.field("fix", q.Fix)
+	a.printField("why", q.Why)
+	a.printField("cause", q.Cause)
+	a.printField("fix", q.Fix)
 	for _, l := range spec.Languages() {
 		if text := q.Snippets[l]; text != "" {
 			fmt.Fprintf(a.Out, "\n  %s\n", l)
@@ -153,13 +153,13 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	if q.Snippets != nil {
 		fmt.Fprintln(a.Out)
 	}
-	a.field("page", q.Page(q.NewestJudged()))
-	a.field("observed", q.Observe)
-	a.field("judged by", newCoverage().lookup(q).judgedByText())
+	a.printField("page", q.Page(q.NewestJudged()))
+	a.printField("observed", q.Observe)
+	a.printField("judged by", newCoverage().lookup(q).judgedByText())
 }
 
-// field prints a label and its text, wrapped, unless the text is empty.
-func (a *app) field(name, text string) {
+// printField prints a label and its text, wrapped, unless the text is empty.
+func (a *app) printField(name, text string) {
 	if text == "" {
 		return
 	}

@@ -44,9 +44,9 @@ type fuzzFlags struct {
 	shrink    time.Duration
 }
 
-// lawsBy returns the laws whose ids are in names or, if names is empty, all laws that the
+// lawsByName returns the laws whose ids are in names or, if names is empty, all laws that the
 // specification states. An unknown id is a usage error.
-func lawsBy(names []string) ([]fuzz.Law, error) {
+func lawsByName(names []string) ([]fuzz.Law, error) {
 	all := append([]fuzz.Law{fuzz.Passive(ruleset.All())}, lawbook.Laws()...)
 	var out []fuzz.Law
 	var known []string
@@ -178,7 +178,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err != nil {
 		return err
 	}
-	laws, err := lawsBy(f.laws)
+	laws, err := lawsByName(f.laws)
 	if err != nil {
 		return err
 	}
@@ -370,7 +370,7 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.err = errors.Join(s.err, err)
 	v := fuzzFinding(f, s.redactor, again)
 	s.sdk.MarkFinding(&v)
-	v.Redact(s.a.clear)
+	v.Redact(s.a.redact)
 	s.printf("\n%s\n", strings.Join(reporters.Entry(&v, reporters.ConsoleOptions{Color: s.a.Color, Width: min(s.a.Columns, widest)}), "\n"))
 }
 

@@ -36,8 +36,8 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 		name  string
 		given bool
 	}{
-		{"a header Authorization (--bearer-env, --header or the configuration)", given}, {f.named("client-id"), f.clientID != ""},
-		{f.named("auth-server"), f.authServer}, {f.named("as"), f.as != ""},
+		{"a header Authorization (--bearer-env, --header or the configuration)", given}, {f.settingName("client-id"), f.clientID != ""},
+		{f.settingName("auth-server"), f.authServer}, {f.settingName("as"), f.as != ""},
 	} {
 		if w.given {
 			ways = append(ways, w.name)
@@ -54,17 +54,17 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 	case f.otherUser == "":
 		return nil
 	case f.authServer:
-		return usagef(f.withoutOther(), "%s is not needed: the authorization server of %s has a second user", f.named("other-user"), f.named("auth-server"))
+		return usagef(f.otherUserAdvice(), "%s is not needed: the authorization server of %s has a second user", f.settingName("other-user"), f.settingName("auth-server"))
 	case f.otherUser == noIdentity, f.as == noIdentity:
-		return usagef(f.withoutOther(), "%s is %q, and %s is %q: a second user needs a first one, and %s means no token", f.named("as"), f.as, f.named("other-user"), f.otherUser, noIdentity)
+		return usagef(f.otherUserAdvice(), "%s is %q, and %s is %q: a second user needs a first one, and %s means no token", f.settingName("as"), f.as, f.settingName("other-user"), f.otherUser, noIdentity)
 	case f.otherUser == f.as:
-		return usagef(f.withoutOther(), "%s and %s are both %q", f.named("as"), f.named("other-user"), f.as)
+		return usagef(f.otherUserAdvice(), "%s and %s are both %q", f.settingName("as"), f.settingName("other-user"), f.as)
 	}
 	return nil
 }
 
-// withoutOther returns the advice for a second user that can't be used.
-func (f *remoteFlags) withoutOther() string {
+// otherUserAdvice returns the advice for a second user that can't be used.
+func (f *remoteFlags) otherUserAdvice() string {
 	if f.origins["other-user"] != "" {
 		return "name two users, or give --other-user '' for a run with one"
 	}
@@ -157,7 +157,7 @@ func (a *app) missingTokenAdvice(f *serverFlags, s *remoteServer) string {
 	switch {
 	case f.started != "":
 		return "give a token with --bearer-env NAME, or let the server trust --auth-server"
-	case a.variable("CI") != "":
+	case a.environmentVariable("CI") != "":
 		return "give a token with --bearer-env NAME, or a client with --client-id ID --client-secret-env NAME"
 	default:
 		return s.loginCommand(f.remote.as) + " (or give a token with --bearer-env NAME)"
@@ -174,7 +174,7 @@ func (a *app) otherTokens(s *remoteServer, hasFirst bool) (func(u *url.URL) stri
 	case f.otherUser == "":
 		return nil, nil
 	case !hasFirst:
-		return nil, usagef("name the first one with --as, or log in", "%s names a second user, but there is no first one", f.named("other-user"))
+		return nil, usagef("name the first one with --as, or log in", "%s names a second user, but there is no first one", f.settingName("other-user"))
 	}
 	defer engine.ReportWaiting(authorizing, 0, s.waiting)()
 	first, err := a.tokensOf(f, s.reached, f.otherUser)
@@ -211,7 +211,7 @@ func (f *remoteFlags) identity(name string) config.Identity {
 // belongs to.
 func (f *remoteFlags) credentialName(flag, identity string) string {
 	if identity == "" {
-		return f.named(flag)
+		return f.settingName(flag)
 	}
 	return flag + " of the identity " + identity
 }
@@ -242,22 +242,22 @@ func (a *app) tokensOf(f *remoteFlags, access transport.Access, name string) (*t
 
 // secretOf returns the secret in the environment variable of a credential.
 func (a *app) secretOf(c target.Credential) (string, error) {
-	return c.Read(func(name string) (string, bool) { value := a.variable(name); return value, value != "" }, a.secrets)
+	return c.Read(func(name string) (string, bool) { value := a.environmentVariable(name); return value, value != "" }, a.secrets)
 }
 
 // clientTokens returns the tokens of a client that requests them itself (client credentials).
 func (a *app) clientTokens(access transport.Access, client login.Client) (*tokens, error) {
 	server, err := login.Discover(a.ctx, access.Client, access.URL)
 	if err != nil {
-		return nil, a.noToken(err)
+		return nil, a.tokenError(err)
 	}
 	source, last, err := server.ClientCredentials(a.ctx, client)
 	if err != nil {
-		return nil, a.noToken(err)
+		return nil, a.tokenError(err)
 	}
 	a.secrets.Add(last.AccessToken)
 	var mu sync.Mutex
-	now := a.current(source, last)
+	now := a.currentToken(source, last)
 	refused := map[string]bool{} // scopes that the authorization server has refused to grant
 	return &tokens{
 		current: func() string {
@@ -281,7 +281,7 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 				return false
 			}
 			a.secrets.Add(last.AccessToken)
-			now = a.current(source, last)
+			now = a.currentToken(source, last)
 			return true
 		},
 	}, nil
@@ -345,15 +345,15 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 	source := l.Source(a.ctx, access.Client, store)
 	last, err := source.Token()
 	if err != nil {
-		return nil, a.noToken(err)
+		return nil, a.tokenError(err)
 	}
 	a.secrets.Add(last.AccessToken, last.RefreshToken)
-	return &tokens{current: a.current(source, last)}, nil
+	return &tokens{current: a.currentToken(source, last)}, nil
 }
 
-// current returns a function that returns the current token of a source. If the source can't renew
-// the token, that function cancels the run and returns last.
-func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() string {
+// currentToken returns a function that returns the current token of a source. If the source can't
+// renew the token, that function cancels the run and returns last.
+func (a *app) currentToken(source oauth2.TokenSource, last *oauth2.Token) func() string {
 	return func() string {
 		t, err := source.Token()
 		if err != nil {
@@ -368,8 +368,8 @@ func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() stri
 	}
 }
 
-// noToken converts the error of a failed token request into one that ends the command.
-func (a *app) noToken(err error) error {
+// tokenError converts the error of a failed token request into one that ends the command.
+func (a *app) tokenError(err error) error {
 	var why *login.Error
 	if errors.As(err, &why) {
 		return &engine.UnreachableError{Reason: why.Reason, Advice: why.Advice, Err: err}

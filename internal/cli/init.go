@@ -144,7 +144,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", a.visible(v.Server.Name), countOf(len(v.Tools), "tool"),
 			countOf(len(v.Resources), "resource"), countOf(len(v.Templates), "template"), countOf(len(v.Prompts), "prompt"), rev)
 		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
-		return a.clear(d.Write()), nil
+		return a.redact(d.Write()), nil
 	}
 	return "", refused
 }

@@ -16,7 +16,7 @@ func invoke(args []string, w World) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	a := &app{World: w, wire: w.Out, wireErr: w.Err, ctx: ctx, cancel: cancel, secrets: redact.New()}
-	root := a.root()
+	root := a.rootCommand()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		return a.fail(err)

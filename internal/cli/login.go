@@ -28,7 +28,7 @@ const loginFolder = "MCP_CONFORM_LOGINS"
 // loginStore returns the store of logins: the folder in MCP_CONFORM_LOGINS or, if the variable is
 // not set, a folder in the user's folder for settings.
 func (a *app) loginStore() (login.Store, error) {
-	if folder := a.variable(loginFolder); folder != "" {
+	if folder := a.environmentVariable(loginFolder); folder != "" {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
 			return login.Store{}, usagef("set it to a folder for logins, or unset it", "%s names %q, which is not a folder", loginFolder, folder)
 		}
@@ -115,7 +115,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	if err != nil {
 		return usagef("leave it out, or give the one that the client is registered with", "--redirect is %q: %v", f.redirect, err)
 	}
-	if a.variable("CI") != "" && !f.noBrowser {
+	if a.environmentVariable("CI") != "" && !f.noBrowser {
 		return usagef("in CI, give --client-id and --client-secret-env, or --bearer-env, to mcp-conform run; if somebody can open the address elsewhere, add --no-browser",
 			"a login needs a browser, but this is CI (the variable CI is set)")
 	}
@@ -148,7 +148,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 		fmt.Fprintf(a.Err, "The authorization server: %s\n", a.visible(server.Issuer))
 		var l *login.Login
 		if l, err = server.Authorize(ctx, client, a.browser(f, redirect)); err == nil {
-			return a.keep(store, l, f.remote.as)
+			return a.storeLogin(store, l, f.remote.as)
 		}
 	}
 	return a.loginError(ctx, err)
@@ -178,8 +178,8 @@ func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
 	return b
 }
 
-// keep stores a new login and prints its server, its name and its token's validity.
-func (a *app) keep(store login.Store, l *login.Login, name string) error {
+// storeLogin stores a new login and prints its server, its name and its token's validity.
+func (a *app) storeLogin(store login.Store, l *login.Login, name string) error {
 	l.Name = name
 	a.addSecrets(l)
 	if err := store.Save(l); err != nil {

@@ -40,11 +40,11 @@ Exit codes: 0 written, 2 usage, or a folder that can't be written.`,
 // writeManual writes the pages. They have the date of SOURCE_DATE_EPOCH, if that is set, so that
 // the build of a release is reproducible.
 func (a *app) writeManual(dir string) error {
-	month, err := manualDate(a.variable("SOURCE_DATE_EPOCH"))
+	month, err := manualDate(a.environmentVariable("SOURCE_DATE_EPOCH"))
 	if err != nil {
 		return err
 	}
-	root := a.root()
+	root := a.rootCommand()
 	root.InitDefaultCompletionCmd()
 	err = os.MkdirAll(dir, 0o755) //nolint:gosec // the pages are public
 	for _, c := range withSubcommands(root) {
@@ -92,19 +92,19 @@ func manualPage(c *cobra.Command, month string) []byte {
 	c.InitDefaultHelpFlag()
 	var out bytes.Buffer
 	fmt.Fprintf(&out, ".nh\n.TH \"MCP-CONFORM\" \"1\" %q \"mcp-conform %s\" \"mcp-conform\"\n", month, version())
-	fmt.Fprintf(&out, ".SH NAME\n%s - %s\n", pageName(c), roff(c.Short))
-	fmt.Fprintf(&out, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
+	fmt.Fprintf(&out, ".SH NAME\n%s - %s\n", pageName(c), escapeRoff(c.Short))
+	fmt.Fprintf(&out, ".SH SYNOPSIS\n.B %s\n", escapeRoff(c.UseLine()))
 	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roffLines(cmp.Or(c.Long, c.Short)))
 	fmt.Fprintf(&out, ".SH OPTIONS\n")
 	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			fmt.Fprintf(&out, ".TP\n.B %s\n%s\n", roff(flagForms(f)), roff(f.Usage))
+			fmt.Fprintf(&out, ".TP\n.B %s\n%s\n", escapeRoff(flagForms(f)), escapeRoff(f.Usage))
 		}
 	})
 	var related []string
 	for _, other := range append([]*cobra.Command{c.Parent()}, c.Commands()...) {
 		if other != nil && (other == c.Parent() || other.IsAvailableCommand()) {
-			related = append(related, `\fB`+roff(pageName(other))+`\fP(1)`)
+			related = append(related, `\fB`+escapeRoff(pageName(other))+`\fP(1)`)
 		}
 	}
 	if len(related) > 0 {
@@ -132,7 +132,7 @@ func roffLines(text string) string {
 	var out []string
 	verbatim := false
 	for line := range strings.Lines(text) {
-		line = roff(strings.TrimSuffix(line, "\n"))
+		line = escapeRoff(strings.TrimSuffix(line, "\n"))
 		indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
 		switch {
 		case indented && !verbatim:
@@ -152,8 +152,8 @@ func roffLines(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// roff escapes a line of text for roff.
-func roff(line string) string {
+// escapeRoff escapes a line of text for roff.
+func escapeRoff(line string) string {
 	line = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(line)
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		line = `\&` + line

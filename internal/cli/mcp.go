@@ -124,7 +124,7 @@ func (a *app) allowedServers(f *mcpFlags) ([]agent.Server, error) {
 		name, raw := splitName(text)
 		u, err := url.Parse(raw)
 		if err != nil || u.Host == "" {
-			return nil, usagef("as in --allow-url http://localhost:3000/mcp", "--allow-url %q is not a URL", a.clear(text))
+			return nil, usagef("as in --allow-url http://localhost:3000/mcp", "--allow-url %q is not a URL", a.redact(text))
 		}
 		if name == "" {
 			name = u.Hostname()

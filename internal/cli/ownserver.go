@@ -34,7 +34,7 @@ func (a *app) ownIssuer(s *remoteServer) suite.Issuer {
 	if err != nil {
 		return nil
 	}
-	return &ownAuthServer{a.ctx, server, login.Client{ID: id.ClientID, Secret: strings.TrimSpace(a.variable(id.ClientSecretEnv))}, a.secrets}
+	return &ownAuthServer{a.ctx, server, login.Client{ID: id.ClientID, Secret: strings.TrimSpace(a.environmentVariable(id.ClientSecretEnv))}, a.secrets}
 }
 
 // Token implements suite.Issuer. It returns "" for a kind of token that it can't request, and after
@@ -55,7 +55,7 @@ func (o *ownAuthServer) Token(kind issuer.Kind, resource, scope string) string {
 	default:
 		return ""
 	}
-	token, err := s.Once(o.ctx, o.client)
+	token, err := s.RequestToken(o.ctx, o.client)
 	if err != nil {
 		return ""
 	}

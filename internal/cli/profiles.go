@@ -42,8 +42,8 @@ func (a *app) explainProfile(p *spec.Profile) {
 	for _, line := range wrap(p.About, 76) {
 		fmt.Fprintf(a.Out, "  %s\n", line)
 	}
-	a.field("revisions", revisionNames(spec.NewestFirst(p.Revisions)))
-	a.field("transports", transportNames(p.Transports))
+	a.printField("revisions", revisionNames(spec.NewestFirst(p.Revisions)))
+	a.printField("transports", transportNames(p.Transports))
 	for _, of := range []struct {
 		what string
 		ids  []string

@@ -22,7 +22,7 @@ func (f *serverFlags) purposes() []purpose {
 	var out []purpose
 	if f.remote.otherUser != "" {
 		out = append(out, purpose{
-			subject: f.remote.named("other-user") + " " + f.remote.otherUser + " had no effect",
+			subject: f.remote.settingName("other-user") + " " + f.remote.otherUser + " had no effect",
 			requirements: []string{
 				"security.session.bound-to-user", "tasks.auth-foreign-rejected", "tasks.auth-list-filtered", "mrtr.request-state-principal",
 			},
@@ -31,7 +31,7 @@ func (f *serverFlags) purposes() []purpose {
 	}
 	if f.remote.authServer {
 		out = append(out, purpose{
-			subject: f.remote.named("auth-server") + " had no effect",
+			subject: f.remote.settingName("auth-server") + " had no effect",
 			requirements: []string{
 				"authorization.token.expired-401", "authorization.token.audience-checked", "authorization.token.other-issuer-refused", "authorization.insufficient-scope.403",
 			},
@@ -39,7 +39,7 @@ func (f *serverFlags) purposes() []purpose {
 		})
 	}
 	if f.remote.upstreamEnv != "" {
-		out = append(out, purpose{subject: f.remote.named("upstream-env") + " had no effect", requirements: []string{"authorization.token.no-passthrough"}})
+		out = append(out, purpose{subject: f.remote.settingName("upstream-env") + " had no effect", requirements: []string{"authorization.token.no-passthrough"}})
 	}
 	return append(out,
 		purpose{
@@ -60,7 +60,7 @@ func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomple
 		if r.Incomplete != "" && p.after == "" {
 			continue
 		}
-		reasons, unmet, missed := p.reasons(r)
+		reasons, unmet, missed := p.unmetReasons(r)
 		if !unmet || len(p.requirements) == 0 && len(notices) > 0 {
 			continue
 		}
@@ -75,13 +75,13 @@ func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomple
 // maxReasons limits the reasons in a notice.
 const maxReasons = 3
 
-// reasons returns why no requirement of the purpose was judged. unmet is false if one of them was
-// judged, if no reason is known, or if p.after names a requirement that was not kept. missed
+// unmetReasons returns why no requirement of the purpose was judged. unmet is false if one of them
+// was judged, if no reason is known, or if p.after names a requirement that was not kept. missed
 // reports whether at least one of the purpose's requirements could have been observed. In that
-// case, reasons has only the reasons of such requirements. Otherwise it has the reasons of
+// case, unmetReasons returns only the reasons of such requirements. Otherwise it has the reasons of
 // requirements that do not apply to the server, or that need a tool which the configuration does
 // not name.
-func (p *purpose) reasons(r *verdict.Report) (reasons []string, unmet, missed bool) {
+func (p *purpose) unmetReasons(r *verdict.Report) (reasons []string, unmet, missed bool) {
 	began := p.after == ""
 	var other []string
 	for i := range r.Verdicts {

@@ -107,7 +107,7 @@ func (a *app) recordStdio(f *recordFlags, t *target.Target) error {
 	if err != nil {
 		return usagef("name a file that can be written with --transcript", "the session can't be recorded: %v", err)
 	}
-	signals, stop := a.signals()
+	signals, stop := a.interrupts()
 	defer stop()
 	done := make(chan struct{})
 	var following sync.WaitGroup
@@ -125,9 +125,9 @@ func (a *app) recordStdio(f *recordFlags, t *target.Target) error {
 	return rec.end()
 }
 
-// signals returns a channel of interrupts, and a function that ends their delivery. The channel is
-// nil if there are no interrupts.
-func (a *app) signals() (<-chan os.Signal, func()) {
+// interrupts returns a channel of interrupts, and a function that ends their delivery. The channel
+// is nil if there are no interrupts.
+func (a *app) interrupts() (<-chan os.Signal, func()) {
 	if a.Signals == nil {
 		return nil, func() {}
 	}
@@ -145,7 +145,7 @@ type sessionRecorder struct {
 	given    map[string]bool // secrets that were learned from clients, as "name: value"
 
 	mu   sync.Mutex      // guards said
-	said map[string]bool // lines that the method say has printed
+	said map[string]bool // lines that the method printOnce has printed
 }
 
 func (a *app) sessionRecorder(name string) *sessionRecorder {
@@ -248,8 +248,8 @@ func (r *sessionRecorder) write(s *recordedSession) bool {
 	}
 	s.written += len(events)
 	out := bufio.NewWriter(r.writer(s))
-	if failed != nil || transcript.Write(out, r.redacted(events)) != nil || out.Flush() != nil {
-		r.say("the transcript can't be written to " + s.path)
+	if failed != nil || transcript.Write(out, r.redactEvents(events)) != nil || out.Flush() != nil {
+		r.printOnce("the transcript can't be written to " + s.path)
 	}
 	return true
 }
@@ -263,12 +263,12 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 			d := &result.Deviations[i]
 			outcome := d.Outcome(spec.Requirements().Lookup(d.Requirement), result.Revision)
 			if outcome > verdict.Note {
-				r.say(fmt.Sprintf("server: %s %s: %s", outcome, d.Requirement, d.Summary))
+				r.printOnce(fmt.Sprintf("server: %s %s: %s", outcome, d.Requirement, d.Summary))
 			}
 		}
 	}
 	for _, m := range s.mistakes(len(so.Events)) {
-		r.say("client: " + m.Summary)
+		r.printOnce("client: " + m.Summary)
 	}
 }
 
@@ -276,28 +276,29 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 // request separately.
 const maxGiven = 1000
 
-// redacted returns the events without secrets. It first learns the values that a client sends in
-// headers such as Authorization, or in the query of its URL, as secrets, so that they are also
+// redactEvents returns the events without secrets. It first learns the values that a client sends
+// in headers such as Authorization, or in the query of its URL, as secrets, so that they are also
 // removed where the server repeats them.
-func (r *sessionRecorder) redacted(events []*transcript.Event) []*transcript.Event {
+func (r *sessionRecorder) redactEvents(events []*transcript.Event) []*transcript.Event {
 	for _, e := range events {
 		if e.Kind != transcript.Requested {
 			continue
 		}
 		if target := e.Head.Target(); redact.Arg(target) != target {
-			r.learn("", target)
+			r.learnSecret("", target)
 		}
 		for _, f := range e.Head.Fields {
-			if redact.Setting(f.Name) {
-				r.learn(f.Name, f.Value)
+			if redact.IsSecretSetting(f.Name) {
+				r.learnSecret(f.Name, f.Value)
 			}
 		}
 	}
 	return r.redactor.Events(events)
 }
 
-// learn adds a secret that a client sent in a header with this name, or in a URL if name is empty.
-func (r *sessionRecorder) learn(name, value string) {
+// learnSecret adds a secret that a client sent in a header with this name, or in a URL if name is
+// empty.
+func (r *sessionRecorder) learnSecret(name, value string) {
 	if key := name + ": " + value; !r.given[key] && len(r.given) < maxGiven {
 		r.given[key] = true
 		r.a.secrets.AddNamed(name, value)
@@ -306,14 +307,14 @@ func (r *sessionRecorder) learn(name, value string) {
 
 // snapshot returns the session so far, with secrets removed.
 func (r *sessionRecorder) snapshot(s *recordedSession) *recorded {
-	soFar := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redacted(s.rec.From(0))}, file: s.path}
+	soFar := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redactEvents(s.rec.From(0))}, file: s.path}
 	_ = soFar.chooseRevision("", s.over) // it fails for an unknown transport
 	soFar.Notices = nil
 	return soFar
 }
 
-// say prints a line on stderr, unless it was printed before.
-func (r *sessionRecorder) say(line string) {
+// printOnce prints a line on stderr, unless it was printed before.
+func (r *sessionRecorder) printOnce(line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if line = r.a.visible(line); !r.said[line] {

@@ -34,10 +34,10 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	if err != nil {
 		return usagef("give a free HOST:PORT; port 0 takes any", "can't listen at %s: %v", address, err)
 	}
-	signals, stop := a.signals()
+	signals, stop := a.interrupts()
 	defer stop()
 	rec := a.sessionRecorder(t.Display())
-	proxy := record.NewProxy(u, host, rec.say)
+	proxy := record.NewProxy(u, host, rec.printOnce)
 	own := url.URL{Scheme: "http", Host: l.Addr().String(), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
 	fmt.Fprintf(a.Err, "mcp-conform: recording %s, which passes requests on to %s; stop with Ctrl-C\n", a.visible(own.String()), a.visible(u.Redacted()))
 
@@ -73,7 +73,7 @@ func (r *sessionRecorder) addSessions(p *record.Proxy, dir string) {
 			err = r.create(&recordedSession{rec: s.Transcript, transport: s.Transport, path: path})
 		}
 		if err != nil {
-			r.say(fmt.Sprintf("a session can't be recorded: %s", strings.TrimSpace(err.Error())))
+			r.printOnce(fmt.Sprintf("a session can't be recorded: %s", strings.TrimSpace(err.Error())))
 		}
 	}
 }

@@ -44,9 +44,9 @@ type remoteFlags struct {
 	origins       map[string]string          // how messages name a flag that the configuration file sets, by flag
 }
 
-// named returns the name of a flag for messages: the key in the configuration file if that sets the
-// flag, otherwise the flag with its dashes.
-func (f *remoteFlags) named(flag string) string { return cmp.Or(f.origins[flag], "--"+flag) }
+// settingName returns the name of a flag for messages: the key in the configuration file if that
+// sets the flag, otherwise the flag with its dashes.
+func (f *remoteFlags) settingName(flag string) string { return cmp.Or(f.origins[flag], "--"+flag) }
 
 // registerTLS adds the flags that say which certificates to trust.
 func (f *remoteFlags) registerTLS(fs *pflag.FlagSet) {
@@ -90,7 +90,7 @@ func (f *remoteFlags) reach(t target.Target, pacer *exchange.Pacer) (reach excha
 		reach.Fields = append(reach.Fields, transcript.Field{Name: name, Value: t.Headers[name]})
 	}
 	reach.Pacer = pacer
-	reach.TLS, err = f.tls()
+	reach.TLS, err = f.tlsConfig()
 	return reach, err
 }
 
@@ -130,8 +130,8 @@ func (f *remoteFlags) replayFlags() []string {
 	return words
 }
 
-// tls returns the TLS configuration, or nil for the default. Errors are usage errors.
-func (f *remoteFlags) tls() (*tls.Config, error) {
+// tlsConfig returns the TLS configuration, or nil for the default. Errors are usage errors.
+func (f *remoteFlags) tlsConfig() (*tls.Config, error) {
 	switch {
 	case f.insecure && f.caFile != "":
 		return nil, usagef("give one of them", "both --insecure and --ca-file are given")

@@ -80,7 +80,7 @@ func (a *app) replay(f *serverFlags, file, transcripts string) error {
 	if names := lawNames(); !slices.Contains(names, r.Expect.Law) {
 		return usagef("known: "+strings.Join(names, ", "), "%s can't be replayed: it needs the law %q, which this program does not have", file, r.Expect.Law)
 	}
-	laws, err := lawsBy(lawNames())
+	laws, err := lawsByName(lawNames())
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (a *app) newReplayFiles(f *runFlags, o *engine.Options) (*replayFiles, erro
 	if !f.replayFiles {
 		return nil, nil
 	}
-	law, err := lawsBy([]string{"rules"})
+	law, err := lawsByName([]string{"rules"})
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (w *replayFiles) reproduce(ctx context.Context, server *fuzz.ServerInfo, sc
 	o := fuzz.Options{Dialer: w.o.Dialer, Laws: w.law, Timeout: w.f.timeout, Start: w.f.start, Discounts: w.o.Discounts}
 	var found *fuzz.Candidate
 	for range plays {
-		again := fuzz.Recurs(ctx, o, server, sc, f.Key().Mistake())
+		again := fuzz.RecurringCandidate(ctx, o, server, sc, f.Key().Mistake())
 		if again == nil || found != nil && found.Method != again.Method {
 			return nil
 		}

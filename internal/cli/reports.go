@@ -94,8 +94,8 @@ func (a *app) parseReports(flags, known []string, out string) ([]reportFile, err
 			return nil, usagef("write --report "+name+"=FILE, or --report "+name+" for "+filepath.Join(out, fileName(name)), "--report %q names no file", flag)
 		}
 		if !named && name == annotations {
-			if a.variable("GITHUB_ACTIONS") == "true" {
-				files = append(files, reportFile{write: writer, out: a.Out, summary: a.variable("GITHUB_STEP_SUMMARY")})
+			if a.environmentVariable("GITHUB_ACTIONS") == "true" {
+				files = append(files, reportFile{write: writer, out: a.Out, summary: a.environmentVariable("GITHUB_STEP_SUMMARY")})
 			}
 			continue
 		}
@@ -202,9 +202,9 @@ func (a *app) appendSummary(path string, p *verdict.Report) error {
 	return errors.Join(err, f.Close())
 }
 
-// variable returns the value of an environment variable, or "" if it is not set. If it is set
-// twice, the first value counts.
-func (a *app) variable(name string) string {
+// environmentVariable returns the value of an environment variable, or "" if it is not set. If it
+// is set twice, the first value counts.
+func (a *app) environmentVariable(name string) string {
 	for _, entry := range a.Environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value
@@ -227,7 +227,7 @@ func artifactPath() string {
 	if err != nil {
 		return ""
 	}
-	root := repository(folder)
+	root := repositoryRoot(folder)
 	for _, name := range serverFiles {
 		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
 			if path, err := filepath.Rel(root, filepath.Join(folder, name)); err == nil {
@@ -238,9 +238,9 @@ func artifactPath() string {
 	return ""
 }
 
-// repository returns the root of the repository that contains the folder, or
+// repositoryRoot returns the root of the repository that contains the folder, or
 // the folder itself if there is none.
-func repository(folder string) string {
+func repositoryRoot(folder string) string {
 	for at := folder; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
 			return at

@@ -190,22 +190,22 @@ type redactingScreen struct {
 
 // Begin implements engine.Progress.
 func (d redactingScreen) Begin(target string, t spec.Transport, revisions []spec.Revision, cases int) {
-	d.screen.Begin(d.a.clear(target), t, revisions, cases)
+	d.screen.Begin(d.a.redact(target), t, revisions, cases)
 }
 
 // Notice implements engine.Progress.
-func (d redactingScreen) Notice(text string) { d.screen.Notice(d.a.clear(text)) }
+func (d redactingScreen) Notice(text string) { d.screen.Notice(d.a.redact(text)) }
 
 // Waiting implements engine.Progress.
-func (d redactingScreen) Waiting(text string) { d.screen.Waiting(d.a.clear(text)) }
+func (d redactingScreen) Waiting(text string) { d.screen.Waiting(d.a.redact(text)) }
 
 // Remaining implements engine.Progress.
 func (d redactingScreen) Remaining(left time.Duration, why, faster string) {
-	d.screen.Remaining(left, d.a.clear(why), d.a.clear(faster))
+	d.screen.Remaining(left, d.a.redact(why), d.a.redact(faster))
 }
 
 // Doing implements screen.
-func (d redactingScreen) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
+func (d redactingScreen) Doing(what string) { d.screen.Doing(d.a.redact(what)) }
 
 // judgeOnce judges a server once and writes the reports. If nothing could be judged, it returns an
 // error and no report; the files then get the report in unjudged, with the reason added (see
@@ -253,10 +253,10 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about
 		return nil, f.through.explain(err)
 	}
 	failed := a.compareThrough(ctx, f, o, report, console.Doing)
-	report.Notices = slices.Concat(s.notices, report.Notices, stdio.LeftBehind(a.clear))
+	report.Notices = slices.Concat(s.notices, report.Notices, stdio.LeftBehind(a.redact))
 	failed = errors.Join(failed, replays.write(ctx, report, console.Doing), a.addFuzzFindings(ctx, f, &o, report, console.Doing))
 	f.completeReport(report, &o, s.sdk())
-	report.Redact(a.clear)
+	report.Redact(a.redact)
 	console.End(report)
 	a.printNextSteps(f, s, report)
 	a.code = exitCode(report)
@@ -283,12 +283,12 @@ func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options, use
 // printNextSteps prints, and adds to the report, which command judges what --quick has left out,
 // and how to give a token to a server that requires one.
 func (a *app) printNextSteps(f *runFlags, s *openedRun, report *verdict.Report) {
-	if left := a.clear(f.leftOutLine(report, &s.options)); left != "" {
+	if left := a.redact(f.leftOutLine(report, &s.options)); left != "" {
 		report.Notices = append(report.Notices, left)
 		a.println(reporters.Visible(left))
 	}
 	if report.NeedsToken {
-		next := a.clear("next: " + a.missingTokenAdvice(&f.serverFlags, &s.remoteServer))
+		next := a.redact("next: " + a.missingTokenAdvice(&f.serverFlags, &s.remoteServer))
 		report.Notices = append(report.Notices, next)
 		if !f.quiet {
 			fmt.Fprintln(a.Out, reporters.Visible(next))
@@ -357,7 +357,7 @@ func (a *app) openRun(f *runFlags, waiting func(string)) (*openedRun, error) {
 	}
 	o := &s.options
 	o.RunArgs, o.ServerArgs = slices.Concat(f.seedArgs(), f.remote.runArgs(), f.through.runArgs()), f.through.replayArgs(o.ServerArgs)
-	o.Target = f.through.withMarks(o.Target)
+	o.Target = f.through.withPlaceholders(o.Target)
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed
 	o.Selection = engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus), Profiles: profiles}

@@ -39,7 +39,7 @@ func (f *runFlags) checkFuzz() error {
 			return usagef("name a folder that can be written", "--out %q: %v", f.out, err)
 		}
 	}
-	_, err := lawsBy(f.laws)
+	_, err := lawsByName(f.laws)
 	return err
 }
 
@@ -56,7 +56,7 @@ func (a *app) addFuzzFindings(ctx context.Context, f *runFlags, o *engine.Option
 	if len(revisions) == 0 {
 		revisions = report.Revisions
 	}
-	laws, err := lawsBy(f.laws)
+	laws, err := lawsByName(f.laws)
 	if err != nil {
 		return err
 	}
@@ -143,9 +143,9 @@ func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 // replayOf returns the replay file of a finding, without the known secrets.
 func (a *app) replayOf(f *fuzz.Finding) *script.File {
 	r := f.File()
-	r.Expect.Seen, r.Expect.Permitted, r.Expect.Method = a.clear(r.Expect.Seen), a.clear(r.Expect.Permitted), a.clear(r.Expect.Method)
+	r.Expect.Seen, r.Expect.Permitted, r.Expect.Method = a.redact(r.Expect.Seen), a.redact(r.Expect.Permitted), a.redact(r.Expect.Method)
 	for i := range r.OwnMessages {
-		r.OwnMessages[i] = a.clear(r.OwnMessages[i])
+		r.OwnMessages[i] = a.redact(r.OwnMessages[i])
 	}
 	r.Script = r.Script.Map(a.secrets.Bytes)
 	return r

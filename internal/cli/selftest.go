@@ -181,7 +181,7 @@ func (a *app) selftest(f *selftestFlags) error {
 	show := &selftestProgress{out: a.Out, live: a.Live, columns: a.Columns, started: started}
 	m := selftest.Run(a.ctx, selftest.Options{
 		Faults: chosen, Faultless: len(f.ids) == 0 && f.area == "", Full: f.full, Workers: workers * runtime.GOMAXPROCS(0),
-		Command: []string{self, "serve", "--fault"}, Each: show.row, Again: show.again,
+		Command: []string{self, "serve", "--fault"}, Each: show.addResult, Again: show.showRetry,
 	})
 	show.end()
 	a.printMatrix(m, f.verbose)

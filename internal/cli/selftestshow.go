@@ -30,8 +30,8 @@ const widestArea = len("streamable-http")
 // is not a terminal.
 const minProgressRows = 100
 
-// row counts the result of a row and shows the progress.
-func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
+// addResult counts the result of a row and shows the progress.
+func (p *selftestProgress) addResult(r selftest.Result, at selftest.Progress) {
 	p.rows = at.Done
 	if !r.Outcome.Good() {
 		p.bad++
@@ -39,15 +39,15 @@ func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
 	switch tenth := int(at.Share * 10); {
 	case p.live && (at.Done == at.Total || time.Since(p.shown) > 100*time.Millisecond):
 		p.shown = time.Now()
-		text := cutLine(fmt.Sprintf("%s  %s", p.text(at), reporters.Visible(r.Fault)), max(20, p.columns-1))
+		text := cutLine(fmt.Sprintf("%s  %s", p.describeProgress(at), reporters.Visible(r.Fault)), max(20, p.columns-1))
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 	case !p.live && at.Total >= minProgressRows && tenth > p.tenth && at.Done < at.Total:
 		p.tenth = tenth
-		fmt.Fprintln(p.out, p.text(at))
+		fmt.Fprintln(p.out, p.describeProgress(at))
 	}
 }
 
-func (p *selftestProgress) text(at selftest.Progress) string {
+func (p *selftestProgress) describeProgress(at selftest.Progress) string {
 	text := fmt.Sprintf("%d of %d rows", at.Done, at.Total)
 	if p.bad > 0 {
 		text += fmt.Sprintf(", %d failed", p.bad)
@@ -60,8 +60,8 @@ func (p *selftestProgress) text(at selftest.Progress) string {
 	return text
 }
 
-// again shows that the n-th of the failed rows is retried. of is the number of failed rows.
-func (p *selftestProgress) again(n, of int) {
+// showRetry shows that the n-th of the failed rows is retried. of is the number of failed rows.
+func (p *selftestProgress) showRetry(n, of int) {
 	switch text := fmt.Sprintf("%d of %d rows once more", n, of); {
 	case p.live:
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
@@ -107,7 +107,7 @@ func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
 	// left-aligned.
 	fmt.Fprintln(w, pad("area", widestArea)+"\tfaults\tkilled\tmis-attributed\tsurvived\twaiting\tvariations\tsilent\tfalse alarms\tfailed\texcepted\t")
 	for _, s := range areas {
-		fmt.Fprintf(w, "%s\t%s\t\n", pad(s.Area, widestArea), counts(s.Faults, s.Killed, s.MisAttributed, s.Survived, s.Waiting, s.Variations, s.Silent, s.FalseAlarms, s.Failed, s.Excepted))
+		fmt.Fprintf(w, "%s\t%s\t\n", pad(s.Area, widestArea), countCells(s.Faults, s.Killed, s.MisAttributed, s.Survived, s.Waiting, s.Variations, s.Silent, s.FalseAlarms, s.Failed, s.Excepted))
 	}
 	_ = w.Flush()
 	if all.Waiting > 0 {
@@ -125,9 +125,9 @@ func printResult(w io.Writer, r *selftest.Result) {
 	}
 }
 
-// counts returns the numbers as table cells. Zero is printed as a dot, so that other numbers are
-// easy to see.
-func counts(numbers ...int) string {
+// countCells returns the numbers as table cells. Zero is printed as a dot, so that other numbers
+// are easy to see.
+func countCells(numbers ...int) string {
 	text := ""
 	for i, n := range numbers {
 		if i > 0 {

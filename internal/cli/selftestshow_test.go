@@ -29,9 +29,9 @@ func TestSelftestProgress(t *testing.T) {
 				if i == 20 {
 					r.Outcome = selftest.Survived
 				}
-				p.row(r, selftest.Progress{Done: i + 1, Total: rows, Share: float64(i+1) / float64(rows)})
+				p.addResult(r, selftest.Progress{Done: i + 1, Total: rows, Share: float64(i+1) / float64(rows)})
 			}
-			p.again(1, 1)
+			p.showRetry(1, 1)
 			p.end()
 		})
 		return b.String()

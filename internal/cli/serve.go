@@ -135,7 +135,7 @@ func (a *app) serve(f *serveFlags) error {
 		}
 		o.Seams = fault.Seams()
 		if fault.Issued {
-			o.AuthServer = a.variable(issuer.URLVariable)
+			o.AuthServer = a.environmentVariable(issuer.URLVariable)
 			if o.AuthServer == "" {
 				return usagef("set it to the issuer URL, or start the server by mcp-conform run --auth-server --start", "this fault needs a server that trusts the authorization server in %s, and that variable is not set", issuer.URLVariable)
 			}
@@ -145,7 +145,7 @@ func (a *app) serve(f *serveFlags) error {
 		}
 	}
 	if f.authServer {
-		if o.AuthServer = a.variable(issuer.URLVariable); o.AuthServer == "" {
+		if o.AuthServer = a.environmentVariable(issuer.URLVariable); o.AuthServer == "" {
 			return usagef("set it to the issuer URL, or start the server by mcp-conform run --auth-server --start", "--trust-auth-server is given, and %s is not set", issuer.URLVariable)
 		}
 	}
@@ -156,7 +156,7 @@ func (a *app) serve(f *serveFlags) error {
 		}
 	}
 	if f.upstreamEnv != "" {
-		if o.Upstream = a.variable(f.upstreamEnv); o.Upstream == "" {
+		if o.Upstream = a.environmentVariable(f.upstreamEnv); o.Upstream == "" {
 			return usagef("set it to the URL of the service", "--upstream-env names %q, and that variable is not set, or empty", f.upstreamEnv)
 		}
 	}

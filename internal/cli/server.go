@@ -142,7 +142,7 @@ func (a *app) resolve(f *serverFlags) (target.Target, error) {
 		if len(f.target.Args) > 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
 			return target.Target{}, usagef("give one of them", "both --reference and a server of your own are named")
 		}
-		return a.reference(f.target)
+		return a.referenceTarget(f.target)
 	}
 	f.target.Environ, f.target.Secrets = a.Environ, a.secrets
 	t, err := target.Resolve(f.target)

@@ -105,9 +105,9 @@ func (a *app) explainUnserved(err error, s *started.Server) error {
 	return unreachable
 }
 
-// reference returns the reference server as a target: a command over stdio, or
+// referenceTarget returns the reference server as a target: a command over stdio, or
 // a command that serves a URL.
-func (a *app) reference(o target.Options) (target.Target, error) {
+func (a *app) referenceTarget(o target.Options) (target.Target, error) {
 	self, err := a.Executable()
 	if err != nil {
 		return target.Target{}, harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}

@@ -15,7 +15,7 @@ const stderrLines = 12
 // text is both stdout and stderr.
 func (a *app) quoteStderr(text string) {
 	shown, what := a.stderrEnd(text), "ends with"
-	if cause := causeIn(a.clear(text)); cause != nil {
+	if cause := causeIn(a.redact(text)); cause != nil {
 		shown, what = cause, "says"
 	}
 	fmt.Fprintf(a.Err, "  the server's %s %s:\n", a.serverOutputName(), what)
@@ -29,6 +29,6 @@ func (a *app) serverOutputName() string { return cmp.Or(a.outputName, "stderr") 
 
 // stderrEnd returns the last lines of a server's stderr, with secrets removed.
 func (a *app) stderrEnd(text string) []string {
-	all := lines(a.clear(text))
+	all := splitLines(a.redact(text))
 	return all[max(0, len(all)-stderrLines):]
 }

@@ -220,7 +220,7 @@ func (a *app) checkVariables(entries []sweep.Entry, common []string) error {
 				if !set {
 					return usagef("set it, or give its value as "+name+"=VALUE", "%s names the variable %s, which is not set", whose, name)
 				}
-				value = a.variable(name)
+				value = a.environmentVariable(name)
 			}
 			a.secrets.AddGiven(name, value)
 		}
@@ -252,7 +252,7 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	if f.shard != "" {
 		o.Shard, err = sweep.ParseShard(f.shard)
 	} else {
-		o.Shard, variable, err = sweep.ShardFromEnvironment(a.variable)
+		o.Shard, variable, err = sweep.ShardFromEnvironment(a.environmentVariable)
 	}
 	if err != nil {
 		return err

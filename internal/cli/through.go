@@ -149,9 +149,9 @@ func (f *throughFlags) commandText() string {
 	return strings.Join(words, " ")
 }
 
-// withMarks returns text with the placeholders in place of the upstream's address and command, as
-// the user gave it.
-func (f *throughFlags) withMarks(text string) string {
+// withPlaceholders returns text with the placeholders in place of the upstream's address and
+// command, as the user gave it.
+func (f *throughFlags) withPlaceholders(text string) string {
 	if f.upstream == nil {
 		return text
 	}
@@ -181,7 +181,7 @@ func (f *throughFlags) replayArgs(args []string) []string {
 			out, rest = append(out, upstreamCommandMark), rest[n:]
 			continue
 		}
-		out, rest = append(out, f.withMarks(rest[0])), rest[1:]
+		out, rest = append(out, f.withPlaceholders(rest[0])), rest[1:]
 	}
 	return out
 }
@@ -279,7 +279,7 @@ func comparedRevision(revisions []spec.Revision) spec.Revision {
 // stops it.
 func (a *app) directDialer(ctx context.Context, over spec.Transport) (transport.Dialer, func(), error) {
 	if over == spec.Stdio {
-		t, err := a.reference(target.Options{})
+		t, err := a.referenceTarget(target.Options{})
 		return stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env}), func() {}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -16,7 +16,7 @@ import (
 // If the user has to change the command line (exit code 2), writeUnjudged only replaces existing
 // files that are not empty, so that a mistyped command creates none.
 func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error) error {
-	text, notices := a.explained(err)
+	text, notices := a.explainError(err)
 	if a.exitOf(err) == ExitUsage {
 		files = slices.DeleteFunc(slices.Clone(files), func(f reportFile) bool {
 			info, err := os.Stat(f.path)
@@ -28,25 +28,25 @@ func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error)
 	}
 	about.Incomplete, about.Notices = text, notices
 	about.Stats.Took = time.Since(about.Stats.Started)
-	about.Redact(a.clear)
+	about.Redact(a.redact)
 	if failed := a.writeReports(files, &about); failed != nil {
 		a.printFailures(failed)
 	}
 	return err
 }
 
-// explained returns the text of an error, and notices with advice and the server's stderr.
-func (a *app) explained(err error) (text string, notices []string) {
+// explainError returns the text of an error, and notices with advice and the server's stderr.
+func (a *app) explainError(err error) (text string, notices []string) {
 	text, advice, stderr := partsOf(err)
-	notices = lines(advice)
+	notices = splitLines(advice)
 	for _, line := range a.stderrEnd(stderr) {
 		notices = append(notices, a.serverOutputName()+": "+line)
 	}
 	return text, notices
 }
 
-// lines splits text into lines, without empty ones at its end. Empty text has none.
-func lines(text string) []string {
+// splitLines splits text into lines, without empty ones at its end. Empty text has none.
+func splitLines(text string) []string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return nil
 	}

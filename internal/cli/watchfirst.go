@@ -104,7 +104,7 @@ func (w *watched) judgeAgain(before []verdict.Verdict, show changes) (*verdict.R
 	if err != nil {
 		return nil, err
 	}
-	after.Redact(w.a.clear)
+	after.Redact(w.a.redact)
 	was := map[verdict.Place]verdict.Outcome{}
 	for _, v := range before {
 		was[v.Place()] = v.Outcome

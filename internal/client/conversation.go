@@ -251,7 +251,7 @@ func (c *Conversation) Notify(ctx context.Context, method string, params map[str
 // is ErrEnded if the server's output ends first, ErrUnanswered or ErrStarting if the time that an
 // option sets has passed, and otherwise the cause of the context's end.
 func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool, options ...Option) (*transcript.Event, error) {
-	w := waitOf(options)
+	w := newWait(options)
 	cancel := func() {}
 	switch {
 	case w.mayIgnore:

@@ -76,7 +76,7 @@ func MayIgnore(w *wait) { w.mayIgnore = true }
 // ErrStarting.
 func WithinStart(w *wait) { w.isOpening = true }
 
-func waitOf(options []Option) wait {
+func newWait(options []Option) wait {
 	var w wait
 	for _, set := range options {
 		set(&w)
@@ -86,7 +86,7 @@ func waitOf(options []Option) wait {
 
 // limitFor returns how long to wait for the response to a request with the option Within.
 func (w *wait) limitFor(c *Conversation) time.Duration {
-	limit := c.opts.Pace.limit(c.opts.Timeout)
+	limit := c.opts.Pace.responseLimit(c.opts.Timeout)
 	if w.limit > 0 {
 		limit = min(limit, w.limit)
 	}
@@ -98,7 +98,7 @@ func (w *wait) limitFor(c *Conversation) time.Duration {
 // stateless era, if a result requires input, Do sends the input in further requests, unless
 // OneRound is given, and returns the last reply.
 func (c *Conversation) Do(ctx context.Context, method string, params map[string]any, options ...Option) *Reply {
-	w := waitOf(options)
+	w := newWait(options)
 	if !w.id.Present() {
 		w.id = c.NewID()
 	}
@@ -108,7 +108,7 @@ func (c *Conversation) Do(ctx context.Context, method string, params map[string]
 // DoRaw is like Do, but sends the frame unchanged, waits for the response with the
 // given id, and returns it even if it requires input.
 func (c *Conversation) DoRaw(ctx context.Context, id wire.ID, frame []byte, options ...Option) *Reply {
-	w := waitOf(options)
+	w := newWait(options)
 	w.id = id
 	return c.do(ctx, &w, frame)
 }
@@ -128,7 +128,7 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 		}
 		return r
 	}
-	limit, started := c.opts.Pace.limit(c.opts.Timeout), c.HasStarted()
+	limit, started := c.opts.Pace.responseLimit(c.opts.Timeout), c.HasStarted()
 	r := c.exchange(ctx, limit, w.id, frame)
 	if limit == c.opts.Timeout { // a server that had less time has not failed
 		c.recordGaveUp(r)
@@ -216,7 +216,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 			within(c.opts.Timeout, awaitEnd)
 			return false
 		}
-		over, unclaimed := c.endsWithoutResponse(e, from, frame), spread.complete(e) || c.isUnclaimed(e)
+		over, unclaimed := c.endsWithoutResponse(e, from, frame), spread.addLine(e) || c.isUnclaimed(e)
 		if over {
 			c.unansweredExchanges.Add(1)
 		}

@@ -38,10 +38,10 @@ func (c *Conversation) Notification(method string, params map[string]any) []byte
 // option Within limits the time of all requests together. The replies are in the order of the
 // requests. Each frame must be one request.
 func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...Option) []*Reply {
-	if w := waitOf(options); w.isLimited {
+	if w := newWait(options); w.isLimited {
 		return c.doAllWithin(ctx, &w, requests)
 	}
-	full := c.opts.Pace.limit(c.opts.Timeout)
+	full := c.opts.Pace.responseLimit(c.opts.Timeout)
 	limit := full
 	from := c.Record.Len()
 	bounded, cancel := c.Record.WithTimeout(ctx, limit, ErrUnanswered)

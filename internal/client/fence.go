@@ -141,7 +141,7 @@ func (c *Conversation) fence(ctx context.Context, bound boundFunc) error {
 // whole timeout each time. With Options.Thorough it is as long as for other requests.
 func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
-		return c.opts.Pace.limit(c.opts.Timeout)
+		return c.opts.Pace.responseLimit(c.opts.Timeout)
 	}
 	return c.usualFenceTime()
 }
@@ -150,7 +150,7 @@ func (c *Conversation) fenceTime() time.Duration {
 func (c *Conversation) usualFenceTime() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.opts.Pace.fence(min(max(3*time.Second, 20*c.slowest), c.opts.Timeout), c.opts.Timeout)
+	return c.opts.Pace.fenceLimit(min(max(3*time.Second, 20*c.slowest), c.opts.Timeout), c.opts.Timeout)
 }
 
 // fenceError returns why the fence failed, or nil. Any response is a success, even an error or one

@@ -14,8 +14,8 @@ type multilineResponse struct{ text wire.MultilineJSON }
 // maxMultiline limits how many bytes of an unfinished response are kept.
 const maxMultiline = 1 << 20
 
-// complete adds the line of an event, and reports whether the line completes a response.
-func (s *multilineResponse) complete(e *transcript.Event) bool {
+// addLine adds the line of an event, and reports whether the line completes a response.
+func (s *multilineResponse) addLine(e *transcript.Event) bool {
 	isMessage := func(m wire.Message) bool { return m.Kind != wire.Invalid }
 	switch {
 	case e.Kind != transcript.Received || e.Exchange != 0:

@@ -27,7 +27,7 @@ func TestSpreadResponse(t *testing.T) {
 			for line := range strings.Lines(x.lines) {
 				raw := []byte(strings.TrimSuffix(line, "\n"))
 				frame := wire.Parse(raw)
-				got = s.complete(&transcript.Event{Kind: transcript.Received, Raw: raw, Frame: frame})
+				got = s.addLine(&transcript.Event{Kind: transcript.Received, Raw: raw, Frame: frame})
 			}
 			if got != x.want {
 				t.Errorf("the last line ends a response: %v, want %v", got, x.want)

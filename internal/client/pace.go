@@ -32,8 +32,9 @@ const (
 	fenceDivisor = 10
 )
 
-// limit returns how long to wait for a response: the timeout, or less once a request has timed out.
-func (p *Pace) limit(timeout time.Duration) time.Duration {
+// responseLimit returns how long to wait for a response: the timeout, or less once a request has
+// timed out.
+func (p *Pace) responseLimit(timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.unanswered == 0 {
@@ -42,9 +43,9 @@ func (p *Pace) limit(timeout time.Duration) time.Duration {
 	return p.scaledLimit(minWait, timeout)
 }
 
-// fence returns how long to wait for the response to a fence: the usual time, or less once a fence
-// has timed out.
-func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
+// fenceLimit returns how long to wait for the response to a fence: the usual time, or less once a
+// fence has timed out.
+func (p *Pace) fenceLimit(usual, timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.hasMissedFence {

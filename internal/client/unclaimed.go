@@ -81,7 +81,7 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 			return true
 		default:
 			c.mu.Lock()
-			n := c.counted()
+			n := c.updatedCounts()
 			owed := e.Exchange == 0 && !n.isUnlimited && n.errorsWithoutID > n.otherSent
 			c.mu.Unlock()
 			if owed {
@@ -96,11 +96,11 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 func (c *Conversation) HasSent(id wire.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counted().sentIDs[id.Key()]
+	return c.updatedCounts().sentIDs[id.Key()]
 }
 
-// counted returns the counts of the whole record. The caller holds the mutex.
-func (c *Conversation) counted() *counts {
+// updatedCounts returns the counts of the whole record. The caller holds the mutex.
+func (c *Conversation) updatedCounts() *counts {
 	if c.counts.sentIDs == nil {
 		c.counts.sentIDs = map[string]bool{}
 	}

@@ -67,7 +67,7 @@ func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if c.Web() == nil || len(frames) == 0 {
 		return c.send(ctx, frames...)
 	}
-	limit := c.opts.Pace.limit(c.opts.Timeout)
+	limit := c.opts.Pace.responseLimit(c.opts.Timeout)
 	bounded, cancel := c.boundWait(ctx, limit, hasOpeningRequest(frames...))
 	defer cancel()
 	from := c.Record.Len()

@@ -32,7 +32,7 @@ func (d *Draft) Write() string {
 	w := &writer{}
 	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
 	w.line("# Configuration of mcp-conform for this server; all keys: %s/blob/main/docs/configuration.md", Repository)
-	w.line("# Written by mcp-conform init from what %s offers in %s.", word(d.Server), word(d.Revision))
+	w.line("# Written by mcp-conform init from what %s offers in %s.", flowScalar(d.Server), flowScalar(d.Revision))
 	w.target(d.Target)
 	w.line("")
 	w.line("# revisions: [%s] # judge only these; by default all that the server speaks", d.Revision)
@@ -53,9 +53,9 @@ var (
 	reserved  = lazyregexp.New(`(?i)^(true|false|yes|no|on|off|y|n|null|\.nan|[+-]?\.inf|[.0-9+-]*)$`)
 )
 
-// word formats a string for YAML flow style: plain if possible, else in quotes and
+// flowScalar formats a string for YAML flow style: plain if possible, else in quotes and
 // as ASCII.
-func word(s string) string {
+func flowScalar(s string) string {
 	if plainWord.MatchString(s) && !reserved.MatchString(s) {
 		return s
 	}
@@ -65,7 +65,7 @@ func word(s string) string {
 func wordList(all []string) string {
 	words := make([]string, len(all))
 	for i, s := range all {
-		words[i] = word(s)
+		words[i] = flowScalar(s)
 	}
 	return "[" + strings.Join(words, ", ") + "]"
 }
@@ -110,7 +110,7 @@ func (w *writer) target(words []string) {
 	if command != nil {
 		w.line("  command: %s", wordList(command))
 	} else {
-		w.line("  url: %s", word(url))
+		w.line("  url: %s", flowScalar(url))
 	}
 	for _, k := range targetKey().Keys {
 		values := flags[k.Flag]
@@ -124,7 +124,7 @@ func (w *writer) target(words []string) {
 		case k.Kind == Switch:
 			w.line("  %s: true", k.Name)
 		default:
-			w.line("  %s: %s", k.Name, word(values[len(values)-1]))
+			w.line("  %s: %s", k.Name, flowScalar(values[len(values)-1]))
 		}
 	}
 }
@@ -138,10 +138,10 @@ func (w *writer) writePair(flag, text string) {
 	}
 	name, value, ok := strings.Cut(text, separator)
 	if !ok {
-		w.line("    %s: # passed on from our own environment", word(name))
+		w.line("    %s: # passed on from our own environment", flowScalar(name))
 		return
 	}
-	w.line("    %s: %s", word(name), word(strings.TrimSpace(value)))
+	w.line("    %s: %s", flowScalar(name), flowScalar(strings.TrimSpace(value)))
 }
 
 // tools writes, as comments next to the key tools.call, which tools are called and which are not.
@@ -168,12 +168,12 @@ func (w *writer) tools(v *inventory.Inventory) {
 	for _, t := range v.Callable() {
 		if _, err := t.Arguments(); err != nil && isShort(t.Name) {
 			w.line("  # mcp-conform can't generate arguments for this one: %s.", err)
-			w.line("  # arguments: {%s: [{NAME: VALUE}]}", word(t.Name))
+			w.line("  # arguments: {%s: [{NAME: VALUE}]}", flowScalar(t.Name))
 			return
 		}
 	}
 	if len(called) > 0 {
-		w.line("  # arguments: {%s: [{NAME: VALUE}]} # instead of generated ones", word(called[0]))
+		w.line("  # arguments: {%s: [{NAME: VALUE}]} # instead of generated ones", flowScalar(called[0]))
 	}
 }
 
@@ -191,13 +191,13 @@ func (w *writer) prompts(v *inventory.Inventory) {
 	var lines []string
 	for _, p := range v.PromptEntries {
 		var values []string
-		for _, name := range p.Required() {
+		for _, name := range p.RequiredArguments() {
 			if isShort(name) {
-				values = append(values, word(name)+": VALUE")
+				values = append(values, flowScalar(name)+": VALUE")
 			}
 		}
 		if isShort(p.Name) && len(values) > 0 && len(lines) < maxListed {
-			lines = append(lines, "#     "+word(p.Name)+": {"+strings.Join(values, ", ")+"}")
+			lines = append(lines, "#     "+flowScalar(p.Name)+": {"+strings.Join(values, ", ")+"}")
 		}
 	}
 	if len(lines) == 0 {
@@ -217,12 +217,12 @@ func (w *writer) templates(v *inventory.Inventory) {
 	for _, t := range v.Templates {
 		var values []string
 		for _, m := range variables.FindAllStringSubmatch(t, -1) {
-			if value := word(m[1]) + ": VALUE"; !slices.Contains(values, value) {
+			if value := flowScalar(m[1]) + ": VALUE"; !slices.Contains(values, value) {
 				values = append(values, value)
 			}
 		}
 		if isShort(t) && len(values) > 0 && len(lines) < maxListed {
-			lines = append(lines, "#   "+word(t)+": {"+strings.Join(values, ", ")+"}")
+			lines = append(lines, "#   "+flowScalar(t)+": {"+strings.Join(values, ", ")+"}")
 		}
 	}
 	if len(lines) == 0 {
@@ -243,7 +243,7 @@ func (w *writer) fixtures(v *inventory.Inventory) {
 	w.line("# fixtures:")
 	for _, role := range inventory.Roles() {
 		if known := v.KnownCalls(role); len(known) > 0 {
-			w.line("#   # %s: known by its name: %s", role, word(known[0].Tool))
+			w.line("#   # %s: known by its name: %s", role, flowScalar(known[0].Tool))
 		} else {
 			w.line("#   # %s", roles[role])
 			w.line("#   %s", inventory.FixtureLine(role))
@@ -252,4 +252,4 @@ func (w *writer) fixtures(v *inventory.Inventory) {
 }
 
 // Quote formats a string for YAML: plain or quoted, as ASCII.
-func Quote(s string) string { return word(s) }
+func Quote(s string) string { return flowScalar(s) }

@@ -59,41 +59,41 @@ func (f *File) Absolute(path string) string {
 	return filepath.Join(f.Folder, path)
 }
 
-// file builds a File from a document that has the right keys and kinds of values. It checks what
-// the table of keys can't express.
-func (r *reader) file(root *yaml.Node) (*File, error) {
+// buildFile builds a File from a document that has the right keys and kinds of values. It checks
+// what the table of keys can't express.
+func (r *reader) buildFile(root *yaml.Node) (*File, error) {
 	f := &File{Shown: r.shown}
 	top := Keys()
 	f.settings(r, root, &top, false)
-	t := get(root, "target")
-	f.Command = texts(get(t, "command"))
-	if n := get(t, "command"); n != nil && n.Kind == yaml.ScalarNode {
+	t := valueOf(root, "target")
+	f.Command = scalarTexts(valueOf(t, "command"))
+	if n := valueOf(t, "command"); n != nil && n.Kind == yaml.ScalarNode {
 		if strings.ContainsAny(n.Value, `"'\`) {
-			return nil, usage(r.at(n), "a command that contains quotes or backslashes is not split", "write it as a list, as [node, \"my server.js\"]")
+			return nil, usageError(r.location(n), "a command that contains quotes or backslashes is not split", "write it as a list, as [node, \"my server.js\"]")
 		}
 		f.Command = strings.Fields(n.Value)
 	}
-	if n := get(t, "command"); n != nil && len(f.Command) == 0 {
-		return nil, usage(r.at(n), "the command is empty", "write the program that starts the server, and its arguments")
+	if n := valueOf(t, "command"); n != nil && len(f.Command) == 0 {
+		return nil, usageError(r.location(n), "the command is empty", "write the program that starts the server, and its arguments")
 	}
-	if n := get(t, "url"); n != nil {
+	if n := valueOf(t, "url"); n != nil {
 		f.URL = n.Value
 		if f.Command != nil {
-			return nil, usage(r.at(n), "the target has a command and a URL", "remove one of them; to start the server of a URL, use start")
+			return nil, usageError(r.location(n), "the target has a command and a URL", "remove one of them; to start the server of a URL, use start")
 		}
 	}
-	about := get(root, "implementation")
+	about := valueOf(root, "implementation")
 	f.Implementation = verdict.Implementation{
 		Organization: textOf(about, "organization"), Project: textOf(about, "project"), URL: textOf(about, "url"),
-		Version: textOf(about, "version"), Contact: texts(get(about, "contact")),
+		Version: textOf(about, "version"), Contact: scalarTexts(valueOf(about, "contact")),
 	}
-	if err := r.identities(get(root, "identities"), f); err != nil {
+	if err := r.identities(valueOf(root, "identities"), f); err != nil {
 		return nil, err
 	}
-	if err := r.checkRevisions(get(root, "revisions")); err != nil {
+	if err := r.checkRevisions(valueOf(root, "revisions")); err != nil {
 		return nil, err
 	}
-	if err := r.checkProfiles(get(root, "profiles")); err != nil {
+	if err := r.checkProfiles(valueOf(root, "profiles")); err != nil {
 		return nil, err
 	}
 	if err := r.checkPlaceholders(root); err != nil {
@@ -108,7 +108,7 @@ func (r *reader) identities(n *yaml.Node, f *File) (err error) {
 	forEachKey(n, func(name, one *yaml.Node) {
 		i := Identity{BearerEnv: textOf(one, "bearer-env"), ClientID: textOf(one, "client-id"), ClientSecretEnv: textOf(one, "client-secret-env")}
 		if err == nil && ((i.BearerEnv == "") == (i.ClientID == "") || (i.ClientID == "") != (i.ClientSecretEnv == "")) {
-			err = usage(r.at(name), "the identity "+quote(name.Value)+" needs exactly one kind of credentials", "give it either bearer-env, or client-id with client-secret-env")
+			err = usageError(r.location(name), "the identity "+quote(name.Value)+" needs exactly one kind of credentials", "give it either bearer-env, or client-id with client-secret-env")
 		}
 		if f.Identities == nil {
 			f.Identities = map[string]Identity{}
@@ -121,7 +121,7 @@ func (r *reader) identities(n *yaml.Node, f *File) (err error) {
 func (r *reader) checkRevisions(n *yaml.Node) error {
 	for _, e := range elements(n) {
 		if _, err := spec.ParseRevision(e.Value); err != nil {
-			return usage(r.at(e), err.Error(), "")
+			return usageError(r.location(e), err.Error(), "")
 		}
 	}
 	return nil
@@ -131,14 +131,14 @@ func (r *reader) checkRevisions(n *yaml.Node) error {
 func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 	for i := range k.Keys {
 		key := &k.Keys[i]
-		value := get(n, key.Name)
+		value := valueOf(n, key.Name)
 		switch {
 		case value == nil:
 		case key.Kind == Mapping:
 			f.settings(r, value, key, key.Name == "target")
 		case key.Flag != "" && key.Flag != callFlag:
 			f.Settings = append(f.Settings, Setting{
-				Flag: key.Flag, Values: words(value, key), Variable: key.Variable, Target: ofTarget, Path: key.Path, Where: r.at(value),
+				Flag: key.Flag, Values: flagValues(value, key), Variable: key.Variable, Target: ofTarget, Path: key.Path, Where: r.location(value),
 			})
 		}
 	}
@@ -147,10 +147,10 @@ func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 // callFlag is the flag of tools.call, which is not a setting: the method calls reads it.
 const callFlag = "call-tools"
 
-// words returns the value of the key k as the values of the flag that overrides the key.
-func words(n *yaml.Node, k *Key) []string {
+// flagValues returns the value of the key k as the values of the flag that overrides the key.
+func flagValues(n *yaml.Node, k *Key) []string {
 	if k.Kind != Scalars {
-		return texts(n)
+		return scalarTexts(n)
 	}
 	var out []string
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -169,40 +169,40 @@ func words(n *yaml.Node, k *Key) []string {
 
 // calls reads tools, prompts, templates and fixtures.
 func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
-	tools := get(root, "tools")
-	if err := r.policy(get(tools, "call"), c); err != nil {
+	tools := valueOf(root, "tools")
+	if err := r.policy(valueOf(tools, "call"), c); err != nil {
 		return err
 	}
-	for _, e := range elements(get(tools, "never")) {
+	for _, e := range elements(valueOf(tools, "never")) {
 		c.Never = append(c.Never, e.Value)
-		r.mention(c, inventory.MentionsTool, e)
+		r.addMention(c, inventory.MentionsTool, e)
 	}
-	forEachKey(get(tools, "arguments"), func(name, value *yaml.Node) {
+	forEachKey(valueOf(tools, "arguments"), func(name, value *yaml.Node) {
 		for _, e := range elements(value) {
 			if c.Arguments == nil {
 				c.Arguments = map[string][]map[string]any{}
 			}
-			c.Arguments[name.Value] = append(c.Arguments[name.Value], object(e))
+			c.Arguments[name.Value] = append(c.Arguments[name.Value], decodeMapping(e))
 		}
-		r.mention(c, inventory.MentionsTool, name)
+		r.addMention(c, inventory.MentionsTool, name)
 	})
-	forEachKey(get(get(root, "prompts"), "arguments"), func(name, value *yaml.Node) {
+	forEachKey(valueOf(valueOf(root, "prompts"), "arguments"), func(name, value *yaml.Node) {
 		if c.Prompts == nil {
 			c.Prompts = map[string]map[string]any{}
 		}
 		c.Prompts[name.Value] = map[string]any{}
 		forEachKey(value, func(argument, v *yaml.Node) { c.Prompts[name.Value][argument.Value] = v.Value })
-		r.mention(c, inventory.MentionsPrompt, name)
+		r.addMention(c, inventory.MentionsPrompt, name)
 	})
-	forEachKey(get(root, "templates"), func(name, value *yaml.Node) {
+	forEachKey(valueOf(root, "templates"), func(name, value *yaml.Node) {
 		if c.Templates == nil {
 			c.Templates = map[string]map[string]string{}
 		}
 		c.Templates[name.Value] = map[string]string{}
 		forEachKey(value, func(variable, v *yaml.Node) { c.Templates[name.Value][variable.Value] = v.Value })
-		r.mention(c, inventory.MentionsTemplate, name)
+		r.addMention(c, inventory.MentionsTemplate, name)
 	})
-	return r.fixtures(get(root, "fixtures"), c)
+	return r.fixtures(valueOf(root, "fixtures"), c)
 }
 
 // policy reads tools.call. If it names tools but no policy, only these tools may be called.
@@ -211,9 +211,9 @@ func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 		switch p := inventory.Policy(e.Value); {
 		case !slices.Contains(policies, e.Value):
 			c.Call = append(c.Call, e.Value)
-			r.mention(c, inventory.MentionsTool, e)
+			r.addMention(c, inventory.MentionsTool, e)
 		case c.Policy != "" && c.Policy != p:
-			return usage(r.at(e), "\"tools.call\" has both "+string(c.Policy)+" and "+string(p), "remove one of them")
+			return usageError(r.location(e), "\"tools.call\" has both "+string(c.Policy)+" and "+string(p), "remove one of them")
 		default:
 			c.Policy = p
 		}
@@ -231,35 +231,35 @@ func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 	var err error
 	forEachKey(n, func(role, value *yaml.Node) {
 		for _, e := range elements(value) {
-			tool := get(e, "tool")
+			tool := valueOf(e, "tool")
 			f := inventory.Fixture{
-				Role: inventory.Role(role.Value), Tool: tool.Value, Arguments: object(get(e, "arguments")), Levels: texts(get(e, "levels")), Where: r.at(tool),
+				Role: inventory.Role(role.Value), Tool: tool.Value, Arguments: decodeMapping(valueOf(e, "arguments")), Levels: scalarTexts(valueOf(e, "levels")), Where: r.location(tool),
 			}
-			if uri := get(e, "resource"); uri != nil {
+			if uri := valueOf(e, "resource"); uri != nil {
 				f.Resource = uri.Value
 			}
 			if slices.Contains(c.Never, f.Tool) && err == nil {
-				err = usage(r.at(tool), "the tool "+quote(f.Tool)+" is a fixture, but is also in tools.never", "remove it here, or from tools.never")
+				err = usageError(r.location(tool), "the tool "+quote(f.Tool)+" is a fixture, but is also in tools.never", "remove it here, or from tools.never")
 			}
 			c.Fixtures = append(c.Fixtures, f)
-			r.mention(c, inventory.MentionsTool, tool)
+			r.addMention(c, inventory.MentionsTool, tool)
 		}
 	})
 	for _, name := range c.Never {
 		if i := slices.Index(c.Call, name); i >= 0 && err == nil {
-			err = usage(r.shown, "the tool "+quote(name)+" is both in tools.call and in tools.never", "remove it from one of them")
+			err = usageError(r.shown, "the tool "+quote(name)+" is both in tools.call and in tools.never", "remove it from one of them")
 		}
 	}
 	return err
 }
 
-// mention records where the file names a tool, a prompt or a template.
-func (r *reader) mention(c *inventory.Config, kind inventory.MentionKind, n *yaml.Node) {
-	c.Mentions = append(c.Mentions, inventory.Mention{Kind: kind, Name: n.Value, Where: r.at(n)})
+// addMention records where the file names a tool, a prompt or a template.
+func (r *reader) addMention(c *inventory.Config, kind inventory.MentionKind, n *yaml.Node) {
+	c.Mentions = append(c.Mentions, inventory.Mention{Kind: kind, Name: n.Value, Where: r.location(n)})
 }
 
-// get returns the value of a key, or nil if the key or the mapping is missing.
-func get(n *yaml.Node, name string) *yaml.Node {
+// valueOf returns the value of a key, or nil if the key or the mapping is missing.
+func valueOf(n *yaml.Node, name string) *yaml.Node {
 	var out *yaml.Node
 	forEachKey(n, func(key, value *yaml.Node) {
 		if key.Value == name {
@@ -271,7 +271,7 @@ func get(n *yaml.Node, name string) *yaml.Node {
 
 // textOf returns the scalar value of a key, "" if the key or the mapping is missing.
 func textOf(n *yaml.Node, name string) string {
-	if v := get(n, name); v != nil {
+	if v := valueOf(n, name); v != nil {
 		return v.Value
 	}
 	return ""
@@ -298,7 +298,7 @@ func elements(n *yaml.Node) []*yaml.Node {
 	}
 }
 
-func texts(n *yaml.Node) []string {
+func scalarTexts(n *yaml.Node) []string {
 	var out []string
 	for _, e := range elements(n) {
 		out = append(out, e.Value)
@@ -306,25 +306,25 @@ func texts(n *yaml.Node) []string {
 	return out
 }
 
-func object(n *yaml.Node) map[string]any {
+func decodeMapping(n *yaml.Node) map[string]any {
 	out := map[string]any{}
-	forEachKey(n, func(key, value *yaml.Node) { out[key.Value] = data(value) })
+	forEachKey(n, func(key, value *yaml.Node) { out[key.Value] = decodeValue(value) })
 	return out
 }
 
-// data converts a value, which was checked before, to one that encoding/json can write.
-func data(n *yaml.Node) any {
+// decodeValue converts a value, which was checked before, to one that encoding/json can write.
+func decodeValue(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:
-		return object(n)
+		return decodeMapping(n)
 	case yaml.SequenceNode:
 		out := []any{}
 		for _, e := range n.Content {
-			out = append(out, data(e))
+			out = append(out, decodeValue(e))
 		}
 		return out
 	default:
-		v, _ := plain(n)
+		v, _ := scalarValue(n)
 		return v
 	}
 }

@@ -60,7 +60,7 @@ func Page() string {
 }
 
 func (k *Key) describe(b *strings.Builder, path string) {
-	path = join(path, k.Name)
+	path = joinPath(path, k.Name)
 	fmt.Fprintf(b, "\n### `%s`\n\n%s\n", path, k.About)
 	lines := []string{k.describeValues()}
 	if k.Flag != "" {
@@ -100,7 +100,7 @@ func (k *Key) describeValues() string {
 		return "a mapping"
 	case Mapping:
 		if k.Name == "" { // an element, which has no heading
-			return "a mapping with " + k.names()
+			return "a mapping with " + k.describeKeys()
 		}
 		return "a mapping"
 	case Named:
@@ -112,8 +112,8 @@ func (k *Key) describeValues() string {
 	}
 }
 
-// names returns the names of a mapping's keys, and which of them are optional.
-func (k *Key) names() string {
+// describeKeys returns the names of a mapping's keys, and which of them are optional.
+func (k *Key) describeKeys() string {
 	var out []string
 	for i := range k.Keys {
 		name := "`" + k.Keys[i].Name + "`"

@@ -20,9 +20,9 @@ const (
 // checkPlaceholders rejects placeholders that were copied from lines which the documentation, a
 // report or mcp-conform init suggest.
 func (r *reader) checkPlaceholders(root *yaml.Node) error {
-	tools := get(root, "tools")
+	tools := valueOf(root, "tools")
 	for _, name := range []string{"call", "never"} {
-		for _, e := range elements(get(tools, name)) {
+		for _, e := range elements(valueOf(tools, name)) {
 			if e.Value == anyName {
 				return r.placeholderError(e, "tools."+name, "the name of a tool of the server")
 			}
@@ -32,9 +32,9 @@ func (r *reader) checkPlaceholders(root *yaml.Node) error {
 		path   string
 		values *yaml.Node
 	}{
-		{"tools.arguments", get(tools, "arguments")},
-		{"prompts.arguments", get(get(root, "prompts"), "arguments")},
-		{"templates", get(root, "templates")},
+		{"tools.arguments", valueOf(tools, "arguments")},
+		{"prompts.arguments", valueOf(valueOf(root, "prompts"), "arguments")},
+		{"templates", valueOf(root, "templates")},
 	} {
 		if e := findPlaceholder(at.values); e != nil {
 			return r.placeholderError(e, at.path, "what the server takes")
@@ -42,14 +42,14 @@ func (r *reader) checkPlaceholders(root *yaml.Node) error {
 	}
 	for _, role := range inventory.Roles() {
 		path := "fixtures." + string(role)
-		for _, e := range elements(get(get(root, "fixtures"), string(role))) {
-			if n := get(e, "tool"); n.Value == anyName || strings.Contains(n.Value, anything) {
+		for _, e := range elements(valueOf(valueOf(root, "fixtures"), string(role))) {
+			if n := valueOf(e, "tool"); n.Value == anyName || strings.Contains(n.Value, anything) {
 				return r.placeholderError(n, path+".tool", "the name of a tool of the server")
 			}
-			if n := get(e, "resource"); n != nil && n.Value == anyURI {
+			if n := valueOf(e, "resource"); n != nil && n.Value == anyURI {
 				return r.placeholderError(n, path+".resource", "the URI of the resource that the call changes")
 			}
-			if n := findPlaceholder(get(e, "arguments")); n != nil {
+			if n := findPlaceholder(valueOf(e, "arguments")); n != nil {
 				return r.placeholderError(n, path+".arguments", "the arguments of the call, or {} for none")
 			}
 		}
@@ -77,5 +77,5 @@ func findPlaceholder(n *yaml.Node) *yaml.Node {
 }
 
 func (r *reader) placeholderError(n *yaml.Node, path, meant string) error {
-	return usage(r.at(n), quote(path)+" still contains the placeholder "+n.Value, "replace it with "+meant+", or remove the line")
+	return usageError(r.location(n), quote(path)+" still contains the placeholder "+n.Value, "replace it with "+meant+", or remove the line")
 }

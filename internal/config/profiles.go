@@ -25,7 +25,7 @@ func ParseProfile(name string) (*spec.Profile, error) {
 func (r *reader) checkProfiles(n *yaml.Node) error {
 	for _, e := range elements(n) {
 		if spec.LookupProfile(e.Value) == nil {
-			return unknownProfile(r.at(e), e.Value)
+			return unknownProfile(r.location(e), e.Value)
 		}
 	}
 	return nil
@@ -40,7 +40,7 @@ func unknownProfile(where, name string) error {
 		}
 		advice = "the profiles are " + strings.Join(all, ", ")
 	}
-	return usage(where, fmt.Sprintf("there is no profile %s", quote(name)), advice)
+	return usageError(where, fmt.Sprintf("there is no profile %s", quote(name)), advice)
 }
 
 // nearestProfiles returns all versions of the profile that was probably meant, or nil if the name

@@ -47,7 +47,7 @@ func Find(folder string) (string, error) {
 	case 1:
 		return filepath.Join(folder, found[0]), nil
 	default:
-		return "", usage("", "the current folder has both "+strings.Join(found, " and "), "remove one of them, or name one with --config")
+		return "", usageError("", "the current folder has both "+strings.Join(found, " and "), "remove one of them, or name one with --config")
 	}
 }
 
@@ -67,15 +67,15 @@ func IsOurs(path string) bool {
 func Read(path, shown string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage("", "the file "+quote(shown)+" can't be read ("+reason(err)+")", "name an mcp-conform.yaml, or let mcp-conform init write one")
+		return nil, usageError("", "the file "+quote(shown)+" can't be read ("+readErrorReason(err)+")", "name an mcp-conform.yaml, or let mcp-conform init write one")
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, usage("", quote(shown)+" is a folder, not a file", "name the file in it")
+		return nil, usageError("", quote(shown)+" is a folder, not a file", "name the file in it")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
-		return nil, usage("", "the file "+quote(shown)+" can't be read ("+reason(err)+")", "look at its permissions")
+		return nil, usageError("", "the file "+quote(shown)+" can't be read ("+readErrorReason(err)+")", "look at its permissions")
 	}
 	file, err := Parse(shown, text)
 	if err != nil {
@@ -91,13 +91,13 @@ func Parse(shown string, text []byte) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	switch {
 	case len(text) > maxSize:
-		return nil, usage(shown, "the file is larger than 1 MiB", "name the mcp-conform.yaml")
+		return nil, usageError(shown, "the file is larger than 1 MiB", "name the mcp-conform.yaml")
 	case bytes.HasPrefix(text, []byte{0xFF, 0xFE}), bytes.HasPrefix(text, []byte{0xFE, 0xFF}):
-		return nil, usage(shown, "the file is in UTF-16, but must be UTF-8", "save it as UTF-8")
+		return nil, usageError(shown, "the file is in UTF-16, but must be UTF-8", "save it as UTF-8")
 	case !utf8.Valid(text):
-		return nil, usage(shown, "the file is not UTF-8 text", "save it as UTF-8")
+		return nil, usageError(shown, "the file is not UTF-8 text", "save it as UTF-8")
 	}
-	root, err := document(shown, text)
+	root, err := parseDocument(shown, text)
 	if err != nil {
 		return nil, err
 	}
@@ -106,23 +106,24 @@ func Parse(shown string, text []byte) (*File, error) {
 	if err := r.check(root, &top, ""); err != nil {
 		return nil, err
 	}
-	return r.file(root)
+	return r.buildFile(root)
 }
 
-// document returns the root value of the file. The file must be a single document, and not empty.
-func document(shown string, text []byte) (*yaml.Node, error) {
+// parseDocument returns the root value of the file. The file must be a single document, and not
+// empty.
+func parseDocument(shown string, text []byte) (*yaml.Node, error) {
 	var first, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	err := decoder.Decode(&first)
 	if errors.Is(err, io.EOF) || err == nil && (len(first.Content) == 0 || first.Content[0].ShortTag() == "!!null") {
-		return nil, usage(shown, "the file is empty", "add keys, let mcp-conform init --force write a new one, or remove it")
+		return nil, usageError(shown, "the file is empty", "add keys, let mcp-conform init --force write a new one, or remove it")
 	}
 	if err == nil {
 		if err = decoder.Decode(&second); errors.Is(err, io.EOF) {
 			return first.Content[0], nil
 		}
 		if err == nil {
-			return nil, usage(at(shown, &second), "the file has a second YAML document", "remove the line --- and everything after it")
+			return nil, usageError(location(shown, &second), "the file has a second YAML document", "remove the line --- and everything after it")
 		}
 	}
 	what := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -132,34 +133,34 @@ func document(shown string, text []byte) (*yaml.Node, error) {
 			where, what = shown+":"+line, says
 		}
 	}
-	return nil, usage(where, "this is not YAML: "+what, "correct the file there; values with : or # or { in them need quotes, and indents are spaces")
+	return nil, usageError(where, "this is not YAML: "+what, "correct the file there; values with : or # or { in them need quotes, and indents are spaces")
 }
 
 // A reader checks a file against the table of keys.
 type reader struct{ shown string }
 
-func (r *reader) at(n *yaml.Node) string { return at(r.shown, n) }
+func (r *reader) location(n *yaml.Node) string { return location(r.shown, n) }
 
 // check returns an error if a value is invalid. The argument path is the full
 // name of its key, such as tools.call.
 func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return usage(r.at(n), "anchors (&) and aliases (*) are not supported", "write out their values")
+		return usageError(r.location(n), "anchors (&) and aliases (*) are not supported", "write out their values")
 	}
 	switch k.Kind {
 	case Mapping:
 		return r.checkMapping(n, k, path)
 	case Named:
-		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.check(value, k.Of, join(path, name)) })
+		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.check(value, k.Of, joinPath(path, name)) })
 	case Scalars:
 		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error {
 			if value.Kind != yaml.ScalarNode || value.Anchor != "" {
-				return r.wrong(value, join(path, name), "a string", "")
+				return r.wrongValueError(value, joinPath(path, name), "a string", "")
 			}
 			return nil
 		})
 	case Object:
-		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.checkAnything(value, join(path, name), 0) })
+		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.checkAnything(value, joinPath(path, name), 0) })
 	case Several:
 		if n.Kind != yaml.SequenceNode {
 			return r.check(n, k.Of, path)
@@ -179,19 +180,19 @@ func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 func (r *reader) checkMapping(n *yaml.Node, k *Key, path string) error {
 	have := map[string]bool{}
 	err := r.eachMember(n, path, func(name string, key, value *yaml.Node) error {
-		known := k.key(name)
+		known := k.keyNamed(name)
 		if known == nil {
 			return r.unknownKeyError(key, k, path)
 		}
 		have[name] = true
-		return r.check(value, known, join(path, name))
+		return r.check(value, known, joinPath(path, name))
 	})
 	if err != nil {
 		return err
 	}
 	for i := range k.Keys {
 		if known := &k.Keys[i]; known.Must && !have[known.Name] {
-			return usage(r.at(n), quote(path)+" has no "+quote(known.Name), "add "+known.Name+": …")
+			return usageError(r.location(n), quote(path)+" has no "+quote(known.Name), "add "+known.Name+": …")
 		}
 	}
 	return nil
@@ -201,18 +202,18 @@ func (r *reader) checkMapping(n *yaml.Node, k *Key, path string) error {
 // as is an anchor, an alias or a merge.
 func (r *reader) eachMember(n *yaml.Node, path string, each func(name string, key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return r.wrong(n, path, "a mapping", "write its keys below it, each as name: value")
+		return r.wrongValueError(n, path, "a mapping", "write its keys below it, each as name: value")
 	}
 	seen := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
 		case key.Kind == yaml.AliasNode || key.Anchor != "" || key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge":
-			return usage(r.at(key), "anchors (&), aliases (*) and merges (<<) are not supported", "write out their values")
+			return usageError(r.location(key), "anchors (&), aliases (*) and merges (<<) are not supported", "write out their values")
 		case key.Kind != yaml.ScalarNode:
-			return usage(r.at(key), "a key is "+kindOf(key)+", but must be a string", "put quotes around it")
+			return usageError(r.location(key), "a key is "+kindOf(key)+", but must be a string", "put quotes around it")
 		case seen[key.Value] != nil:
-			return usage(r.at(key), quote(join(path, key.Value))+" is given twice", fmt.Sprintf("remove it here, or in line %d", seen[key.Value].Line))
+			return usageError(r.location(key), quote(joinPath(path, key.Value))+" is given twice", fmt.Sprintf("remove it here, or in line %d", seen[key.Value].Line))
 		}
 		seen[key.Value] = key
 		if err := each(key.Value, key, value); err != nil {
@@ -230,10 +231,10 @@ func (r *reader) eachElement(n *yaml.Node, path string, each func(*yaml.Node) er
 	}
 	for _, e := range n.Content {
 		if e.Kind == yaml.AliasNode || e.Anchor != "" {
-			return usage(r.at(e), "anchors (&) and aliases (*) are not supported", "write out their values")
+			return usageError(r.location(e), "anchors (&) and aliases (*) are not supported", "write out their values")
 		}
 		if e.Kind == yaml.SequenceNode {
-			return r.wrong(e, path, "no list in a list", "")
+			return r.wrongValueError(e, path, "no list in a list", "")
 		}
 		if err := each(e); err != nil {
 			return err
@@ -246,11 +247,13 @@ func (r *reader) eachElement(n *yaml.Node, path string, each func(*yaml.Node) er
 func (r *reader) checkAnything(n *yaml.Node, path string, depth int) error {
 	switch {
 	case depth > maxDepth:
-		return usage(r.at(n), fmt.Sprintf("%s is nested deeper than %d levels", quote(path), maxDepth), "make it flatter")
+		return usageError(r.location(n), fmt.Sprintf("%s is nested deeper than %d levels", quote(path), maxDepth), "make it flatter")
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return usage(r.at(n), "anchors (&) and aliases (*) are not supported", "write out their values")
+		return usageError(r.location(n), "anchors (&) and aliases (*) are not supported", "write out their values")
 	case n.Kind == yaml.MappingNode:
-		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error { return r.checkAnything(value, join(path, name), depth+1) })
+		return r.eachMember(n, path, func(name string, _, value *yaml.Node) error {
+			return r.checkAnything(value, joinPath(path, name), depth+1)
+		})
 	case n.Kind == yaml.SequenceNode:
 		for _, e := range n.Content {
 			if err := r.checkAnything(e, path, depth+1); err != nil {
@@ -259,8 +262,8 @@ func (r *reader) checkAnything(n *yaml.Node, path string, depth int) error {
 		}
 		return nil
 	}
-	if _, err := plain(n); err != nil {
-		return usage(r.at(n), quote(path)+" is "+quote(n.Value)+", which "+err.Error(), "put quotes around it if a string is meant")
+	if _, err := scalarValue(n); err != nil {
+		return usageError(r.location(n), quote(path)+" is "+quote(n.Value)+", which "+err.Error(), "put quotes around it if a string is meant")
 	}
 	return nil
 }
@@ -279,22 +282,22 @@ func (r *reader) unknownKeyError(key *yaml.Node, k *Key, path string) error {
 	advice := "it has " + strings.Join(known, ", ")
 	if n := spelling.Nearest(key.Value, known); n != "" {
 		advice = "did you mean " + quote(n) + "?"
-	} else if elsewhere := findKey(key.Value); elsewhere != "" {
+	} else if elsewhere := uniqueKeyPath(key.Value); elsewhere != "" {
 		advice = "did you mean " + elsewhere + "?"
 	} else if key.Value == "mcpServers" || key.Value == "servers" {
 		advice = "this looks like a client's configuration, which is a JSON file: use --config FILE.json --server NAME"
 	}
-	return usage(r.at(key), place+quote(key.Value), advice)
+	return usageError(r.location(key), place+quote(key.Value), advice)
 }
 
-// findKey returns the path of the only key with that name in the table, or "" if there is none or
-// more than one.
-func findKey(name string) string {
+// uniqueKeyPath returns the path of the only key with that name in the table, or "" if there is
+// none or more than one.
+func uniqueKeyPath(name string) string {
 	found, n := "", 0
 	var look func(k *Key, path string)
 	look = func(k *Key, path string) {
 		for i := range k.Keys {
-			here := join(path, k.Keys[i].Name)
+			here := joinPath(path, k.Keys[i].Name)
 			if k.Keys[i].Name == name {
 				found, n = here, n+1
 			}
@@ -308,7 +311,7 @@ func findKey(name string) string {
 	return found
 }
 
-func (k *Key) key(name string) *Key {
+func (k *Key) keyNamed(name string) *Key {
 	for i := range k.Keys {
 		if k.Keys[i].Name == name {
 			return &k.Keys[i]
@@ -317,24 +320,26 @@ func (k *Key) key(name string) *Key {
 	return nil
 }
 
-// wrong returns the error for a value of the wrong kind. want describes the right kind.
-func (r *reader) wrong(n *yaml.Node, path, want, advice string) error {
+// wrongValueError returns the error for a value of the wrong kind. want describes the right kind.
+func (r *reader) wrongValueError(n *yaml.Node, path, want, advice string) error {
 	if path == "" {
 		path = "the file"
 	} else {
 		path = quote(path)
 	}
-	return usage(r.at(n), path+" is "+kindOf(n)+", but should be "+want, advice)
+	return usageError(r.location(n), path+" is "+kindOf(n)+", but should be "+want, advice)
 }
 
-func join(path, name string) string {
+func joinPath(path, name string) string {
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-func at(shown string, n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", shown, n.Line, n.Column) }
+func location(shown string, n *yaml.Node) string {
+	return fmt.Sprintf("%s:%d:%d", shown, n.Line, n.Column)
+}
 
 // kindOf returns a phrase with the kind of a value, or with the value itself if it is a scalar.
 func kindOf(n *yaml.Node) string {
@@ -366,11 +371,11 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-func usage(where, what, advice string) *target.UsageError {
+func usageError(where, what, advice string) *target.UsageError {
 	return &target.UsageError{Where: where, What: what, Advice: advice}
 }
 
-func reason(err error) string {
+func readErrorReason(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "it does not exist"
 	}

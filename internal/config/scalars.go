@@ -22,7 +22,7 @@ func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) error {
 			if near := spelling.Nearest(n.Value, k.Values); near != "" {
 				advice = "did you mean " + quote(near) + "?"
 			}
-			return r.wrong(n, path, "one of "+strings.Join(k.Values, ", "), advice)
+			return r.wrongValueError(n, path, "one of "+strings.Join(k.Values, ", "), advice)
 		}
 	case Duration:
 		d, err := time.ParseDuration(n.Value)
@@ -32,17 +32,17 @@ func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) error {
 			if number, err := strconv.ParseFloat(n.Value, 64); n.Kind == yaml.ScalarNode && err == nil && number > 0 {
 				advice = "write its unit after it, as " + n.Value + "s"
 			}
-			return r.wrong(n, path, "a duration", advice)
+			return r.wrongValueError(n, path, "a duration", advice)
 		case d <= 0:
-			return r.wrong(n, path, "a duration above zero", "write one, such as 10s")
+			return r.wrongValueError(n, path, "a duration above zero", "write one, such as 10s")
 		}
 	case Number:
 		if i, err := strconv.Atoi(n.Value); n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || i < 1 {
-			return r.wrong(n, path, "a whole number from 1 on", "")
+			return r.wrongValueError(n, path, "a whole number from 1 on", "")
 		}
 	case Switch:
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Value != "true" && n.Value != "false" {
-			return r.wrong(n, path, "true or false", "")
+			return r.wrongValueError(n, path, "true or false", "")
 		}
 	default:
 		return r.checkText(n, k, path, "a string")
@@ -54,23 +54,23 @@ func (r *reader) checkScalar(n *yaml.Node, k *Key, path string) error {
 // like dates. A log level must be one of k.Values.
 func (r *reader) checkText(n *yaml.Node, k *Key, path, want string) error {
 	if n.Kind != yaml.ScalarNode {
-		return r.wrong(n, path, want, "")
+		return r.wrongValueError(n, path, want, "")
 	}
 	switch n.ShortTag() {
 	case "!!str", "!!timestamp":
 	case "!!null":
-		return r.wrong(n, path, want, "write it after the colon, or remove the key")
+		return r.wrongValueError(n, path, want, "write it after the colon, or remove the key")
 	default:
-		return r.wrong(n, path, want, "put quotes around it: \""+n.Value+"\"")
+		return r.wrongValueError(n, path, want, "put quotes around it: \""+n.Value+"\"")
 	}
 	if strings.TrimSpace(n.Value) == "" {
-		return usage(r.at(n), quote(path)+" is an empty text", "write something, or remove it")
+		return usageError(r.location(n), quote(path)+" is an empty text", "write something, or remove it")
 	}
 	if strings.ContainsRune(n.Value, 0) {
-		return usage(r.at(n), quote(path)+" contains a null character", "remove it")
+		return usageError(r.location(n), quote(path)+" contains a null character", "remove it")
 	}
 	if k.Name == "levels" && !slices.Contains(k.Values, n.Value) {
-		return r.wrong(n, path, "one of "+strings.Join(k.Values, ", "), "")
+		return r.wrongValueError(n, path, "one of "+strings.Join(k.Values, ", "), "")
 	}
 	return nil
 }
@@ -80,9 +80,9 @@ var (
 	errTag    = errors.New("has an unsupported tag")
 )
 
-// plain returns a scalar as a value that encoding/json can write: a string, nil, bool, int64 or
-// float64. Dates remain strings, as written.
-func plain(n *yaml.Node) (any, error) {
+// scalarValue returns a scalar as a value that encoding/json can write: a string, nil, bool, int64
+// or float64. Dates remain strings, as written.
+func scalarValue(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!str", "!!timestamp":
 		return n.Value, nil

@@ -87,7 +87,7 @@ func TestPageHasEveryKey(t *testing.T) {
 	var look func(k *Key, path string)
 	look = func(k *Key, path string) {
 		for i := range k.Keys {
-			here := join(path, k.Keys[i].Name)
+			here := joinPath(path, k.Keys[i].Name)
 			if !strings.Contains(page, "### `"+here+"`\n") {
 				t.Errorf("the page does not have %s", here)
 			}

@@ -71,7 +71,7 @@ func parse(path string, text []byte, bad func(advice, format string, args ...any
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, bad(writeAdvice, "a second document follows the report, after a line ---")
 	}
-	value, err := plain(document.Content[0], 0)
+	value, err := decodeValue(document.Content[0], 0)
 	if err != nil {
 		return nil, bad("", "%v", err)
 	}
@@ -86,7 +86,7 @@ func parse(path string, text []byte, bad func(advice, format string, args ...any
 		return nil, bad("", "its apiVersion is %q, and should be %s", v, APIVersion)
 	}
 	if err := compiled().Validate(value); err != nil {
-		return nil, &FileError{Path: path, Problems: problems(err), Advice: "docs/" + SchemaFile + " describes the format"}
+		return nil, &FileError{Path: path, Problems: describeViolations(err), Advice: "docs/" + SchemaFile + " describes the format"}
 	}
 	r := &Report{}
 	if err := document.Decode(r); err != nil {
@@ -104,9 +104,9 @@ func isNewer(v string) bool {
 	return ok && theirs == family && err == nil && n > ours
 }
 
-// plain returns a value as encoding/json represents it, except that whole numbers are int64, and
-// that dates and other numbers are strings: revisions look like dates.
-func plain(n *yaml.Node, depth int) (any, error) {
+// decodeValue returns a value as encoding/json represents it, except that whole numbers are int64,
+// and that dates and other numbers are strings: revisions look like dates.
+func decodeValue(n *yaml.Node, depth int) (any, error) {
 	switch {
 	case depth > maxDepth:
 		return nil, fmt.Errorf("line %d: it is nested deeper than %d levels", n.Line, maxDepth)
@@ -119,7 +119,7 @@ func plain(n *yaml.Node, depth int) (any, error) {
 			if _, twice := out[key]; twice || n.Content[i].Kind != yaml.ScalarNode {
 				return nil, fmt.Errorf("line %d: the key %q occurs twice, or is not a string", n.Content[i].Line, key)
 			}
-			value, err := plain(n.Content[i+1], depth+1)
+			value, err := decodeValue(n.Content[i+1], depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -129,7 +129,7 @@ func plain(n *yaml.Node, depth int) (any, error) {
 	case n.Kind == yaml.SequenceNode:
 		out := []any{}
 		for _, e := range n.Content {
-			value, err := plain(e, depth+1)
+			value, err := decodeValue(e, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -163,9 +163,9 @@ var compiled = sync.OnceValue(func() *jsonschema.Schema {
 	return compiler.MustCompile(SchemaFile)
 })
 
-// problems returns a phrase for each violation of the schema. If there are more than maxProblems,
-// it returns only that many, and a phrase with the number of the rest.
-func problems(err error) []string {
+// describeViolations returns a phrase for each violation of the schema. If there are more than
+// maxProblems, it returns only that many, and a phrase with the number of the rest.
+func describeViolations(err error) []string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return []string{err.Error()}

@@ -40,7 +40,7 @@ func New(what string, params jsontext.Value, m *wire.Message) Control {
 	if m == nil {
 		return Control{Name: what}
 	}
-	return Control{Name: what, HasResponse: true, Served: Served(m), Response: ResponseTo(params, m)}
+	return Control{Name: what, HasResponse: true, Served: IsServed(m), Response: ResponseTo(params, m)}
 }
 
 // StatusResponse returns the Response for an outcome of which only the HTTP status is known. words
@@ -67,9 +67,9 @@ func (c Control) WhyUnclear(odd Response, byName bool) string {
 	}
 }
 
-// Served reports whether a response is a result, except one in which a tool
+// IsServed reports whether a response is a result, except one in which a tool
 // says that it failed.
-func Served(m *wire.Message) bool {
+func IsServed(m *wire.Message) bool {
 	return m.Has("result") && !m.IsError() && string(m.ResultAt("/isError")) != "true"
 }
 
@@ -83,7 +83,7 @@ func ResponseTo(params jsontext.Value, m *wire.Message) Response {
 		e, _ := m.Error()
 		text, _ = wire.Text(e.Message)
 		kind = "error " + clip(string(e.Code))
-	case !Served(m):
+	case !IsServed(m):
 		text, _ = wire.Text(m.ResultAt("/content/0/text"))
 		kind = "a result with isError"
 	default:

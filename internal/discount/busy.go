@@ -9,12 +9,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// busy requires that every attempt reproduces a broken requirement if its
+// busyError requires that every attempt reproduces a broken requirement if its
 // evidence is an error that a busy server may return. Under load, a server
 // refuses some requests, and the error code says nothing about the request.
-type busy struct{}
+type busyError struct{}
 
-func (busy) discount(c *Claim) (Effect, string) {
+func (busyError) discount(c *Claim) (Effect, string) {
 	if c.Outcome == verdict.Broken && slices.ContainsFunc(c.At, func(at int) bool {
 		if at < 0 || at >= len(c.Events) || c.Events[at].Kind != transcript.Received {
 			return false

@@ -23,11 +23,11 @@ type Exit struct {
 	Records []*transcript.Transcript
 }
 
-// disturbed voids what was observed while a shared process exited: another case may have caused
+// sharedExit voids what was observed while a shared process exited: another case may have caused
 // the exit.
-type disturbed struct{}
+type sharedExit struct{}
 
-func (disturbed) discount(c *Claim) (Effect, string) {
+func (sharedExit) discount(c *Claim) (Effect, string) {
 	if c.Disturbed {
 		return Void, "another case may have made the server exit"
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// heldUp discounts a missing response to a request that was sent after a call of a tool, if neither
-// the call nor any later request has a response. A server may handle requests one by one, and a
-// tool may take any time, so such a server cannot be distinguished from one that has stopped
+// heldUpRequest discounts a missing response to a request that was sent after a call of a tool, if
+// neither the call nor any later request has a response. A server may handle requests one by one,
+// and a tool may take any time, so such a server cannot be distinguished from one that has stopped
 // responding. The discount applies only in a search, where a retry repeats the call too. A run
 // retries a case without the calls of other cases.
-type heldUp struct{}
+type heldUpRequest struct{}
 
-func (heldUp) discount(c *Claim) (Effect, string) {
+func (heldUpRequest) discount(c *Claim) (Effect, string) {
 	if !c.Search || len(c.At) == 0 {
 		return Counts, ""
 	}

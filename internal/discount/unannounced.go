@@ -7,13 +7,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// unannounced voids, in a search, differences between walks through a list over HTTP if nothing
-// tells the client when the list changes: the search calls tools in other conversations with the
-// same server, and these calls may change the list. In the stateless era only a subscription tells
-// the client.
-type unannounced struct{}
+// unannouncedChange voids, in a search, differences between walks through a list over HTTP if
+// nothing tells the client when the list changes: the search calls tools in other conversations
+// with the same server, and these calls may change the list. In the stateless era only a
+// subscription tells the client.
+type unannouncedChange struct{}
 
-func (unannounced) discount(c *Claim) (Effect, string) {
+func (unannouncedChange) discount(c *Claim) (Effect, string) {
 	if !c.Search || !spec.Requirements().Has(c.Requirement, spec.Walks) || len(c.Events) == 0 {
 		return Counts, ""
 	}

@@ -87,8 +87,8 @@ func (h *chain) add(c *suite.Case, spoils bool) {
 	}
 }
 
-// serversLeft returns how many servers remain for cases that spoil servers. Every chain starts at least
-// one.
+// serversLeft returns how many servers remain for cases that spoil servers. Every chain starts at
+// least one.
 func (h *chain) serversLeft() int { return max(1, h.fresh) - h.spent }
 
 // chainFor returns the chain to which to add the case with the given index. Cases are distributed

@@ -37,8 +37,8 @@ type attempt struct {
 	candidates []*candidate
 }
 
-// groupAttempts groups the candidates by the case and revision that must run again, in the order of the
-// candidates. It leaves out notes, which are not retried.
+// groupAttempts groups the candidates by the case and revision that must run again, in the order of
+// the candidates. It leaves out notes, which are not retried.
 func groupAttempts(candidates []*candidate) []*attempt {
 	var out []*attempt
 	groups := map[instance]*attempt{}
@@ -90,15 +90,15 @@ func (r *confirmation) confirmEarly(ctx context.Context, result *unitResult, wg 
 			r.outlook.expectRetry(a, false)
 		}
 	}
-	each := func() {
+	retryEach := func() {
 		for _, a := range claimed {
 			wg.Go(func() { r.retry(ctx, a, false) })
 		}
 	}
 	if result.unit.sharesConversation && len(claimed) > 1 {
-		wg.Go(func() { r.retryTogether(ctx, claimed); each() })
+		wg.Go(func() { r.retryTogether(ctx, claimed); retryEach() })
 	} else {
-		each()
+		retryEach()
 	}
 }
 

@@ -114,10 +114,10 @@ func (g *gate) enter(alone bool, rank int) *pass {
 	return p
 }
 
-// beginIdle releases the slot while the run only waits for the server. The returned function acquires it
-// again; if several waits overlap, the first that ends does so. That function never blocks, because
-// the next message may have to be sent at once. So more than g.jobs units may work for a while;
-// during that time, enter admits no others.
+// beginIdle releases the slot while the run only waits for the server. The returned function
+// acquires it again; if several waits overlap, the first that ends does so. That function never
+// blocks, because the next message may have to be sent at once. So more than g.jobs units may work
+// for a while; during that time, enter admits no others.
 func (p *pass) beginIdle() func() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()

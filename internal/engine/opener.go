@@ -131,8 +131,8 @@ func recordsOf(convs []*client.Conversation) []*transcript.Transcript {
 	return out
 }
 
-// heldTime returns how long the client has delayed requests of the unit's conversations because of a
-// rate limit.
+// heldTime returns how long the client has delayed requests of the unit's conversations because of
+// a rate limit.
 func (o *opener) heldTime() time.Duration {
 	var all time.Duration
 	for _, c := range o.conversations() {
@@ -204,8 +204,8 @@ func (o *opener) awaitQuiet(ctx context.Context) {
 	}
 }
 
-// dropIfUnserved drops the shared conversation if its session is no longer served or its server hangs, so
-// that the next case opens a new one.
+// dropIfUnserved drops the shared conversation if its session is no longer served or its server
+// hangs, so that the next case opens a new one.
 func (o *opener) dropIfUnserved(ctx context.Context) {
 	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && (s.conv.IsSessionLost(ctx) || s.conv.IsHung(ctx)) {
 		s.conv, o.isRenewed = nil, true

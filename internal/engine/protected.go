@@ -29,7 +29,7 @@ func needsToken(events []*transcript.Event) bool {
 		}
 		for _, line := range x.ResponseHead().Values("WWW-Authenticate") {
 			all, _ := oauth.ParseChallenges([]string{line})
-			if _, ok := oauth.Bearer(all); ok || strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "bearer") {
+			if _, ok := oauth.BearerChallenge(all); ok || strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "bearer") {
 				return true // rules judge a malformed challenge
 			}
 		}

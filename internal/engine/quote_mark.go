@@ -65,8 +65,8 @@ func quotesBeginning(seen string, raw []byte) bool {
 	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
 }
 
-// quotableStrings returns what Seen may quote from a frame, the longest first: all of Seen, and each JSON
-// string in it.
+// quotableStrings returns what Seen may quote from a frame, the longest first: all of Seen, and
+// each JSON string in it.
 func quotableStrings(seen string) []string {
 	out := []string{seen}
 	for rest := seen; ; {

@@ -10,8 +10,8 @@ import (
 // Commands other than run use these functions, so that they report the same errors as a run if they
 // cannot use the server.
 
-// CheckReachable sends the server the opening request of the newest requested revision. It returns the error
-// with which a run would then end, or nil if a run would continue.
+// CheckReachable sends the server the opening request of the newest requested revision. It returns
+// the error with which a run would then end, or nil if a run would continue.
 func CheckReachable(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))

@@ -20,9 +20,9 @@ func (o *opener) isDisturbed() bool {
 	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return transcript.HasExited(c.Record.From(0)) })
 }
 
-// repeatIfDisturbed runs a unit again, on its own process, if other units may have caused what its first run
-// has shown. It calls done with the result that can be judged. unreported holds the cases whose end
-// was not yet reported to Progress.
+// repeatIfDisturbed runs a unit again, on its own process, if other units may have caused what its
+// first run has shown. It calls done with the result that can be judged. unreported holds the cases
+// whose end was not yet reported to Progress.
 func (r *execution) repeatIfDisturbed(ctx context.Context, first *unitResult, unreported []*suite.Case, done func(*unitResult)) {
 	u := first.unit
 	if !r.s.discounts.Voids(&discount.Claim{Disturbed: first.isDisturbed}) {

@@ -145,8 +145,8 @@ func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Findin
 	return findings
 }
 
-// dropDiscounted drops the deviations and observations that a discount voids now that the whole run is
-// known. Deviations that retries reproduced stay.
+// dropDiscounted drops the deviations and observations that a discount voids now that the whole run
+// is known. Deviations that retries reproduced stay.
 func (r *reporting) dropDiscounted() {
 	for _, result := range r.results {
 		if result.unit.sharesConversation {

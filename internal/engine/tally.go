@@ -26,7 +26,8 @@ func newTally(totals map[string]int) *tally {
 	return t
 }
 
-// countDone counts a finished case; cut reports whether the run's time was over before the case ended.
+// countDone counts a finished case; cut reports whether the run's time was over before the case
+// ended.
 func (t *tally) countDone(p Progress, area string, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

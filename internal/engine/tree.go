@@ -37,10 +37,10 @@ func newSpecOutcomes() *specOutcomes {
 	return &specOutcomes{settled: make(chan struct{}), all: map[instance]SpecResult{}}
 }
 
-// readReport reads the outcomes from a report. The outcome of a judge is its most severe verdict; for a
-// case, the findings in its traffic count too. A case that finished without a verdict and without a
-// finding only provoked what rules judge. Its outcome is Kept, or the one with which it stopped
-// early.
+// readReport reads the outcomes from a report. The outcome of a judge is its most severe verdict;
+// for a case, the findings in its traffic count too. A case that finished without a verdict and
+// without a finding only provoked what rules judge. Its outcome is Kept, or the one with which it
+// stopped early.
 func (o *specOutcomes) readReport(p *verdict.Report, finished *finishedCases) {
 	raise := func(judge string, rev spec.Revision, to verdict.Outcome, because ...verdict.Finding) {
 		key := instance{judge, rev}

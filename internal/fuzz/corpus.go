@@ -61,7 +61,7 @@ func (n *novelty) load(dir string) error {
 		if size += len(data); size > maxCorpus {
 			return fmt.Errorf("reading the corpus: the files %s*%s are larger than %d MiB", corpusPrefix, corpusSuffix, maxCorpus>>20)
 		}
-		if err := n.read(f.Name(), data); err != nil {
+		if err := n.addFile(f.Name(), data); err != nil {
 			return err
 		}
 		n.files = append(n.files, filepath.Join(dir, f.Name()))
@@ -69,8 +69,8 @@ func (n *novelty) load(dir string) error {
 	return nil
 }
 
-// read adds the sequences in data, the contents of the file with the given name.
-func (n *novelty) read(name string, data []byte) error {
+// addFile adds the sequences in data, the contents of the file with the given name.
+func (n *novelty) addFile(name string, data []byte) error {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 4<<20)
 	for line := 1; lines.Scan(); line++ {

@@ -30,9 +30,9 @@ func newExecutor(o Options) *executor {
 	return &executor{dialer: o.Dialer, timeout: o.Timeout, start: o.Start, pace: newLimiter(o.Rate), counts: &counts{}}
 }
 
-// player returns a player whose wait for a response is limited by the executor's timeout and by the
-// given one.
-func (s *executor) player(d transport.Dialer, server *ServerInfo, timeout time.Duration) script.Player {
+// newPlayer returns a player whose wait for a response is limited by the executor's timeout and by
+// the given one.
+func (s *executor) newPlayer(d transport.Dialer, server *ServerInfo, timeout time.Duration) script.Player {
 	return script.Player{Dialer: d, Timeout: min(s.timeout, timeout), Start: s.start, Pace: s.pace, FinalWait: s.finalWait, Forbidden: server.Forbidden}
 }
 
@@ -56,7 +56,7 @@ func (s *executor) play(ctx context.Context, p script.Player, server *ServerInfo
 func (s *executor) playFresh(ctx context.Context, server *ServerInfo, sc script.Script, timeout time.Duration) *Execution {
 	d, end := s.freshDialer()
 	defer end()
-	return s.play(ctx, s.player(d, server, timeout), server, sc)
+	return s.play(ctx, s.newPlayer(d, server, timeout), server, sc)
 }
 
 // playPatiently plays the script on a fresh server and waits for all responses. But if the finding
@@ -64,7 +64,7 @@ func (s *executor) playFresh(ctx context.Context, server *ServerInfo, sc script.
 func (s *executor) playPatiently(ctx context.Context, server *ServerInfo, r *script.File) *Execution {
 	d, end := s.freshDialer()
 	defer end()
-	p := s.player(d, server, s.timeout)
+	p := s.newPlayer(d, server, s.timeout)
 	p.Patient, p.CancelsOpen = true, spec.Requirements().Has(r.Expect.Requirement, spec.Cancels)
 	return s.play(ctx, p, server, r.Script)
 }

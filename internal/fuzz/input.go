@@ -13,7 +13,7 @@ import (
 // deriveSeed combines two numbers into a seed that is never 0, and not negative when it is
 // converted to an int.
 func deriveSeed(seed, n uint64) uint64 {
-	return generate.Scatter(seed*0x9e3779b97f4a7c15+(n+1)*0xbf58476d1ce4e5b9)>>2 | 1
+	return generate.HashNumber(seed*0x9e3779b97f4a7c15+(n+1)*0xbf58476d1ce4e5b9)>>2 | 1
 }
 
 // inputs generates the inputs of a search.
@@ -47,7 +47,7 @@ func (g *inputs) next(n uint64) input {
 		in.validity = generate.Malformed
 	}
 	scripts := generate.Scripts{
-		Offer: in.server.Offer, Validity: in.validity, Operations: g.operations(seed >> 16), Conversations: g.conversations(seed >> 24),
+		Offer: in.server.Offer, Validity: in.validity, Operations: g.operationCount(seed >> 16), Conversations: g.conversationCount(seed >> 24),
 		Seeds: g.novelty.seeds(in.validity),
 	}
 	in.script = scripts.Script().Example(int(seed)) //nolint:gosec // deriveSeed leaves the sign alone
@@ -63,7 +63,7 @@ func (g *inputs) enumerate(in input, index, revision uint64) input {
 		e.Scale = 4
 	}
 	in.validity = e.Validity()
-	scripts := generate.Scripts{Offer: in.server.Offer, Validity: in.validity, Conversations: g.conversations(in.seed >> 24), Enumeration: &e}
+	scripts := generate.Scripts{Offer: in.server.Offer, Validity: in.validity, Conversations: g.conversationCount(in.seed >> 24), Enumeration: &e}
 	in.script = scripts.Script().Example(int(in.seed)) //nolint:gosec // deriveSeed leaves the sign alone
 	if g.most > 0 && len(in.script.Operations) > g.most {
 		in.script.Operations = in.script.Operations[:g.most]
@@ -71,9 +71,9 @@ func (g *inputs) enumerate(in input, index, revision uint64) input {
 	return in
 }
 
-// operations returns the number of operations of a random script. It is higher if the server is
+// operationCount returns the number of operations of a random script. It is higher if the server is
 // slow to start.
-func (g *inputs) operations(seed uint64) int {
+func (g *inputs) operationCount(seed uint64) int {
 	lengths := []int{4, 10, 25, 40, 60, 80, 120, 240}
 	shortest := 0
 	switch {
@@ -89,9 +89,9 @@ func (g *inputs) operations(seed uint64) int {
 	return n
 }
 
-// conversations returns the number of conversations of a script. Over stdio it is usually one,
+// conversationCount returns the number of conversations of a script. Over stdio it is usually one,
 // because each conversation needs a process.
-func (g *inputs) conversations(seed uint64) int {
+func (g *inputs) conversationCount(seed uint64) int {
 	percent := seed % 100
 	if g.transport == spec.Stdio {
 		percent /= 2

@@ -29,12 +29,12 @@ type ServerInfo struct {
 // Summary describes in one line what the server offers, including tools that
 // may not be called.
 func (s *ServerInfo) Summary() string {
-	return fmt.Sprintf("%s, %s, %s and %s", plural(len(s.Callable)+len(s.Forbidden), "tool"),
-		plural(len(s.Offer.Resources), "resource"), plural(len(s.Offer.Templates), "template"), plural(len(s.Offer.Prompts), "prompt"))
+	return fmt.Sprintf("%s, %s, %s and %s", countWithNoun(len(s.Callable)+len(s.Forbidden), "tool"),
+		countWithNoun(len(s.Offer.Resources), "resource"), countWithNoun(len(s.Offer.Templates), "template"), countWithNoun(len(s.Offer.Prompts), "prompt"))
 }
 
-// plural returns a number with its noun, such as "2 tools".
-func plural(n int, what string) string {
+// countWithNoun returns a number with its noun, such as "2 tools".
+func countWithNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -111,7 +111,7 @@ func offerOf(inv *inventory.Inventory, rev spec.Revision, over spec.Transport) *
 	}
 	out.Resources, out.Templates = firstItems(inv.Resources), firstItems(inv.Templates)
 	for _, p := range firstItems(inv.PromptEntries) {
-		prompt := generate.Prompt{Name: p.Name, Required: p.Required()}
+		prompt := generate.Prompt{Name: p.Name, Required: p.RequiredArguments()}
 		for _, a := range p.Arguments {
 			prompt.Arguments = append(prompt.Arguments, a.Name)
 		}

@@ -24,8 +24,8 @@ func (s *search) status() Status {
 	}
 }
 
-// tick reports the progress until the search is over.
-func (s *search) tick(over, done chan struct{}) {
+// reportProgress reports the progress until the search is over.
+func (s *search) reportProgress(over, done chan struct{}) {
 	defer close(done)
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()

@@ -39,9 +39,9 @@ func (r *repetition) isDue(round uint64) bool {
 	return r.some && !r.unreadable.Load() && (r.only || round%repeatEvery == 0)
 }
 
-// lock waits, if the script repeats a request, until no other worker repeats one: a growing server
-// needs memory. The caller must call the returned function when the script is done.
-func (r *repetition) lock(sc *script.Script) (end func()) {
+// lockIfRepeating waits, if the script repeats a request, until no other worker repeats one: a
+// growing server needs memory. The caller must call the returned function when the script is done.
+func (r *repetition) lockIfRepeating(sc *script.Script) (end func()) {
 	if !slices.ContainsFunc(sc.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}
 	}

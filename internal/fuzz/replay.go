@@ -137,9 +137,9 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	return out, nil
 }
 
-// Recurs plays a script on a fresh server, and returns the candidate with mistake m. It returns nil
-// if there is none, if a discount voids it, or if operations were skipped.
-func Recurs(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
+// RecurringCandidate plays a script on a fresh server, and returns the candidate with mistake m. It
+// returns nil if there is none, if a discount voids it, or if operations were skipped.
+func RecurringCandidate(ctx context.Context, o Options, server *ServerInfo, sc script.Script, m verdict.Mistake) *Candidate {
 	o = o.withDefaults()
 	executor := newExecutor(o)
 	executor.finalWait = FinalWait(m.Requirement)

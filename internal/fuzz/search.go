@@ -93,10 +93,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	s.stopAll = func() { stopAll(errFinished) }
 	var wg sync.WaitGroup
 	for range o.Jobs {
-		wg.Go(func() { s.work(whole, searching) })
+		wg.Go(func() { s.playScripts(whole, searching) })
 	}
 	over, ticking := make(chan struct{}), make(chan struct{})
-	go s.tick(over, ticking)
+	go s.reportProgress(over, ticking)
 	wg.Wait()
 	close(over)
 	<-ticking
@@ -178,9 +178,9 @@ func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, 
 	return nil
 }
 
-// work plays scripts until the context searching ends. It continues to shrink and retry the
+// playScripts plays scripts until the context searching ends. It continues to shrink and retry the
 // candidates found by then until ctx ends.
-func (s *search) work(ctx, searching context.Context) {
+func (s *search) playScripts(ctx, searching context.Context) {
 	d, end := s.executor.freshDialer()
 	defer func() { end() }()
 	for searching.Err() == nil {
@@ -215,12 +215,12 @@ func (s *search) work(ctx, searching context.Context) {
 // Operations that have begun are finished. If that takes too long, the script is interrupted and
 // not judged.
 func (s *search) playInput(ctx, searching context.Context, d transport.Dialer, in input) (x *Execution, interrupted bool) {
-	defer s.repetition.lock(&in.script)()
+	defer s.repetition.lockIfRepeating(&in.script)()
 	s.exclusive.RLock()
 	defer s.exclusive.RUnlock()
 	ctx, cancel := withLimit(ctx, unlimited, s.deadlines.shrink)
 	defer cancel()
-	p := s.executor.player(d, in.server, searchTimeout)
+	p := s.executor.newPlayer(d, in.server, searchTimeout)
 	p.Pace = s.executor.countAndPace
 	p.Stop, p.Hangs, p.HangTimeout = searching.Done(), func(method string) bool { return s.hangs.isKnown(methodGroup(method)) }, s.hangTimeout()
 	x = s.executor.play(ctx, p, in.server, in.script)

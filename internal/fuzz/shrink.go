@@ -41,13 +41,13 @@ func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, reproduc
 	}
 	for before := -1; before != k.size() && k.canTry(); {
 		before = k.size()
-		k.pass()
+		k.shrinkOnce()
 	}
 	return k.smallest, b.Attempts - k.attempts, ctx.Err() != nil && k.canShrink()
 }
 
-// pass tries once each way to make the smallest script smaller.
-func (k *shrinker) pass() {
+// shrinkOnce tries once each way to make the smallest script smaller.
+func (k *shrinker) shrinkOnce() {
 	k.removeOperations()
 	k.mergeConversations()
 	k.simplifySynchronisation()
@@ -65,7 +65,7 @@ func (k *shrinker) canShrink() bool {
 		}
 		return false
 	}
-	rest.pass()
+	rest.shrinkOnce()
 	return found
 }
 
@@ -94,9 +94,9 @@ func (k *shrinker) size() int {
 // canTry reports whether one more attempt is possible.
 func (k *shrinker) canTry() bool { return k.attempts > 0 && k.ctx.Err() == nil }
 
-// try plays the operations, and reports whether they show the finding. If so, they become the
-// smallest script.
-func (k *shrinker) try(operations []script.Operation) bool {
+// tryOperations plays the operations, and reports whether they show the finding. If so, they become
+// the smallest script.
+func (k *shrinker) tryOperations(operations []script.Operation) bool {
 	if !k.canTry() {
 		return false
 	}
@@ -168,7 +168,7 @@ func (k *shrinker) tryEvidence(hint []int) {
 	}
 	all := k.smallest.Operations
 	last := hint[len(hint)-1]
-	if write := sameWrite(all, last); len(write) < len(all) && len(write) > len(hint) && k.try(write) {
+	if write := operationsInWrite(all, last); len(write) < len(all) && len(write) > len(hint) && k.tryOperations(write) {
 		return
 	}
 	if len(hint) < len(all) {
@@ -176,7 +176,7 @@ func (k *shrinker) tryEvidence(hint []int) {
 		for _, i := range hint {
 			kept = append(kept, all[i])
 		}
-		if k.try(kept) || k.try(inOneWrite(kept)) || k.try(slices.Concat(listWalks(kept), kept)) {
+		if k.tryOperations(kept) || k.tryOperations(inOneWrite(kept)) || k.tryOperations(slices.Concat(listWalks(kept), kept)) {
 			return
 		}
 	}
@@ -196,14 +196,15 @@ func (k *shrinker) tryEvidence(hint []int) {
 				kept = append(kept, all[i])
 			}
 		}
-		if len(kept) < len(all) && (k.try(kept) || k.try(inOneWrite(kept))) {
+		if len(kept) < len(all) && (k.tryOperations(kept) || k.tryOperations(inOneWrite(kept))) {
 			return
 		}
 	}
 }
 
-// sameWrite returns the operations that are sent in the same write as the operation with index i.
-func sameWrite(all []script.Operation, i int) []script.Operation {
+// operationsInWrite returns the operations that are sent in the same write as the operation with
+// index i.
+func operationsInWrite(all []script.Operation, i int) []script.Operation {
 	from, to := i, i
 	for from > 0 && all[from-1].Do == script.Send && all[from-1].Together && !all[from-1].Await {
 		from--
@@ -257,7 +258,7 @@ func (k *shrinker) tryWindows() {
 	all := k.smallest.Operations
 	for _, size := range []int{8, 20} {
 		for from := len(all) - size; from > 0 && from > len(all)-4*size; from -= size {
-			if k.try(inOneWrite(all[from : from+size])) {
+			if k.tryOperations(inOneWrite(all[from : from+size])) {
 				return
 			}
 		}
@@ -271,7 +272,7 @@ func (k *shrinker) removeOperations() {
 			all := k.smallest.Operations
 			lo, hi := max(0, from), min(len(all), from+size)
 			if hi > lo && hi-lo < len(all) {
-				k.try(slices.Concat(all[:lo], all[hi:]))
+				k.tryOperations(slices.Concat(all[:lo], all[hi:]))
 			}
 			from -= size
 		}
@@ -291,7 +292,7 @@ func (k *shrinker) mergeConversations() {
 	for i := range one {
 		one[i].On = 0
 	}
-	if k.try(one) {
+	if k.tryOperations(one) {
 		return
 	}
 	renamed := map[int]int{} // the new number for each old one
@@ -302,7 +303,7 @@ func (k *shrinker) mergeConversations() {
 		}
 		one[i].On = renamed[on]
 	}
-	k.try(one)
+	k.tryOperations(one)
 }
 
 // simplifySynchronisation tries to make the operations follow one another, each in one write,
@@ -345,7 +346,7 @@ func (k *shrinker) tryChange(i int, change func(o *script.Operation) bool) bool 
 	}
 	all := slices.Clone(k.smallest.Operations)
 	all[i] = o
-	return k.try(all)
+	return k.tryOperations(all)
 }
 
 // shrinkMessages tries to make the messages and bytes of the operations smaller.

@@ -13,7 +13,7 @@ import (
 // examples, enum), or they are generated from types and limits. It returns an
 // error if no certainly valid value can be generated.
 func Arguments(schema jsontext.Value) (map[string]any, error) {
-	return certainArguments(schema, certain{})
+	return certainArguments(schema, certainChoices{})
 }
 
 // MoreArguments returns further arguments, which differ from those of
@@ -26,7 +26,7 @@ func MoreArguments(schema jsontext.Value) []map[string]any {
 		return nil
 	}
 	var out []map[string]any
-	for _, c := range []certain{{every: true}, {every: true, last: true}} {
+	for _, c := range []certainChoices{{every: true}, {every: true, last: true}} {
 		most, err := certainArguments(schema, c)
 		isSame := func(other map[string]any) bool { return reflect.DeepEqual(other, most) }
 		if err == nil && !isSame(least) && !slices.ContainsFunc(out, isSame) {
@@ -40,7 +40,7 @@ func MoreArguments(schema jsontext.Value) []map[string]any {
 // schema: a value for every field for which a certainly valid one can be generated. It returns an
 // error if a required field has none.
 func Form(schema jsontext.Value) (map[string]any, error) {
-	return certainArguments(schema, certain{every: true, agrees: true})
+	return certainArguments(schema, certainChoices{every: true, agrees: true})
 }
 
 // Value returns a value that certainly conforms to a JSON Schema, chosen in the way in which
@@ -48,10 +48,10 @@ func Form(schema jsontext.Value) (map[string]any, error) {
 // nil. It returns an error if no such value can be generated.
 func Value(schema jsontext.Value) (any, error) {
 	d := document{decode(schema)}
-	return d.value(d.root, certain{})
+	return d.value(d.root, certainChoices{})
 }
 
-func certainArguments(schema jsontext.Value, c certain) (map[string]any, error) {
+func certainArguments(schema jsontext.Value, c certainChoices) (map[string]any, error) {
 	d := document{decode(schema)}
 	v, err := d.value(d.root, c)
 	if err != nil {
@@ -67,6 +67,6 @@ func certainArguments(schema jsontext.Value, c certain) (map[string]any, error) 
 // NamesValue reports whether a schema itself names a valid value.
 func NamesValue(schema jsontext.Value) bool {
 	o, _ := decode(schema).(map[string]any)
-	_, ok := certain{}.namedValue(o)
+	_, ok := certainChoices{}.namedValue(o)
 	return ok
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// certain chooses values that are certainly valid, for the calls of a run. The values are the same
-// each time, and as simple as possible. It chooses none if a schema has keywords that the generator
-// does not understand.
-type certain struct {
+// certainChoices chooses values that are certainly valid, for the calls of a run. The values are
+// the same each time, and as simple as possible. It chooses none if a schema has keywords that the
+// generator does not understand.
+type certainChoices struct {
 	every bool // generate all members of objects that can be generated, not only the required ones
 	last  bool // use the last of several values that a schema names, not the first
 	// agrees is for the forms of elicitation: booleans are true, and arrays have an element.
@@ -35,7 +35,7 @@ var unsupportedKeywords = []string{
 	"pattern", "propertyNames", "contains", "unevaluatedProperties", "unevaluatedItems", "disallow", "extends",
 }
 
-func (c certain) namedValue(o map[string]any) (any, bool) {
+func (c certainChoices) namedValue(o map[string]any) (any, bool) {
 	if v, ok := o["const"]; ok {
 		return v, true
 	}
@@ -58,7 +58,7 @@ func (c certain) namedValue(o map[string]any) (any, bool) {
 	}
 	types := typesOf(o)
 	for _, v := range candidates {
-		if (o["type"] == nil || slices.ContainsFunc(types, func(name string) bool { return isOf(name, v) })) && (o["enum"] == nil || isOneOf(v, enum)) {
+		if (o["type"] == nil || slices.ContainsFunc(types, func(name string) bool { return isOfType(name, v) })) && (o["enum"] == nil || isOneOf(v, enum)) {
 			return v, true
 		}
 	}
@@ -67,7 +67,7 @@ func (c certain) namedValue(o map[string]any) (any, bool) {
 
 // selected returns options for a field with several choices (an array of options): as many
 // different ones as the field requires, but at least one. It returns nil for any other field.
-func (c certain) selected(o map[string]any) []any {
+func (c certainChoices) selected(o map[string]any) []any {
 	items, _ := o["items"].(map[string]any)
 	if !c.agrees || o["default"] != nil || items == nil {
 		return nil
@@ -102,7 +102,7 @@ func titledOptions(o map[string]any) []any {
 
 // check returns an error if a value that is generated from the schema might be invalid. The error
 // names the keyword that makes it uncertain.
-func (c certain) check(form string, o map[string]any) error {
+func (c certainChoices) check(form string, o map[string]any) error {
 	hasOthers := !hasOnlyAnnotations(withoutKeyword(o, form))
 	if form == "$ref" && hasOthers {
 		return errors.New("a reference is next to other keywords")
@@ -170,7 +170,7 @@ func areDistinct(alternatives []any) bool {
 	return !seen[`"integer"`] || !seen[`"number"`]
 }
 
-func (c certain) alternatives(all []any) []any {
+func (c certainChoices) alternatives(all []any) []any {
 	if c.last {
 		all = slices.Clone(all)
 		slices.Reverse(all)
@@ -178,13 +178,13 @@ func (c certain) alternatives(all []any) []any {
 	return all
 }
 
-func (c certain) typeName(names []string) string { return names[0] }
+func (c certainChoices) typeName(names []string) string { return names[0] }
 
-func (c certain) optional(o map[string]any, depth int) bool {
+func (c certainChoices) optional(o map[string]any, depth int) bool {
 	return c.every && depth <= optionalDepth && !hasKeyword(o, "patternProperties")
 }
 
-func (c certain) elements(o map[string]any, least, most int) (count, needed int) {
+func (c certainChoices) elements(o map[string]any, least, most int) (count, needed int) {
 	_, described := o["items"].(map[string]any)
 	if (c.last || c.agrees) && most > 0 && (described || hasKeyword(o, "prefixItems")) {
 		least = max(1, least)
@@ -192,7 +192,7 @@ func (c certain) elements(o map[string]any, least, most int) (count, needed int)
 	return least, least
 }
 
-func (c certain) text(o map[string]any, least, most int) (string, error) {
+func (c certainChoices) text(o map[string]any, least, most int) (string, error) {
 	if format, ok := o["format"].(string); ok {
 		if len(formats[format]) == 0 {
 			return "", errors.New("the format of a string is not known")
@@ -204,13 +204,13 @@ func (c certain) text(o map[string]any, least, most int) (string, error) {
 	return s + strings.Repeat("x", max(0, min(least, maxText)-len(s))), nil
 }
 
-func (c certain) number(o map[string]any, _ bool) (json.Number, error) {
+func (c certainChoices) number(o map[string]any, _ bool) (json.Number, error) {
 	for _, x := range numbersWithin(o, true) {
 		return numberWithoutExponent(x), nil
 	}
 	return "", errors.New("no number was found between the bounds")
 }
 
-func (c certain) boolean() bool { return c.last || c.agrees }
+func (c certainChoices) boolean() bool { return c.last || c.agrees }
 
-func (c certain) word() string { return "text" }
+func (c certainChoices) word() string { return "text" }

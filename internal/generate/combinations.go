@@ -25,9 +25,9 @@ var combinationKinds = []combinationKind{
 	{share: 4, each: 24, count: (*Offer).valueCombinations, do: (*maker).valueCombination},
 	{share: 1, each: 24, count: (*Offer).mixtureCombinations, do: (*maker).mixtureCombination},
 	{share: 1, each: 12, count: (*Offer).sizeCombinations, do: (*maker).sizeCombination},
-	{share: 5, each: 1, count: (*Offer).triples, do: (*maker).tripleCombination},
-	{share: 1, each: 1, count: (*Offer).pairs, do: (*maker).pairCombination},
-	{share: 1, each: 1, validity: InvalidParams, count: (*Offer).wrongPairs, do: (*maker).wrongPairCombination},
+	{share: 5, each: 1, count: (*Offer).tripleCombinations, do: (*maker).tripleCombination},
+	{share: 1, each: 1, count: (*Offer).pairCombinations, do: (*maker).pairCombination},
+	{share: 1, each: 1, validity: InvalidParams, count: (*Offer).wrongPairCombinations, do: (*maker).wrongPairCombination},
 	{share: 1, each: 4, count: (*Offer).concurrentCombinations, do: (*maker).concurrentCombination},
 	{share: 2, each: 1, count: (*Offer).repeatCombinations, do: (*maker).repeatCombination},
 	{share: 2, each: 6, count: (*Offer).changeCombinations, do: (*maker).changeCombination},
@@ -116,11 +116,11 @@ func gcd(a, b uint64) uint64 {
 }
 
 // hashOf hashes two numbers.
-func hashOf(seed, n uint64) uint64 { return Scatter(seed + (n+1)*0x9e3779b97f4a7c15) }
+func hashOf(seed, n uint64) uint64 { return HashNumber(seed + (n+1)*0x9e3779b97f4a7c15) }
 
-// Scatter hashes a number. Different numbers have different results (these are
+// HashNumber hashes a number. Different numbers have different results (these are
 // the last steps of splitmix64).
-func Scatter(z uint64) uint64 {
+func HashNumber(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31

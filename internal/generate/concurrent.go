@@ -49,15 +49,15 @@ func (m *maker) concurrentCombination(conversation, number int) {
 // contains the shorter ones.
 var repeats = []int{33, 33, 129}
 
-// repeatables returns the number of operations that can be repeated: requests,
+// countRepeatable returns the number of operations that can be repeated: requests,
 // walks, an unknown method, and a notification.
-func (o *Offer) repeatables() int { return len(o.Requests()) + len(o.Lists()) + 2 }
+func (o *Offer) countRepeatable() int { return len(o.Requests()) + len(o.Lists()) + 2 }
 
-func (o *Offer) repeatCombinations() int { return o.repeatables() * len(repeats) }
+func (o *Offer) repeatCombinations() int { return o.countRepeatable() * len(repeats) }
 
 // repeatCombination repeats one operation.
 func (m *maker) repeatCombination(conversation, number int) {
-	kinds := m.offer.repeatables()
+	kinds := m.offer.countRepeatable()
 	what, times := number%kinds, repeats[number/kinds]
 	alike := drawChance(m.t, 50)
 	params := members(nil)

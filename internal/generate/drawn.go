@@ -8,11 +8,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn draws values that are probably valid, for the fuzzer. It ignores keywords that the
+// drawnChoices draws values that are probably valid, for the fuzzer. It ignores keywords that the
 // generator does not understand. The validator decides whether the drawn value is valid.
-type drawn struct{ t *rapid.T }
+type drawnChoices struct{ t *rapid.T }
 
-func (d drawn) namedValue(o map[string]any) (any, bool) {
+func (d drawnChoices) namedValue(o map[string]any) (any, bool) {
 	if v, ok := o["const"]; ok {
 		return v, true
 	}
@@ -22,27 +22,27 @@ func (d drawn) namedValue(o map[string]any) (any, bool) {
 	return nil, false
 }
 
-func (d drawn) check(string, map[string]any) error { return nil }
+func (d drawnChoices) check(string, map[string]any) error { return nil }
 
-func (d drawn) alternatives(all []any) []any {
+func (d drawnChoices) alternatives(all []any) []any {
 	if len(all) == 0 {
 		return nil
 	}
 	return []any{rapid.SampledFrom(all).Draw(d.t, "alternative")}
 }
 
-func (d drawn) typeName(names []string) string {
+func (d drawnChoices) typeName(names []string) string {
 	if len(names) == 1 {
 		return names[0]
 	}
 	return rapid.SampledFrom(names).Draw(d.t, "type")
 }
 
-func (d drawn) optional(_ map[string]any, depth int) bool {
+func (d drawnChoices) optional(_ map[string]any, depth int) bool {
 	return depth < maxDepth/2 && drawChance(d.t, 50)
 }
 
-func (d drawn) elements(_ map[string]any, least, most int) (count, needed int) {
+func (d drawnChoices) elements(_ map[string]any, least, most int) (count, needed int) {
 	if most == math.MaxInt {
 		most = least + 3
 	}
@@ -52,7 +52,7 @@ func (d drawn) elements(_ map[string]any, least, most int) (count, needed int) {
 // maxDrawnText is the length of the longest string that is drawn from a schema.
 const maxDrawnText = 1 << 17
 
-func (d drawn) text(o map[string]any, least, most int) (string, error) {
+func (d drawnChoices) text(o map[string]any, least, most int) (string, error) {
 	if pattern, ok := o["pattern"].(string); ok {
 		if !isValidPattern(pattern) {
 			return "", errors.New("the pattern is not one of Go's regular expressions")
@@ -74,7 +74,7 @@ func (d drawn) text(o map[string]any, least, most int) (string, error) {
 	return repeatTo(someWords.Draw(d.t, "word"), n), nil
 }
 
-func (d drawn) number(o map[string]any, whole bool) (json.Number, error) {
+func (d drawnChoices) number(o map[string]any, whole bool) (json.Number, error) {
 	switch restricted := hasKeyword(o, "multipleOf") || hasKeyword(o, bounds...); {
 	case restricted:
 		all := numbersWithin(o, whole)
@@ -89,6 +89,6 @@ func (d drawn) number(o map[string]any, whole bool) (json.Number, error) {
 	}
 }
 
-func (d drawn) boolean() bool { return rapid.Bool().Draw(d.t, "boolean") }
+func (d drawnChoices) boolean() bool { return rapid.Bool().Draw(d.t, "boolean") }
 
-func (d drawn) word() string { return someNames.Draw(d.t, "name") }
+func (d drawnChoices) word() string { return someNames.Draw(d.t, "name") }

@@ -13,8 +13,8 @@ import (
 )
 
 // plainWords are the keywords that do not restrict a value beyond its type. boundWords are the
-// keywords that edgeOf understands, and rootWords those that plainArguments understands in a root
-// schema.
+// keywords that edgeValue understands, and rootWords those that plainArguments understands in a
+// root schema.
 var (
 	plainWords = []string{"type", "title", "description", "default", "examples", "$comment"}
 	boundWords = append(slices.Clone(plainWords), "minimum", "minLength", "minItems", "items")
@@ -30,7 +30,7 @@ func EdgeArguments(schema jsontext.Value) []map[string]any {
 	for _, number := range []float64{0, -1} {
 		edge := maps.Clone(least)
 		for name, schema := range properties {
-			if v, ok := edgeOf(schema, number); ok && edge[name] != nil {
+			if v, ok := edgeValue(schema, number); ok && edge[name] != nil {
 				edge[name] = v
 			}
 		}
@@ -57,7 +57,7 @@ func ArgumentsWithText(schema jsontext.Value, text string) (arguments map[string
 
 // TakesAnyText reports whether a schema certainly permits any string.
 func TakesAnyText(schema jsontext.Value) bool {
-	words, understood := keywords(schema, plainWords)
+	words, understood := knownKeywords(schema, plainWords)
 	typeName, _ := wire.Text(words["type"])
 	return understood && typeName == "string"
 }
@@ -65,7 +65,7 @@ func TakesAnyText(schema jsontext.Value) bool {
 // plainArguments returns the smallest arguments and the schemas of the members.
 // The schemas are nil if the root schema restricts more than its members.
 func plainArguments(schema jsontext.Value) (least map[string]any, properties map[string]jsontext.Value) {
-	words, ok := keywords(schema, rootWords)
+	words, ok := knownKeywords(schema, rootWords)
 	if !ok {
 		return nil, nil
 	}
@@ -77,19 +77,19 @@ func plainArguments(schema jsontext.Value) (least map[string]any, properties map
 	return least, properties
 }
 
-// keywords returns the keywords of a schema. ok is false if the schema has a keyword that is not in
-// known.
-func keywords(schema jsontext.Value, known []string) (words map[string]jsontext.Value, ok bool) {
+// knownKeywords returns the keywords of a schema. ok is false if the schema has a keyword that is
+// not in known.
+func knownKeywords(schema jsontext.Value, known []string) (words map[string]jsontext.Value, ok bool) {
 	names, words := wire.Members(schema)
 	return words, words != nil && !slices.ContainsFunc(names, func(name string) bool {
 		return !slices.Contains(known, name) && !strings.HasPrefix(name, "x-")
 	})
 }
 
-// edgeOf returns the empty value of the schema's type ("", [] or false), or number if the type is
-// numeric. ok is false if the schema may not permit that value.
-func edgeOf(schema jsontext.Value, number float64) (v any, ok bool) {
-	words, ok := keywords(schema, boundWords)
+// edgeValue returns the empty value of the schema's type ("", [] or false), or number if the type
+// is numeric. ok is false if the schema may not permit that value.
+func edgeValue(schema jsontext.Value, number float64) (v any, ok bool) {
+	words, ok := knownKeywords(schema, boundWords)
 	if !ok {
 		return nil, false
 	}

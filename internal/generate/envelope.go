@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Spelled draws one of the ways to write the message on one line: with its members
+// Spellings draws one of the ways to write the message on one line: with its members
 // in any order, and with extra spaces.
-func Spelled(m script.Message) *rapid.Generator[[]byte] {
+func Spellings(m script.Message) *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
 		if !drawChance(t, 25) {
 			return m.Bytes()

@@ -58,7 +58,7 @@ func TestEnvelopes(t *testing.T) {
 			if rapid.Bool().Draw(t, "params") {
 				m.Params = objects.Draw(t, "params")
 			}
-			f := wire.Parse(generate.Spelled(m).Draw(t, "message"))
+			f := wire.Parse(generate.Spellings(m).Draw(t, "message"))
 			if len(f.Messages) != 1 || len(f.Problems) > 0 {
 				t.Fatalf("%s is not a message: %v", f.Raw, f.Problems)
 			}

@@ -145,8 +145,8 @@ func typesOf(o map[string]any) []string {
 	return stringsIn(o["type"])
 }
 
-// isOf reports whether a value is of the type with this name.
-func isOf(name string, v any) bool {
+// isOfType reports whether a value is of the type with this name.
+func isOfType(name string, v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return name == "null"

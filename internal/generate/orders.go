@@ -74,9 +74,9 @@ func newOrder(letters []step, length int) order {
 // combinations returns the number of combinations that the whole sequence needs.
 func (r *order) combinations() int { return (len(r.cycle) + orderSteps - 1) / orderSteps }
 
-func (o *Offer) triples() int    { return o.triple.combinations() }
-func (o *Offer) pairs() int      { return o.pair.combinations() }
-func (o *Offer) wrongPairs() int { return o.wrongPair.combinations() }
+func (o *Offer) tripleCombinations() int    { return o.triple.combinations() }
+func (o *Offer) pairCombinations() int      { return o.pair.combinations() }
+func (o *Offer) wrongPairCombinations() int { return o.wrongPair.combinations() }
 
 func (m *maker) tripleCombination(conversation, number int) {
 	m.addOrderPart(conversation, &m.offer.triple, number)

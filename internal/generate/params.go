@@ -109,14 +109,14 @@ func (o *Offer) drawURI(t *rapid.T) string {
 	case n < 55 && len(o.Resources) > 0:
 		return rapid.SampledFrom(o.Resources).Draw(t, "resource")
 	case n < 85 && len(o.Templates) > 0:
-		return Expanded(rapid.SampledFrom(o.Templates).Draw(t, "template")).Draw(t, "URI")
+		return ExpandedURI(rapid.SampledFrom(o.Templates).Draw(t, "template")).Draw(t, "URI")
 	default:
 		return URI().Draw(t, "URI")
 	}
 }
 
-// Expanded draws a URI that matches a template.
-func Expanded(template string) *rapid.Generator[string] {
+// ExpandedURI draws a URI that matches a template.
+func ExpandedURI(template string) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		drawUnused(t)
 		parsed := uri.Parse(template)

@@ -180,7 +180,7 @@ func (o *Offer) toolPositions(tool *Tool) []position {
 // has a part of the same type.
 func (m *maker) addToolCall(conversation int, tool *Tool, name string, v jsontext.Value) {
 	s := m.offer.schemas["tool "+tool.Name]
-	arguments, ok := s.valid(m.t)
+	arguments, ok := s.drawValid(m.t)
 	whole, isObject := arguments.(map[string]any)
 	if ok && isObject {
 		had, there := whole[name]

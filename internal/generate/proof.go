@@ -53,10 +53,10 @@ func (o *Offer) CheckArguments(tool string, arguments jsontext.Value) Proof {
 	if !ok || !known || !isPortable(v, 0) || !s.Refuses(json.Number("5")) {
 		return Unproven
 	}
-	older, nameless := s.validator.InDraft07(s.raw, arguments)
+	older, nameless := s.validator.CheckInDraft07(s.raw, arguments)
 	switch {
 	case s.Refuses(v):
-		if nameless && len(older) == 0 || s.validator.BreaksModern(s.raw, arguments) || !s.Refuses(s.readLeniently(root, v, 0)) {
+		if nameless && len(older) == 0 || s.validator.BreaksModernKeywords(s.raw, arguments) || !s.Refuses(s.readLeniently(root, v, 0)) {
 			return Unproven
 		}
 		return Breaks
@@ -161,10 +161,10 @@ func (s *Schema) readObjectLeniently(o, v map[string]any, depth int) any {
 // commonly convert it.
 func convertToSchema(o map[string]any, v any) any {
 	if all, ok := o["enum"].([]any); ok {
-		return wordOf(all, v)
+		return similarWord(all, v)
 	}
 	types := typesOf(o)
-	if len(types) == 0 || slices.ContainsFunc(types, func(name string) bool { return isOf(name, v) }) {
+	if len(types) == 0 || slices.ContainsFunc(types, func(name string) bool { return isOfType(name, v) }) {
 		return v
 	}
 	for _, name := range types {
@@ -175,9 +175,9 @@ func convertToSchema(o map[string]any, v any) any {
 	return v
 }
 
-// wordOf returns the word of an enum that differs from the value only in letter
+// similarWord returns the word of an enum that differs from the value only in letter
 // case or spaces.
-func wordOf(all []any, v any) any {
+func similarWord(all []any, v any) any {
 	text, ok := v.(string)
 	for _, one := range all {
 		if word, isText := one.(string); ok && isText && strings.EqualFold(strings.TrimSpace(word), strings.TrimSpace(text)) {

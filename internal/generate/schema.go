@@ -46,16 +46,16 @@ type Instance struct {
 func (s *Schema) Valid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
 		drawUnused(t)
-		if v, ok := s.valid(t); ok {
+		if v, ok := s.drawValid(t); ok {
 			return Instance{Value: wire.JSON(v), OK: true}
 		}
 		return Instance{}
 	})
 }
 
-func (s *Schema) valid(t *rapid.T) (any, bool) {
+func (s *Schema) drawValid(t *rapid.T) (any, bool) {
 	for range maxAttempts {
-		if v, err := s.value(s.root, drawn{t}); err == nil && !s.Refuses(v) {
+		if v, err := s.value(s.root, drawnChoices{t}); err == nil && !s.Refuses(v) {
 			return v, true
 		}
 	}

@@ -156,7 +156,7 @@ func (m *maker) addRequestAs(conversation int, id wire.ID, method string, params
 		params.add("_meta", m.offer.drawMeta(m.t, m.tokens))
 	}
 	o := script.Operation{
-		Do: script.Send, On: conversation, Method: method, Message: Spelled(script.Message{ID: id, Method: method, Params: params.bytes()}).Draw(m.t, "message"),
+		Do: script.Send, On: conversation, Method: method, Message: Spellings(script.Message{ID: id, Method: method, Params: params.bytes()}).Draw(m.t, "message"),
 	}
 	switch n := percent.Draw(m.t, "wait"); {
 	case n < 30:
@@ -283,7 +283,7 @@ func (m *maker) addCancellation(conversation int) {
 // addNotification adds a notification.
 func (m *maker) addNotification(conversation int, method string, p members) {
 	m.add(script.Operation{
-		Do: script.Send, On: conversation, Method: method, Message: Spelled(script.Message{Method: method, Params: p.bytes()}).Draw(m.t, "message"),
+		Do: script.Send, On: conversation, Method: method, Message: Spellings(script.Message{Method: method, Params: p.bytes()}).Draw(m.t, "message"),
 		Together: drawChance(m.t, 20),
 	})
 }

@@ -32,26 +32,26 @@ func (m *maker) sizeCombination(conversation, number int) {
 	last := &m.out[len(m.out)-1]
 	one := &wire.Parse(last.Message).Messages[0]
 	message := script.Message{ID: one.ID, Method: one.Method, Params: one.Params()}
-	if lack := size - len(fill(message, filling, 0)); lack >= 0 {
-		last.Message = fill(message, filling, lack)
+	if lack := size - len(padMessage(message, filling, 0)); lack >= 0 {
+		last.Message = padMessage(message, filling, lack)
 	}
 }
 
-// fill returns the message, made longer in the way that filling selects. The result is n bytes
-// longer than it would be for n = 0.
-func fill(m script.Message, filling, n int) script.Bytes {
+// padMessage returns the message, made longer in the way that filling selects. The result is n
+// bytes longer than it would be for n = 0.
+func padMessage(m script.Message, filling, n int) script.Bytes {
 	switch {
 	case filling == blanks:
 		return append(append(script.Bytes(strings.Repeat(" ", n)), m.Bytes()...), ' ')
 	case filling == wideText && n%2 == 0:
-		m.Params = withMeta(m.Params, filler(strings.Repeat("é", n/2)))
+		m.Params = withMeta(m.Params, paddingMeta(strings.Repeat("é", n/2)))
 	default:
-		m.Params = withMeta(m.Params, filler(strings.Repeat("x", n)))
+		m.Params = withMeta(m.Params, paddingMeta(strings.Repeat("x", n)))
 	}
 	return m.Bytes()
 }
 
-func filler(text string) jsontext.Value {
+func paddingMeta(text string) jsontext.Value {
 	return jsontext.Value(`{"example.com/filling":"` + text + `"}`)
 }
 

@@ -21,14 +21,14 @@ func (m *maker) addVaried(conversation int) {
 	seed := slices.Clone(rapid.SampledFrom(group).Draw(m.t, "seed"))
 	for range rapid.IntRange(0, 3).Draw(m.t, "changes") {
 		if len(seed) > 0 {
-			seed = m.change(seed)
+			seed = m.changeOnePosition(seed)
 		}
 	}
-	m.adopt(conversation, seed)
+	m.addWithNewIDs(conversation, seed)
 }
 
-// change changes a sequence in one position.
-func (m *maker) change(seed []script.Operation) []script.Operation {
+// changeOnePosition changes a sequence in one position.
+func (m *maker) changeOnePosition(seed []script.Operation) []script.Operation {
 	i := rapid.IntRange(0, len(seed)-1).Draw(m.t, "place")
 	switch rapid.IntRange(0, 6).Draw(m.t, "change") {
 	case 0:
@@ -108,8 +108,8 @@ func (m *maker) replacements(v any, set func(any), depth int) []func() {
 	return out
 }
 
-// adopt adds operations from another script, with new ids.
-func (m *maker) adopt(conversation int, seed []script.Operation) {
+// addWithNewIDs adds operations from another script, with new ids.
+func (m *maker) addWithNewIDs(conversation int, seed []script.Operation) {
 	h := m.conversations[conversation]
 	renamed := map[string]wire.ID{}
 	for _, o := range seed {

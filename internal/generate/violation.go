@@ -19,7 +19,7 @@ func (s *Schema) Invalid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
 		drawUnused(t)
 		for range maxAttempts {
-			v, ok := s.valid(t)
+			v, ok := s.drawValid(t)
 			if !ok {
 				continue
 			}

@@ -104,7 +104,7 @@ func (d document) damagedInside(sub any, depth int) map[string]any {
 	switch items, _ := o["items"].(map[string]any); {
 	case depth == damageDepth:
 	case o["type"] == "object":
-		made, err := d.value(sub, certain{})
+		made, err := d.value(sub, certainChoices{})
 		right, ok := made.(map[string]any)
 		if err != nil || !ok {
 			break

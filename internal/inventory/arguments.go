@@ -24,27 +24,27 @@ func (t Tool) Arguments() (map[string]any, error) {
 // maxGiven limits how many calls of a tool use its known good arguments.
 const maxGiven = 20
 
-// More returns arguments for further calls of the tool: its known good arguments except the first
-// or, if there are none, those of generate.MoreArguments.
-func (t Tool) More() []map[string]any {
+// MoreArguments returns arguments for further calls of the tool: its known good arguments except
+// the first or, if there are none, those of generate.MoreArguments.
+func (t Tool) MoreArguments() []map[string]any {
 	if len(t.given) > 0 {
 		return t.given[1:min(len(t.given), maxGiven)]
 	}
 	return generate.MoreArguments(wire.At(t.Raw, "/inputSchema"))
 }
 
-// Edges returns the arguments of generate.EdgeArguments, or none if good
+// EdgeArguments returns the arguments of generate.EdgeArguments, or none if good
 // arguments are known.
-func (t Tool) Edges() []map[string]any {
+func (t Tool) EdgeArguments() []map[string]any {
 	if len(t.given) > 0 {
 		return nil
 	}
 	return generate.EdgeArguments(wire.At(t.Raw, "/inputSchema"))
 }
 
-// WithText returns arguments that contain the given string. ok is false if no argument may be any
-// string, or if good arguments are known.
-func (t Tool) WithText(text string) (arguments map[string]any, ok bool) {
+// ArgumentsWithText returns arguments that contain the given string. ok is false if no argument may
+// be any string, or if good arguments are known.
+func (t Tool) ArgumentsWithText(text string) (arguments map[string]any, ok bool) {
 	if len(t.given) > 0 {
 		return nil, false
 	}
@@ -61,8 +61,8 @@ func (t Tool) WrongArguments() []generate.InvalidArguments {
 	return generate.WrongArguments(wire.At(t.Raw, "/inputSchema"), right)
 }
 
-// Required returns the names of the arguments that the tool's schema requires.
-func (t Tool) Required() []string {
+// RequiredArguments returns the names of the arguments that the tool's schema requires.
+func (t Tool) RequiredArguments() []string {
 	var out []string
 	for _, e := range wire.Elements(wire.At(t.Raw, "/inputSchema/required")) {
 		if name, ok := wire.Text(e); ok {

@@ -189,7 +189,7 @@ func TestArgumentsFit(t *testing.T) {
 		if wrong := v.CheckStructured(input, wire.JSON(got)); len(wrong) > 0 {
 			t.Fatalf("%s does not fit %s: %v", wire.JSON(got), input, wrong)
 		}
-		for _, more := range tool.More() {
+		for _, more := range tool.MoreArguments() {
 			if wrong := v.CheckStructured(input, wire.JSON(more)); len(wrong) > 0 {
 				t.Fatalf("%s does not fit %s: %v", wire.JSON(more), input, wrong)
 			}
@@ -242,7 +242,7 @@ func TestWrongArguments(t *testing.T) {
 
 func TestPromptValues(t *testing.T) {
 	p := inventory.Prompt{Name: "p", Arguments: []inventory.PromptArgument{{Name: "a", Required: true}, {Name: "b"}}}
-	if diff := cmp.Diff([]any{map[string]any{"a": "text"}, map[string]any{"a": "text", "b": "text"}, []string{"a"}}, []any{p.Values(false), p.Values(true), p.Required()}); diff != "" {
+	if diff := cmp.Diff([]any{map[string]any{"a": "text"}, map[string]any{"a": "text", "b": "text"}, []string{"a"}}, []any{p.Values(false), p.Values(true), p.RequiredArguments()}); diff != "" {
 		t.Errorf("values of arguments (-want +got):\n%s", diff)
 	}
 }

@@ -43,9 +43,9 @@ func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, 
 		case e.Kind == transcript.Sent && m.Kind == wire.Request:
 			s.recordCall(d, rev, r)
 		case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
-			s.end(r, e.At)
+			s.recordEnd(r, e.At)
 		case e.Kind == transcript.Received && m.Kind == wire.Response && r != nil:
-			s.answer(r, e, m)
+			s.recordResponse(r, e, m)
 		case e.Kind == transcript.Received && m.Kind != wire.Response:
 			s.recordFromServer(r, m)
 		}
@@ -68,8 +68,8 @@ func (s *callHistory) recordCall(d FixtureOutcomes, rev spec.Revision, r *transc
 			token := wire.IDAt(m.Params(), "/_meta/progressToken").Present()
 			w.canShow = s.canShow(one.Role, rev, token)
 			one.asked = one.asked || token
-			w.before, w.known = s.contents[one.changes()]
-			s.forget(one.changes()) // a second call may undo what this one does
+			w.before, w.known = s.contents[one.changedContent()]
+			s.forget(one.changedContent()) // a second call may undo what this one does
 			s.calls = append(s.calls, w)
 		}
 	}
@@ -79,7 +79,7 @@ func (s *callHistory) recordCall(d FixtureOutcomes, rev spec.Revision, r *transc
 func (s *callHistory) forget(what string) {
 	delete(s.contents, what)
 	for _, w := range s.calls {
-		w.known = w.known && w.outcome.changes() != what
+		w.known = w.known && w.outcome.changedContent() != what
 	}
 }
 
@@ -104,8 +104,8 @@ func (s *callHistory) canShow(role Role, rev spec.Revision, token bool) bool {
 	}
 }
 
-// end records that a call has ended.
-func (s *callHistory) end(r *transcript.Request, at time.Duration) {
+// recordEnd records that a call has ended.
+func (s *callHistory) recordEnd(r *transcript.Request, at time.Duration) {
 	for _, w := range s.calls {
 		if w.open && w.request == r {
 			w.open = false
@@ -114,8 +114,8 @@ func (s *callHistory) end(r *transcript.Request, at time.Duration) {
 	}
 }
 
-// answer records a response of the server.
-func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire.Message) {
+// recordResponse records a response of the server.
+func (s *callHistory) recordResponse(r *transcript.Request, e *transcript.Event, m *wire.Message) {
 	method := r.Message.Method
 	failed := m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
 	switch {
@@ -124,7 +124,7 @@ func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire
 	case method == spec.MethodResourcesRead && !failed:
 		uri, _ := wire.Text(wire.At(r.Message.Params(), "/uri"))
 		s.recordContent(uri, m)
-	case Changes(method) != "" && !failed:
+	case ChangingRole(method) != "" && !failed:
 		s.recordContent(method, m)
 	}
 	for _, w := range s.calls {
@@ -132,26 +132,26 @@ func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire
 			continue
 		}
 		if failed && w.outcome.Role != Fails {
-			w.outcome.refused = failure(m)
+			w.outcome.refused = describeFailure(m)
 		} else {
 			w.outcome.worked = true
 		}
-		if w.canShow && w.outcome.changes() == "" {
+		if w.canShow && w.outcome.changedContent() == "" {
 			w.outcome.calls++
 		}
 		w.outcome.done = w.outcome.done || w.outcome.Role.ShownBy(m)
 	}
-	s.end(r, e.At)
+	s.recordEnd(r, e.At)
 }
 
-// changes returns the key in callHistory.contents of what a call of the fixture should change: the
-// URI of a resource, or the method that returns a list; "" if it should change neither.
-func (o *fixtureOutcome) changes() string {
+// changedContent returns the key in callHistory.contents of what a call of the fixture should
+// change: the URI of a resource, or the method that returns a list; "" if it should change neither.
+func (o *fixtureOutcome) changedContent() string {
 	if o.Role == ChangesResource {
 		return o.Resource
 	}
 	for _, method := range []string{spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList} {
-		if Changes(method) == o.Role {
+		if ChangingRole(method) == o.Role {
 			return method
 		}
 	}
@@ -165,7 +165,7 @@ func (o *fixtureOutcome) changes() string {
 func (s *callHistory) recordContent(what string, m *wire.Message) {
 	now := string(m.Result())
 	for _, w := range s.calls {
-		if w.open || !w.known || w.outcome.changes() != what {
+		if w.open || !w.known || w.outcome.changedContent() != what {
 			continue
 		}
 		w.known = false
@@ -207,7 +207,7 @@ func (s *callHistory) recordFromServer(r *transcript.Request, m *wire.Message) {
 		case spec.MethodResourcesUpdated:
 			w.outcome.done = w.outcome.done || role == ChangesResource && uri == w.outcome.Resource
 		default:
-			w.outcome.done = w.outcome.done || role != "" && role == Asks(m.Method)
+			w.outcome.done = w.outcome.done || role != "" && role == AskingRole(m.Method)
 		}
 	}
 }

@@ -46,8 +46,8 @@ func NewFixtureOutcomes(all []Fixture) FixtureOutcomes {
 	return out
 }
 
-// failure describes how a call failed.
-func failure(m *wire.Message) string {
+// describeFailure describes how a call failed.
+func describeFailure(m *wire.Message) string {
 	if m.IsError() {
 		code, _ := m.ErrorCode()
 		text, _ := wire.Text(wire.At(m.Members["error"], "/message"))

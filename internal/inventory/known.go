@@ -34,8 +34,9 @@ func (k KnownCall) Params() map[string]any {
 	return map[string]any{"name": k.Tool, "arguments": k.Arguments}
 }
 
-// WithToken returns the params of tools/call with a progress token, which may have any JSON type.
-func (k KnownCall) WithToken(token any) map[string]any {
+// ParamsWithToken returns the params of tools/call with a progress token, which may have any JSON
+// type.
+func (k KnownCall) ParamsWithToken(token any) map[string]any {
 	p := k.Params()
 	p["_meta"] = map[string]any{"progressToken": token}
 	return p
@@ -45,7 +46,7 @@ func (k KnownCall) WithToken(token any) map[string]any {
 // that may be called: first the configured calls, then those known by name. If there are none, it
 // returns the learned ones.
 func (v *Inventory) KnownCalls(role Role) []KnownCall {
-	return v.known(role, filling{duration: shortDuration, steps: 3, count: 1})
+	return v.filledCalls(role, filling{duration: shortDuration, steps: 3, count: 1})
 }
 
 // shortDuration is the default duration of a slow call.
@@ -54,40 +55,40 @@ const shortDuration = 100 * time.Millisecond
 // HasCall reports whether KnownCalls returns a call for the role.
 func (v *Inventory) HasCall(role Role) bool { return len(v.KnownCalls(role)) > 0 }
 
-// Slow returns a call that reports progress while it runs. If its arguments have placeholders for
-// the duration and the steps, the call takes the given duration and reports progress after each of
-// the steps.
-func (v *Inventory) Slow(duration time.Duration, steps int) (KnownCall, bool) {
-	return first(v.known(Slow, filling{duration: duration, steps: steps, count: 1}))
+// SlowCall returns a call that reports progress while it runs. If its arguments have placeholders
+// for the duration and the steps, the call takes the given duration and reports progress after each
+// of the steps.
+func (v *Inventory) SlowCall(duration time.Duration, steps int) (KnownCall, bool) {
+	return firstCall(v.filledCalls(Slow, filling{duration: duration, steps: steps, count: 1}))
 }
 
-// Logging returns a call that sends log messages.
-func (v *Inventory) Logging() (KnownCall, bool) { return first(v.KnownCalls(Logging)) }
+// LoggingCall returns a call that sends log messages.
+func (v *Inventory) LoggingCall() (KnownCall, bool) { return firstCall(v.KnownCalls(Logging)) }
 
-// Asking returns a call during which the server requests roots, sampling or elicitation.
-func (v *Inventory) Asking() (KnownCall, bool) {
-	return first(slices.Concat(v.KnownCalls(AsksRoots), v.KnownCalls(AsksSampling), v.KnownCalls(AsksElicitation)))
+// AskingCall returns a call during which the server requests roots, sampling or elicitation.
+func (v *Inventory) AskingCall() (KnownCall, bool) {
+	return firstCall(slices.Concat(v.KnownCalls(AsksRoots), v.KnownCalls(AsksSampling), v.KnownCalls(AsksElicitation)))
 }
 
-// AskingFor returns a call during which the server sends the client a request with the given
+// AskingCallFor returns a call during which the server sends the client a request with the given
 // method.
-func (v *Inventory) AskingFor(method string) (KnownCall, bool) {
-	return first(v.KnownCalls(Asks(method)))
+func (v *Inventory) AskingCallFor(method string) (KnownCall, bool) {
+	return firstCall(v.KnownCalls(AskingRole(method)))
 }
 
-// ListChange returns a call that changes the list which the given method returns.
-func (v *Inventory) ListChange(method string) (KnownCall, bool) {
-	return first(v.KnownCalls(Changes(method)))
+// ListChangeCall returns a call that changes the list which the given method returns.
+func (v *Inventory) ListChangeCall(method string) (KnownCall, bool) {
+	return firstCall(v.KnownCalls(ChangingRole(method)))
 }
 
-// ResourceChange returns a call that changes a resource, and the resource's URI.
-func (v *Inventory) ResourceChange() (k KnownCall, uri string, ok bool) {
-	return v.NumberedResourceChange(1)
+// ResourceChangeCall returns a call that changes a resource, and the resource's URI.
+func (v *Inventory) ResourceChangeCall() (k KnownCall, uri string, ok bool) {
+	return v.NumberedResourceChangeCall(1)
 }
 
-// NumberedResourceChange is like ResourceChange. If the arguments have the placeholder {count},
-// calls with different n make different changes.
-func (v *Inventory) NumberedResourceChange(n int) (k KnownCall, uri string, ok bool) {
+// NumberedResourceChangeCall is like ResourceChangeCall. If the arguments have the placeholder
+// {count}, calls with different n make different changes.
+func (v *Inventory) NumberedResourceChangeCall(n int) (k KnownCall, uri string, ok bool) {
 	for _, f := range v.usableFixtures(ChangesResource) {
 		if f.own || slices.Contains(v.Resources, f.Resource) {
 			return f.knownCall(filling{duration: shortDuration, steps: 1, count: n}), f.Resource, true
@@ -96,20 +97,20 @@ func (v *Inventory) NumberedResourceChange(n int) (k KnownCall, uri string, ok b
 	return KnownCall{}, "", false
 }
 
-// Numbered returns the first call known to play the role; there must be one. If its arguments have
-// the placeholder {count}, calls with different n differ.
-func (v *Inventory) Numbered(role Role, n int) KnownCall {
-	return v.known(role, filling{duration: shortDuration, steps: 3, count: n})[0]
+// NumberedCall returns the first call known to play the role; there must be one. If its arguments
+// have the placeholder {count}, calls with different n differ.
+func (v *Inventory) NumberedCall(role Role, n int) KnownCall {
+	return v.filledCalls(role, filling{duration: shortDuration, steps: 3, count: n})[0]
 }
 
-func first(all []KnownCall) (KnownCall, bool) {
+func firstCall(all []KnownCall) (KnownCall, bool) {
 	if len(all) == 0 {
 		return KnownCall{}, false
 	}
 	return all[0], true
 }
 
-func (v *Inventory) known(role Role, with filling) []KnownCall {
+func (v *Inventory) filledCalls(role Role, with filling) []KnownCall {
 	var out []KnownCall
 	for _, f := range v.usableFixtures(role) {
 		if role != ChangesResource || f.own || slices.Contains(v.Resources, f.Resource) {
@@ -152,9 +153,9 @@ func (v *Inventory) usableFixtures(role Role) []usableFixture {
 	return out
 }
 
-// Barred returns the tools that are known to play the role, but that the policy
+// BarredTools returns the tools that are known to play the role, but that the policy
 // does not allow to be called. It omits tools that the user excluded by name.
-func (v *Inventory) Barred(role Role) []string {
+func (v *Inventory) BarredTools(role Role) []string {
 	var out []string
 	for _, f := range fixtures {
 		if f.Role != role || slices.Contains(out, f.Tool) || slices.Contains(v.config.Never, f.Tool) {

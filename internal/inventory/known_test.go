@@ -31,20 +31,20 @@ func TestKnownTools(t *testing.T) {
 		{"nothing allowed", inventoryWith(CallNone, slow), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k, ok := c.v.Slow(300*time.Millisecond, 6)
+			k, ok := c.v.SlowCall(300*time.Millisecond, 6)
 			if diff := cmp.Diff(c.want, k.Arguments); diff != "" || ok != (c.want != nil) {
 				t.Errorf("found %v; arguments (-want +got):\n%s", ok, diff)
 			}
 		})
 	}
 	v := inventoryWith(CallSafe, tool("log"), tool("fail"), tool("content"), tool("ask-roots"), tool("sampleLLM"))
-	log, _ := v.Logging()
-	ask, _ := v.Asking()
+	log, _ := v.LoggingCall()
+	ask, _ := v.AskingCall()
 	if log.Tool != "log" || ask.Tool != "ask-roots" {
 		t.Errorf("%q logs and %q asks", log.Tool, ask.Tool)
 	}
 	want := map[string]any{"name": "log", "arguments": map[string]any{}, "_meta": map[string]any{"progressToken": 7}}
-	if diff := cmp.Diff(want, log.WithToken(7)); diff != "" || len(log.Params()) != 2 {
+	if diff := cmp.Diff(want, log.ParamsWithToken(7)); diff != "" || len(log.Params()) != 2 {
 		t.Errorf("params (-want +got):\n%s", diff)
 	}
 }
@@ -67,18 +67,18 @@ func TestFixturesByRole(t *testing.T) {
 			t.Errorf("a fixture is %+v", f)
 		}
 	}
-	sampling, _ := all.AskingFor(spec.MethodSampling)
-	roots, _ := all.AskingFor(spec.MethodRootsList)
-	elicitation, _ := all.AskingFor(spec.MethodElicit)
-	list, _ := all.ListChange(spec.MethodPromptsList)
+	sampling, _ := all.AskingCallFor(spec.MethodSampling)
+	roots, _ := all.AskingCallFor(spec.MethodRootsList)
+	elicitation, _ := all.AskingCallFor(spec.MethodElicit)
+	list, _ := all.ListChangeCall(spec.MethodPromptsList)
 	got := []string{sampling.Tool, roots.Tool, elicitation.Tool, list.Tool, list.Arguments["list"].(string)}
 	if diff := cmp.Diff([]string{"ask-sampling", "ask-roots", "ask-elicitation", "trigger-list-changed", "prompts"}, got); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
-	if _, ok := all.AskingFor(spec.MethodPing); ok {
+	if _, ok := all.AskingCallFor(spec.MethodPing); ok {
 		t.Error("a tool is known to send pings")
 	}
-	if _, ok := all.ListChange(spec.MethodResourcesTemplates); ok {
+	if _, ok := all.ListChangeCall(spec.MethodResourcesTemplates); ok {
 		t.Error("a tool is known to change the templates")
 	}
 }
@@ -106,18 +106,18 @@ func TestOtherToolsWithKnownNames(t *testing.T) {
 
 func TestResourceChange(t *testing.T) {
 	v := inventoryWith(CallSafe, tool("update-resource"), tool("mine"))
-	if _, _, ok := v.ResourceChange(); ok || v.HasCall(ChangesResource) {
+	if _, _, ok := v.ResourceChangeCall(); ok || v.HasCall(ChangesResource) {
 		t.Error("a resource is taken for known that is not listed")
 	}
 	v.Resources = []string{"demo://note"}
-	k, uri, _ := v.NumberedResourceChange(2)
+	k, uri, _ := v.NumberedResourceChangeCall(2)
 	if diff := cmp.Diff(KnownCall{Tool: "update-resource", Arguments: map[string]any{"text": "changed 2"}}, k); diff != "" || uri != "demo://note" {
 		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)
 	}
 	v.config.Fixtures = []Fixture{{Role: ChangesResource, Tool: "mine", Resource: "mine://one", Arguments: map[string]any{
 		"n": "{count}", "list": []any{"{count}th", true}, "{count}": "{other}",
 	}}}
-	k, uri, _ = v.ResourceChange()
+	k, uri, _ = v.ResourceChangeCall()
 	want := KnownCall{Tool: "mine", Arguments: map[string]any{"n": 1, "list": []any{"1th", true}, "{count}": "{other}"}, IsConfigured: true}
 	if diff := cmp.Diff(want, k); diff != "" || uri != "mine://one" {
 		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)

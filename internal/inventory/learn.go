@@ -76,7 +76,7 @@ func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 // calls of a tool that is known to play the role.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
-	if v.learned == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknownTools(), mayPlay) || len(v.Barred(role)) > 0 {
+	if v.learned == nil || !v.canShowRole(role) || !slices.ContainsFunc(v.unknownTools(), mayPlay) || len(v.BarredTools(role)) > 0 {
 		return nil
 	}
 	var out []usableFixture
@@ -239,7 +239,7 @@ type callObservation struct {
 func (l *learner) observeCall(ctx context.Context, t Tool, arguments map[string]any) callObservation {
 	from := l.c.Record.Len()
 	token := "mcp-conform-learn-" + wire.StringID(t.Name).Raw()
-	params := KnownCall{Tool: t.Name, Arguments: arguments}.WithToken(token)
+	params := KnownCall{Tool: t.Name, Arguments: arguments}.ParamsWithToken(token)
 	if l.c.Revision().Era() == spec.Stateless {
 		params["_meta"].(map[string]any)[spec.MetaLogLevel] = "debug"
 	}

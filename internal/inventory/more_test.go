@@ -35,13 +35,13 @@ func TestMoreArguments(t *testing.T) {
 		{"nothing can be made", `{"type":"object","not":{}}`, nil},
 		{"without end", `{"type":"object","properties":{"a":{"$ref":"#"}}}`, []map[string]any{{"a": deep(1)}}}, // a reference counts as a step, too
 	} {
-		got := Tool{Name: "t", Raw: jsontext.Value(`{"inputSchema":` + c.schema + `}`)}.More()
+		got := Tool{Name: "t", Raw: jsontext.Value(`{"inputSchema":` + c.schema + `}`)}.MoreArguments()
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 	given := Tool{given: []map[string]any{{"a": 1}, {"a": 2}, {}}}
-	if diff := cmp.Diff([]map[string]any{{"a": 2}, {}}, given.More()); diff != "" {
+	if diff := cmp.Diff([]map[string]any{{"a": 2}, {}}, given.MoreArguments()); diff != "" {
 		t.Errorf("of those that are known to be good (-want +got):\n%s", diff)
 	}
 }

@@ -62,7 +62,7 @@ func TestBarredTools(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := &Inventory{Tools: []Tool{c.tool}, config: c.config}
-			if diff := cmp.Diff(c.want, v.Barred(Slow)); diff != "" {
+			if diff := cmp.Diff(c.want, v.BarredTools(Slow)); diff != "" {
 				t.Errorf("tools (-want +got):\n%s", diff)
 			}
 		})

@@ -36,8 +36,8 @@ func (p Prompt) Values(every bool) map[string]any {
 	return out
 }
 
-// Required returns the names of the arguments that the prompt requires.
-func (p Prompt) Required() []string {
+// RequiredArguments returns the names of the arguments that the prompt requires.
+func (p Prompt) RequiredArguments() []string {
 	var out []string
 	for _, a := range p.Arguments {
 		if a.Required {

@@ -81,9 +81,9 @@ func (r Role) ShownBy(response *wire.Message) bool {
 	})
 }
 
-// Asks returns the role of calls that send the client a request with the
+// AskingRole returns the role of calls that send the client a request with the
 // method, or "".
-func Asks(method string) Role {
+func AskingRole(method string) Role {
 	switch method {
 	case spec.MethodSampling:
 		return AsksSampling
@@ -96,8 +96,8 @@ func Asks(method string) Role {
 	}
 }
 
-// Changes returns the role of calls that change the list which the method returns, or "".
-func Changes(method string) Role {
+// ChangingRole returns the role of calls that change the list which the method returns, or "".
+func ChangingRole(method string) Role {
 	switch method {
 	case spec.MethodToolsList:
 		return ChangesTools

@@ -102,7 +102,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-func refuse(w http.ResponseWriter, code string) {
+func writeError(w http.ResponseWriter, code string) {
 	writeJSON(w, http.StatusBadRequest, map[string]any{"error": code})
 }
 
@@ -126,7 +126,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))
 	if err != nil || back.Scheme == "" || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" {
-		refuse(w, "invalid_request")
+		writeError(w, "invalid_request")
 		return
 	}
 	code := rand.Text()
@@ -147,7 +147,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 // be used once, or for the credentials of any client.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
-		refuse(w, "invalid_request")
+		writeError(w, "invalid_request")
 		return
 	}
 	g := grant{client: r.PostForm.Get("client_id"), resource: r.PostForm.Get("resource"), scope: r.PostForm.Get("scope")}
@@ -163,7 +163,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		i.mu.Unlock()
 		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
 		if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != granted.challenge {
-			refuse(w, "invalid_grant")
+			writeError(w, "invalid_grant")
 			return
 		}
 		g = granted
@@ -173,16 +173,16 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		delete(i.renewed, r.PostForm.Get("refresh_token"))
 		i.mu.Unlock()
 		if !ok {
-			refuse(w, "invalid_grant")
+			writeError(w, "invalid_grant")
 			return
 		}
 		g = granted
 	default:
-		refuse(w, "unsupported_grant_type")
+		writeError(w, "unsupported_grant_type")
 		return
 	}
 	answer := map[string]any{
-		"access_token": i.issue(Valid, cmp.Or(g.client, ownClient), g.resource, g.scope), "token_type": "Bearer", "expires_in": int(lifetime.Seconds()), "scope": g.scope,
+		"access_token": i.issueToken(Valid, cmp.Or(g.client, ownClient), g.resource, g.scope), "token_type": "Bearer", "expires_in": int(lifetime.Seconds()), "scope": g.scope,
 	}
 	if r.PostForm.Get("grant_type") != "client_credentials" {
 		again := rand.Text()
@@ -233,7 +233,7 @@ func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
 func register(w http.ResponseWriter, r *http.Request) {
 	client := map[string]any{}
 	if json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&client) != nil {
-		refuse(w, "invalid_client_metadata")
+		writeError(w, "invalid_client_metadata")
 		return
 	}
 	client["client_id"], client["client_id_issued_at"] = rand.Text(), time.Now().Unix()
@@ -277,10 +277,10 @@ func (i *Issuer) Token(kind Kind, resource, scope string) string {
 	if kind == OtherUser {
 		client = otherClient
 	}
-	return i.issue(kind, client, resource, scope)
+	return i.issueToken(kind, client, resource, scope)
 }
 
-func (i *Issuer) issue(kind Kind, client, resource, scope string) string {
+func (i *Issuer) issueToken(kind Kind, client, resource, scope string) string {
 	now := time.Now()
 	claims := map[string]any{
 		"iss": i.URL, "sub": client, "client_id": client, "aud": resource, "scope": scope, "jti": rand.Text(),
@@ -338,7 +338,7 @@ func (i *Issuer) ForOtherUser(token string) string {
 // JWT returns a JWT (RFC 7519) with the algorithm in its header. Whatever the algorithm, JWT signs
 // with HMAC-SHA-256. If key is nil, the JWT has no signature.
 func JWT(algorithm string, claims map[string]any, key []byte) string {
-	text := part(map[string]any{"alg": algorithm, "typ": "JWT"}) + "." + part(claims)
+	text := encodePart(map[string]any{"alg": algorithm, "typ": "JWT"}) + "." + encodePart(claims)
 	if key == nil {
 		return text + "."
 	}
@@ -347,7 +347,7 @@ func JWT(algorithm string, claims map[string]any, key []byte) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func part(v any) string {
+func encodePart(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // maps of strings and numbers can be marshalled

@@ -92,18 +92,18 @@ func (r *run) work(ctx context.Context, worker int) {
 		if n == 0 && r.Time > 0 {
 			requests = max(1, requests*(worker+1)/r.Sessions)
 		}
-		r.session(ctx, fmt.Sprintf("%s%d-%d.", signed, worker, n), requests, pace)
+		r.runSession(ctx, fmt.Sprintf("%s%d-%d.", signed, worker, n), requests, pace)
 		if time.Since(r.started) >= r.Time {
 			return
 		}
 	}
 }
 
-// session runs one session and judges it. sign is the unique string of the session.
-func (r *run) session(ctx context.Context, sign string, requests int, pace *pace) {
+// runSession runs one session and judges it. sign is the unique string of the session.
+func (r *run) runSession(ctx context.Context, sign string, requests int, pace *pace) {
 	o := client.Options{Revision: r.Revision, Timeout: time.Minute, StartTimeout: time.Minute}
 	answers := client.NewAnswers(client.AllCapabilities(r.Revision))
-	answers.Set(spec.MethodSampling, sampled(sign))
+	answers.Set(spec.MethodSampling, samplingHandler(sign))
 	o.Answer = answers.Answer
 	c, err := client.Open(ctx, r.Dialer, o)
 	if err != nil {

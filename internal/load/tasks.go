@@ -41,7 +41,7 @@ var tasks = []task{
 	requestTask(spec.MethodResourcesList, nil),
 	{"a cancellation", 2, func(ctx context.Context, c *client.Conversation, sign string) string {
 		id := c.NewID()
-		if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, called("slow", map[string]any{"durationMs": 2000}, sign))); err != nil {
+		if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, callParams("slow", map[string]any{"durationMs": 2000}, sign))); err != nil {
 			return err.Error()
 		}
 		if err := c.Cancel(ctx, id, "no more"); err != nil {
@@ -62,7 +62,7 @@ func requestTask(method string, params map[string]any) task {
 // contain the sign.
 func callTask(tool string, arguments func(sign string) map[string]any, returns bool) task {
 	return task{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
-		r := c.Do(ctx, spec.MethodToolsCall, called(tool, arguments(sign), sign))
+		r := c.Do(ctx, spec.MethodToolsCall, callParams(tool, arguments(sign), sign))
 		if text := complaintAbout(r); text != "" {
 			return text
 		}
@@ -73,7 +73,7 @@ func callTask(tool string, arguments func(sign string) map[string]any, returns b
 	}}
 }
 
-func called(tool string, arguments map[string]any, sign string) map[string]any {
+func callParams(tool string, arguments map[string]any, sign string) map[string]any {
 	return map[string]any{"name": tool, "arguments": arguments, "_meta": map[string]any{"progressToken": sign + tool}}
 }
 
@@ -87,8 +87,8 @@ func complaintAbout(r *client.Reply) string {
 	return ""
 }
 
-// sampled returns a handler of sampling requests whose response contains the sign.
-func sampled(sign string) func(*wire.Message) []byte {
+// samplingHandler returns a handler of sampling requests whose response contains the sign.
+func samplingHandler(sign string) func(*wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		return wire.NewResult(m.ID, map[string]any{
 			"role": "assistant", "model": "none", "content": map[string]any{"type": "text", "text": sign},

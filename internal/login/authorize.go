@@ -66,7 +66,7 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 		return nil, err
 	}
 	for round := 1; ; round++ {
-		token, err := f.ask(ctx, b)
+		token, err := f.authorize(ctx, b)
 		if err != nil {
 			return nil, err
 		}
@@ -126,8 +126,8 @@ func (f *flow) isOwn(q url.Values) bool {
 	return own
 }
 
-// ask asks the user for one authorization, and exchanges the code for a token.
-func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
+// authorize asks the user for one authorization, and exchanges the code for a token.
+func (f *flow) authorize(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	s := f.server
 	c := oauth2.Config{
 		ClientID: f.client.ID, ClientSecret: f.client.Secret, RedirectURL: f.redirect, Scopes: s.scopesToRequest(),
@@ -140,20 +140,20 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	}
 	f.state.Store(&state)
 	b.Open(c.AuthCodeURL(state, options...))
-	code, err := f.await(ctx, b.Pasted)
+	code, err := f.awaitCode(ctx, b.Pasted)
 	if err != nil {
 		return nil, err
 	}
-	token, err := checked(c.Exchange(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)), code, oauth2.VerifierOption(verifier), resource))
+	token, err := checkToken(c.Exchange(context.WithValue(ctx, oauth2.HTTPClient, withTimeout(s.HTTP)), code, oauth2.VerifierOption(verifier), resource))
 	if err != nil {
-		return nil, s.refused(ctx, err, f.client, "log in again; if that fails, read the log of the authorization server")
+		return nil, s.tokenError(ctx, err, f.client, "log in again; if that fails, read the log of the authorization server")
 	}
 	return token, nil
 }
 
-// await waits for the authorization response, from the browser or pasted, and returns its code. It
-// ignores responses with another state, and pasted texts without a state.
-func (f *flow) await(ctx context.Context, pasted <-chan string) (string, error) {
+// awaitCode waits for the authorization response, from the browser or pasted, and returns its code.
+// It ignores responses with another state, and pasted texts without a state.
+func (f *flow) awaitCode(ctx context.Context, pasted <-chan string) (string, error) {
 	for {
 		var q url.Values
 		select {
@@ -175,14 +175,14 @@ func (f *flow) await(ctx context.Context, pasted <-chan string) (string, error) 
 			return "", context.Cause(ctx)
 		}
 		if f.isOwn(q) {
-			return f.code(q)
+			return f.validatedCode(q)
 		}
 	}
 }
 
-// code returns the code in the parameters of an authorization response, after the checks that the
-// specification demands (MCP, basic/authorization#authorization-response-validation).
-func (f *flow) code(q url.Values) (string, error) {
+// validatedCode returns the code in the parameters of an authorization response, after the checks
+// that the specification demands (MCP, basic/authorization#authorization-response-validation).
+func (f *flow) validatedCode(q url.Values) (string, error) {
 	s := f.server
 	iss := q.Get("iss")
 	switch {

@@ -55,7 +55,7 @@ func (r *reader) describe(ctx context.Context) (about *Resource, status int, err
 	u := r.server
 	status, challenge, err := r.challenge(ctx, "")
 	if err != nil {
-		return nil, 0, failed(ctx, fmt.Sprintf("the server can't be reached: %v", err), "check the URL, and that the server runs")
+		return nil, 0, newError(ctx, fmt.Sprintf("the server can't be reached: %v", err), "check the URL, and that the server runs")
 	}
 	places := oauth.ResourceMetadataURLs(u)
 	if named, err := url.Parse(challenge.Param("resource_metadata")); err == nil && named.Host != "" {
@@ -66,12 +66,12 @@ func (r *reader) describe(ctx context.Context) (about *Resource, status int, err
 		Servers  []string `json:"authorization_servers"`
 		Scopes   []string `json:"scopes_supported"`
 	}
-	switch absent, err := r.first(ctx, places, &document); {
+	switch absent, err := r.readFirst(ctx, places, &document); {
 	case err == nil:
 	case absent && ctx.Err() == nil:
 		return nil, status, errUndescribed
 	default:
-		return nil, status, failed(ctx, fmt.Sprintf("the server's metadata document can't be read: %v", err), "serve it as a JSON document, without a redirect")
+		return nil, status, newError(ctx, fmt.Sprintf("the server's metadata document can't be read: %v", err), "serve it as a JSON document, without a redirect")
 	}
 	out := &Resource{URL: u, ID: document.Resource, Scopes: strings.Fields(challenge.Param("scope")), Servers: document.Servers}
 	if out.ID == "" {
@@ -111,7 +111,7 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	if err != nil {
 		return nil, err
 	}
-	if !covers(resource.ID, u) {
+	if !coversURL(resource.ID, u) {
 		return nil, &Error{
 			fmt.Sprintf("the server's metadata document is that of %q", resource.ID),
 			"a client must refuse that (RFC 9728, section 3.3): set resource to " + u.Redacted(),
@@ -131,9 +131,9 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	return s, nil
 }
 
-// covers reports whether the URL resource has the scheme and the host of u, and a path that equals
-// the path of u or is a parent of it.
-func covers(resource string, u *url.URL) bool {
+// coversURL reports whether the URL resource has the scheme and the host of u, and a path that
+// equals the path of u or is a parent of it.
+func coversURL(resource string, u *url.URL) bool {
 	r, err := url.Parse(resource)
 	if err != nil || !strings.EqualFold(r.Scheme, u.Scheme) || !strings.EqualFold(r.Host, u.Host) {
 		return false
@@ -160,8 +160,8 @@ type metadata struct {
 // a JSON document. It returns an error if the document is that of another issuer.
 func (s *Server) readMetadata(ctx context.Context, r *reader, places []*url.URL) error {
 	var m metadata
-	if _, err := r.first(ctx, places, &m); err != nil {
-		return failed(ctx, fmt.Sprintf("the authorization server %s has no metadata document: %v", s.Issuer, err), "check that it runs, and can be reached from here")
+	if _, err := r.readFirst(ctx, places, &m); err != nil {
+		return newError(ctx, fmt.Sprintf("the authorization server %s has no metadata document: %v", s.Issuer, err), "check that it runs, and can be reached from here")
 	}
 	if strings.TrimSuffix(m.Issuer, "/") != strings.TrimSuffix(s.Issuer, "/") {
 		return &Error{fmt.Sprintf("the metadata of the authorization server %s is that of %s", s.Issuer, m.Issuer), "a client must refuse that (RFC 8414, section 3.3): use the same issuer in both"}
@@ -256,14 +256,14 @@ func (r *reader) challenge(ctx context.Context, token string) (status int, c oau
 	}
 	_ = response.Body.Close()
 	all, _ := oauth.ParseChallenges(response.Header.Values("WWW-Authenticate"))
-	c, _ = oauth.Bearer(all)
+	c, _ = oauth.BearerChallenge(all)
 	return response.StatusCode, c, nil
 }
 
-// Missing returns the scopes that the server demands, if it refuses the token with the error
+// MissingScopes returns the scopes that the server demands, if it refuses the token with the error
 // insufficient_scope (MCP, basic/authorization#step-up-authorization-flow), otherwise nil. They may
 // include scopes of the token.
-func (s *Server) Missing(ctx context.Context, token string) []string {
+func (s *Server) MissingScopes(ctx context.Context, token string) []string {
 	status, c, err := (&reader{s.HTTP, s.URL}).challenge(ctx, token)
 	if err != nil || status != http.StatusForbidden || c.Param("error") != "insufficient_scope" {
 		return nil
@@ -271,10 +271,10 @@ func (s *Server) Missing(ctx context.Context, token string) []string {
 	return strings.Fields(c.Param("scope"))
 }
 
-// first requests the URLs in places in order, and decodes the first JSON document that it gets
+// readFirst requests the URLs in places in order, and decodes the first JSON document that it gets
 // into the variable into. If it gets none, it returns an error, and absent reports whether all
 // responses had one of absentStatuses.
-func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent bool, err error) {
+func (r *reader) readFirst(ctx context.Context, places []*url.URL, into any) (absent bool, err error) {
 	var problems []string
 	absent = true
 	for _, u := range places {

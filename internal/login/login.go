@@ -33,8 +33,8 @@ type Error struct{ Reason, Advice string }
 
 func (e *Error) Error() string { return e.Reason }
 
-// failed returns an *Error or, if the context has ended, its cause.
-func failed(ctx context.Context, reason, advice string) error {
+// newError returns an *Error or, if the context has ended, its cause.
+func newError(ctx context.Context, reason, advice string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -56,7 +56,7 @@ func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.T
 		source := s.credentials(ctx, client)
 		token, err := source.Token()
 		if err != nil {
-			return nil, nil, s.refused(ctx, err, client, "check the id and the secret, and that this client may use client credentials")
+			return nil, nil, s.tokenError(ctx, err, client, "check the id and the secret, and that this client may use client credentials")
 		}
 		if round == maxRounds || !s.addMissingScopes(ctx, token) {
 			return source, token, nil
@@ -64,9 +64,9 @@ func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.T
 	}
 }
 
-// Once gets a token with the client credentials grant, without checking that the server accepts it.
-// The error is that of package oauth2, or a *proofError.
-func (s *Server) Once(ctx context.Context, client Client) (*oauth2.Token, error) {
+// RequestToken gets a token with the client credentials grant, without checking that the server
+// accepts it. The error is that of package oauth2, or a *proofError.
+func (s *Server) RequestToken(ctx context.Context, client Client) (*oauth2.Token, error) {
 	return s.credentials(ctx, client).Token()
 }
 
@@ -76,7 +76,7 @@ func (s *Server) credentials(ctx context.Context, client Client) oauth2.TokenSou
 		ClientID: client.ID, ClientSecret: client.Secret, TokenURL: s.TokenURL, Scopes: s.Scopes, AuthStyle: s.authStyle(client),
 		EndpointParams: url.Values{"resource": {s.ID}},
 	}
-	return checkedSource{c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)))}
+	return checkedSource{c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, withTimeout(s.HTTP)))}
 }
 
 // maxRounds limits how often a token is requested. Every round but the first is due to scopes that
@@ -86,7 +86,7 @@ const maxRounds = 3
 // addMissingScopes adds the scopes that the token lacks to s.Scopes, the scopes to request. It
 // returns false if s.Scopes has all of them already.
 func (s *Server) addMissingScopes(ctx context.Context, token *oauth2.Token) bool {
-	return s.AddScopes(s.Missing(ctx, token.AccessToken))
+	return s.AddScopes(s.MissingScopes(ctx, token.AccessToken))
 }
 
 // AddScopes adds scopes to s.Scopes, the scopes to request. It returns false if s.Scopes has
@@ -110,21 +110,21 @@ func (s *Server) authStyle(c Client) oauth2.AuthStyle {
 	return oauth2.AuthStyleInHeader
 }
 
-// bounded returns a copy of the client with a timeout for each request.
-func bounded(client *http.Client) *http.Client {
+// withTimeout returns a copy of the client with a timeout for each request.
+func withTimeout(client *http.Client) *http.Client {
 	out := *client
 	out.Timeout = answerTime
 	return &out
 }
 
-// refused returns the error for a token request that failed.
-func (s *Server) refused(ctx context.Context, err error, client Client, advice string) error {
-	return failed(ctx, fmt.Sprintf("the authorization server %s issued no token: %s", s.Issuer, explain(err, client)), advice)
+// tokenError returns the error for a token request that failed.
+func (s *Server) tokenError(ctx context.Context, err error, client Client, advice string) error {
+	return newError(ctx, fmt.Sprintf("the authorization server %s issued no token: %s", s.Issuer, explainTokenError(err, client)), advice)
 }
 
-// explain describes why a token request failed, without the client's secret. It leaves out the body
-// of a response that is not an OAuth error, because that may repeat the request.
-func explain(err error, client Client) string {
+// explainTokenError describes why a token request failed, without the client's secret. It leaves
+// out the body of a response that is not an OAuth error, because that may repeat the request.
+func explainTokenError(err error, client Client) string {
 	text := err.Error()
 	if late := (net.Error)(nil); errors.As(err, &late) && late.Timeout() {
 		return "it did not respond in time"
@@ -154,9 +154,9 @@ func (e *proofError) Error() string {
 	return fmt.Sprintf("its token has the type %q, but MCP uses bearer tokens", e.kind)
 }
 
-// checked returns its arguments unchanged, unless the token requires a proof of possession: then it
-// returns a *proofError.
-func checked(t *oauth2.Token, err error) (*oauth2.Token, error) {
+// checkToken returns its arguments unchanged, unless the token requires a proof of possession: then
+// it returns a *proofError.
+func checkToken(t *oauth2.Token, err error) (*oauth2.Token, error) {
 	if err == nil && slices.Contains(proofs, strings.ToLower(t.TokenType)) {
 		return nil, &proofError{wire.Excerpt(t.TokenType, maxText)}
 	}
@@ -167,4 +167,4 @@ func checked(t *oauth2.Token, err error) (*oauth2.Token, error) {
 type checkedSource struct{ oauth2.TokenSource }
 
 // Token implements oauth2.TokenSource.
-func (s checkedSource) Token() (*oauth2.Token, error) { return checked(s.TokenSource.Token()) }
+func (s checkedSource) Token() (*oauth2.Token, error) { return checkToken(s.TokenSource.Token()) }

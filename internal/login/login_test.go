@@ -242,7 +242,7 @@ func TestRefusedLogins(t *testing.T) {
 // TestEchoedSecret checks that an error shows the secret neither as it is nor as it was sent.
 func TestEchoedSecret(t *testing.T) {
 	const odd = "a/b +c"
-	got := explain(&oauth2.RetrieveError{ErrorCode: "invalid_request", ErrorDescription: odd + " " + url.QueryEscape(odd)}, Client{"c", odd})
+	got := explainTokenError(&oauth2.RetrieveError{ErrorCode: "invalid_request", ErrorDescription: odd + " " + url.QueryEscape(odd)}, Client{"c", odd})
 	if got != "invalid_request … …" {
 		t.Error(got)
 	}
@@ -251,7 +251,7 @@ func TestEchoedSecret(t *testing.T) {
 // TestSilentTokenEndpoint checks that the error names the silence, not the library's time-out.
 func TestSilentTokenEndpoint(t *testing.T) {
 	err := fmt.Errorf("oauth2: %w", &url.Error{Op: "Post", URL: "https://example.com/token", Err: os.ErrDeadlineExceeded})
-	if got := explain(err, Client{}); got != "it did not respond in time" {
+	if got := explainTokenError(err, Client{}); got != "it did not respond in time" {
 		t.Error(got)
 	}
 }

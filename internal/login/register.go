@@ -32,7 +32,7 @@ func (s *Server) clientFor(ctx context.Context, given Client, redirect string) (
 		client, err = s.register(ctx, redirect, "")
 	}
 	if err != nil {
-		return Client{}, failed(ctx, fmt.Sprintf("the authorization server %s did not register a client: %v", s.Issuer, err), advice)
+		return Client{}, newError(ctx, fmt.Sprintf("the authorization server %s did not register a client: %v", s.Issuer, err), advice)
 	}
 	return client, nil
 }
@@ -62,7 +62,7 @@ func (s *Server) register(ctx context.Context, redirect, scope string) (Client, 
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("Accept", "application/json")
-	response, err := bounded(s.HTTP).Do(q)
+	response, err := withTimeout(s.HTTP).Do(q)
 	if err != nil {
 		return Client{}, err
 	}

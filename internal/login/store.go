@@ -44,7 +44,7 @@ func (s Store) Save(l *Login) error {
 // Get returns the login that is stored for the server under the given name, which may be "". It
 // returns nil if there is none.
 func (s Store) Get(server, name string) (*Login, error) {
-	return read(s.path(server, name))
+	return readLogin(s.path(server, name))
 }
 
 // Delete deletes the login.
@@ -57,7 +57,7 @@ func (s Store) All() (all []*Login, broken []string, err error) {
 		return nil, nil, err
 	}
 	for _, p := range paths {
-		l, err := read(p)
+		l, err := readLogin(p)
 		if notOne := (*BrokenError)(nil); errors.As(err, &notOne) {
 			broken = append(broken, p)
 			continue
@@ -80,9 +80,9 @@ type BrokenError struct{ Path string }
 
 func (e *BrokenError) Error() string { return e.Path + " is not a login" }
 
-// read returns the login in a file, or nil if there is no file. It makes the file unreadable for
-// other users.
-func read(path string) (*Login, error) {
+// readLogin returns the login in a file, or nil if there is no file. It makes the file unreadable
+// for other users.
+func readLogin(path string) (*Login, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -85,13 +85,13 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	// Exchange sends the resource, which the token source of the library leaves out. If the
 	// response has no refresh token, Exchange keeps the current one. It also sends an empty code,
 	// which counts as absent (RFC 6749, section 3.2).
-	t, err := checked(c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
+	t, err := checkToken(c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, withTimeout(r.client)), "",
 		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource)))
 	if err != nil {
 		if t := r.renewedElsewhere(); t != nil { // by a process that could not lock
 			return t, nil
 		}
-		return nil, failed(r.ctx, fmt.Sprintf("the token of the login has expired, and the authorization server %s does not renew it: %s", l.Issuer, explain(err, l.Client)), advice)
+		return nil, newError(r.ctx, fmt.Sprintf("the token of the login has expired, and the authorization server %s does not renew it: %s", l.Issuer, explainTokenError(err, l.Client)), advice)
 	}
 	renewed := *l
 	renewed.Token, r.login = t, &renewed
@@ -143,7 +143,7 @@ func (l *Login) revoke(ctx context.Context, client *http.Client, token, kind str
 	if !l.InBody {
 		q.SetBasicAuth(url.QueryEscape(l.Client.ID), url.QueryEscape(l.Client.Secret))
 	}
-	response, err := bounded(client).Do(q)
+	response, err := withTimeout(client).Do(q)
 	if err != nil {
 		return false
 	}

@@ -33,9 +33,9 @@ func BearerToken(value string) string {
 // absent.
 func (c Challenge) Param(name string) string { return c.Params[name] }
 
-// Bearer returns the Bearer challenge, or false if there is none. It merges several Bearer
+// BearerChallenge returns the Bearer challenge, or false if there is none. It merges several Bearer
 // challenges into one; if they share a parameter, the first one counts.
-func Bearer(all []Challenge) (Challenge, bool) {
+func BearerChallenge(all []Challenge) (Challenge, bool) {
 	merged, found := Challenge{Params: map[string]string{}}, false
 	for _, c := range slices.Backward(all) {
 		if c.IsBearer() {
@@ -52,9 +52,9 @@ func Bearer(all []Challenge) (Challenge, bool) {
 func ParseChallenges(lines []string) ([]Challenge, error) {
 	var out []Challenge
 	for _, line := range lines {
-		items, err := split(line)
+		items, err := splitItems(line)
 		for _, item := range items {
-			if err := add(&out, item); err != nil {
+			if err := addItem(&out, item); err != nil {
 				return out, err
 			}
 		}
@@ -68,9 +68,9 @@ func ParseChallenges(lines []string) ([]Challenge, error) {
 	return out, nil
 }
 
-// split splits a line at the commas outside quoted strings, and drops empty items. If a quoted
-// string is not closed, split returns an error and the items before the one with that string.
-func split(line string) (items []string, err error) {
+// splitItems splits a line at the commas outside quoted strings, and drops empty items. If a quoted
+// string is not closed, splitItems returns an error and the items before the one with that string.
+func splitItems(line string) (items []string, err error) {
 	from, quoted := 0, false
 	flush := func(to int) {
 		if item := strings.Trim(line[from:to], " \t"); item != "" {
@@ -95,11 +95,11 @@ func split(line string) (items []string, err error) {
 	return items, nil
 }
 
-// add adds an item between two commas: a parameter of the last challenge, or a new challenge with
-// its first parameter or its token68.
-func add(out *[]Challenge, item string) error {
-	if name, value, ok := parameter(item); ok && len(*out) > 0 {
-		return (*out)[len(*out)-1].set(name, value, item)
+// addItem adds an item between two commas: a parameter of the last challenge, or a new challenge
+// with its first parameter or its token68.
+func addItem(out *[]Challenge, item string) error {
+	if name, value, ok := parseParameter(item); ok && len(*out) > 0 {
+		return (*out)[len(*out)-1].setParam(name, value, item)
 	}
 	scheme, rest, _ := strings.Cut(item, " ")
 	if !isToken(scheme) {
@@ -107,8 +107,8 @@ func add(out *[]Challenge, item string) error {
 	}
 	c := Challenge{Scheme: scheme, Params: map[string]string{}}
 	rest = strings.Trim(rest, " \t")
-	if name, value, ok := parameter(rest); ok {
-		if err := c.set(name, value, rest); err != nil {
+	if name, value, ok := parseParameter(rest); ok {
+		if err := c.setParam(name, value, rest); err != nil {
 			return err
 		}
 	} else if rest != "" {
@@ -121,9 +121,9 @@ func add(out *[]Challenge, item string) error {
 	return nil
 }
 
-// set sets a parameter. value is the value as written, which may be a quoted string, and item is
-// the whole item, for errors.
-func (c *Challenge) set(name, value, item string) error {
+// setParam sets a parameter. value is the value as written, which may be a quoted string, and item
+// is the whole item, for errors.
+func (c *Challenge) setParam(name, value, item string) error {
 	if c.Token68 != "" {
 		return fmt.Errorf("%q follows a token", item)
 	}
@@ -139,9 +139,9 @@ func (c *Challenge) set(name, value, item string) error {
 	return nil
 }
 
-// parameter splits an item into the name and the value of a parameter. The value may be invalid,
-// but is not empty: otherwise the item is a token68 that ends with padding.
-func parameter(item string) (name, value string, ok bool) {
+// parseParameter splits an item into the name and the value of a parameter. The value may be
+// invalid, but is not empty: otherwise the item is a token68 that ends with padding.
+func parseParameter(item string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(item, "=")
 	name, value = strings.TrimRight(name, " \t"), strings.TrimLeft(value, " \t")
 	return name, value, ok && isToken(name) && strings.Trim(value, "=") != ""
@@ -182,9 +182,9 @@ func isToken68(text string) bool {
 	})
 }
 
-// IsScopes reports whether text is a list of scope tokens, separated by single spaces (RFC 6749,
+// IsScopeList reports whether text is a list of scope tokens, separated by single spaces (RFC 6749,
 // section 3.3).
-func IsScopes(text string) bool {
+func IsScopeList(text string) bool {
 	for scope := range strings.SplitSeq(text, " ") {
 		if scope == "" || strings.ContainsFunc(scope, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }) {
 			return false

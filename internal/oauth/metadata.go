@@ -27,9 +27,9 @@ func ResourceMetadataURLs(resource *url.URL) []*url.URL {
 		}
 	}
 	if path := resource.EscapedPath(); strings.Trim(path, "/") != "" {
-		add(inserted(resource, path, resource.RawQuery))
-		add(inserted(resource, path, ""))
-		add(inserted(resource, strings.TrimSuffix(path, "/"), ""))
+		add(wellKnownInserted(resource, path, resource.RawQuery))
+		add(wellKnownInserted(resource, path, ""))
+		add(wellKnownInserted(resource, strings.TrimSuffix(path, "/"), ""))
 	}
 	add(RootResourceMetadataURL(resource))
 	return out
@@ -37,10 +37,10 @@ func ResourceMetadataURLs(resource *url.URL) []*url.URL {
 
 // RootResourceMetadataURL returns the last of ResourceMetadataURLs, which is the same for all
 // resources of a host.
-func RootResourceMetadataURL(resource *url.URL) *url.URL { return wellKnown(resource, resourceName) }
+func RootResourceMetadataURL(resource *url.URL) *url.URL { return wellKnownURL(resource, resourceName) }
 
-// inserted returns the well-known URL of a resource with the path and the query.
-func inserted(resource *url.URL, path, query string) *url.URL {
+// wellKnownInserted returns the well-known URL of a resource with the path and the query.
+func wellKnownInserted(resource *url.URL, path, query string) *url.URL {
 	u, err := url.Parse(resourceName + path)
 	if err != nil {
 		u = &url.URL{Path: resourceName}
@@ -55,16 +55,16 @@ func inserted(resource *url.URL, path, query string) *url.URL {
 func ServerMetadataURLs(issuer *url.URL) []*url.URL {
 	path := strings.TrimSuffix(issuer.EscapedPath(), "/")
 	if path == "" {
-		return []*url.URL{wellKnown(issuer, serverName), wellKnown(issuer, openIDName)}
+		return []*url.URL{wellKnownURL(issuer, serverName), wellKnownURL(issuer, openIDName)}
 	}
-	return []*url.URL{wellKnown(issuer, serverName+path), wellKnown(issuer, openIDName+path), wellKnown(issuer, path+openIDName)}
+	return []*url.URL{wellKnownURL(issuer, serverName+path), wellKnownURL(issuer, openIDName+path), wellKnownURL(issuer, path+openIDName)}
 }
 
 // RootServerMetadataURL returns the URL of the authorization server's metadata in revision
 // 2025-03-26: at the root of the MCP server's host, whatever the path of its endpoint.
-func RootServerMetadataURL(endpoint *url.URL) *url.URL { return wellKnown(endpoint, serverName) }
+func RootServerMetadataURL(endpoint *url.URL) *url.URL { return wellKnownURL(endpoint, serverName) }
 
-func wellKnown(base *url.URL, path string) *url.URL {
+func wellKnownURL(base *url.URL, path string) *url.URL {
 	u := &url.URL{Scheme: base.Scheme, Host: base.Host}
 	return u.JoinPath(path)
 }
@@ -86,22 +86,22 @@ func IsSecure(u *url.URL) bool {
 	return strings.EqualFold(u.Scheme, "https") || strings.EqualFold(u.Scheme, "http") && IsLoopback(u)
 }
 
-// MayFetch reports whether a client may fetch a document at u, a URL that a server named; from
-// is the server's own URL. u must be an http or https URL that does not lead inside (see
-// LeadsInside): a remote server must not make the client send requests into the client's
-// private network.
+// MayFetch reports whether a client may fetch a document at u, a URL that a server named; from is
+// the server's own URL. u must be an http or https URL that does not lead inside (see
+// LeadsIntoPrivateNetwork): a remote server must not make the client send requests into the
+// client's private network.
 func MayFetch(from, u *url.URL) bool {
 	if !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
 		return false
 	}
-	return !LeadsInside(from, u)
+	return !LeadsIntoPrivateNetwork(from, u)
 }
 
-// LeadsInside reports whether u, a URL that a server named, would lead a client into a private
-// network that the server is not in; from is the server's own URL. A link-local u counts unless
-// from is link-local itself, because the metadata services of clouds hold secrets there.
-func LeadsInside(from, u *url.URL) bool {
-	return IsLinkLocal(u) && !IsLinkLocal(from) || IsInside(u) && !IsInside(from)
+// LeadsIntoPrivateNetwork reports whether u, a URL that a server named, would lead a client into a
+// private network that the server is not in; from is the server's own URL. A link-local u counts
+// unless from is link-local itself, because the metadata services of clouds hold secrets there.
+func LeadsIntoPrivateNetwork(from, u *url.URL) bool {
+	return IsLinkLocal(u) && !IsLinkLocal(from) || IsPrivate(u) && !IsPrivate(from)
 }
 
 // IsLinkLocal reports whether the host of a URL is a link-local address, such as 169.254.169.254,
@@ -111,9 +111,9 @@ func IsLinkLocal(u *url.URL) bool {
 	return err == nil && ip.Unmap().IsLinkLocalUnicast()
 }
 
-// IsInside reports whether the host of a URL is this machine, or a private, link-local or
+// IsPrivate reports whether the host of a URL is this machine, or a private, link-local or
 // unspecified address.
-func IsInside(u *url.URL) bool {
+func IsPrivate(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return IsLoopback(u) || ip != nil && (ip.IsPrivate() || ip.IsUnspecified()) || IsLinkLocal(u)
 }

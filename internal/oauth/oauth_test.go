@@ -70,10 +70,10 @@ func TestBearer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, ok := Bearer(all); !ok || c.Param("scope") != "a" || c.Param("resource_metadata") != "u" || c.Param("realm") != "" {
+	if c, ok := BearerChallenge(all); !ok || c.Param("scope") != "a" || c.Param("resource_metadata") != "u" || c.Param("realm") != "" {
 		t.Errorf("%v", c)
 	}
-	if c, ok := Bearer(all[1:2]); ok {
+	if c, ok := BearerChallenge(all[1:2]); ok {
 		t.Errorf("%v", c)
 	}
 }
@@ -147,7 +147,7 @@ func TestMayFetch(t *testing.T) {
 
 func TestIsScopes(t *testing.T) {
 	for text, want := range map[string]bool{"a": true, "a b:c": true, "": false, "a  b": false, " a": false, "a\"": false, "ä": false} {
-		if IsScopes(text) != want {
+		if IsScopeList(text) != want {
 			t.Errorf("%q", text)
 		}
 	}

@@ -54,18 +54,18 @@ func floodHugeID(n int) string {
 }
 
 func floodDeep(n int) string {
-	return `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":` + nested("[", "]", 100_000+n%7) + `}}`
+	return `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":` + nestedBrackets("[", "]", 100_000+n%7) + `}}`
 }
 
 func floodBlank(int) string { return "" }
 
-// nested returns n nested pairs of the brackets open and end.
-func nested(open, end string, n int) string {
+// nestedBrackets returns n nested pairs of the brackets open and end.
+func nestedBrackets(open, end string, n int) string {
 	return strings.Repeat(open, n) + strings.Repeat(end, n)
 }
 
-// pour writes the lines line(0), line(1) and so on to w, until a write fails.
-func pour(w io.Writer, line func(n int) string) {
+// writeLines writes the lines line(0), line(1) and so on to w, until a write fails.
+func writeLines(w io.Writer, line func(n int) string) {
 	for n, b := 0, new(bytes.Buffer); ; b.Reset() {
 		for b.Len() < 32<<10 {
 			b.WriteString(line(n) + "\n")
@@ -80,7 +80,7 @@ func pour(w io.Writer, line func(n int) string) {
 // floodsFirst returns a server that floods stdout with line(0), line(1) and so on from its start.
 func floodsFirst(line func(int) string) func([]string) int {
 	return func([]string) int {
-		return serveOdd(refserver.Seams{Start: func(p *refserver.Process) { go pour(p.Out, line) }})
+		return serveOdd(refserver.Seams{Start: func(p *refserver.Process) { go writeLines(p.Out, line) }})
 	}
 }
 
@@ -89,7 +89,7 @@ func floodsNext(line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
-				go pour(&oddOut, line)
+				go writeLines(&oddOut, line)
 			}
 			next(n)
 		}})
@@ -101,7 +101,7 @@ func floodsAt(method string, line func(int) string) func([]string) int {
 	return func([]string) int {
 		var once sync.Once
 		return serveOdd(onRequest(method, func(m *wire.Message) refserver.FrameAction {
-			once.Do(func() { go pour(&oddOut, line) })
+			once.Do(func() { go writeLines(&oddOut, line) })
 			return refserver.Pass(m.Raw)
 		}))
 	}
@@ -230,7 +230,7 @@ var floodingProcesses = map[string]func(args []string) int{
 		}})
 	},
 	"same-id": func([]string) int {
-		return serveOdd(altering(func(frame []byte) []byte { return withID(frame, "1") }))
+		return serveOdd(alteringResponses(func(frame []byte) []byte { return withID(frame, "1") }))
 	},
 	// repeats sends each response a thousand times.
 	"repeats": func([]string) int {

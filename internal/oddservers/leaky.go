@@ -38,7 +38,7 @@ func leaky(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Fprintln(os.Stderr, l.all())
+	fmt.Fprintln(os.Stderr, l.allSpellings())
 	fmt.Fprintln(os.Stderr, http.Serve(listener, l)) //nolint:gosec // the server lives only as long as a test
 	return 1
 }
@@ -73,8 +73,8 @@ func Spellings(s string) []string {
 	return out
 }
 
-// all returns every secret in every spelling.
-func (l *leak) all() string {
+// allSpellings returns every secret in every spelling.
+func (l *leak) allSpellings() string {
 	var out []string
 	for _, s := range l.secrets {
 		out = append(out, Spellings(s)...)
@@ -82,8 +82,8 @@ func (l *leak) all() string {
 	return strings.Join(out, " ")
 }
 
-// raw returns the secrets unchanged, separated by spaces.
-func (l *leak) raw() string { return strings.Join(l.secrets, " ") }
+// rawSecrets returns the secrets unchanged, separated by spaces.
+func (l *leak) rawSecrets() string { return strings.Join(l.secrets, " ") }
 
 // answer returns the frames that the server sends in response to a message.
 func (l *leak) answer(frame []byte) [][]byte {
@@ -97,7 +97,7 @@ func (l *leak) answer(frame []byte) [][]byte {
 		} `json:"params"`
 	}
 	if json.Unmarshal(frame, &m) != nil {
-		return [][]byte{l.message("id", nil, "error", map[string]any{"code": -32700, "message": l.all()})}
+		return [][]byte{l.message("id", nil, "error", map[string]any{"code": -32700, "message": l.allSpellings()})}
 	}
 	if m.Method == "" {
 		return nil
@@ -106,11 +106,11 @@ func (l *leak) answer(frame []byte) [][]byte {
 	if m.Method != "initialize" && m.Method != "notifications/initialized" {
 		for _, s := range l.secrets { // split across two frames
 			for _, half := range []string{s[:len(s)/2], s[len(s)/2:]} {
-				out = append(out, l.message("method", "notifications/message", "params", map[string]any{"level": "info", "data": half, "logger": l.raw()}))
+				out = append(out, l.message("method", "notifications/message", "params", map[string]any{"level": "info", "data": half, "logger": l.rawSecrets()}))
 			}
 		}
 	}
-	all, first := l.all(), m.Params.Cursor == ""
+	all, first := l.allSpellings(), m.Params.Cursor == ""
 	page := func(name string, items ...any) any {
 		result := map[string]any{name: items}
 		if first {
@@ -122,25 +122,25 @@ func (l *leak) answer(frame []byte) [][]byte {
 	switch m.Method {
 	case "initialize":
 		result = map[string]any{
-			"protocolVersion": m.Params.ProtocolVersion, "serverInfo": map[string]any{"name": all, "version": l.raw(), "title": all}, "instructions": all,
-			"capabilities": map[string]any{"tools": map[string]any{}, "resources": map[string]any{}, "prompts": map[string]any{}, "logging": map[string]any{}, "experimental": map[string]any{l.raw(): map[string]any{}}},
+			"protocolVersion": m.Params.ProtocolVersion, "serverInfo": map[string]any{"name": all, "version": l.rawSecrets(), "title": all}, "instructions": all,
+			"capabilities": map[string]any{"tools": map[string]any{}, "resources": map[string]any{}, "prompts": map[string]any{}, "logging": map[string]any{}, "experimental": map[string]any{l.rawSecrets(): map[string]any{}}},
 		}
 	case "ping":
 		result = map[string]any{"extra": all}
 	case "tools/list":
-		schema := map[string]any{"type": "object", "properties": map[string]any{l.raw(): map[string]any{"type": "string", "description": all, "default": all}}}
-		result = page("tools", map[string]any{"name": fmt.Sprint(l.raw(), first), "description": all, "inputSchema": schema, "annotations": map[string]any{"readOnlyHint": true}},
+		schema := map[string]any{"type": "object", "properties": map[string]any{l.rawSecrets(): map[string]any{"type": "string", "description": all, "default": all}}}
+		result = page("tools", map[string]any{"name": fmt.Sprint(l.rawSecrets(), first), "description": all, "inputSchema": schema, "annotations": map[string]any{"readOnlyHint": true}},
 			map[string]any{"name": all, "inputSchema": map[string]any{"type": all}})
 	case "tools/call":
 		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": all}, map[string]any{"type": all, "data": base64.StdEncoding.EncodeToString([]byte(all))}}}
 	case "resources/list":
-		result = page("resources", map[string]any{"uri": "x://" + url.PathEscape(l.raw()), "name": all, "mimeType": all})
+		result = page("resources", map[string]any{"uri": "x://" + url.PathEscape(l.rawSecrets()), "name": all, "mimeType": all})
 	case "resources/templates/list":
-		result = page("resourceTemplates", map[string]any{"uriTemplate": "x://{" + l.raw(), "name": all})
+		result = page("resourceTemplates", map[string]any{"uriTemplate": "x://{" + l.rawSecrets(), "name": all})
 	case "prompts/list":
-		result = page("prompts", map[string]any{"name": l.raw(), "description": all, "arguments": []any{map[string]any{"name": all}}})
+		result = page("prompts", map[string]any{"name": l.rawSecrets(), "description": all, "arguments": []any{map[string]any{"name": all}}})
 	default:
-		return append(out, l.message("id", m.ID, "error", map[string]any{"code": all, "message": all, "data": map[string]any{l.raw(): all}}))
+		return append(out, l.message("id", m.ID, "error", map[string]any{"code": all, "message": all, "data": map[string]any{l.rawSecrets(): all}}))
 	}
 	if m.ID == nil {
 		return append(out, l.message("id", all, "result", result))
@@ -161,9 +161,9 @@ func (l *leak) message(pairs ...any) []byte {
 func (l *leak) stdio() int {
 	for _, s := range l.secrets { // split across two writes
 		fmt.Fprint(os.Stderr, "token: ", s[:3])
-		fmt.Fprintln(os.Stderr, s[3:], l.all())
+		fmt.Fprintln(os.Stderr, s[3:], l.allSpellings())
 	}
-	fmt.Println("ready: " + l.all())
+	fmt.Println("ready: " + l.allSpellings())
 	in := json.NewDecoder(os.Stdin)
 	for {
 		var frame json.RawMessage
@@ -171,7 +171,7 @@ func (l *leak) stdio() int {
 			if err == io.EOF {
 				return 0
 			}
-			fmt.Println(l.all(), err)
+			fmt.Println(l.allSpellings(), err)
 			return 3
 		}
 		for _, f := range l.answer(frame) {
@@ -184,7 +184,7 @@ func (l *leak) stdio() int {
 func (l *leak) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Echo", strings.Join(Spellings(l.secrets[0]), " "))
-	h.Set("Set-Cookie", "sid="+url.QueryEscape(l.raw()))
+	h.Set("Set-Cookie", "sid="+url.QueryEscape(l.rawSecrets()))
 	h.Set("Mcp-Session-Id", url.QueryEscape(l.secrets[0]))
 	body, _ := io.ReadAll(r.Body)
 	switch {
@@ -193,12 +193,12 @@ func (l *leak) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id := url.QueryEscape(l.secrets[0] + r.RemoteAddr)
 		out := make(chan []byte, 1000)
 		l.streams.Store(id, out)
-		_, _ = fmt.Fprintf(w, ": %s\nevent: endpoint\ndata: /messages?session_id=%s\n\n", l.all(), url.QueryEscape(id))
+		_, _ = fmt.Fprintf(w, ": %s\nevent: endpoint\ndata: /messages?session_id=%s\n\n", l.allSpellings(), url.QueryEscape(id))
 		for {
 			w.(http.Flusher).Flush()
 			select {
 			case frame := <-out:
-				_, _ = fmt.Fprintf(w, "id: %s\nevent: message\ndata: %s\n\n", l.raw(), frame)
+				_, _ = fmt.Fprintf(w, "id: %s\nevent: message\ndata: %s\n\n", l.rawSecrets(), frame)
 			case <-r.Context().Done():
 				return
 			}
@@ -209,19 +209,19 @@ func (l *leak) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				out.(chan []byte) <- f
 			}
 			w.WriteHeader(http.StatusAccepted)
-			_, _ = io.WriteString(w, l.all())
+			_, _ = io.WriteString(w, l.allSpellings())
 			return
 		}
-		http.Error(w, l.all(), http.StatusNotFound)
+		http.Error(w, l.allSpellings(), http.StatusNotFound)
 	case r.Method != http.MethodPost || r.URL.Path == "/sse":
-		http.Error(w, l.all(), http.StatusMethodNotAllowed)
+		http.Error(w, l.allSpellings(), http.StatusMethodNotAllowed)
 	case !bytes.Contains(body, []byte(`"id"`)):
 		w.WriteHeader(http.StatusAccepted)
-		_, _ = io.WriteString(w, l.all())
+		_, _ = io.WriteString(w, l.allSpellings())
 	default:
 		h.Set("Content-Type", "text/event-stream")
 		for _, f := range l.answer(body) {
-			_, _ = fmt.Fprintf(w, ": %s\nid: %s\ndata: %s\n\n", l.raw(), l.raw(), f)
+			_, _ = fmt.Fprintf(w, ": %s\nid: %s\ndata: %s\n\n", l.rawSecrets(), l.rawSecrets(), f)
 		}
 	}
 }

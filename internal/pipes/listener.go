@@ -65,24 +65,24 @@ type conn struct {
 // Read implements net.Conn.
 func (c conn) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
-	return n, closed(err)
+	return n, asNetError(err)
 }
 
 // Write implements net.Conn.
 func (c conn) Write(b []byte) (int, error) {
 	n, err := c.out.Write(b)
-	return n, closed(err)
+	return n, asNetError(err)
 }
 
 // Close implements net.Conn. The other end can still read what was written.
 func (c conn) Close() error {
 	_ = c.in.Close() // in and out are always closed together, so both calls return the same error
-	return closed(c.out.Close())
+	return asNetError(c.out.Close())
 }
 
-// closed replaces os.ErrClosed with net.ErrClosed, the error that package net returns for a closed
-// connection. It returns any other error unchanged.
-func closed(err error) error {
+// asNetError replaces os.ErrClosed with net.ErrClosed, the error that package net returns for a
+// closed connection. It returns any other error unchanged.
+func asNetError(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return net.ErrClosed
 	}
@@ -96,10 +96,10 @@ func (conn) LocalAddr() net.Addr { return address }
 func (conn) RemoteAddr() net.Addr { return address }
 
 // SetDeadline implements net.Conn. It bounds Read alone.
-func (c conn) SetDeadline(t time.Time) error { return closed(c.in.SetReadDeadline(t)) }
+func (c conn) SetDeadline(t time.Time) error { return asNetError(c.in.SetReadDeadline(t)) }
 
 // SetReadDeadline implements net.Conn.
-func (c conn) SetReadDeadline(t time.Time) error { return closed(c.in.SetReadDeadline(t)) }
+func (c conn) SetReadDeadline(t time.Time) error { return asNetError(c.in.SetReadDeadline(t)) }
 
 // SetWriteDeadline implements net.Conn, and has no effect.
 func (conn) SetWriteDeadline(time.Time) error { return nil }

@@ -48,7 +48,7 @@ func (r Reader) Read(b []byte) (int, error) {
 	r.reading <- struct{}{}
 	defer func() { <-r.reading }()
 	for {
-		n, wait, until, err := r.take(b)
+		n, wait, until, err := r.tryRead(b)
 		if wait == nil {
 			return n, err
 		}
@@ -65,9 +65,9 @@ func (r Reader) Read(b []byte) (int, error) {
 	}
 }
 
-// take reads the available bytes. If there are none, it returns a channel that is closed
+// tryRead reads the available bytes. If there are none, it returns a channel that is closed
 // at the next change, and the deadline.
-func (r Reader) take(b []byte) (n int, wait <-chan struct{}, until time.Time, err error) {
+func (r Reader) tryRead(b []byte) (n int, wait <-chan struct{}, until time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -80,12 +80,12 @@ func (r Reader) take(b []byte) (n int, wait <-chan struct{}, until time.Time, er
 	case len(r.held) > 0:
 		n = copy(b, r.held)
 		r.held = r.held[:copy(r.held, r.held[n:])]
-		r.change()
+		r.notifyChange()
 		return n, nil, until, nil
 	case r.writeClosed:
 		return 0, nil, until, io.EOF
 	}
-	return 0, r.await(), r.deadline, nil
+	return 0, r.nextChange(), r.deadline, nil
 }
 
 // SetReadDeadline sets the time at which a blocked Read returns os.ErrDeadlineExceeded.
@@ -96,7 +96,7 @@ func (r Reader) SetReadDeadline(t time.Time) error {
 		return os.ErrClosed
 	}
 	r.deadline = t
-	r.change()
+	r.notifyChange()
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (w Writer) Write(b []byte) (int, error) {
 	defer func() { <-w.writing }()
 	written := 0
 	for {
-		n, wait, err := w.put(b[written:])
+		n, wait, err := w.tryWrite(b[written:])
 		written += n
 		if wait == nil {
 			return written, err
@@ -119,9 +119,9 @@ func (w Writer) Write(b []byte) (int, error) {
 	}
 }
 
-// put writes as many bytes as fit. If some are left, it returns a channel that is closed
+// tryWrite writes as many bytes as fit. If some are left, it returns a channel that is closed
 // at the next change.
-func (w Writer) put(b []byte) (n int, wait <-chan struct{}, err error) {
+func (w Writer) tryWrite(b []byte) (n int, wait <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -134,12 +134,12 @@ func (w Writer) put(b []byte) (n int, wait <-chan struct{}, err error) {
 	}
 	if n = min(len(b), Size-len(w.held)); n > 0 {
 		w.held = append(w.held, b[:n]...)
-		w.change()
+		w.notifyChange()
 	}
 	if n == len(b) {
 		return n, nil, nil
 	}
-	return n, w.await(), nil
+	return n, w.nextChange(), nil
 }
 
 // Close makes reads return io.EOF after the bytes that are still in the pipe.
@@ -152,20 +152,20 @@ func (p *Pipe) closeEnd(closed *bool) error {
 		return os.ErrClosed
 	}
 	*closed = true
-	p.change()
+	p.notifyChange()
 	return nil
 }
 
-// await returns a channel that is closed at the next change. The caller must hold p.mu, as
-// for change.
-func (p *Pipe) await() <-chan struct{} {
+// nextChange returns a channel that is closed at the next change. The caller must hold p.mu, as
+// for notifyChange.
+func (p *Pipe) nextChange() <-chan struct{} {
 	if p.changed == nil {
 		p.changed = make(chan struct{})
 	}
 	return p.changed
 }
 
-func (p *Pipe) change() {
+func (p *Pipe) notifyChange() {
 	if p.changed != nil {
 		close(p.changed)
 		p.changed = nil

@@ -35,7 +35,7 @@ func (c *client) checkRequestHead(e *transcript.Event) {
 	if c.over != spec.StreamableHTTP || !e.Head.Has(sessionHeader) { // without a session id it may come from another client, or a browser
 		return
 	}
-	if e.Head.Method() == http.MethodGet && !accepts(e.Head, transcript.EventStream) {
+	if e.Head.Method() == http.MethodGet && !acceptsMediaType(e.Head, transcript.EventStream) {
 		c.addMistake(e, listening, "The client sends a GET whose Accept header does not list text/event-stream.")
 	}
 	if c.revision.HasVersionHeader() && !e.Head.Has(headers.Version) {
@@ -43,8 +43,9 @@ func (c *client) checkRequestHead(e *transcript.Event) {
 	}
 }
 
-// accepts reports whether the Accept header lists the media type, or a range that contains it.
-func accepts(h *transcript.Head, media string) bool {
+// acceptsMediaType reports whether the Accept header lists the media type, or a range that contains
+// it.
+func acceptsMediaType(h *transcript.Head, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	return slices.ContainsFunc(strings.Split(h.Get("Accept"), ","), func(part string) bool {
 		got, _, err := mime.ParseMediaType(part)
@@ -58,7 +59,7 @@ func (c *client) checkPost(e *transcript.Event) {
 	if c.over != spec.StreamableHTTP || head == nil || head.Method() != http.MethodPost || len(e.Messages()) == 0 {
 		return
 	}
-	if !accepts(head, "application/json") || !accepts(head, transcript.EventStream) {
+	if !acceptsMediaType(head, "application/json") || !acceptsMediaType(head, transcript.EventStream) {
 		c.addMistake(e, sending, "The client sends a POST whose Accept header does not list both application/json and text/event-stream.")
 	}
 	revision := c.revision

@@ -69,22 +69,22 @@ func (f *finder) findSpans(text []byte) []Span {
 	var out []Span
 	for from := 0; ; from += window - f.overlap {
 		to := min(from+window, len(text))
-		out = f.within(out, text[from:to], from)
+		out = f.findInWindow(out, text[from:to], from)
 		if to == len(text) {
 			break
 		}
 	}
-	return merged(out)
+	return mergeSpans(out)
 }
 
-// within appends the spans in one window of the text, which begins at base.
-func (f *finder) within(out []Span, text []byte, base int) []Span {
+// findInWindow appends the spans in one window of the text, which begins at base.
+func (f *finder) findInWindow(out []Span, text []byte, base int) []Span {
 	add := func(from, to int) {
 		if from, to = withoutDelimiters(text, from, to); from < to {
 			out = append(out, Span{base + from, base + to})
 		}
 	}
-	f.search(text, func(from, to int) { add(clear(text, from, to)) })
+	f.search(text, func(from, to int) { add(clearOfEscapes(text, from, to)) })
 	var origin []int32 // maps each byte of level to its offset in text; nil at first
 	level := text
 	for range mostLevels {
@@ -145,14 +145,14 @@ func (f *finder) search(text []byte, hit func(from, to int)) {
 	}
 }
 
-// clear widens or narrows a span so that neither end is inside an escape:
+// clearOfEscapes widens or narrows a span so that neither end is inside an escape:
 // replacing the span must not change the meaning of an adjacent backslash or
 // ampersand. text is the original, with its escapes.
-func clear(text []byte, from, to int) (int, int) {
-	if at, ok := inEscape(text, from); ok {
+func clearOfEscapes(text []byte, from, to int) (int, int) {
+	if at, ok := escapeStart(text, from); ok {
 		from = at
 	}
-	if at, ok := inEscape(text, to); ok {
+	if at, ok := escapeStart(text, to); ok {
 		to = max(from, at)
 	}
 	// A span may start inside an entity, such as the &quot; that begins a secret.
@@ -163,7 +163,7 @@ func clear(text []byte, from, to int) (int, int) {
 			}
 			break
 		}
-		if !inEntity(text[back]) {
+		if !isEntityChar(text[back]) {
 			break
 		}
 	}
@@ -175,7 +175,7 @@ func clear(text []byte, from, to int) (int, int) {
 // secret.
 func withoutDelimiters(text []byte, from, to int) (int, int) {
 	bare := func(at int) bool {
-		return text[at] == '<' || text[at] == '>' || text[at] == '"' && slashes(text, at)%2 == 0
+		return text[at] == '<' || text[at] == '>' || text[at] == '"' && countBackslashes(text, at)%2 == 0
 	}
 	for from < to && bare(from) {
 		from++
@@ -186,26 +186,26 @@ func withoutDelimiters(text []byte, from, to int) (int, int) {
 	return from, to
 }
 
-func inEntity(c byte) bool {
+func isEntityChar(c byte) bool {
 	return c == '#' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// inEscape reports whether a position is inside an escape that begins with a
+// escapeStart reports whether a position is inside an escape that begins with a
 // backslash, and returns the position of that backslash.
-func inEscape(text []byte, at int) (int, bool) {
+func escapeStart(text []byte, at int) (int, bool) {
 	const longest = len(`\U00000000`)
 	for back := at - 1; back >= 0 && back > at-longest; back-- {
-		if text[back] != '\\' || slashes(text, back)%2 == 1 {
+		if text[back] != '\\' || countBackslashes(text, back)%2 == 1 {
 			continue
 		}
-		_, n := backslash(nil, text[back:])
+		_, n := appendBackslash(nil, text[back:])
 		return back, back+max(n, 2) > at && at < len(text)
 	}
 	return 0, false
 }
 
-// slashes returns how many consecutive backslashes precede a position.
-func slashes(text []byte, at int) int {
+// countBackslashes returns how many consecutive backslashes precede a position.
+func countBackslashes(text []byte, at int) int {
 	n := 0
 	for at-n > 0 && text[at-n-1] == '\\' {
 		n++
@@ -234,8 +234,8 @@ func isCommon(part []byte) bool {
 	return lower == 0 || upper <= 1
 }
 
-// merged returns the spans in order, and joins those that touch or overlap.
-func merged(spans []Span) []Span {
+// mergeSpans returns the spans in order, and joins those that touch or overlap.
+func mergeSpans(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	var out []Span
 	for _, s := range spans {

@@ -13,7 +13,7 @@ import (
 // under any name, unless it is an ordinary setting, see Ordinary. If only parts of the value look
 // like secrets, as in a URL with a password, AddGiven adds those parts, as AddNamed does.
 func (s *Secrets) AddGiven(name, value string) {
-	if _, inURL := userinfo(value); !Setting(name) && !Ordinary(value) && Arg(value) == value && !inURL {
+	if _, inURL := parseUserinfo(value); !IsSecretSetting(name) && !IsOrdinary(value) && Arg(value) == value && !inURL {
 		s.Add(value)
 		return
 	}
@@ -27,7 +27,7 @@ func (s *Secrets) AddGiven(name, value string) {
 func (s *Secrets) AddNamed(name, value string) {
 	value = strings.TrimSpace(value)
 	switch {
-	case !Setting(name), pathShape.MatchString(value): // PWD, SSL_KEY=/etc/key.pem
+	case !IsSecretSetting(name), pathShape.MatchString(value): // PWD, SSL_KEY=/etc/key.pem
 		s.AddArgs(value)
 	case strings.Contains(value, "://"): // a DSN
 		s.AddArgs(value)
@@ -77,7 +77,7 @@ func (s *Secrets) addUser(info string) {
 			s.Add(info)
 		}
 	}
-	if !Ordinary(user) {
+	if !IsOrdinary(user) {
 		s.Add(user)
 	}
 }
@@ -96,14 +96,14 @@ func (s *Secrets) AddArgs(args ...string) {
 
 // addUserinfo adds the credentials in front of the host, if arg is a URL that has some.
 func (s *Secrets) addUserinfo(arg string) {
-	if user, ok := userinfo(arg); ok {
+	if user, ok := parseUserinfo(arg); ok {
 		s.addUser(user.String())
 		password, _ := user.Password()
 		s.addUser(strings.TrimSuffix(user.Username()+":"+password, ":"))
 	}
 }
 
-func userinfo(arg string) (*url.Userinfo, bool) {
+func parseUserinfo(arg string) (*url.Userinfo, bool) {
 	u, err := url.Parse(arg)
 	if err != nil || u.User == nil || u.Host == "" {
 		return nil, false
@@ -135,7 +135,7 @@ func (s *Secrets) addDifference(arg, shown string) {
 func (s *Secrets) Args(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
-		if i > 0 && Flag(args[i-1]) && !strings.HasPrefix(arg, "-") && arg != "" {
+		if i > 0 && IsSecretFlag(args[i-1]) && !strings.HasPrefix(arg, "-") && arg != "" {
 			out[i] = Mark
 			continue
 		}
@@ -172,9 +172,9 @@ var (
 	plainWeb  = lazyregexp.New(`^[a-z][a-z0-9+.-]*://[^@]*$`)
 )
 
-// Ordinary reports whether a value is a setting that reveals nothing, such as a
+// IsOrdinary reports whether a value is a setting that reveals nothing, such as a
 // number, a path, a host's address, or "production".
-func Ordinary(value string) bool {
+func IsOrdinary(value string) bool {
 	value = strings.TrimSpace(value)
 	return slices.Contains(settings, strings.ToLower(value)) ||
 		slices.ContainsFunc([]*lazyregexp.Regexp{numberShape, dateShape, hostShape, localeShape, mediaShape, pathShape, markShape, plainWeb},

@@ -21,32 +21,32 @@ var (
 	settingWords = append([]string{"pass", "key", "keys", "pat", "dsn", "auth", "signature"}, memberWords...)
 )
 
-// words splits a name into words, in lower case.
-func words(name string) []string {
+// splitWords splits a name into words, in lower case.
+func splitWords(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(wordEdge.ReplaceAllString(name, "${1}_$2")), func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
 	})
 }
 
-// Member reports whether the value of a member or header of this name is usually
+// IsSecretMember reports whether the value of a member or header of this name is usually
 // a secret. A progress token is not: it links messages.
-func Member(name string) bool {
-	all := words(name)
+func IsSecretMember(name string) bool {
+	all := splitWords(name)
 	if name == "progressToken" || len(all) == 0 {
 		return false
 	}
 	return slices.Contains(memberWords, all[len(all)-1]) || len(all) > 1 && slices.Contains(memberPairs, strings.Join(all[len(all)-2:], " "))
 }
 
-// Setting reports whether a variable, flag, header or query parameter of this
+// IsSecretSetting reports whether a variable, flag, header or query parameter of this
 // name usually holds a secret: --max-token-count does not, --access-token does.
-func Setting(name string) bool {
-	all := words(name)
+func IsSecretSetting(name string) bool {
+	all := splitWords(name)
 	return len(all) > 0 && slices.Contains(settingWords, all[len(all)-1])
 }
 
-// Flag reports whether arg is a flag whose value, the next argument, is usually
+// IsSecretFlag reports whether arg is a flag whose value, the next argument, is usually
 // a secret.
-func Flag(arg string) bool {
-	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && !strings.HasPrefix(arg, "--no-") && Setting(arg)
+func IsSecretFlag(arg string) bool {
+	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && !strings.HasPrefix(arg, "--no-") && IsSecretSetting(arg)
 }

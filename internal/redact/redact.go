@@ -88,7 +88,7 @@ func (s *Secrets) Add(values ...string) {
 
 func (s *Secrets) add(value string) {
 	least := leastMixed
-	if plain(value) {
+	if isWordOrNumber(value) {
 		least = leastSecret
 	}
 	if len(value) < least || s.values[value] || slices.Contains(settings, strings.ToLower(value)) {
@@ -224,8 +224,8 @@ func (w *writer) Write(p []byte) (int, error) {
 // wordShape matches a word or a number.
 var wordShape = lazyregexp.New(`^(?:[A-Za-z]+|[0-9]+)$`)
 
-// plain reports whether a value is a word or a number.
-func plain(value string) bool { return wordShape.MatchString(value) }
+// isWordOrNumber reports whether a value is a word or a number.
+func isWordOrNumber(value string) bool { return wordShape.MatchString(value) }
 
 // spellings returns the spellings of a secret that can be found in a text without unescaping it.
 func spellings(secret string) []pattern {
@@ -246,12 +246,12 @@ func spellings(secret string) []pattern {
 	}
 	var out []pattern
 	for _, text := range texts {
-		p := pattern{text: text, least: leastPartOf(text), plain: plain(text)}
+		p := pattern{text: text, least: leastPartOf(text), plain: isWordOrNumber(text)}
 		if p.plain && len(text) < certainPart || p.least > len(text) {
 			p.least = len(text)
 		}
 		out = append(out, p)
-		for _, coded := range append(coded(text), nested(text)...) {
+		for _, coded := range append(encodedSpellings(text), nestedBase64(text)...) {
 			if len(coded) >= leastMixed {
 				out = append(out, pattern{text: coded, least: min(len(coded), leastPartOf(coded)), coded: true})
 			}
@@ -260,10 +260,10 @@ func spellings(secret string) []pattern {
 	return out
 }
 
-// nested returns the base64 of encoded spellings of a text: a file in base64 may contain a secret
-// in base64, hexadecimal, a URL or JSON.
-func nested(text string) []string {
-	inner := coded(text)
+// nestedBase64 returns the base64 of encoded spellings of a text: a file in base64 may contain a
+// secret in base64, hexadecimal, a URL or JSON.
+func nestedBase64(text string) []string {
+	inner := encodedSpellings(text)
 	quoted, _ := json.Marshal(text) // with <, > and & escaped
 	for _, escaped := range []string{url.QueryEscape(text), url.PathEscape(text), quotes.Replace(text), string(quoted[1 : len(quoted)-1])} {
 		if escaped != text {
@@ -272,7 +272,7 @@ func nested(text string) []string {
 	}
 	var out []string
 	for _, text := range inner {
-		out = append(out, inBase64(text)...)
+		out = append(out, base64Alignments(text)...)
 	}
 	return out
 }
@@ -283,15 +283,15 @@ var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 // leastPartOf returns the length of the shortest part of a spelling that counts as a match.
 func leastPartOf(text string) int { return min(certainPart, max(leastPart, (len(text)+1)/2)) }
 
-// coded returns the spellings of text in hexadecimal and in base64.
-func coded(text string) []string {
+// encodedSpellings returns the spellings of text in hexadecimal and in base64.
+func encodedSpellings(text string) []string {
 	lower := hex.EncodeToString([]byte(text))
-	return append([]string{lower, strings.ToUpper(lower)}, inBase64(text)...)
+	return append([]string{lower, strings.ToUpper(lower)}, base64Alignments(text)...)
 }
 
-// inBase64 returns, for each alignment of the text to groups of three bytes, the characters that do
-// not depend on the bytes before and after the text, in both alphabets of base64.
-func inBase64(text string) []string {
+// base64Alignments returns, for each alignment of the text to groups of three bytes, the characters
+// that do not depend on the bytes before and after the text, in both alphabets of base64.
+func base64Alignments(text string) []string {
 	var out []string
 	for shift := range 3 {
 		padded := append(bytes.Repeat([]byte{0}, shift), text...)

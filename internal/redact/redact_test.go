@@ -119,7 +119,9 @@ func TestEverySpelling(t *testing.T) {
 		secret := rapid.OneOf(
 			rapid.StringMatching(`[A-Za-z0-9_-]{5,10}[0-9][A-Za-z][A-Za-z0-9_-]{5,30}`),
 			rapid.StringMatching(`[ -~]{4}[0-9][A-Za-z#"<&%\\/+= éß€😀]{4,20}[0-9]x`),
-		).Filter(func(s string) bool { return strings.TrimSpace(s) == s && !strings.Contains(Mark, s) && !plain(s) }).Draw(t, "secret")
+		).Filter(func(s string) bool {
+			return strings.TrimSpace(s) == s && !strings.Contains(Mark, s) && !isWordOrNumber(s)
+		}).Draw(t, "secret")
 		s := New(secret)
 		before := rapid.SampledFrom([]string{"", " ", "a", "=", `\`, `\\`, "%", "&", "&am", strings.Repeat("x", window-10)}).Draw(t, "before")
 		for name, text := range spelled(secret) {

@@ -10,7 +10,7 @@ import (
 
 var (
 	// tokenShape finds secrets by the prefixes that their issuers use. The
-	// minimum length and the digit (see issued) exclude package names.
+	// minimum length and the digit (see hasDigit) exclude package names.
 	tokenShape = newShape("sk-,k_live_,k_test_,gho_,ghp_,ghr_,ghs_,ghu_,github_pat_,glpat-,sbp_,xox,xapp-,npm_,pypi-,hf_,"+
 		"dckr_pat_,shpat_,lin_api_,ntn_,secret_,figd_,fc-,tvly-,pplx-,gsk_,ctx7sk-,sg.,ya29.,akia,asia,aiza,dop_v1_,vercel_,sntrys_",
 		`\b(?:sk-|[spr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|sbp_|xox[a-z]-|xapp-|npm_|pypi-|hf_|`+
@@ -47,8 +47,8 @@ func newShape(parts, expression string) shape {
 	return shape{lazyregexp.New(expression), bytes.Split([]byte(parts), []byte(","))}
 }
 
-// possible reports whether the text, given in lower case, may match the shape.
-func (s shape) possible(lower []byte) bool {
+// mayMatch reports whether the text, given in lower case, may match the shape.
+func (s shape) mayMatch(lower []byte) bool {
 	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
 }
 
@@ -60,13 +60,13 @@ func Shapes(b []byte) []byte {
 	}
 	lower := bytes.ToLower(b) // replacing secrets with Mark adds no part that a later shape needs
 	replace := func(s shape, by func(b []byte) []byte) {
-		if s.possible(lower) {
+		if s.mayMatch(lower) {
 			b = by(b)
 		}
 	}
 	replace(headerShape, func(b []byte) []byte { return headerShape.ReplaceAll(b, []byte("${1}${2}"+Mark)) })
 	replace(bearerShape, func(b []byte) []byte {
-		return replaceValue(bearerShape, b, func(_, value string) bool { return issued(value) })
+		return replaceValue(bearerShape, b, func(_, value string) bool { return hasDigit(value) })
 	})
 	replace(jwtShape, func(b []byte) []byte { return jwtShape.ReplaceAll(b, []byte(Mark)) })
 	replace(tokenShape, func(b []byte) []byte {
@@ -75,7 +75,7 @@ func Shapes(b []byte) []byte {
 	replace(userShape, func(b []byte) []byte { return userShape.ReplaceAll(b, []byte("${1}"+Mark+"@")) })
 	for _, s := range pairShapes {
 		replace(s, func(b []byte) []byte {
-			return replaceValue(s, b, func(name, _ string) bool { return Member(name) })
+			return replaceValue(s, b, func(name, _ string) bool { return IsSecretMember(name) })
 		})
 	}
 	return b
@@ -97,23 +97,23 @@ func replaceValue(shape shape, b []byte, secret func(name, value string) bool) [
 // issuedMark returns Mark if found is an issued token. It returns any other string, such as
 // hyphenated words, unchanged.
 func issuedMark(found string) string {
-	if issued(found) {
+	if hasDigit(found) {
 		return Mark
 	}
 	return found
 }
 
-// issued reports whether a text contains a digit, as issued tokens do.
-func issued(s string) bool { return strings.ContainsAny(s, "0123456789") }
+// hasDigit reports whether a text contains a digit, as issued tokens do.
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // Arg returns a command line argument in which everything that looks like a secret is replaced by
 // Mark.
 func Arg(arg string) string {
 	// After the name of a secret, the whole value counts as one secret, even if it has spaces.
-	if name, value, ok := strings.Cut(arg, "="); ok && value != "" && !strings.ContainsAny(name, "/?&:; ") && Setting(name) {
+	if name, value, ok := strings.Cut(arg, "="); ok && value != "" && !strings.ContainsAny(name, "/?&:; ") && IsSecretSetting(name) {
 		return name + "=" + Mark
 	}
-	if name, value, ok := strings.Cut(arg, ":"); ok && strings.TrimSpace(value) != "" && !strings.HasPrefix(value, "/") && !strings.ContainsAny(name, "/?&=; ") && Setting(name) {
+	if name, value, ok := strings.Cut(arg, ":"); ok && strings.TrimSpace(value) != "" && !strings.HasPrefix(value, "/") && !strings.ContainsAny(name, "/?&=; ") && IsSecretSetting(name) {
 		return arg[:len(arg)-len(strings.TrimLeft(value, " "))] + Mark
 	}
 	arg = userShape.ReplaceAllString(arg, "${1}"+Mark+"@")
@@ -134,10 +134,10 @@ func redactPairs(arg string) string {
 			continue
 		}
 		name := strings.TrimRight(arg[:i], `"'\`)
-		name = name[strings.LastIndexFunc(name, func(c rune) bool { return !nameRune(c) })+1:]
+		name = name[strings.LastIndexFunc(name, func(c rune) bool { return !isNameRune(c) })+1:]
 		rest := arg[i+1:]
 		value := strings.TrimLeft(rest, ` "'\`)
-		if !Setting(name) || value == "" || arg[i] == ':' && len(value) == len(rest) {
+		if !IsSecretSetting(name) || value == "" || arg[i] == ':' && len(value) == len(rest) {
 			continue
 		}
 		begin, ends := 0, "&;#\"' \t\n"
@@ -156,6 +156,6 @@ func redactPairs(arg string) string {
 	return out.String()
 }
 
-func nameRune(c rune) bool {
+func isNameRune(c rune) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.'
 }

@@ -28,11 +28,11 @@ func unescape(text []byte) (out []byte, starts []int32) {
 			i++
 			continue
 		case '%':
-			decoded, n = percent(decoded, text[i:])
+			decoded, n = appendPercent(decoded, text[i:])
 		case '\\':
-			decoded, n = backslash(decoded, text[i:])
+			decoded, n = appendBackslash(decoded, text[i:])
 		case '&':
-			decoded, n = entity(decoded, text[i:])
+			decoded, n = appendEntity(decoded, text[i:])
 		}
 		if n == 0 {
 			decoded, n = append(buf[:0], text[i]), 1
@@ -51,9 +51,10 @@ func unescape(text []byte) (out []byte, starts []int32) {
 	return out, append(starts, int32(len(text))) //nolint:gosec // within a window
 }
 
-// percent appends the byte that %XX at the start of text encodes. It returns the length of
-// the escape, or 0 if there is none. backslash and entity do the same for their escapes.
-func percent(out, text []byte) ([]byte, int) {
+// appendPercent appends the byte that %XX at the start of text encodes. It returns the length of
+// the escape, or 0 if there is none. appendBackslash and appendEntity do the same for their
+// escapes.
+func appendPercent(out, text []byte) ([]byte, int) {
 	if len(text) < 3 {
 		return out, 0
 	}
@@ -64,38 +65,38 @@ func percent(out, text []byte) ([]byte, int) {
 	return append(out, byte(n)), 3
 }
 
-func backslash(out, text []byte) ([]byte, int) {
+func appendBackslash(out, text []byte) ([]byte, int) {
 	if len(text) < 2 {
 		return out, 0
 	}
 	switch c := text[1]; {
 	case c == 'x':
-		if n, ok := digits(text, 2, 2, 16); ok {
+		if n, ok := parseDigits(text, 2, 2, 16); ok {
 			return append(out, byte(n)), 4
 		}
 	case c == 'u' && len(text) > 2 && text[2] == '{':
 		if end := bytes.IndexByte(text[:min(len(text), 12)], '}'); end > 3 {
-			if n, ok := digits(text, 3, end-3, 16); ok {
+			if n, ok := parseDigits(text, 3, end-3, 16); ok {
 				return utf8.AppendRune(out, n), end + 1
 			}
 		}
 	case c == 'u':
-		n, ok := digits(text, 2, 4, 16)
+		n, ok := parseDigits(text, 2, 4, 16)
 		if !ok {
 			return out, 0
 		}
 		if utf16.IsSurrogate(n) && len(text) >= 12 && text[6] == '\\' && text[7] == 'u' {
-			if low, ok := digits(text, 8, 4, 16); ok && utf16.IsSurrogate(low) {
+			if low, ok := parseDigits(text, 8, 4, 16); ok && utf16.IsSurrogate(low) {
 				return utf8.AppendRune(out, utf16.DecodeRune(n, low)), 12
 			}
 		}
 		return utf8.AppendRune(out, n), 6
 	case c == 'U':
-		if n, ok := digits(text, 2, 8, 16); ok {
+		if n, ok := parseDigits(text, 2, 8, 16); ok {
 			return utf8.AppendRune(out, n), 10
 		}
 	case '0' <= c && c <= '7':
-		if n, ok := digits(text, 1, 3, 8); ok && n < 256 {
+		if n, ok := parseDigits(text, 1, 3, 8); ok && n < 256 {
 			return append(out, byte(n)), 4
 		}
 	case 'a' <= c && c <= 'z':
@@ -109,8 +110,8 @@ func backslash(out, text []byte) ([]byte, int) {
 	return out, 0
 }
 
-// digits parses text[from:from+count] as a number in the given base.
-func digits(text []byte, from, count, base int) (rune, bool) {
+// parseDigits parses text[from:from+count] as a number in the given base.
+func parseDigits(text []byte, from, count, base int) (rune, bool) {
 	if from+count > len(text) || count > 8 {
 		return 0, false
 	}
@@ -118,7 +119,7 @@ func digits(text []byte, from, count, base int) (rune, bool) {
 	return rune(n), err == nil //nolint:gosec // n has at most 31 bits
 }
 
-func entity(out, text []byte) ([]byte, int) {
+func appendEntity(out, text []byte) ([]byte, int) {
 	const longest = 12 // longer entities encode no character of a secret
 	end := bytes.IndexByte(text[:min(len(text), longest)], ';')
 	if end < 2 {

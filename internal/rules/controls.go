@@ -36,7 +36,7 @@ const maxCompared = 500
 // interpreted, the requirements are marked as unclear, with the reason. A requirement that is
 // unclear counts as not observed, unless another request shows it.
 func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirements ...string) bool {
-	if control.Served(obs.Message) {
+	if control.IsServed(obs.Message) {
 		return true
 	}
 	ordinary := o.session.control(obs, like)
@@ -69,9 +69,9 @@ func (r *Requests) control(obs *Observation, like Control) control.Control {
 	return control.New(like.What, found.Message.Params(), found.Responses[0].Message)
 }
 
-// nearestControl returns the nearest ordinary request with a response, or nil: before the odd request if
-// step is -1, after it if step is +1. It prefers requests that Matches selects to those that
-// Fallback selects.
+// nearestControl returns the nearest ordinary request with a response, or nil: before the odd
+// request if step is -1, after it if step is +1. It prefers requests that Matches selects to those
+// that Fallback selects.
 func (r *Requests) nearestControl(odd *Request, step int, like Control) *Request {
 	var other *Request
 	for i, looked := odd.Index+step, 0; i >= 0 && i < len(r.client) && looked < maxCompared; i += step {

@@ -9,10 +9,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// findCopies returns the messages over HTTP that repeat an earlier one on another stream: those that a
-// server delivers again when a stream is resumed, and those that it sends on several streams. Rules
-// on messages skip them; the rules of the transport judge them. The result also contains the bodies
-// of refusals that are not JSON, because they may quote what was posted.
+// findCopies returns the messages over HTTP that repeat an earlier one on another stream: those
+// that a server delivers again when a stream is resumed, and those that it sends on several
+// streams. Rules on messages skip them; the rules of the transport judge them. The result also
+// contains the bodies of refusals that are not JSON, because they may quote what was posted.
 func findCopies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]bool {
 	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[uint64]*transcript.Event{}, seed: maphash.MakeSeed(), out: map[*transcript.Event]bool{}}
 	for _, e := range events {

@@ -194,8 +194,8 @@ type ruleRun struct {
 	out  *Reporter
 }
 
-// foldRules folds all rules over the events until the context ends. It returns the session and the runs
-// of the rules. It does not call AtEnd.
+// foldRules folds all rules over the events until the context ends. It returns the session and the
+// runs of the rules. It does not call AtEnd.
 func foldRules(ctx context.Context, most int, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
 	s := newSession(asked, t)
 	s.output.readings = interpretLines(events, t)
@@ -297,6 +297,6 @@ func WithoutState(f Fold) func() Fold { return func() Fold { return f } }
 // Excerpt returns the beginning of a message of the server, for Deviation.Seen.
 func Excerpt[T ~string | ~[]byte](b T) string { return excerpt(b) }
 
-// PositionsOf returns the positions of events for Deviation.At, in the order given, without nil events and
-// without consecutive duplicates.
+// PositionsOf returns the positions of events for Deviation.At, in the order given, without nil
+// events and without consecutive duplicates.
 func PositionsOf(events ...*transcript.Event) []int { return positionsOf(events...) }

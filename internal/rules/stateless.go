@@ -37,9 +37,9 @@ func (v *Versions) Governs(req *Request) bool {
 		!(v.transport == spec.Stdio && v.servedOlder != nil && req.Event.Seq > v.servedOlder.Event.Seq)
 }
 
-// IsGovernedByRevision reports whether the session's revision applies to a message of the server: the
-// message belongs to a request with that revision, or it belongs to no request and cannot belong to
-// an older revision.
+// IsGovernedByRevision reports whether the session's revision applies to a message of the server:
+// the message belongs to a request with that revision, or it belongs to no request and cannot
+// belong to an older revision.
 func (v *Versions) IsGovernedByRevision(obs *Observation) bool {
 	switch {
 	case v.negotiation.Era() == spec.Handshake:

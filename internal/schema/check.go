@@ -43,7 +43,7 @@ func (c *checker) pointer() string {
 		name := s.name
 		switch {
 		case s.raw != nil:
-			name = strings.ToValidUTF8(excerpt(plainText(s.raw)), "\uFFFD")
+			name = strings.ToValidUTF8(excerpt(unescape(s.raw)), "\uFFFD")
 		case name == "":
 			name = strconv.Itoa(s.index)
 		}
@@ -183,7 +183,7 @@ func (t *schemaType) lookup(name []byte) (int, bool) {
 	if bytes.IndexByte(name, '\\') < 0 {
 		return 0, false
 	}
-	i, ok := t.index[string(plainText(name))]
+	i, ok := t.index[string(unescape(name))]
 	return i, ok
 }
 
@@ -250,7 +250,7 @@ func valueOf(v []byte, wanted string) []byte {
 		if !ok {
 			return found
 		}
-		if string(name) == wanted || bytes.IndexByte(name, '\\') >= 0 && string(plainText(name)) == wanted {
+		if string(name) == wanted || bytes.IndexByte(name, '\\') >= 0 && string(unescape(name)) == wanted {
 			found = value
 		}
 	}

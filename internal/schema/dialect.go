@@ -235,7 +235,7 @@ func describeError(err error) string {
 	if !errors.As(err, &refused) {
 		return ""
 	}
-	leaf := deepest(refused)
+	leaf := deepestCause(refused)
 	if leaf == nil {
 		return ""
 	}
@@ -246,9 +246,9 @@ func describeError(err error) string {
 	return clip([]byte(leaf.BasicOutput().Error.String()), 2*maxExcerpt) + " " + excerpt([]byte(where))
 }
 
-// deepest returns the cause of e whose location in the value is the deepest; the first one, if
+// deepestCause returns the cause of e whose location in the value is the deepest; the first one, if
 // there are several. It ignores formats.
-func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
+func deepestCause(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		if _, format := e.ErrorKind.(*kind.Format); format {
 			return nil
@@ -257,7 +257,7 @@ func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	}
 	var best *jsonschema.ValidationError
 	for _, cause := range e.Causes {
-		if leaf := deepest(cause); leaf != nil && (best == nil || len(leaf.InstanceLocation) > len(best.InstanceLocation)) {
+		if leaf := deepestCause(cause); leaf != nil && (best == nil || len(leaf.InstanceLocation) > len(best.InstanceLocation)) {
 			best = leaf
 		}
 	}

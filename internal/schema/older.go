@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// InDraft07 returns what CheckStructured would return if the schema's dialect were draft-07. It
-// returns false if the schema names its own dialect or is not an object.
-func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) {
+// CheckInDraft07 returns what CheckStructured would return if the schema's dialect were draft-07.
+// It returns false if the schema names its own dialect or is not an object.
+func (v *Validator) CheckInDraft07(schema, value jsontext.Value) ([]Violation, bool) {
 	schema = trimSpace(schema)
 	if kindOf(schema) != '{' || valueOf(schema, "$schema") != nil {
 		return nil, false
@@ -22,15 +22,15 @@ func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) 
 	return v.CheckStructured(append(older, rest...), value), true
 }
 
-// BreaksModern reports whether a value violates a schema without $schema only because of keywords
-// that 2020-12 has and draft-07 lacks. It ignores keywords that forbid additional members,
+// BreaksModernKeywords reports whether a value violates a schema without $schema only because of
+// keywords that 2020-12 has and draft-07 lacks. It ignores keywords that forbid additional members,
 // because such members do no harm. It returns false for revisions without a default dialect.
-func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
+func (v *Validator) BreaksModernKeywords(schema, value jsontext.Value) bool {
 	if !v.revision.HasDefaultDialect() || valueOf(trimSpace(schema), "$schema") != nil || len(v.CheckStructured(schema, value)) == 0 {
 		return false
 	}
 	root, ok := decode(schema)
-	if !ok || !removeModern(root) {
+	if !ok || !removeModernKeywords(root) {
 		return false
 	}
 	older, err := json.Marshal(root)
@@ -38,11 +38,12 @@ func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 }
 
 // modernKeywords are the keywords that draft-07 lacks, except those that only forbid additional
-// members. The meaning of items depends on prefixItems, so removeModern removes both.
+// members. The meaning of items depends on prefixItems, so removeModernKeywords removes both.
 var modernKeywords = []string{"prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"}
 
-// removeModern removes the modern keywords from a schema, and reports whether there were any.
-func removeModern(schema any) bool {
+// removeModernKeywords removes the modern keywords from a schema, and reports whether there were
+// any.
+func removeModernKeywords(schema any) bool {
 	s := membersOf(schema)
 	found := false
 	if s["prefixItems"] != nil {
@@ -57,14 +58,14 @@ func removeModern(schema any) bool {
 	for keyword, sub := range s {
 		switch keyword {
 		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
-			found = removeModern(sub) || found
+			found = removeModernKeywords(sub) || found
 		case "allOf", "anyOf", "oneOf":
 			for _, one := range elementsOf(sub) {
-				found = removeModern(one) || found
+				found = removeModernKeywords(one) || found
 			}
 		case "properties", "patternProperties", "$defs", "definitions":
 			for _, one := range membersOf(sub) {
-				found = removeModern(one) || found
+				found = removeModernKeywords(one) || found
 			}
 		}
 	}

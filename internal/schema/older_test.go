@@ -28,18 +28,18 @@ func TestOlderDialects(t *testing.T) {
 		{"an empty schema", `{}`, `{}`, false, true},
 	} {
 		v := For(spec.V20251125)
-		if got := v.BreaksModern(jsontext.Value(c.schema), jsontext.Value(c.value)); got != c.modern {
+		if got := v.BreaksModernKeywords(jsontext.Value(c.schema), jsontext.Value(c.value)); got != c.modern {
 			t.Errorf("%s: breaks by new keywords alone: %v, want %v", c.name, got, c.modern)
 		}
-		if found, ok := v.InDraft07(jsontext.Value(c.schema), jsontext.Value(c.value)); !ok || (len(found) == 0) != c.draft07 {
+		if found, ok := v.CheckInDraft07(jsontext.Value(c.schema), jsontext.Value(c.value)); !ok || (len(found) == 0) != c.draft07 {
 			t.Errorf("%s: in draft-07: %v %v, want that it fits: %v", c.name, found, ok, c.draft07)
 		}
 	}
 	named := jsontext.Value(`{"$schema":"http://json-schema.org/draft-07/schema#","prefixItems":[{"type":"number"}]}`)
-	if _, ok := For(spec.V20251125).InDraft07(named, jsontext.Value(`[""]`)); ok {
+	if _, ok := For(spec.V20251125).CheckInDraft07(named, jsontext.Value(`[""]`)); ok {
 		t.Error("a schema that names its dialect is judged by another")
 	}
-	if For(spec.V20250618).BreaksModern(jsontext.Value(point), jsontext.Value(`{"at":["1"]}`)) {
+	if For(spec.V20250618).BreaksModernKeywords(jsontext.Value(point), jsontext.Value(`{"at":["1"]}`)) {
 		t.Error("2025-06-18 names no dialect")
 	}
 }

@@ -23,11 +23,11 @@ func unquote(v []byte) []byte {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return nil
 	}
-	return plainText(v[1 : len(v)-1])
+	return unescape(v[1 : len(v)-1])
 }
 
-// plainText resolves the escapes in the part of a string between its quotes.
-func plainText(s []byte) []byte {
+// unescape resolves the escapes in the part of a string between its quotes.
+func unescape(s []byte) []byte {
 	if bytes.IndexByte(s, '\\') < 0 {
 		return s
 	}

@@ -7,14 +7,14 @@ import "github.com/mcp-conform/mcp-conform/internal/spec"
 
 var titleMembers = with(opt("title", text), opt("description", text))
 
-// defaults returns the default member, which most form fields have since 2025-11-25.
-func defaults(t *schemaType) member { return opt("default", t).since(spec.V20251125) }
+// defaultMember returns the default member, which most form fields have since 2025-11-25.
+func defaultMember(t *schemaType) member { return opt("default", t).since(spec.V20251125) }
 
 var titledChoices = list(object("", req("const", text), req("title", text)))
 
 // field is one field of a form: a restricted JSON Schema.
 var field = tagged("type",
-	when("string", object("StringSchema", titleMembers, defaults(text)).shaped(
+	when("string", object("StringSchema", titleMembers, defaultMember(text)).shaped(
 		shape("EnumSchema", req("enum", list(text))),
 		shape("TitledSingleSelectEnumSchema", req("oneOf", titledChoices)).since(spec.V20251125),
 		shape("StringSchema",
@@ -29,7 +29,7 @@ var field = tagged("type",
 	when("array", object("MultiSelectEnumSchema", titleMembers,
 		opt("minItems", integer),
 		opt("maxItems", integer),
-		defaults(list(text)),
+		defaultMember(list(text)),
 		req("items", record.shaped(
 			shape("", req("enum", list(text)), req("type", enum("string"))),
 			shape("", req("anyOf", titledChoices)),
@@ -40,7 +40,7 @@ var field = tagged("type",
 var numberField = object("NumberSchema", titleMembers,
 	opt("minimum", number),
 	opt("maximum", number),
-	defaults(number),
+	defaultMember(number),
 )
 
 // taskMember is the member that requests delivery of the response through a task.

@@ -54,7 +54,7 @@ func (l *liveConversation) markCancelled(id wire.ID) {
 // waitUntil reads the record until the condition is true, and reports whether that happened within
 // the time limit.
 func (l *liveConversation) waitUntil(ctx context.Context, limit time.Duration, condition func() bool) bool {
-	l.read(l.c.Record.From(l.at))
+	l.readEvents(l.c.Record.From(l.at))
 	if condition() {
 		return true
 	}
@@ -65,19 +65,19 @@ func (l *liveConversation) waitUntil(ctx context.Context, limit time.Duration, c
 		if err != nil {
 			return false
 		}
-		l.read(events)
+		l.readEvents(events)
 		switch {
 		case condition():
 			return true
 		case !l.c.Alive():
-			l.read(l.c.Record.From(l.at))
+			l.readEvents(l.c.Record.From(l.at))
 			return condition()
 		}
 	}
 }
 
-// read processes new events.
-func (l *liveConversation) read(events []*transcript.Event) {
+// readEvents processes new events.
+func (l *liveConversation) readEvents(events []*transcript.Event) {
 	for _, e := range events {
 		l.at = e.Seq + 1
 		l.dialogue.Note(e)
@@ -100,11 +100,11 @@ func (l *liveConversation) readRest() {
 	if l.c.Record.Retracted() > 0 {
 		l.dialogue, l.at = transcript.Dialogue{}, 0
 	}
-	l.read(l.c.Record.From(l.at))
+	l.readEvents(l.c.Record.From(l.at))
 }
 
-// response returns the first response to a request with the id, or nil.
-func (l *liveConversation) response(id wire.ID) *transcript.Message {
+// responseTo returns the first response to a request with the id, or nil.
+func (l *liveConversation) responseTo(id wire.ID) *transcript.Message {
 	for _, r := range l.dialogue.WithID(id) {
 		if m := r.Response(); m != nil {
 			return m
@@ -119,7 +119,7 @@ func (l *liveConversation) response(id wire.ID) *transcript.Message {
 func (l *liveConversation) openRequests() []request {
 	var out []request
 	for _, a := range l.sentRequests {
-		if l.response(a.id) == nil && isProtocolDefined(a.method) && a.method != spec.MethodListen && !a.cancelled && !a.invalidParams {
+		if l.responseTo(a.id) == nil && isProtocolDefined(a.method) && a.method != spec.MethodListen && !a.cancelled && !a.invalidParams {
 			out = append(out, a)
 		}
 	}

@@ -140,7 +140,7 @@ func (p *repeater) measure() {
 		g.Unreadable, g.Why = true, "the memory of the server can't be measured"
 		return
 	}
-	if p.sample(); g.Why != "" {
+	if p.sampleResponseTime(); g.Why != "" {
 		return
 	}
 	for len(g.Plain) < plainWindows && !isSteady(g.Plain) {
@@ -171,9 +171,9 @@ func (p *repeater) measure() {
 	}
 }
 
-// sample sends a few requests to measure how long a response takes. It gives up if responses are
-// slow, because pending requests would then look like growth.
-func (p *repeater) sample() {
+// sampleResponseTime sends a few requests to measure how long a response takes. It gives up if
+// responses are slow, because pending requests would then look like growth.
+func (p *repeater) sampleResponseTime() {
 	var took []time.Duration
 	for range samples {
 		began := time.Now()
@@ -195,7 +195,7 @@ func (p *repeater) sample() {
 func (p *repeater) runWindow(into *[]Window, cancel bool) bool {
 	from := p.l.c.Record.Len()
 	for range windowSize / windowWrite {
-		if p.ctx.Err() != nil || p.stopped() || !p.send(windowWrite, cancel) {
+		if p.ctx.Err() != nil || p.isStopped() || !p.send(windowWrite, cancel) {
 			p.growth.Why = "it was broken off"
 			return false
 		}
@@ -228,7 +228,7 @@ func (p *repeater) send(n int, cancel bool) bool {
 		id := p.l.c.NewID()
 		frame := Message{ID: id, Method: p.message.Method, Params: p.message.Params()}.Bytes()
 		frames = append(frames, frame)
-		p.pace()
+		p.awaitRateLimit()
 		p.l.noteSent(request{operation: p.i, text: frame, id: id, method: p.message.Method, cancelled: cancel})
 		if cancel {
 			frames = append(frames, Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + id.Raw() + `}`)}.Bytes())
@@ -245,7 +245,7 @@ func (p *repeater) send(n int, cancel bool) bool {
 func (p *repeater) awaitResponses(limit time.Duration) bool {
 	open := p.l.sentRequests[max(0, len(p.l.sentRequests)-windowSize):]
 	return p.l.waitUntil(p.ctx, limit, func() bool {
-		return !slices.ContainsFunc(open, func(a request) bool { return p.l.response(a.id) == nil })
+		return !slices.ContainsFunc(open, func(a request) bool { return p.l.responseTo(a.id) == nil })
 	})
 }
 

@@ -55,9 +55,9 @@ func (r *runner) seemsStuck(l *liveConversation) bool {
 	if r.Patient || !l.timedOut {
 		return false
 	}
-	l.read(l.c.Record.From(l.at))
+	l.readEvents(l.c.Record.From(l.at))
 	a, least := l.firstStuck(), r.waitMidScript(l)
-	if r.knownToHang(l) {
+	if r.isKnownToHang(l) {
 		least += authorTime
 	} else {
 		least += min(r.Timeout, stuckAfter)
@@ -69,15 +69,15 @@ func (r *runner) seemsStuck(l *liveConversation) bool {
 // end does a response get the whole timeout. The wait is shorter after a request that is known to
 // hang the server.
 func (r *runner) waitMidScript(l *liveConversation) time.Duration {
-	if r.knownToHang(l) {
+	if r.isKnownToHang(l) {
 		return min(r.Timeout, r.HangTimeout)
 	}
 	return min(r.Timeout, MidScript)
 }
 
-// knownToHang reports whether the first request after the last response has a method that is known
-// to hang the server.
-func (r *runner) knownToHang(l *liveConversation) bool {
+// isKnownToHang reports whether the first request after the last response has a method that is
+// known to hang the server.
+func (r *runner) isKnownToHang(l *liveConversation) bool {
 	if r.Hangs == nil {
 		return false
 	}
@@ -88,7 +88,7 @@ func (r *runner) knownToHang(l *liveConversation) bool {
 // unansweredFrom returns the index in sentRequests after the last request that has a response.
 func (l *liveConversation) unansweredFrom() int {
 	for i := len(l.sentRequests); ; i-- {
-		if i == 0 || l.response(l.sentRequests[i-1].id) != nil {
+		if i == 0 || l.responseTo(l.sentRequests[i-1].id) != nil {
 			return i
 		}
 	}
@@ -99,7 +99,7 @@ func (l *liveConversation) unansweredFrom() int {
 func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 	for i := range l.sentRequests {
 		a := &l.sentRequests[i]
-		if a == but || l.response(a.id) != nil || isProtocolDefined(a.method) || a.cancelled || a.asTask || a.cancelledAtEnd {
+		if a == but || l.responseTo(a.id) != nil || isProtocolDefined(a.method) || a.cancelled || a.asTask || a.cancelledAtEnd {
 			continue
 		}
 		a.cancelledAtEnd = true
@@ -115,24 +115,24 @@ func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 // unless a is known to hang the server. Do not cancel a before that, because a cancelled request
 // expects no response.
 func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
-	l.read(l.c.Record.From(l.at))
+	l.readEvents(l.c.Record.From(l.at))
 	seq, ok := l.positionOf(a.id)
 	if !ok {
 		return false
 	}
 	heard := l.lastResponseAt
-	moves := func() bool { return l.lastResponseAt != heard || l.response(a.id) != nil }
+	moves := func() bool { return l.lastResponseAt != heard || l.responseTo(a.id) != nil }
 	if !l.Unresponsive && !r.seemsStuck(l) && !r.pingTimesOut(l) {
 		return false
 	}
 	left := r.Timeout - (l.c.Record.Elapsed() - l.c.Record.From(seq)[0].At)
-	if r.knownToHang(l) {
+	if r.isKnownToHang(l) {
 		left = 0 // the hang is already known
 	}
 	if l.waitUntil(r.ctx, max(left, min(r.Timeout, authorTime)), moves) || !l.c.Alive() || r.ctx.Err() != nil {
 		return false
 	}
-	if !r.knownToHang(l) {
+	if !r.isKnownToHang(l) {
 		l.Unresponsive = true
 		r.giveUp(l, a)
 	}
@@ -141,9 +141,9 @@ func (r *runner) confirmHalt(l *liveConversation, a *request) bool {
 
 // pingTimesOut sends a harmless request, and reports whether it gets no response in time.
 func (r *runner) pingTimesOut(l *liveConversation) bool {
-	r.pace()
+	r.awaitRateLimit()
 	var reply *client.Reply
-	if r.knownToHang(l) {
+	if r.isKnownToHang(l) {
 		reply = l.c.Do(r.ctx, l.c.HarmlessMethod(), nil, client.Within(min(r.Timeout, r.HangTimeout)))
 	} else {
 		reply = l.c.Do(r.ctx, l.c.HarmlessMethod(), nil)

@@ -28,7 +28,7 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	for _, m := range parsed.Messages {
 		switch {
 		case m.Kind == wire.Request && m.ID.Present():
-			r.pace()
+			r.awaitRateLimit()
 			again := l.sentIDs[m.ID.Key()]
 			l.noteSent(request{
 				operation: i, text: m.Raw, id: m.ID, method: m.Method, invalidParams: o.Violates != "", asTask: m.ParamAt("/task") != nil,
@@ -82,7 +82,7 @@ func (r *runner) awaitResponseTo(l *liveConversation, rawID Bytes) *transcript.M
 			r.awaitResponse(l, a)
 		}
 	}
-	return l.response(id)
+	return l.responseTo(id)
 }
 
 // addInput adds to a request what the response to the operation's target requires: the state, and
@@ -195,7 +195,7 @@ func (r *runner) sendRaw(l *liveConversation, i int, o *Operation) {
 			}
 		}
 	}
-	r.pace()
+	r.awaitRateLimit()
 	release := l.c.HoldReplies()
 	defer release()
 	ctx, cancel := l.c.Record.WithTimeout(r.ctx, r.Timeout, context.DeadlineExceeded)
@@ -208,19 +208,19 @@ func (r *runner) sendRaw(l *liveConversation, i int, o *Operation) {
 
 // fence waits until the server has read everything that was sent.
 func (r *runner) fence(l *liveConversation) {
-	r.pace()
+	r.awaitRateLimit()
 	if err := l.c.Fence(r.ctx); err != nil {
 		l.over = true
 		l.Unresponsive = l.Unresponsive || errors.Is(err, client.ErrUnanswered)
 	}
 }
 
-// walk requests the pages of a list, at most maxPages.
-func (r *runner) walk(l *liveConversation, o *Operation) {
+// walkList requests the pages of a list, at most maxPages.
+func (r *runner) walkList(l *liveConversation, o *Operation) {
 	seen := map[string]bool{}
 	var params map[string]any
 	for range maxPages {
-		r.pace()
+		r.awaitRateLimit()
 		reply := l.c.Do(r.ctx, o.Method, params)
 		if !reply.Succeeded() {
 			l.timedOut = l.timedOut || errors.Is(reply.Err, client.ErrUnanswered)
@@ -258,7 +258,7 @@ func (r *runner) doExchange(l *liveConversation, o *Operation) {
 	if web == nil || o.Exchange == nil {
 		return
 	}
-	r.pace()
+	r.awaitRateLimit()
 	x, err := web.Begin(transport.Request{Method: o.Exchange.Method, Fields: headersOf(web, o.Exchange, o.Exchange.Body), Body: o.Exchange.Body}, "")
 	if err != nil {
 		return

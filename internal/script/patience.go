@@ -16,7 +16,7 @@ func (r *runner) awaitResponse(l *liveConversation, a request) {
 		return
 	}
 	limit := r.waitLimit(l, a)
-	if l.waitUntil(r.ctx, limit, func() bool { return l.response(a.id) != nil || r.Patient && l.isSettled(a) }) {
+	if l.waitUntil(r.ctx, limit, func() bool { return l.responseTo(a.id) != nil || r.Patient && l.isSettled(a) }) {
 		return
 	}
 	l.waitedBriefly = l.waitedBriefly || limit < r.Timeout
@@ -73,7 +73,7 @@ func (r *runner) waitPending(l *liveConversation) {
 // cancelled, it expects no response, or its HTTP response shows that no JSON-RPC response will
 // come.
 func (l *liveConversation) isSettled(a request) bool {
-	if l.response(a.id) != nil || a.cancelled || a.method == spec.MethodListen || !a.id.IsString() && !a.id.IsInteger() {
+	if l.responseTo(a.id) != nil || a.cancelled || a.method == spec.MethodListen || !a.id.IsString() && !a.id.IsInteger() {
 		return true
 	}
 	if l.c.Web() == nil {

@@ -56,7 +56,7 @@ const (
 func (p Player) Play(ctx context.Context, s Script) *Playback {
 	r := &runner{Player: p, ctx: ctx, out: &Playback{Script: s, Transport: p.Dialer.Transport()}, live: map[int]*liveConversation{}}
 	for i := range s.Operations {
-		if ctx.Err() != nil || r.out.Refused != nil || r.stopped() {
+		if ctx.Err() != nil || r.out.Refused != nil || r.isStopped() {
 			r.out.Skipped = append(r.out.Skipped, i)
 			continue
 		}
@@ -68,8 +68,8 @@ func (p Player) Play(ctx context.Context, s Script) *Playback {
 	return r.out
 }
 
-// stopped reports whether no more operations may begin.
-func (p *Player) stopped() bool {
+// isStopped reports whether no more operations may begin.
+func (p *Player) isStopped() bool {
 	select {
 	case <-p.Stop:
 		return true
@@ -108,7 +108,7 @@ func (r *runner) doOperation(i int, o *Operation) {
 	case Answer:
 		l.answers.Set(o.Method, responder(o.Reply))
 	case Walk:
-		r.walk(l, o)
+		r.walkList(l, o)
 	case Fence:
 		r.fence(l)
 	case Close:
@@ -144,7 +144,7 @@ func (r *runner) openConversation(on int) *liveConversation {
 	if r.out.Script.NoDiscover && o.Revision.Era() == spec.Stateless {
 		return l
 	}
-	r.pace()
+	r.awaitRateLimit()
 	if err := c.Handshake(r.ctx); err != nil {
 		l.over = true
 		if !c.Alive() || errors.Is(err, client.ErrUnanswered) {
@@ -154,8 +154,8 @@ func (r *runner) openConversation(on int) *liveConversation {
 	return l
 }
 
-// pace waits until one more request may be sent.
-func (r *runner) pace() {
+// awaitRateLimit waits until one more request may be sent.
+func (r *runner) awaitRateLimit() {
 	if r.Pace != nil {
 		r.Pace(r.ctx)
 	}
@@ -174,7 +174,7 @@ func (r *runner) endConversation(on int) {
 	if (!l.over || l.Unresponsive) && l.c.Alive() && r.ctx.Err() == nil {
 		halted = r.settle(l)
 	}
-	l.read(l.c.Record.From(l.at))
+	l.readEvents(l.c.Record.From(l.at))
 	if open := l.unsettledRequests(); len(open) > 0 {
 		l.Unanswered = describeRequest(open[0].method, open[0].id)
 	} else if l.Unresponsive {
@@ -193,7 +193,7 @@ func (r *runner) endConversation(on int) {
 
 // settle waits for pending requests, and reports whether the server hangs.
 func (r *runner) settle(l *liveConversation) (halted bool) {
-	l.read(l.c.Record.From(l.at))
+	l.readEvents(l.c.Record.From(l.at))
 	if !l.over {
 		r.waitPending(l)
 	}
@@ -210,7 +210,7 @@ func (r *runner) settle(l *liveConversation) (halted bool) {
 	if r.FinalWait > 0 {
 		l.waitUntil(r.ctx, r.FinalWait, func() bool { return false })
 	}
-	r.pace()
+	r.awaitRateLimit()
 	if reply := l.c.Do(r.ctx, l.c.HarmlessMethod(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
 		l.Unresponsive = true
 	}

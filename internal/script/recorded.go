@@ -97,7 +97,7 @@ func operationsBetween(events []*transcript.Event, from, to int, with func(at in
 			continue // a client may cancel only what it has sent
 		}
 		out = append(out, Operation{
-			Do: Send, Method: m.Method, Message: withForeignID(m), Await: m.Kind == wire.Request && answeredNext(events, d.Of(m)),
+			Do: Send, Method: m.Method, Message: withForeignID(m), Await: m.Kind == wire.Request && isAnsweredNext(events, d.Of(m)),
 		})
 	}
 	if len(out) == 0 { // the handshake alone shows the finding
@@ -106,8 +106,8 @@ func operationsBetween(events []*transcript.Event, from, to int, with func(at in
 	return out
 }
 
-// answeredNext reports whether the response to r came before the client sent anything more.
-func answeredNext(events []*transcript.Event, r *transcript.Request) bool {
+// isAnsweredNext reports whether the response to r came before the client sent anything more.
+func isAnsweredNext(events []*transcript.Event, r *transcript.Request) bool {
 	m := r.Response()
 	return m != nil && !slices.ContainsFunc(events[r.Event.Seq+1:m.Event.Seq], func(e *transcript.Event) bool { return e.Kind == transcript.Sent })
 }

@@ -15,7 +15,7 @@ func Fetched(home string) *Used {
 		// With such characters, Glob would find nothing.
 		folders, _ := filepath.Glob(filepath.Join(home, ".npm", "_npx", "*", "node_modules"))
 		for _, folder := range folders {
-			if v := installed(filepath.Dir(folder), s.Package); v != "" {
+			if v := installedVersion(filepath.Dir(folder), s.Package); v != "" {
 				found = append(found, Used{s, v})
 			}
 		}

@@ -28,15 +28,15 @@ func Recognise(argv []string, dir string) *Used {
 	if len(argv) == 0 {
 		return nil
 	}
-	program, err := exec.LookPath(inside(dir, argv[0]))
+	program, err := exec.LookPath(resolvePath(dir, argv[0]))
 	if err != nil {
 		return nil
 	}
 	var found []Used
 	if info, err := buildinfo.ReadFile(program); err == nil {
-		found = ofModules(info)
+		found = sdksOfModules(info)
 	} else if script := scriptOf(program, argv[1:], dir); script != "" {
-		found = ofScript(script)
+		found = sdksOfScript(script)
 	}
 	if len(found) != 1 || versionOf(found[0].Version) == nil {
 		return nil
@@ -44,8 +44,8 @@ func Recognise(argv []string, dir string) *Used {
 	return &found[0]
 }
 
-// ofModules returns the SDKs among the modules of a Go program.
-func ofModules(info *buildinfo.BuildInfo) []Used {
+// sdksOfModules returns the SDKs among the modules of a Go program.
+func sdksOfModules(info *buildinfo.BuildInfo) []Used {
 	if info.Main.Path == ownModule { // the reference server of mcp-conform uses no SDK
 		return nil
 	}
@@ -63,9 +63,9 @@ func ofModules(info *buildinfo.BuildInfo) []Used {
 	return found
 }
 
-// inside resolves a relative path against dir. A bare name is unchanged, so that it is
+// resolvePath resolves a relative path against dir. A bare name is unchanged, so that it is
 // looked up in PATH.
-func inside(dir, path string) string {
+func resolvePath(dir, path string) string {
 	if filepath.IsAbs(path) || !strings.ContainsAny(path, `/\`) {
 		return path
 	}
@@ -98,10 +98,10 @@ func scriptOf(program string, args []string, dir string) string {
 	return ""
 }
 
-// ofScript returns the SDKs among the dependencies of the script's package, with their installed
-// versions. If there are several, it returns those whose package name occurs at the beginning of
-// the script, followed by a quotation mark or a slash.
-func ofScript(script string) []Used {
+// sdksOfScript returns the SDKs among the dependencies of the script's package, with their
+// installed versions. If there are several, it returns those whose package name occurs at the
+// beginning of the script, followed by a quotation mark or a slash.
+func sdksOfScript(script string) []Used {
 	var found []Used
 	for folder := filepath.Dir(script); ; folder = filepath.Dir(folder) {
 		var manifest struct {
@@ -115,7 +115,7 @@ func ofScript(script string) []Used {
 				if _, peer := manifest.PeerDependencies[s.Package]; !depends && !peer {
 					continue
 				}
-				if v := installed(folder, s.Package); v != "" {
+				if v := installedVersion(folder, s.Package); v != "" {
 					found = append(found, Used{s, v})
 				}
 			}
@@ -126,7 +126,7 @@ func ofScript(script string) []Used {
 		}
 	}
 	if len(found) > 1 {
-		text := head(script, maxScript)
+		text := readHead(script, maxScript)
 		found = slices.DeleteFunc(found, func(u Used) bool {
 			return !regexp.MustCompile(regexp.QuoteMeta(u.SDK.Package) + "[\"'`/]").MatchString(text)
 		})
@@ -134,9 +134,9 @@ func ofScript(script string) []Used {
 	return found
 }
 
-// installed returns the version of the package that Node would load in a folder, "" if there is
-// none.
-func installed(folder, name string) string {
+// installedVersion returns the version of the package that Node would load in a folder, "" if there
+// is none.
+func installedVersion(folder, name string) string {
 	for ; ; folder = filepath.Dir(folder) {
 		var manifest struct{ Name, Version string }
 		if readJSON(filepath.Join(folder, "node_modules", filepath.FromSlash(name), "package.json"), &manifest) && manifest.Name == name {
@@ -149,12 +149,13 @@ func installed(folder, name string) string {
 }
 
 func readJSON(path string, to any) bool {
-	text := head(path, maxManifest)
+	text := readHead(path, maxManifest)
 	return text != "" && json.Unmarshal([]byte(text), to) == nil
 }
 
-// head returns at most limit bytes from the beginning of a regular file, or "" if it can't be read.
-func head(path string, limit int64) string {
+// readHead returns at most limit bytes from the beginning of a regular file, or "" if it can't be
+// read.
+func readHead(path string, limit int64) string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}

@@ -135,7 +135,7 @@ func TestThisProgramHasNoSDK(t *testing.T) {
 			Main: debug.Module{Path: path},
 			Deps: []*debug.Module{{Path: "github.com/modelcontextprotocol/go-sdk", Version: "v1.8.0"}},
 		}
-		if got := ofModules(info); len(got) != want {
+		if got := sdksOfModules(info); len(got) != want {
 			t.Errorf("%s: %d SDKs, want %d", path, len(got), want)
 		}
 	}

@@ -54,14 +54,14 @@ func (p *Pattern) UnmarshalYAML(n *yaml.Node) (err error) {
 // All returns the SDKs of fixtures/sdks, which are embedded in the program. It
 // panics if they are malformed, because that is a defect of the build.
 var All = sync.OnceValue(func() []SDK {
-	all, err := read(fixtures.SDKs)
+	all, err := readSDKs(fixtures.SDKs)
 	if err != nil {
 		panic(fmt.Sprintf("the built-in list of SDKs is unreadable: %v", err))
 	}
 	return all
 })
 
-func read(fsys fs.FS) ([]SDK, error) {
+func readSDKs(fsys fs.FS) ([]SDK, error) {
 	files, err := fs.Glob(fsys, "sdks/*.yaml")
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *SDK) check() error {
 			errs = append(errs, fmt.Errorf("there is no requirement %q", f.Requirement))
 		case f.Note == "" || f.Shape.Regexp == nil:
 			errs = append(errs, fmt.Errorf("%s: note and shape must not be empty", f.Requirement))
-		case versionOf(f.Since) == nil || compare(f.Since, f.Until) > 0:
+		case versionOf(f.Since) == nil || compareVersions(f.Since, f.Until) > 0:
 			errs = append(errs, fmt.Errorf("%s: since %q and until %q are not a range of versions", f.Requirement, f.Since, f.Until))
 		}
 	}
@@ -150,7 +150,7 @@ func (f *Finding) matches(seen *verdict.Finding, version string) bool {
 	return f.Requirement == seen.Requirement &&
 		(len(f.Revisions) == 0 || slices.Contains(f.Revisions, seen.Revision)) &&
 		(len(f.Transports) == 0 || slices.Contains(f.Transports, seen.Transport)) &&
-		compare(f.Since, version) <= 0 && compare(version, f.Until) <= 0 &&
+		compareVersions(f.Since, version) <= 0 && compareVersions(version, f.Until) <= 0 &&
 		f.Shape.MatchString(searchText(seen))
 }
 
@@ -207,4 +207,4 @@ func versionOf(text string) []int {
 	return out
 }
 
-func compare(a, b string) int { return slices.Compare(versionOf(a), versionOf(b)) }
+func compareVersions(a, b string) int { return slices.Compare(versionOf(a), versionOf(b)) }

@@ -22,16 +22,16 @@ func (m *Matrix) Good() bool { return len(m.Bad())+len(m.Stale) == 0 }
 
 // Bad returns the rows with unexpected outcomes.
 func (m *Matrix) Bad() []Result {
-	return m.where(func(r *Result) bool { return !r.Good() })
+	return m.resultsWhere(func(r *Result) bool { return !r.Good() })
 }
 
 // Unsteady returns the rows that had the expected outcome only when they were
 // retried.
 func (m *Matrix) Unsteady() []Result {
-	return m.where(func(r *Result) bool { return r.First != nil })
+	return m.resultsWhere(func(r *Result) bool { return r.First != nil })
 }
 
-func (m *Matrix) where(f func(*Result) bool) []Result {
+func (m *Matrix) resultsWhere(f func(*Result) bool) []Result {
 	var out []Result
 	for i := range m.Rows {
 		if f(&m.Rows[i]) {

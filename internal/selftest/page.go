@@ -37,9 +37,9 @@ func (m *Matrix) WritePage(w io.Writer) error {
 	p := &page{}
 	p.line("%s", pageHead)
 	areas, all := m.Sums()
-	p.sums(areas, all)
+	p.writeSums(areas, all)
 	for _, s := range areas {
-		p.area(s.Area, m.where(func(r *Result) bool { return r.Area == s.Area }))
+		p.writeArea(s.Area, m.resultsWhere(func(r *Result) bool { return r.Area == s.Area }))
 	}
 	_, err := io.WriteString(w, p.b.String())
 	return err
@@ -49,7 +49,7 @@ type page struct{ b strings.Builder }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
 
-func (p *page) sums(areas []Sum, all Sum) {
+func (p *page) writeSums(areas []Sum, all Sum) {
 	p.line("| area | faults | killed | mis-attributed | survived | waiting | variations | silent | false alarms |")
 	p.line("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, s := range append(areas, all) {
@@ -61,7 +61,7 @@ func (p *page) sums(areas []Sum, all Sum) {
 	}
 }
 
-func (p *page) area(name string, rows []Result) {
+func (p *page) writeArea(name string, rows []Result) {
 	p.line("\n## %s\n", name)
 	p.line("| fault or variation | what the server does | where | outcome |")
 	p.line("|---|---|---|---|")
@@ -70,14 +70,14 @@ func (p *page) area(name string, rows []Result) {
 		for n < len(rows) && rows[n].Fault == rows[0].Fault {
 			n++
 		}
-		p.fault(rows[:n])
+		p.writeFault(rows[:n])
 		rows = rows[n:]
 	}
 }
 
-// fault writes the rows of one fault on one line, with the places of each
+// writeFault writes the rows of one fault on one line, with the places of each
 // outcome.
-func (p *page) fault(rows []Result) {
+func (p *page) writeFault(rows []Result) {
 	var said []string
 	where := map[string][]Place{}
 	for i := range rows {

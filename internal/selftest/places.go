@@ -20,7 +20,7 @@ type Place struct {
 // also returns the places on all other transports over which the fault has an effect.
 func Places(f faults.Fault, everywhere bool) []Place {
 	var out []Place
-	for _, t := range transports(f, everywhere) {
+	for _, t := range transportsOf(f, everywhere) {
 		q := spec.Requirements().Lookup(f.Requirement)
 		for _, r := range slices.Backward(f.AppliesIn()) {
 			if t.DefinedIn(r) && (f.Legal || q != nil && q.AppliesTo(r, t)) {
@@ -31,10 +31,10 @@ func Places(f faults.Fault, everywhere bool) []Place {
 	return out
 }
 
-// representative returns the places in which f is tried by default. If f breaks a requirement, that
-// is the first place. If the server conforms with f, the result has every place on stdio and one
-// for each other transport, because a run over HTTP costs more.
-func representative(f faults.Fault, places []Place) []Place {
+// representativePlaces returns the places in which f is tried by default. If f breaks a
+// requirement, that is the first place. If the server conforms with f, the result has every place
+// on stdio and one for each other transport, because a run over HTTP costs more.
+func representativePlaces(f faults.Fault, places []Place) []Place {
 	if len(places) > 0 && !f.Legal {
 		return places[:1]
 	}
@@ -46,7 +46,7 @@ func representative(f faults.Fault, places []Place) []Place {
 	})
 }
 
-func transports(f faults.Fault, everywhere bool) []spec.Transport {
+func transportsOf(f faults.Fault, everywhere bool) []spec.Transport {
 	switch {
 	case f.Transports != nil:
 		return f.Transports

@@ -220,7 +220,7 @@ const orderSalt = 2605
 func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {
 	var bad []int
 	for i := range m.Rows {
-		if r := &m.Rows[i]; r.Outcome != "" && !r.Outcome.Good() && !o.excepted(r) && (!jobs[i].fault.Legal || r.doubted) {
+		if r := &m.Rows[i]; r.Outcome != "" && !r.Outcome.Good() && !o.isExcepted(r) && (!jobs[i].fault.Legal || r.doubted) {
 			bad = append(bad, i)
 		}
 	}
@@ -245,9 +245,9 @@ func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {
 	_ = few.Wait()
 }
 
-// excepted reports whether the outcome of the row is excepted, in which case a retry is
+// isExcepted reports whether the outcome of the row is excepted, in which case a retry is
 // useless.
-func (o *Options) excepted(r *Result) bool {
+func (o *Options) isExcepted(r *Result) bool {
 	return slices.ContainsFunc(exceptions(), func(e Exception) bool { return e.appliesTo(r, o.Full) && e.Outcome == r.Outcome })
 }
 
@@ -261,7 +261,7 @@ func (o *Options) jobs() []job {
 	for _, f := range o.Faults {
 		places := Places(f, o.Full)
 		if !o.Full {
-			places = representative(f, places)
+			places = representativePlaces(f, places)
 		}
 		for i, p := range places {
 			out = append(out, job{f, p, f.Legal || o.Full && i == 0})
@@ -299,12 +299,12 @@ func (o *Options) runRow(ctx context.Context, j job) (res Result) {
 	}
 	if !j.whole {
 		p, late, err := o.judge(ctx, j, engine.Selection{Focus: []string{j.fault.Requirement}})
-		if res.read(p, late, err, j.fault); res.Outcome == Killed {
+		if res.readReport(p, late, err, j.fault); res.Outcome == Killed {
 			return res
 		}
 	}
 	p, late, err := o.judge(ctx, j, engine.Selection{})
-	res.read(p, late, err, j.fault)
+	res.readReport(p, late, err, j.fault)
 	return res
 }
 
@@ -319,7 +319,7 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verd
 // run runs the checks of a row. It calls the function change with the engine's options before it
 // uses them.
 func (o *Options) run(ctx context.Context, j job, s engine.Selection, change func(e *engine.Options)) (*verdict.Report, error) {
-	around, leave, err := surround(ctx, j.fault)
+	around, leave, err := startSurroundings(ctx, j.fault)
 	if err != nil {
 		return nil, err
 	}
@@ -347,10 +347,10 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 	return e
 }
 
-// read sets the outcome of the row from the report p, or from err if there is no report. late is
-// set if rowTime ended the run. If the server can't be judged at all, the fault counts as killed
+// readReport sets the outcome of the row from the report p, or from err if there is no report. late
+// is set if rowTime ended the run. If the server can't be judged at all, the fault counts as killed
 // only if it makes servers unreachable.
-func (r *Result) read(p *verdict.Report, late bool, err error, f faults.Fault) {
+func (r *Result) readReport(p *verdict.Report, late bool, err error, f faults.Fault) {
 	r.By, r.doubted = nil, false
 	var unreachable *engine.UnreachableError
 	if err != nil {

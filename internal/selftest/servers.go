@@ -23,9 +23,9 @@ type surroundings struct {
 	upstream *upstream.Double // nil unless the server calls one
 }
 
-// surround starts the servers that a reference server with this fault needs, and returns a function
-// that stops them.
-func surround(ctx context.Context, f faults.Fault) (s surroundings, end func(), err error) {
+// startSurroundings starts the servers that a reference server with this fault needs, and returns a
+// function that stops them.
+func startSurroundings(ctx context.Context, f faults.Fault) (s surroundings, end func(), err error) {
 	end = func() {
 		if s.issuer != nil {
 			s.issuer.Close()

@@ -171,7 +171,7 @@ func (c *ConcurrentClients) checkEqualIDs(ctx context.Context) {
 // checkSampling calls a tool that requests sampling, in all conversations: the
 // sampled text of another client must not occur in the result.
 func (c *ConcurrentClients) checkSampling(ctx context.Context) {
-	tool, ok := c.t.Inventory.AskingFor(spec.MethodSampling)
+	tool, ok := c.t.Inventory.AskingCallFor(spec.MethodSampling)
 	if !ok || c.Isolation == "" {
 		return
 	}
@@ -197,7 +197,7 @@ const (
 // checkCancellation cancels the slow call of one client while the other clients have calls with the
 // same id. Those calls must still get responses.
 func (c *ConcurrentClients) checkCancellation(ctx context.Context) {
-	tool, ok := c.t.Inventory.Slow(crowdSlow, 2)
+	tool, ok := c.t.Inventory.SlowCall(crowdSlow, 2)
 	if !ok || c.Isolation == "" {
 		return
 	}
@@ -208,7 +208,7 @@ func (c *ConcurrentClients) checkCancellation(ctx context.Context) {
 		from := conv.Record.Len()
 		ctx, cancel := conv.Record.WithTimeout(ctx, crowdSlow+crowdTime, client.ErrUnanswered)
 		defer cancel()
-		err := conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.WithToken(clientMark(i)+"token")))
+		err := conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.ParamsWithToken(clientMark(i)+"token")))
 		if err == nil {
 			_ = conv.Fence(ctx) // so that the server has read the call
 		}

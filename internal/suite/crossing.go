@@ -33,7 +33,7 @@ type pair struct {
 // time, each with a different result: a server that finds a pending call by its
 // id alone sends one client the response of another.
 func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
-	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.IsDeterministic {
+	if k, ok := c.t.Inventory.SlowCall(crossTime, 2); !ok || !k.IsDeterministic {
 		return
 	}
 	pairs := make([]pair, len(c.convs))
@@ -93,7 +93,7 @@ func stepsOf(i int) int { return []int{17, 23, 29}[i%clientCount] }
 // paramsWithSteps returns the params of a call whose result identifies client
 // i.
 func (c *ConcurrentClients) paramsWithSteps(i int) map[string]any {
-	tool, _ := c.t.Inventory.Slow(crossTime, stepsOf(i))
+	tool, _ := c.t.Inventory.SlowCall(crossTime, stepsOf(i))
 	return tool.Params()
 }
 
@@ -171,7 +171,7 @@ func positionsOfResponse(r *client.Reply) []int {
 // change: a server that misdirects updates may send them to its first client or to its latest.
 // Rules judge updates that the other clients receive.
 func (c *ConcurrentClients) checkSubscriptions(ctx context.Context) {
-	change, uri, ok := c.t.Inventory.ResourceChange()
+	change, uri, ok := c.t.Inventory.ResourceChangeCall()
 	if !ok || c.Isolation == "" {
 		return
 	}
@@ -197,7 +197,7 @@ func (c *ConcurrentClients) checkUnsubscribing(ctx context.Context, uri string) 
 	}
 	isUpdated := func() bool {
 		changes++
-		change, _, _ := c.t.Inventory.NumberedResourceChange(changes)
+		change, _, _ := c.t.Inventory.NumberedResourceChangeCall(changes)
 		from := staying.Record.Len()
 		return staying.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(crowdTime)).Succeeded() &&
 			c.t.AwaitNotification(ctx, staying, from, spec.MethodResourcesUpdated)

@@ -29,10 +29,10 @@ func (c *ConcurrentClients) provocations() []provocation {
 			out = append(out, provocation{call, method, summary})
 		}
 	}
-	logging, ok := c.t.Inventory.Logging()
+	logging, ok := c.t.Inventory.LoggingCall()
 	add(logging, ok, spec.MethodMessage, "The server sends a client the log messages of another's call.")
 	for _, method := range []string{spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList} {
-		asking, ok := c.t.Inventory.AskingFor(method)
+		asking, ok := c.t.Inventory.AskingCallFor(method)
 		add(asking, ok, method, "The server asks one client about another client's call.")
 	}
 	return out
@@ -181,7 +181,7 @@ const (
 // call without arguments that sends them when it is tried after the first client has set the level
 // debug.
 func (c *ConcurrentClients) findLoggingCall(ctx context.Context) (inventory.KnownCall, bool) {
-	if k, ok := c.t.Inventory.Logging(); ok {
+	if k, ok := c.t.Inventory.LoggingCall(); ok {
 		return k, true
 	}
 	if !setLevel(ctx, c.First(), "debug") {

@@ -178,7 +178,7 @@ func plainParams(params map[string]any) map[string]any {
 // whyUnclear returns why the response to an odd request shows nothing, or "" if it shows something
 // or there is no response.
 func (o Odd) whyUnclear() string {
-	if !o.Answered() || control.Served(o.Message) {
+	if !o.Answered() || control.IsServed(o.Message) {
 		return ""
 	}
 	return o.Control.WhyUnclear(control.ResponseTo(o.params, o.Message), o.byName)

@@ -38,7 +38,7 @@ func (p progress) foreignClient(i, clients int) (int, bool) {
 // same time, each with its own number of steps: a server that finds the client
 // by the token alone sends one client the progress of another.
 func (c *ConcurrentClients) checkTokens(ctx context.Context) {
-	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.IsDeterministic || c.Isolation == "" {
+	if k, ok := c.t.Inventory.SlowCall(crossTime, 2); !ok || !k.IsDeterministic || c.Isolation == "" {
 		return
 	}
 	all := make([]progress, len(c.convs))

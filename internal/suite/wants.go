@@ -60,7 +60,7 @@ var wantCallable = Want{Reason: "no tool may be called", Setting: verdict.Settin
 // wantOf is like WantOf, but if a tool that may not be called is known to play the role, the Want
 // has the line that permits its calls.
 func (t *T) wantOf(role inventory.Role) Want {
-	barred := t.Inventory.Barred(role)
+	barred := t.Inventory.BarredTools(role)
 	if len(barred) == 0 {
 		return WantOf(role)
 	}

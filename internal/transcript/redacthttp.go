@@ -47,7 +47,7 @@ func (r *Redactor) redactField(name string, value []byte) []byte {
 		return value
 	case slices.Contains(linkingHeaders, name):
 		return r.known.Bytes(value)
-	case !redact.Member(name):
+	case !redact.IsSecretMember(name):
 		return r.redactText(value)
 	}
 	if strings.HasSuffix(name, "authorization") { // the scheme is not secret

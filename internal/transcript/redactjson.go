@@ -150,7 +150,7 @@ func (w *jsonRedactor) copyObject(at place) bool {
 				if !ok {
 					return false
 				}
-				announced = announced || redact.Member(value.String())
+				announced = announced || redact.IsSecretMember(value.String())
 				w.replaceUpTo(from, to, w.r.redactString(w.raw[from:to], value.String(), inner))
 				continue
 			}
@@ -169,11 +169,11 @@ func (at place) memberPlace(name string) place {
 	inner := place{name: name, secret: at.secret}
 	switch {
 	case at.names:
-		inner.schema = redact.Member(name)
+		inner.schema = redact.IsSecretMember(name)
 		inner.secret = false
 	case at.schema:
 		inner.secret = slices.Contains([]string{"default", "const", "examples"}, name)
-	case redact.Member(name):
+	case redact.IsSecretMember(name):
 		inner.secret = true
 		inner.number = strings.HasSuffix(strings.ToLower(name), "tokens") // a count
 	case slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}, name):

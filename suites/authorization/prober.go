@@ -156,7 +156,7 @@ func challengeIn(a *suite.OutsideResponse) (oauth.Challenge, bool) {
 	if err != nil {
 		return oauth.Challenge{}, false
 	}
-	return oauth.Bearer(all)
+	return oauth.BearerChallenge(all)
 }
 
 // deviates reports a deviation that the answers show. If the server shows no sign that it follows

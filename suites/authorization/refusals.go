@@ -105,7 +105,7 @@ func (p *prober) judgeGet(ctx context.Context, a *suite.OutsideResponse) {
 // judgeChallenge judges the challenge in the refusal of a request without a token.
 func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideResponse) {
 	all, err := oauth.ParseChallenges(challengeLines(a))
-	bearer, has := oauth.Bearer(all)
+	bearer, has := oauth.BearerChallenge(all)
 	syntax := verdict.Deviation{Requirement: challengeSyntax, Permitted: "a challenge as RFC 9110 defines it: Bearer name=\"value\", name=\"value\""}
 	switch {
 	case err != nil:
@@ -148,7 +148,7 @@ func (p *prober) judgeMetadataParameter(ctx context.Context, bearer oauth.Challe
 // names the same scopes.
 func (p *prober) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideResponse) {
 	scope, has := bearer.Params["scope"]
-	if !has || !oauth.IsScopes(scope) {
+	if !has || !oauth.IsScopeList(scope) {
 		v := verdict.Deviation{Requirement: challengeScope, Summary: "The server's challenge does not name the scopes that a token needs.", Permitted: "the parameter scope, with scopes separated by spaces"}
 		p.deviates(ctx, v, a)
 	} else {

@@ -68,7 +68,7 @@ func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 	for _, h := range all {
 		if hasScriptScheme(h.text) {
 			scripts = append(scripts, h)
-		} else if u, err := url.Parse(h.text); err == nil && oauth.LeadsInside(server, u) {
+		} else if u, err := url.Parse(h.text); err == nil && oauth.LeadsIntoPrivateNetwork(server, u) {
 			inside = append(inside, h)
 		}
 	}
@@ -94,7 +94,7 @@ func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 			Requirement: internalAddresses, Summary: "The server leads clients to an address inside their own network.", Permitted: "hosts that are as public as the server",
 			Weight: verdict.OnlyNote,
 		}, inside)
-	case oauth.IsInside(server):
+	case oauth.IsPrivate(server):
 		p.t.NotObserved(internalAddresses, "the server itself is on this machine or in a private network")
 	default:
 		p.t.Kept(internalAddresses)

@@ -95,7 +95,7 @@ func aloneRequests(t *suite.T, c *client.Conversation) []plainRequest {
 		all = append(all, plainRequest{method: spec.MethodToolsCall, params: tool.Params()})
 	}
 	if len(bare) > 0 {
-		all = append(all, plainRequest{method: spec.MethodToolsCall, params: bare[0].WithToken("mcp-conform/alone")})
+		all = append(all, plainRequest{method: spec.MethodToolsCall, params: bare[0].ParamsWithToken("mcp-conform/alone")})
 	}
 	return append(all, plainRequest{method: "com.example/does-not-exist"})
 }

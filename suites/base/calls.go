@@ -33,7 +33,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 			c.Do(ctx, spec.MethodToolsCall, echoTool.params(text), client.Within(aloneTime))
 		}
 	}
-	if _, ok := t.Inventory.Slow(duration, 2); ok {
+	if _, ok := t.Inventory.SlowCall(duration, 2); ok {
 		compareProgress(ctx, t, c)
 		callWithLookalikeIDs(ctx, t, c)
 		return
@@ -49,7 +49,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 	var requests [][]byte
 	for round := range 2 {
 		for i, a := range good {
-			params := inventory.KnownCall{Tool: a.params["name"].(string), Arguments: map[string]any{}}.WithToken("mcp-conform/beside-" + strconv.Itoa(2*i+round))
+			params := inventory.KnownCall{Tool: a.params["name"].(string), Arguments: map[string]any{}}.ParamsWithToken("mcp-conform/beside-" + strconv.Itoa(2*i+round))
 			requests = append(requests, c.Request(c.NewID(), spec.MethodToolsCall, params))
 		}
 	}
@@ -65,8 +65,8 @@ type steppedCall struct {
 }
 
 func (s steppedCall) frame(t *suite.T, c *client.Conversation) []byte {
-	slow, _ := t.Inventory.Slow(duration, s.steps)
-	return c.Request(c.NewID(), spec.MethodToolsCall, slow.WithToken(s.token))
+	slow, _ := t.Inventory.SlowCall(duration, s.steps)
+	return c.Request(c.NewID(), spec.MethodToolsCall, slow.ParamsWithToken(s.token))
 }
 
 // compareProgress makes concurrent calls with different numbers of steps, so that the total in a

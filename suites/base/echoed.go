@@ -68,7 +68,7 @@ func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echo
 // is one.
 func freeTextArgument(tool inventory.Tool) (string, bool) {
 	_, properties := wire.Members(wire.At(tool.Raw, "/inputSchema/properties"))
-	for _, name := range tool.Required() {
+	for _, name := range tool.RequiredArguments() {
 		_, keywords := wire.Members(properties[name])
 		kind, _ := wire.Text(keywords["type"])
 		for _, word := range []string{"type", "title", "description"} {

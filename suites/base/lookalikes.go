@@ -40,8 +40,8 @@ func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversatio
 	requests := func(ids []wire.ID) [][]byte {
 		var all [][]byte
 		for i, id := range ids[:last] {
-			slow, _ := t.Inventory.Slow(time.Duration(i+1)*duration, 2)
-			all = append(all, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/lookalike/"+id.Raw())))
+			slow, _ := t.Inventory.SlowCall(time.Duration(i+1)*duration, 2)
+			all = append(all, c.Request(id, spec.MethodToolsCall, slow.ParamsWithToken("mcp-conform/lookalike/"+id.Raw())))
 		}
 		return append(all, c.Request(ids[last], spec.MethodToolsList, nil))
 	}

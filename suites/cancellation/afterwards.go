@@ -34,7 +34,7 @@ const (
 
 // newCapacityCheck makes two concurrent calls of the tool, and then a single one.
 func newCapacityCheck(ctx context.Context, t *suite.T, c *client.Conversation) *capacityCheck {
-	brief, _ := t.Inventory.Slow(briefDuration, 2)
+	brief, _ := t.Inventory.SlowCall(briefDuration, 2)
 	a := &capacityCheck{c: c, from: c.Record.Len(), brief: brief}
 	defer c.BeginIdle()()
 	for _, r := range c.DoAll(ctx, [][]byte{a.callFrame(), a.callFrame()}, client.Within(0)) {
@@ -42,7 +42,7 @@ func newCapacityCheck(ctx context.Context, t *suite.T, c *client.Conversation) *
 			return a
 		}
 	}
-	if r := c.Do(ctx, spec.MethodToolsCall, brief.WithToken("mcp-conform/capacity/single"), client.Within(0)); r.Succeeded() {
+	if r := c.Do(ctx, spec.MethodToolsCall, brief.ParamsWithToken("mcp-conform/capacity/single"), client.Within(0)); r.Succeeded() {
 		a.works, a.duration = true, r.Event.At-r.Sent.At
 	}
 	return a
@@ -51,7 +51,7 @@ func newCapacityCheck(ctx context.Context, t *suite.T, c *client.Conversation) *
 // callFrame returns a call with a progress token, like the later call that it is compared with.
 func (a *capacityCheck) callFrame() []byte {
 	id := a.c.NewID()
-	return a.c.Request(id, spec.MethodToolsCall, a.brief.WithToken("mcp-conform/capacity/"+id.Raw()))
+	return a.c.Request(id, spec.MethodToolsCall, a.brief.ParamsWithToken("mcp-conform/capacity/"+id.Raw()))
 }
 
 // limit returns how long a call may take now: all earlier calls may run to their end first.

@@ -22,7 +22,7 @@ import (
 // tool has to work again.
 func cancelAskingCall(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
-	tool, _ := t.Inventory.Asking()
+	tool, _ := t.Inventory.AskingCall()
 	var open atomic.Bool
 	open.Store(true)
 	c := t.Start(ctx, client.Options{Answer: suite.LeaveOpen(&open)})

@@ -13,7 +13,7 @@ import (
 
 func runSlowCall(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
-	slow, _ := t.Inventory.Slow(duration, steps)
+	slow, _ := t.Inventory.SlowCall(duration, steps)
 	c := t.Conversation(ctx)
 	after := newCapacityCheck(ctx, t, c)
 	cancelSlowCall(ctx, t, c, slow)
@@ -27,10 +27,10 @@ func runSlowRaces(ctx context.Context, t *suite.T) {
 	after := newCapacityCheck(ctx, t, c)
 	// The call lasts at least the grace, because on a busy machine it takes longer to cancel a call
 	// that was seen to run.
-	short, _ := t.Inventory.Slow(max(duration/5, c.Grace()), steps/2)
+	short, _ := t.Inventory.SlowCall(max(duration/5, c.Grace()), steps/2)
 	for _, r := range slowRaces() {
 		c = r.run(ctx, t, c, func(id wire.ID, _ int) []byte {
-			return c.Request(id, spec.MethodToolsCall, short.WithToken("mcp-conform/race/"+id.Raw()))
+			return c.Request(id, spec.MethodToolsCall, short.ParamsWithToken("mcp-conform/race/"+id.Raw()))
 		}, true)
 	}
 	after.judgeLaterCall(ctx, t, c)
@@ -58,7 +58,7 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 		return // there is nothing for the rules to judge
 	}
 	early := c.NewID()
-	call := c.Request(early, spec.MethodToolsCall, slow.WithToken("mcp-conform/at-once"))
+	call := c.Request(early, spec.MethodToolsCall, slow.ParamsWithToken("mcp-conform/at-once"))
 	if t.Revision.Era() == spec.Stateless && t.Transport != spec.Stdio {
 		_ = c.Send(ctx, call)
 		_ = c.Cancel(ctx, early, "")
@@ -82,7 +82,7 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 // transcript. All events of the call are at or after this position.
 func startCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.KnownCall) (wire.ID, int) {
 	id, from := c.NewID(), c.Record.Len()
-	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/cancel/"+id.Raw()))); err != nil {
+	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.ParamsWithToken("mcp-conform/cancel/"+id.Raw()))); err != nil {
 		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
 	return id, from

@@ -28,7 +28,7 @@ func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversa
 		return
 	}
 	ask := harmlessRequests(t, c)
-	if slow, ok := t.Inventory.Slow(duration, steps); ok {
+	if slow, ok := t.Inventory.SlowCall(duration, steps); ok {
 		ask = func(id wire.ID, _ int) []byte { return c.Request(id, spec.MethodToolsCall, slow.Params()) }
 	}
 	p := newRaceRun(ctx, c, ask)

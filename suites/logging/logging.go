@@ -151,7 +151,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 	if level != "" && len(logsOnListeningStream(t, c, 0)) > 0 {
 		t.AwaitQuiet(ctx, c) // the response to the fence came on another stream
 	}
-	tool, _ := t.Inventory.Logging()
+	tool, _ := t.Inventory.LoggingCall()
 	r := c.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(0))
 	if level != "" && r.Sent != nil {
 		defer judgeListeningStream(t, c, r, level)

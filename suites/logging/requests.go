@@ -34,7 +34,7 @@ func withLevel(params map[string]any, level any) map[string]any {
 func requestLogs(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Logging)
 	c := t.Conversation(ctx)
-	tool, _ := t.Inventory.Logging()
+	tool, _ := t.Inventory.LoggingCall()
 	call := func(params map[string]any) bool {
 		return c.Do(ctx, spec.MethodToolsCall, params, client.Within(0)).Answered()
 	}
@@ -57,14 +57,14 @@ func requestLogs(ctx context.Context, t *suite.T) {
 func requestLogsOnStreams(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Logging)
 	c := t.Conversation(ctx)
-	tool, _ := t.Inventory.Logging()
+	tool, _ := t.Inventory.LoggingCall()
 	listening, err := c.Subscribe(ctx, map[string]any{})
 	if err == nil {
 		if _, err = listening.AwaitAcknowledgement(ctx); err == nil {
 			defer func() { _ = listening.Cancel(ctx) }()
 		}
 	}
-	slow, ok := t.Inventory.Slow(slowTime, slowSteps)
+	slow, ok := t.Inventory.SlowCall(slowTime, slowSteps)
 	id, from := c.NewID(), c.Record.Len()
 	if ok = ok && c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.Params())) == nil; !ok && err != nil {
 		t.GiveUp("mcp-conform could not open another stream")

@@ -19,7 +19,7 @@ const noSecrets = "logging.no-secrets"
 // these credentials in the server's messages. Only the owner of the server can say what else is a
 // secret.
 func findSecrets(ctx context.Context, t *suite.T) {
-	tool, ok := t.Inventory.Logging()
+	tool, ok := t.Inventory.LoggingCall()
 	if !ok {
 		t.Skip("no tool that is known to log may be called")
 	}

@@ -58,7 +58,7 @@ func resumeAfterChange(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	tried := false
 	for _, known := range lists {
-		change, ok := t.Inventory.ListChange(known.method)
+		change, ok := t.Inventory.ListChangeCall(known.method)
 		l := &listing{c: c, list: known}
 		if !ok || !c.Server().Declares(known.capability) {
 			continue

@@ -38,10 +38,10 @@ const (
 // pingWhileBusy pings after the tool's first progress, which shows that it runs.
 func pingWhileBusy(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
-	slow, _ := t.Inventory.Slow(busyTime, busySteps)
+	slow, _ := t.Inventory.SlowCall(busyTime, busySteps)
 	c := sharedConversation(ctx, t)
 	id, from := c.NewID(), c.Record.Len()
-	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform-busy"))); err != nil {
+	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.ParamsWithToken("mcp-conform-busy"))); err != nil {
 		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
 	wait, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
@@ -71,7 +71,7 @@ func pingBehindCalls(ctx context.Context, t *suite.T) {
 		t.NotObserved(responds, "judged once for all revisions, in "+string(slices.Max(last)))
 		return
 	}
-	slow, _ := t.Inventory.Slow(busyTime, busySteps)
+	slow, _ := t.Inventory.SlowCall(busyTime, busySteps)
 	c := t.Start(ctx, client.Options{})
 	alone := c.Do(ctx, spec.MethodPing, nil)
 	if !judgePing(ctx, t, c, alone) {

@@ -44,16 +44,16 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Do(ctx, c.HarmlessMethod(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
 	if c.Server().Declares("tools") {
-		c.Do(ctx, spec.MethodToolsCall, inventory.KnownCall{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"), client.Within(callTime))
+		c.Do(ctx, spec.MethodToolsCall, inventory.KnownCall{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.ParamsWithToken("mcp-conform/none"), client.Within(callTime))
 	}
 	var calls [][]byte
 	call := func(params map[string]any) {
 		calls = append(calls, c.Request(c.NewID(), spec.MethodToolsCall, params))
 	}
 	if t.KnowsTool(inventory.Slow) {
-		slow, _ := t.Inventory.Slow(duration, steps)
+		slow, _ := t.Inventory.SlowCall(duration, steps)
 		for _, token := range tokens {
-			call(slow.WithToken(token))
+			call(slow.ParamsWithToken(token))
 		}
 		call(slow.Params())
 	} else {

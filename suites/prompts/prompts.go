@@ -176,10 +176,10 @@ func getPrompts(ctx context.Context, t *suite.T) {
 		if least := p.Values(false); !g.get(ctx, p.Name, least) {
 			return
 		}
-		if len(p.Required()) == 0 && !g.get(ctx, p.Name, nil) {
+		if len(p.RequiredArguments()) == 0 && !g.get(ctx, p.Name, nil) {
 			return
 		}
-		if i < maxProvoked && len(p.Arguments) > len(p.Required()) && !g.get(ctx, p.Name, p.Values(true)) {
+		if i < maxProvoked && len(p.Arguments) > len(p.RequiredArguments()) && !g.get(ctx, p.Name, p.Values(true)) {
 			return
 		}
 	}
@@ -217,7 +217,7 @@ func getWithWrongArguments(ctx context.Context, t *suite.T) {
 	g := newGetter(t.Conversation(ctx))
 	for _, p := range prompts {
 		var odd []map[string]any
-		if required := p.Required(); len(required) > 0 {
+		if required := p.RequiredArguments(); len(required) > 0 {
 			less := p.Values(false)
 			delete(less, required[0])
 			odd = append(odd, map[string]any{"name": p.Name, "arguments": less}, map[string]any{"name": p.Name})
@@ -246,7 +246,7 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 // getAfterChange walks through the list before and after a call that is known to change it.
 func getAfterChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesPrompts)
-	change, _ := t.Inventory.ListChange(spec.MethodPromptsList)
+	change, _ := t.Inventory.ListChangeCall(spec.MethodPromptsList)
 	c := t.Conversation(ctx)
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
 	for range 2 { // the second call may remove what the first one added

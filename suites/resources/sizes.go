@@ -25,11 +25,11 @@ var resizings = []int{1, 10, 100}
 // resource.
 func resizeResource(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
-	_, uri, _ := t.Inventory.ResourceChange()
+	_, uri, _ := t.Inventory.ResourceChangeCall()
 	c := t.Conversation(ctx)
 	before := listAndRead(ctx, t, c, uri)
 	for _, n := range resizings {
-		change, _, _ := t.Inventory.NumberedResourceChange(n)
+		change, _, _ := t.Inventory.NumberedResourceChangeCall(n)
 		if !c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0)).Succeeded() {
 			t.GiveUp("the call that should change the resource fails")
 		}

@@ -53,12 +53,12 @@ func changeSubscription(ctx context.Context, c *client.Conversation, method, uri
 // subscribed to it again.
 func provokeUpdates(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
-	_, uri, _ := t.Inventory.ResourceChange()
+	_, uri, _ := t.Inventory.ResourceChangeCall()
 	c := t.Conversation(ctx)
 	changes := 0
 	call := func() {
 		changes++
-		change, _, _ := t.Inventory.NumberedResourceChange(changes)
+		change, _, _ := t.Inventory.NumberedResourceChangeCall(changes)
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.AwaitQuiet(ctx) // the update may come a little later
 	}
@@ -115,7 +115,7 @@ func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri stri
 // provokeListChange walks through the list before and after a change.
 func provokeListChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResources)
-	change, _ := t.Inventory.ListChange(spec.MethodResourcesList)
+	change, _ := t.Inventory.ListChangeCall(spec.MethodResourcesList)
 	c := t.Conversation(ctx)
 	walkList(ctx, c, spec.MethodResourcesList)
 	for range 2 { // the second call may remove what the first one added

@@ -59,7 +59,7 @@ func closeMidwork(ctx context.Context, t *suite.T) {
 // callWithServerRequest makes a call during which the server sends a request to the client. It
 // reports whether both the call and the server's request were answered.
 func callWithServerRequest(ctx context.Context, t *suite.T, c *client.Conversation) bool {
-	asking, ok := t.Inventory.Asking()
+	asking, ok := t.Inventory.AskingCall()
 	from := c.Record.Len()
 	if !ok || !c.Do(ctx, spec.MethodToolsCall, asking.Params(), client.Within(workTime)).Answered() || !isServerRequestAnswered(c, from) {
 		return false
@@ -87,16 +87,16 @@ func isServerRequestAnswered(c *client.Conversation, from int) bool {
 // startSlowCall makes a slow call, and another one. It returns how long the first took, and
 // whether the second is running.
 func startSlowCall(ctx context.Context, t *suite.T, c *client.Conversation) (took time.Duration, runs bool) {
-	slow, ok := t.Inventory.Slow(workTime/4, 2)
+	slow, ok := t.Inventory.SlowCall(workTime/4, 2)
 	if !ok {
 		return 0, false
 	}
-	first := c.Do(ctx, spec.MethodToolsCall, slow.WithToken("mcp-conform/midwork-1"), client.Within(workTime))
+	first := c.Do(ctx, spec.MethodToolsCall, slow.ParamsWithToken("mcp-conform/midwork-1"), client.Within(workTime))
 	if !first.Succeeded() {
 		return 0, false
 	}
 	id, from := c.NewID(), c.Record.Len()
-	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/midwork-2"))) != nil {
+	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.ParamsWithToken("mcp-conform/midwork-2"))) != nil {
 		return 0, false
 	}
 	return first.Event.At - first.Sent.At, suite.AwaitRunning(ctx, c, from, id)

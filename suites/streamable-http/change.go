@@ -88,7 +88,7 @@ func listChangeCase() suite.Case {
 			c := t.Start(ctx, client.Options{})
 			walk := func() {
 				for _, l := range changeable {
-					if _, ok := t.Inventory.ListChange(l.method); ok {
+					if _, ok := t.Inventory.ListChangeCall(l.method); ok {
 						inventory.Walk(ctx, c, l.method, l.member, maxPages)
 					}
 				}
@@ -97,14 +97,14 @@ func listChangeCase() suite.Case {
 			for range 2 { // the second call may remove what the first one added
 				from, announced := c.Record.Len(), true
 				for _, l := range changeable {
-					if change, ok := t.Inventory.ListChange(l.method); ok {
+					if change, ok := t.Inventory.ListChangeCall(l.method); ok {
 						c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(callTime))
 					}
 				}
 				t.AwaitQuiet(ctx, c) // the notification may come a little later
 				walk()
 				for _, l := range changeable {
-					if _, ok := t.Inventory.ListChange(l.method); ok && t.Inventory.Declares(l.member+".listChanged") {
+					if _, ok := t.Inventory.ListChangeCall(l.method); ok && t.Inventory.Declares(l.member+".listChanged") {
 						announced = t.AwaitNotification(ctx, c, from, l.changed) && announced
 					}
 				}
@@ -120,11 +120,11 @@ func listChangeCase() suite.Case {
 // clients. If the change is of a resource, it returns the resource's URI: the client must
 // subscribe to it first.
 func changingCall(t *suite.T) (k inventory.KnownCall, uri string, ok bool) {
-	if k, uri, ok = t.Inventory.ResourceChange(); ok && t.Inventory.Declares("resources.subscribe") {
+	if k, uri, ok = t.Inventory.ResourceChangeCall(); ok && t.Inventory.Declares("resources.subscribe") {
 		return k, uri, true
 	}
 	for _, list := range []string{spec.MethodResourcesList, spec.MethodToolsList, spec.MethodPromptsList} {
-		if k, ok = t.Inventory.ListChange(list); ok {
+		if k, ok = t.Inventory.ListChangeCall(list); ok {
 			return k, "", true
 		}
 	}

@@ -73,7 +73,7 @@ func callUntilStreamEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 	if !t.KnowsTool(inventory.Slow) {
 		return
 	}
-	k, _ := t.Inventory.Slow(60*time.Millisecond, 2)
+	k, _ := t.Inventory.SlowCall(60*time.Millisecond, 2)
 	s := w.Begin(suite.WebRequest{Body: w.C.Request(w.C.NewID(), spec.MethodToolsCall, k.Params())})
 	s.Until(ctx, endTime, func(x *transcript.Exchange) bool { return x.Ended() != "" })
 	s.Drop()
@@ -82,15 +82,15 @@ func callUntilStreamEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 // callVerboseTools calls the tools that are known to send messages in addition to their result.
 func callVerboseTools(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.KnowsTool(inventory.Logging) {
-		k, _ := t.Inventory.Logging()
+		k, _ := t.Inventory.LoggingCall()
 		c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime))
 	}
-	if k, ok := t.Inventory.Asking(); ok {
+	if k, ok := t.Inventory.AskingCall(); ok {
 		c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime))
 	}
-	if k, ok := t.Inventory.Slow(60*time.Millisecond, 2); ok {
+	if k, ok := t.Inventory.SlowCall(60*time.Millisecond, 2); ok {
 		for _, token := range []string{"mcp-conform/listening-1", "mcp-conform/listening-2"} {
-			c.Do(ctx, spec.MethodToolsCall, k.WithToken(token), client.Within(callTime))
+			c.Do(ctx, spec.MethodToolsCall, k.ParamsWithToken(token), client.Within(callTime))
 		}
 	}
 }

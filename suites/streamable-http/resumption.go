@@ -38,7 +38,7 @@ func resumptionCase() suite.Case {
 		OnlyOver: spec.StreamableHTTP,
 		Run: func(ctx context.Context, t *suite.T) {
 			t.Needs(inventory.Slow)
-			tool, _ := t.Inventory.Slow(slowFor, steps)
+			tool, _ := t.Inventory.SlowCall(slowFor, steps)
 			w := t.Web(t.Start(ctx, client.Options{}))
 			calls, other, further := []*cutCall{beginCall(w, tool), beginCall(w, tool)}, beginCall(w, tool), beginCall(w, tool)
 			further.afterMessage = true
@@ -75,7 +75,7 @@ type cutCall struct {
 func beginCall(w *suite.Web, tool inventory.KnownCall) *cutCall {
 	k := &cutCall{id: w.C.NewID()}
 	k.token = "mcp-conform/cut-" + k.id.Raw()
-	k.stream = w.Begin(suite.WebRequest{Body: w.C.Request(k.id, spec.MethodToolsCall, tool.WithToken(k.token))})
+	k.stream = w.Begin(suite.WebRequest{Body: w.C.Request(k.id, spec.MethodToolsCall, tool.ParamsWithToken(k.token))})
 	return k
 }
 

@@ -93,7 +93,7 @@ func changes(t *suite.T) []change {
 	} {
 		if t.Inventory.HasCall(list.role) {
 			out = append(out, change{
-				call:         func(n int) inventory.KnownCall { return t.Inventory.Numbered(list.role, n) },
+				call:         func(n int) inventory.KnownCall { return t.Inventory.NumberedCall(list.role, n) },
 				notification: list.notification,
 				read: func(ctx context.Context, c *client.Conversation) {
 					inventory.Walk(ctx, c, list.method, list.member, maxPages)
@@ -101,9 +101,9 @@ func changes(t *suite.T) []change {
 			})
 		}
 	}
-	if _, uri, ok := t.Inventory.ResourceChange(); ok {
+	if _, uri, ok := t.Inventory.ResourceChangeCall(); ok {
 		out = append(out, change{
-			call:         func(n int) inventory.KnownCall { k, _, _ := t.Inventory.NumberedResourceChange(n); return k },
+			call:         func(n int) inventory.KnownCall { k, _, _ := t.Inventory.NumberedResourceChangeCall(n); return k },
 			notification: spec.MethodResourcesUpdated,
 			read: func(ctx context.Context, c *client.Conversation) {
 				c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))
@@ -136,7 +136,7 @@ func (ch change) make(ctx context.Context, t *suite.T, c *client.Conversation, n
 // if no such call is known, and the URIs of other listed resources. So one subscription can leave
 // out the resource that may change.
 func watchedURIs(t *suite.T) (changing, others []string) {
-	_, uri, ok := t.Inventory.ResourceChange()
+	_, uri, ok := t.Inventory.ResourceChangeCall()
 	if !ok && len(t.Inventory.Resources) > 0 {
 		uri = t.Inventory.Resources[0]
 		ok = true

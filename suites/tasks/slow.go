@@ -39,7 +39,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 		t.Skip("the slow tool can't be called both as a task and without one")
 	}
 	r := start(ctx, t)
-	call, _ := t.Inventory.Slow(duration+beforeResult*r.c.FastestResponse(), steps)
+	call, _ := t.Inventory.SlowCall(duration+beforeResult*r.c.FastestResponse(), steps)
 	plain, from := r.c.NewID(), r.c.Record.Len()
 	if err := r.c.Send(ctx, r.c.Request(plain, spec.MethodToolsCall, call.Params())); err != nil {
 		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
@@ -53,7 +53,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	if err := r.c.Send(ctx, r.c.Request(result, spec.MethodTasksResult, object{"taskId": ids[0]})); err != nil {
 		t.GiveUp("mcp-conform could not request the result: " + err.Error())
 	}
-	long, _ := t.Inventory.Slow(longer*duration+beforeCancel*r.c.FastestResponse(), longer*steps)
+	long, _ := t.Inventory.SlowCall(longer*duration+beforeCancel*r.c.FastestResponse(), longer*steps)
 	ids = append(ids, r.create(ctx, asTask(long, "cancelled", object{"ttl": ttl}))...)
 	if r.isAnswered(from, result) {
 		r.get(ctx, ids[0]) // at once, to see whether the result came before the work was done
@@ -86,7 +86,7 @@ func (r *runner) isAnswered(from int, id wire.ID) bool {
 
 // findSlowTask returns a call of a slow tool that runs both as a task and without one.
 func findSlowTask(t *suite.T) (inventory.KnownCall, bool) {
-	call, ok := t.Inventory.Slow(duration, steps)
+	call, ok := t.Inventory.SlowCall(duration, steps)
 	if !ok {
 		return call, false
 	}

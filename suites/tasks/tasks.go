@@ -187,7 +187,7 @@ func (r *runner) create(ctx context.Context, calls ...object) []string {
 
 // asTask returns the params of a call as a task.
 func asTask(call inventory.KnownCall, token string, task object) object {
-	params := call.WithToken("mcp-conform/task/" + token)
+	params := call.ParamsWithToken("mcp-conform/task/" + token)
 	params["task"] = task
 	return params
 }
@@ -197,7 +197,7 @@ func asTask(call inventory.KnownCall, token string, task object) object {
 // that can be called both as a task and without one.
 func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.KnownCall, optional map[string]bool) {
 	optional = map[string]bool{}
-	slow, _ := t.Inventory.Slow(40*time.Millisecond, 2)
+	slow, _ := t.Inventory.SlowCall(40*time.Millisecond, 2)
 	for _, tool := range t.Inventory.Callable() {
 		arguments, err := tool.Arguments()
 		if err != nil {

@@ -95,9 +95,9 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 		if wasSlow(k.c, r.Name) {
 			continue
 		}
-		more := r.More()
+		more := r.MoreArguments()
 		if inventory.Structured.ExistsIn(t.Revision) && wire.At(r.Raw, "/outputSchema") != nil {
-			more = append(more, r.Edges()...) // servers often mistake empty or zero results for none
+			more = append(more, r.EdgeArguments()...) // servers often mistake empty or zero results for none
 		}
 		call := i + 1 // callTools calls this tool with callToken(i); these tokens have the other type
 		for _, arguments := range more {
@@ -142,7 +142,7 @@ func callWithLongText(ctx context.Context, t *suite.T) {
 	}
 	called := 0
 	for _, r := range readyTools(t) {
-		arguments, ok := r.WithText(strings.ReplaceAll(long, "-", " "))
+		arguments, ok := r.ArgumentsWithText(strings.ReplaceAll(long, "-", " "))
 		if !ok {
 			continue
 		}

@@ -46,9 +46,9 @@ func promisedChanges(t *suite.T) []promisedChange {
 		if len(all) == 0 || !all[0].IsConfigured || !schemaAccepts(t, all[0]) || !t.Inventory.Declares(c.needs) {
 			continue
 		}
-		p := promisedChange{change: c, call: func(number int) inventory.KnownCall { return t.Inventory.Numbered(c.role, number) }}
+		p := promisedChange{change: c, call: func(number int) inventory.KnownCall { return t.Inventory.NumberedCall(c.role, number) }}
 		if c.role == inventory.ChangesResource {
-			_, uri, _ := t.Inventory.ResourceChange()
+			_, uri, _ := t.Inventory.ResourceChangeCall()
 			p.params = map[string]any{"uri": uri}
 		}
 		out = append(out, p)

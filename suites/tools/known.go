@@ -107,7 +107,7 @@ func schemaAccepts(t *suite.T, known inventory.KnownCall) bool {
 func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory.KnownCall, token string) bool {
 	params := known.Params()
 	if e.role == inventory.Progress {
-		params = known.WithToken(token)
+		params = known.ParamsWithToken(token)
 	} else {
 		token = ""
 	}
@@ -147,7 +147,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conversation, known inventory.KnownCall, r *client.Reply, from int) {
 	var question *transcript.Request
 	for _, q := range c.Record.Dialogue().ServerRequests() {
-		if q.Event.Seq >= from && inventory.Asks(q.Message.Method) == e.role {
+		if q.Event.Seq >= from && inventory.AskingRole(q.Message.Method) == e.role {
 			question = q
 		}
 	}

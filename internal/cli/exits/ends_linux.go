@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt makes this process the parent of orphaned descendants, whatever their
+// adoptOrphans makes this process the parent of orphaned descendants, whatever their
 // process group.
-func adopt() {
+func adoptOrphans() {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		panic(err)
 	}
@@ -22,7 +22,7 @@ func adopt() {
 // await waits for cmd to end while reaping orphans, as process 1 would. Then it
 // looks for surviving descendants.
 func await(cmd *exec.Cmd) (e ending) {
-	memory := peak(cmd.Process.Pid)
+	memory := samplePeakMemory(cmd.Process.Pid)
 	for {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, 0, nil)
@@ -42,7 +42,7 @@ func await(cmd *exec.Cmd) (e ending) {
 		for pid := 1; pid > 0; {
 			pid, _ = unix.Wait4(-1, nil, unix.WNOHANG, nil)
 		}
-		e.orphans, e.survived = children()
+		e.orphans, e.survived = childProcesses()
 		if len(e.orphans) == 0 || time.Now().After(deadline) {
 			break
 		}
@@ -56,10 +56,10 @@ func await(cmd *exec.Cmd) (e ending) {
 	return e
 }
 
-// peak samples the memory of the process, without the servers that it starts.
+// samplePeakMemory samples the memory of the process, without the servers that it starts.
 // The returned function stops sampling and returns the maximum in MiB. The
 // kernel's figure at reaping would include the servers.
-func peak(pid int) func() int64 {
+func samplePeakMemory(pid int) func() int64 {
 	var most int64
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -86,8 +86,8 @@ func peak(pid int) func() int64 {
 	}
 }
 
-// children returns the child processes of this process.
-func children() ([]string, error) {
+// childProcesses returns the child processes of this process.
+func childProcesses() ([]string, error) {
 	var out []string
 	tasks, err := os.ReadDir("/proc/self/task")
 	for _, task := range tasks {

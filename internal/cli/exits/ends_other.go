@@ -4,7 +4,7 @@ package main
 
 import "os/exec"
 
-func adopt() {}
+func adoptOrphans() {}
 
 // await waits for cmd to end. It measures memory and looks for survivors on
 // Linux only.

@@ -47,7 +47,7 @@ func exits(args []string) int {
 		fmt.Fprintln(os.Stderr, "exits [-within 10s] [-interrupt TEXT] [-interrupt-at FILE] CODE COMMAND ARGUMENT...")
 		return 120
 	}
-	adopt()
+	adoptOrphans()
 	cmd := exec.Command(flags.Arg(1), flags.Args()[2:]...)
 	cmd.Stdin = os.Stdin
 	signals := make(chan struct{}, len(cues)+1)

@@ -38,15 +38,15 @@ type contestant struct {
 	command func(ctx context.Context, url, results string) *exec.Cmd
 	// read returns the checks or requirements that were judged, sorted, with
 	// their outcomes.
-	read func(results string) ([]judged, error)
+	read func(results string) ([]judgement, error)
 
 	wall, cpu, served []time.Duration // of the timed runs; served is the CPU time of the server
 	requests          int
-	found             []judged
+	found             []judgement
 }
 
-// judged is a check or a requirement that was judged.
-type judged struct{ id, outcome string }
+// judgement is a check or a requirement that was judged.
+type judgement struct{ id, outcome string }
 
 func compare(program, folder, revision string, runs int, ids bool) error {
 	suite, err := officialsuite.Find(folder)

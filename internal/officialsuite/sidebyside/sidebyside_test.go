@@ -23,7 +23,7 @@ import (
 )
 
 // same lets cmp compare judged values.
-var same = cmp.AllowUnexported(judged{})
+var same = cmp.AllowUnexported(judgement{})
 
 func write(t *testing.T, parts ...string) {
 	t.Helper()
@@ -63,7 +63,7 @@ func TestReadReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []judged{{"a.once", "kept"}, {"b.twice", "warning"}, {"c.partly", "kept"}, {"d.flaky", "flaky"}, {"e.broken", "broken"}}
+	want := []judgement{{"a.once", "kept"}, {"b.twice", "warning"}, {"c.partly", "kept"}, {"d.flaky", "flaky"}, {"e.broken", "broken"}}
 	if diff := cmp.Diff(want, got, same); diff != "" {
 		t.Errorf("what was judged (-want +got):\n%s", diff)
 	}
@@ -80,7 +80,7 @@ func TestReadChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]judged{{"lists names", "failure"}, {"ping answers", "success"}}, got, same); diff != "" {
+	if diff := cmp.Diff([]judgement{{"lists names", "failure"}, {"ping answers", "success"}}, got, same); diff != "" {
 		t.Errorf("what was judged (-want +got):\n%s", diff)
 	}
 	if _, err := readChecks(t.TempDir()); err == nil {
@@ -93,7 +93,7 @@ func TestTable(t *testing.T) {
 	var out strings.Builder
 	printTable(&out, []*contestant{{
 		name: "one", wall: times, cpu: times[:1], requests: 7,
-		found: []judged{{"a", "kept"}, {"b", "broken"}, {"c", "kept"}},
+		found: []judgement{{"a", "kept"}, {"b", "broken"}, {"c", "kept"}},
 	}}, len(times))
 	rows := strings.Split(strings.TrimSpace(out.String()), "\n")
 	want := "| one | 2.50 s (1.00–3.00) | 3.00 s (3.00–3.00) | not measured | 7 | 3 | 2 kept, 1 broken |"

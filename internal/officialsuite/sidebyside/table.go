@@ -16,15 +16,15 @@ import (
 )
 
 // readChecks returns the checks that judged the server.
-func readChecks(results string) ([]judged, error) {
+func readChecks(results string) ([]judgement, error) {
 	checks, err := officialsuite.Checks(results)
 	if err != nil {
 		return nil, err
 	}
-	var out []judged
+	var out []judgement
 	for _, c := range checks {
 		if c.HasVerdict() {
-			out = append(out, judged{c.Scenario + " " + c.ID, strings.ToLower(c.Status)})
+			out = append(out, judgement{c.Scenario + " " + c.ID, strings.ToLower(c.Status)})
 		}
 	}
 	return out, nil
@@ -32,7 +32,7 @@ func readChecks(results string) ([]judged, error) {
 
 // readReport returns the requirements that were judged in any revision, with
 // their most severe outcome.
-func readReport(results string) ([]judged, error) {
+func readReport(results string) ([]judgement, error) {
 	raw, err := os.ReadFile(filepath.Join(results, "report.json"))
 	if err != nil {
 		return nil, err
@@ -50,28 +50,28 @@ func readReport(results string) ([]judged, error) {
 			heaviest[v.Requirement] = max(heaviest[v.Requirement], w)
 		}
 	}
-	var out []judged
+	var out []judgement
 	for id, w := range heaviest {
-		out = append(out, judged{id, weights[w]})
+		out = append(out, judgement{id, weights[w]})
 	}
-	slices.SortFunc(out, func(a, b judged) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(out, func(a, b judgement) int { return cmp.Compare(a.id, b.id) })
 	return out, nil
 }
 
 func printTable(w io.Writer, contestants []*contestant, runs int) {
 	fmt.Fprintf(w, "%s, %d cores (%s)%s; medians of %d runs each, taken in turn, the range in brackets.\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOARCH, load(), runs)
+		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOARCH, describeLoad(), runs)
 	fmt.Fprintln(w, "| | wall time | CPU time | CPU time of the server | HTTP requests | judged | of these |")
 	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- |")
 	for _, c := range contestants {
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %d | %d | %s |\n",
-			c.name, spread(c.wall), spread(c.cpu), spread(c.served), c.requests, len(c.found), countOutcomes(c.found))
+			c.name, describeTimes(c.wall), describeTimes(c.cpu), describeTimes(c.served), c.requests, len(c.found), countOutcomes(c.found))
 	}
 }
 
-// load returns a phrase with the load average of the machine, or "" if the system does not report
-// it.
-func load() string {
+// describeLoad returns a phrase with the load average of the machine, or "" if the system does not
+// report it.
+func describeLoad() string {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return ""
@@ -80,8 +80,8 @@ func load() string {
 	return ", load average " + average
 }
 
-// spread returns a phrase with the median, the minimum and the maximum of the times.
-func spread(times []time.Duration) string {
+// describeTimes returns a phrase with the median, the minimum and the maximum of the times.
+func describeTimes(times []time.Duration) string {
 	sorted := slices.Sorted(slices.Values(times))
 	if len(sorted) == 0 {
 		return "not measured"
@@ -89,7 +89,7 @@ func spread(times []time.Duration) string {
 	return fmt.Sprintf("%.2f s (%.2f–%.2f)", sorted[len(sorted)/2].Seconds(), sorted[0].Seconds(), sorted[len(sorted)-1].Seconds())
 }
 
-func countOutcomes(found []judged) string {
+func countOutcomes(found []judgement) string {
 	count := map[string]int{}
 	var order []string
 	for _, j := range found {

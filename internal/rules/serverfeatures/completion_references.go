@@ -86,8 +86,8 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 	}
 }
 
-// offersReference reports whether the server lists the prompt or template that q refers to, with the
-// argument or variable that q completes.
+// offersReference reports whether the server lists the prompt or template that q refers to, with
+// the argument or variable that q completes.
 func (b *catalog) offersReference(q completionRequest) bool {
 	if q.kind == "ref/resource" {
 		return b.templates.seen[q.target] != nil && slices.Contains(uri.Parse(q.target).Variables, q.argument)

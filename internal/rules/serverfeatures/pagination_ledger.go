@@ -332,8 +332,8 @@ func (l *ledger) hasCompleteWalk(method string) bool {
 	return chain != nil && chain[0].listVersion == l.changes[listings[method].capability]
 }
 
-// itemKeys returns the keys of all items of a complete walk that is still valid; ok is false if there
-// is none.
+// itemKeys returns the keys of all items of a complete walk that is still valid; ok is false if
+// there is none.
 func (l *ledger) itemKeys(method string) (keys []string, ok bool) {
 	if !l.hasCompleteWalk(method) {
 		return nil, false

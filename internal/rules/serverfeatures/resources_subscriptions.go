@@ -275,9 +275,11 @@ func (u *updates) judgeLateUpdate(obs *rules.Observation, updatedURI string, d v
 	out.Deviates(d)
 }
 
-// coversUpdate reports whether a subscription covers updates of the URI: an update may name a resource
-// below the subscribed URI.
-func coversUpdate(subscribed, updatedURI string) bool { return strings.HasPrefix(updatedURI, subscribed) }
+// coversUpdate reports whether a subscription covers updates of the URI: an update may name a
+// resource below the subscribed URI.
+func coversUpdate(subscribed, updatedURI string) bool {
+	return strings.HasPrefix(updatedURI, subscribed)
+}
 
 // updatedBetween reports whether an update came between two positions.
 func (l *subscriptionState) updatedBetween(from, to int) bool {

@@ -68,7 +68,7 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 		d.Requirement, d.Summary = toolValidates, "The server's tool succeeds with arguments that break its schema."
 		out.Deviates(d)
 		out.ReportedElsewhere(toolRejects)
-	case schema.For(s.Revision()).BreaksModern(input, arguments): // reported as an unsupported dialect
+	case schema.For(s.Revision()).BreaksModernKeywords(input, arguments): // reported as an unsupported dialect
 		out.ReportedElsewhere(toolValidates)
 	default:
 		d.Requirement, d.Weight = toolValidates, verdict.AtMostWarning

@@ -402,8 +402,8 @@ func (r *compiledRow) isObservedIn(occurring *schema.PlaceSet) bool {
 	return false
 }
 
-// rowFor returns the first row that matches a violation. If there is none, it returns the general row
-// for a violation of the schema, and nil for others.
+// rowFor returns the first row that matches a violation. If there is none, it returns the general
+// row for a violation of the schema, and nil for others.
 func (t *topic) rowFor(v schema.Violation) *compiledRow {
 	for _, r := range t.rows {
 		if r.matches(v) {

@@ -55,7 +55,7 @@ func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *r
 	failed := obs.Message.IsError() || isTrue(obs.Message.Result(), "/isError")
 	d := verdict.Deviation{Requirement: supports202012, At: rules.PositionsOf(obs.Request.Event, obs.Event)}
 	switch broken := v.CheckStructured(input, arguments); {
-	case len(broken) > 0 && !v.BreaksModern(input, arguments):
+	case len(broken) > 0 && !v.BreaksModernKeywords(input, arguments):
 	case len(broken) > 0 && !failed:
 		d.Summary, d.Weight = "The server accepts arguments that its schema, read as JSON Schema 2020-12, forbids.", verdict.AtMostWarning
 		d.Permitted, d.Seen = "an error, or a result with isError true", seenArguments(arguments, broken[0].Seen)
@@ -63,7 +63,7 @@ func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *r
 	case len(broken) > 0:
 		out.Observed(supports202012)
 	default:
-		older, ok := v.InDraft07(input, arguments)
+		older, ok := v.CheckInDraft07(input, arguments)
 		if !ok || len(older) == 0 {
 			return
 		}

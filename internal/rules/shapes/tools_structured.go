@@ -123,8 +123,8 @@ func judgeConformance(s *rules.Session, outputSchema, structured jsontext.Value,
 	out.Deviates(d)
 }
 
-// judgeTextCopy looks for a text block with the same JSON as the structured content. It skips results
-// larger than maxCompared.
+// judgeTextCopy looks for a text block with the same JSON as the structured content. It skips
+// results larger than maxCompared.
 func judgeTextCopy(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	if len(result) > maxCompared {
 		return

@@ -116,7 +116,7 @@ func (n *capabilityNeeds) judgeError(s *rules.Session, obs *rules.Observation, o
 }
 
 // judgeMissingCapability judges an error -32021. If the error names only declared capabilities,
-// judgeMeaning reports the misuse of the code.
+// judgeCodeMeaning reports the misuse of the code.
 func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 	required := requiredCapabilities(obs)
 	d := deviationOf(missingCapabilityData, obs)

@@ -146,8 +146,8 @@ func isTraceParent(text string) bool {
 	return m != nil && m[1] != "ff" && strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" && (m[1] != "00" || m[4] == "")
 }
 
-// listMatcher returns a function that reports whether all members of a comma-separated list match the
-// expression.
+// listMatcher returns a function that reports whether all members of a comma-separated list match
+// the expression.
 func listMatcher(member *lazyregexp.Regexp) func(text string) bool {
 	return func(text string) bool {
 		return !slices.ContainsFunc(strings.Split(text, ","), func(m string) bool { return !member.MatchString(m) })

@@ -169,8 +169,8 @@ func (f *subscriptions) noteAcknowledged(s *rules.Session, obs *rules.Observatio
 	}
 }
 
-// subscriptionOf returns the subscription that a notification belongs to (over HTTP by its stream, over stdio
-// by its id), and whether its metadata has the id of that subscription.
+// subscriptionOf returns the subscription that a notification belongs to (over HTTP by its stream,
+// over stdio by its id), and whether its metadata has the id of that subscription.
 func (f *subscriptions) subscriptionOf(s *rules.Session, obs *rules.Observation) (sub *subscription, sameID bool) {
 	id := subscriptionID(obs.Message)
 	if s.Transport != spec.Stdio {

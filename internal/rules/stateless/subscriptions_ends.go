@@ -248,8 +248,8 @@ func (sub *subscription) judgeMedia(out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeFinalResult judges the result that ends a subscription. The shape rules judge whether it has a
-// subscriptionId.
+// judgeFinalResult judges the result that ends a subscription. The shape rules judge whether it has
+// a subscriptionId.
 func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 	result := sub.response.Message.Result()
 	d := sub.deviation(gracefulID, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))

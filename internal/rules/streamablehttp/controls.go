@@ -45,9 +45,9 @@ func (v *view) whyUnclear(x *exchange) string {
 	return ""
 }
 
-// mayBeSecondStream reports whether x may be refused as the second stream of its session. With 409 that
-// is possible even if the first stream was closed, because the server may not have noticed that
-// yet. A GET without a session id may mean any session.
+// mayBeSecondStream reports whether x may be refused as the second stream of its session. With 409
+// that is possible even if the first stream was closed, because the server may not have noticed
+// that yet. A GET without a session id may mean any session.
 func (v *view) mayBeSecondStream(x *exchange) bool {
 	return x.Method() == "GET" && slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y != x && y.Method() == "GET" && y.isStreamOpened() && y.Request.Seq < x.Request.Seq &&

@@ -29,8 +29,8 @@ func judgeDeliveries(v *view, out *rules.Reporter) {
 	})
 }
 
-// mayBeSessionOver reports whether the session of x may have been over when the stream of x ended: the
-// server served no later request in that session.
+// mayBeSessionOver reports whether the session of x may have been over when the stream of x ended:
+// the server served no later request in that session.
 func (v *view) mayBeSessionOver(x *exchange) bool {
 	return x.session != "" && !slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y.session == x.session && y.Request.Seq > x.End.Seq && y.Succeeded()

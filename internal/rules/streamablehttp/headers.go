@@ -170,7 +170,8 @@ func judgeMismatchError(x *exchange, req *rules.Request, e *wire.Message, d verd
 	out.Deviates(d)
 }
 
-// isMethodServed reports whether the server served some request of this method with matching headers.
+// isMethodServed reports whether the server served some request of this method with matching
+// headers.
 func (v *view) isMethodServed(method string) bool {
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Message.Method == method && req.IsRegular() && req.Succeeded()
@@ -325,8 +326,8 @@ var oddFormRefused = map[string]string{
 	listenUnnamed:    "The server demands an Mcp-Name of subscriptions/listen.",
 }
 
-// judgeMatchingHeaders judges a request whose headers match. If several of their forms are unusual, a
-// refusal shows nothing about any of them.
+// judgeMatchingHeaders judges a request whose headers match. If several of their forms are unusual,
+// a refusal shows nothing about any of them.
 func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.Reporter) {
 	if req.UnlistedTool || v.hasUnmirrored(req) {
 		return // the server may require headers that the client could not know or send
@@ -359,8 +360,8 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 	out.Deviates(d)
 }
 
-// judgeMeaninglessHeader judges a request with a header that has no meaning in this era. A server that
-// also supports earlier revisions may treat the headers of those revisions as they require.
+// judgeMeaninglessHeader judges a request with a header that has no meaning in this era. A server
+// that also supports earlier revisions may treat the headers of those revisions as they require.
 func (v *view) judgeMeaninglessHeader(x *exchange, req *rules.Request, flaw rules.HeaderFlaw, out *rules.Reporter) {
 	requirement := map[rules.HeaderFlaw]string{rules.SessionNamed: sessionIgnored, rules.StreamResumed: resumeIgnored, rules.ParamUnknown: paramIgnored}[flaw]
 	switch {

@@ -38,8 +38,8 @@ func judgeOrigins(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeForeignOrigin judges the response to a request with the Origin of another host. A server that is
-// not on the local machine may permit web pages of that host.
+// judgeForeignOrigin judges the response to a request with the Origin of another host. A server
+// that is not on the local machine may permit web pages of that host.
 func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 	validated := originValidated
 	if v.s.Transport == spec.SSE {
@@ -84,8 +84,9 @@ func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeServedForeignOrigin judges a request that was served despite a foreign Origin. An Origin that no
-// browser sends shows less, and shows nothing new if the server also accepts valid foreign Origins.
+// judgeServedForeignOrigin judges a request that was served despite a foreign Origin. An Origin
+// that no browser sends shows less, and shows nothing new if the server also accepts valid foreign
+// Origins.
 func (v *view) judgeServedForeignOrigin(x *exchange, d verdict.Deviation, out *rules.Reporter) {
 	out.ReportedElsewhere(originInvalid)
 	d.Summary = "The server accepts a request with another host's Origin."
@@ -107,8 +108,8 @@ func isMalformedOrigin(text string) bool {
 	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
 }
 
-// isServedWithoutForeignOrigin reports whether the server served a request that is like x, with the same HTTP
-// method, but has no foreign Origin.
+// isServedWithoutForeignOrigin reports whether the server served a request that is like x, with the
+// same HTTP method, but has no foreign Origin.
 func (v *view) isServedWithoutForeignOrigin(x *exchange) bool {
 	for _, y := range v.all {
 		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.hasInitialize() == x.hasInitialize() {
@@ -134,8 +135,8 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeAbsentOrigin judges a 403 for a request without an Origin, if a similar request with an Origin was
-// served.
+// judgeAbsentOrigin judges a 403 for a request without an Origin, if a similar request with an
+// Origin was served.
 func (v *view) judgeAbsentOrigin(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():

@@ -225,9 +225,9 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 	}
 }
 
-// eventIDsUpTo returns the ids of the events with data on the stream of origin, up to the event whose id
-// is the parameter last. It skips the events of the exchange given as before. It returns nil if
-// none of the other events has that id.
+// eventIDsUpTo returns the ids of the events with data on the stream of origin, up to the event
+// whose id is the parameter last. It skips the events of the exchange given as before. It returns
+// nil if none of the other events has that id.
 func (v *view) eventIDsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.eventsInOrder() {

@@ -179,8 +179,8 @@ func (x *exchange) isResumption() bool {
 	return ok
 }
 
-// streamStart returns the exchange whose stream x resumes, or x itself if x resumes none. It returns nil
-// if the resumed stream is unknown.
+// streamStart returns the exchange whose stream x resumes, or x itself if x resumes none. It
+// returns nil if the resumed stream is unknown.
 func (v *view) streamStart(x *exchange) *exchange {
 	id, resumes := x.lastEventID()
 	if !resumes {
@@ -210,8 +210,8 @@ func (x *exchange) isOpenAt(at int) bool {
 	return x.isStreamOpened() && x.Response.Seq < at && (x.End == nil || x.End.Seq > at)
 }
 
-// isSessionServedAfter reports whether the server served a POST of the session of x that was sent after
-// the response to x.
+// isSessionServedAfter reports whether the server served a POST of the session of x that was sent
+// after the response to x.
 func (v *view) isSessionServedAfter(x *exchange) bool {
 	for _, y := range v.all {
 		if x.Response != nil && y.Request.Seq > x.Response.Seq && y.session == x.session && y.Method() == "POST" && y.Succeeded() {

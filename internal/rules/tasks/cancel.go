@@ -123,8 +123,9 @@ func (l *ledger) isPastNaturalEnd(t *task, v *observation) bool {
 // stopTime is how long the execution of a cancelled task may take to stop.
 const stopTime = 100 * time.Millisecond
 
-// judgeExecutionStops looks for signs that the execution of a cancelled task continues. Another rule judges
-// progress after the end; if there is any, the server has not stopped the execution either.
+// judgeExecutionStops looks for signs that the execution of a cancelled task continues. Another
+// rule judges progress after the end; if there is any, the server has not stopped the execution
+// either.
 func (l *ledger) judgeExecutionStops(t *task, q *taskRequest, out *rules.Reporter) {
 	ran, waited := false, false
 	for _, e := range l.progressMessages(t) {
@@ -175,8 +176,8 @@ func (l *ledger) progressMessages(t *task) []*transcript.Event {
 	return out
 }
 
-// activityMessages returns the messages of a running execution: log messages and server requests that
-// name the task.
+// activityMessages returns the messages of a running execution: log messages and server requests
+// that name the task.
 func (l *ledger) activityMessages(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.index.notes[t] {

@@ -111,10 +111,10 @@ func (l *ledger) becomesTaskWithTTL(c *call) bool {
 // created after it.
 const slowCall = 250 * time.Millisecond
 
-// judgeImmediateCreation compares the response time with that of an equal call without a task. A task was
-// created late if all of these hold: its creation took nearly as long, the task had ended by the
-// first query, and a request sent after the call was answered long before the call. Without the
-// last condition, the whole server or the machine may have been busy.
+// judgeImmediateCreation compares the response time with that of an equal call without a task. A
+// task was created late if all of these hold: its creation took nearly as long, the task had ended
+// by the first query, and a request sent after the call was answered long before the call. Without
+// the last condition, the whole server or the machine may have been busy.
 func (l *ledger) judgeImmediateCreation(c *call, out *rules.Reporter) {
 	plain := l.shortestPlainTime(c)
 	if plain < slowCall || c.task == nil {
@@ -150,8 +150,8 @@ func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 	})
 }
 
-// shortestPlainTime returns the shortest time that a successful equal call took without a task, 0 if there
-// is no such call.
+// shortestPlainTime returns the shortest time that a successful equal call took without a task, 0
+// if there is no such call.
 func (l *ledger) shortestPlainTime(c *call) time.Duration {
 	var least time.Duration
 	for _, o := range l.equalCalls(c) {

@@ -17,7 +17,7 @@ type index struct {
 	created        map[*rules.Request]*task         // the task that the request created
 	queries        map[string][]*taskRequest        // answered requests by taskId
 	cancels        map[string][]*rules.Request      // tasks/cancel by taskId, answered or not
-	notes          map[*task][]taskNotification                 // notifications about the task
+	notes          map[*task][]taskNotification     // notifications about the task
 	serverRequests map[string][]*transcript.Request // the server's requests by the task that they name; "" for none
 	// toolChanges are the notifications that the list of tools has changed.
 	toolChanges []*transcript.Message

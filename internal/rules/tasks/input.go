@@ -78,8 +78,9 @@ func wasMadeWhileOpen(v *observation, p *transcript.Request) bool {
 	return v.query != nil && v.query.request.Event.Seq > p.Event.Seq && !p.RespondedBefore(v.event.Seq)
 }
 
-// judgeUnnamedRequest judges a server request that names no task, if it can only belong to a task: a task
-// has the status input_required, nothing else is in progress, and no other server request is open.
+// judgeUnnamedRequest judges a server request that names no task, if it can only belong to a task:
+// a task has the status input_required, nothing else is in progress, and no other server request is
+// open.
 func (l *ledger) judgeUnnamedRequest(p *transcript.Request, out *rules.Reporter) {
 	if len(l.tasks) == 0 || p.Message.Method == spec.MethodRootsList || l.hasPossibleCause(p) {
 		return

@@ -43,8 +43,8 @@ func resultRules() []rules.Rule {
 	}}
 }
 
-// judgeRelatedTask judges whether a result of tasks/result names the task. It skips errors, which have
-// no member for that.
+// judgeRelatedTask judges whether a result of tasks/result names the task. It skips errors, which
+// have no member for that.
 func (l *ledger) judgeRelatedTask(t *task, q *taskRequest, out *rules.Reporter) {
 	if !q.succeeded() {
 		return
@@ -68,8 +68,8 @@ func (l *ledger) judgeRelatedTask(t *task, q *taskRequest, out *rules.Reporter) 
 	})
 }
 
-// judgeResultBlocks judges whether tasks/result was answered only after the task ended. It returns false
-// if the request was cancelled, or if a later observation shows the task as still running.
+// judgeResultBlocks judges whether tasks/result was answered only after the task ended. It returns
+// false if the request was cancelled, or if a later observation shows the task as still running.
 func (l *ledger) judgeResultBlocks(t *task, q *taskRequest, out *rules.Reporter) bool {
 	if q.request.IsCancelled() {
 		return false

@@ -76,8 +76,8 @@ func (t *threshold) isSettled() bool {
 	})
 }
 
-// lowestPermitted returns the lowest level that is permitted for a log message, or -1 if every level is
-// permitted.
+// lowestPermitted returns the lowest level that is permitted for a log message, or -1 if every
+// level is permitted.
 func (t *threshold) lowestPermitted() int {
 	level, found := len(severities), false
 	if !t.isSettled() {
