@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -42,14 +43,29 @@ type Entry struct {
 	asked string // see Result.Asked; set when a sweep begins
 }
 
-// host returns the host of the URL in lower case, or "" for a command.
+// address returns the URL at which the server is reached, or "" if it is reached over stdio.
+func (e *Entry) address() string {
+	if len(e.Args) == 3 && e.Args[0] == "--start" {
+		return e.Args[2]
+	}
+	return e.URL
+}
+
+// host returns the host of the server in lower case, or "" for one that is started here.
 func (e *Entry) host() string {
-	u, err := url.Parse(e.URL)
-	if err != nil {
+	u, err := url.Parse(strings.ReplaceAll(e.address(), target.PortMark, "1"))
+	if err != nil || e.URL == "" && isLoopback(u.Hostname()) {
 		return ""
 	}
-	return strings.ToLower(u.Hostname())
+	return hostOf(u)
 }
+
+func isLoopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
+
+// hostOf returns the host of a URL without its port, in lower case and without a dot at the end.
+func hostOf(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }
 
 // maxList limits the size of a list, in bytes.
 const maxList = 256 << 20

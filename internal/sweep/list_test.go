@@ -198,7 +198,7 @@ func TestFoldersStayInside(t *testing.T) {
 func TestOptOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "optout.txt")
-	if err := os.WriteFile(path, []byte("# asked by mail\nio.github.me/weather\n\nExample.com # all of it\n*.example.org\nhttps://host.example/private/\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("# asked by mail\nio.github.me/weather\n\nExample.com # all of it\n*.example.org\nhttps://host.example/private/\nbare.example/mcp\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o, err := ReadOptOut(path)
@@ -219,9 +219,22 @@ func TestOptOut(t *testing.T) {
 		{Entry{Name: "a", URL: "https://host.example/private"}, "https://host.example/private/"},
 		{Entry{Name: "a", URL: "https://host.example/private-not"}, ""},
 		{Entry{Name: "a", Args: []string{"--", "example.com"}}, ""},
+		{Entry{Name: "a", URL: "HTTPS://me@Host.Example.:443/private/mcp"}, "https://host.example/private/"},
+		{Entry{Name: "a", URL: "https://host.example:8443/private/mcp"}, ""},
+		{Entry{Name: "a", URL: "https://example.com./mcp"}, "Example.com"},
+		{Entry{Name: "a", URL: "http://bare.example/mcp/2"}, "bare.example/mcp"},
+		{Entry{Name: "a", URL: "https://bare.example/other"}, ""},
+		{Entry{Name: "a", Args: []string{"--start", "proxy", "https://example.com/mcp"}}, "Example.com"},
+		{Entry{Name: "a", Args: []string{"--start", "x", "http://127.0.0.1:{port}/mcp"}}, ""},
 	} {
 		if got := o.matches(&c.e); got != c.want {
 			t.Errorf("%s %s matches %q, not %q", c.e.Name, c.e.URL, got, c.want)
 		}
+	}
+	if err := os.WriteFile(path, []byte("*example.org\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadOptOut(path); err == nil || !strings.Contains(err.Error(), `"*example.org" matches no server`) {
+		t.Errorf("a rule without effect: %v", err)
 	}
 }
