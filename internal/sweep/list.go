@@ -324,6 +324,10 @@ func (l *list) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 		return wrong("add the url at which the server listens once it is started", "start is given, but no url")
 	case it.URL != "" && it.Start == "" && (it.Cwd != "" || len(it.Env) > 0):
 		return wrong("leave them out, or add start", "cwd or env is given, but nothing is started")
+	case it.URL != "" && !isWebURL(it.URL):
+		return wrong("write it as https://example.com/mcp", "url %q is not a URL that begins with http:// or https://", it.URL)
+	case it.Transport != "" && !slices.Contains([]string{"auto", "http", "sse"}, it.Transport):
+		return wrong("known: auto, http, sse", "there is no transport %q", it.Transport)
 	case it.URL == "" && it.Transport != "":
 		return wrong("leave transport out: a command is reached over stdio", "transport is given, but no url")
 	}
@@ -373,6 +377,13 @@ func (l *list) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 	}
 	e.Args = append([]string{"--"}, argv...)
 	return nil
+}
+
+// isWebURL reports whether a URL is one that mcp-conform run takes as a URL. It would take other
+// text as a command or a flag.
+func isWebURL(text string) bool {
+	u, err := url.Parse(strings.ReplaceAll(text, target.PortMark, "1"))
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // canonicalJSON returns a document as JSON that does not depend on the document's spacing.

@@ -83,6 +83,7 @@ servers:
 			{"name": "x/mounts", "packages": [{"registryType": "oci", "identifier": "k", "runtimeArguments": [{"type": "named", "name": "-v", "value": "/:/host", "isRequired": true}]}]},
 			{"name": "x/token", "remotes": [{"type": "sse", "url": "https://x.example", "headers": [{"name": "Authorization", "isRequired": true, "isSecret": true}]}]},
 			{"name": "x/template", "remotes": [{"type": "sse", "url": "https://{tenant}.example"}]},
+			{"name": "x/fake", "remotes": [{"type": "sse", "url": "--reference"}]},
 			{"server": {"name": "x/nothing"}}]`, []Entry{
 			{Name: "x/needs-key", Folder: "x~needs-key", Unusable: "npm package: needs the variable KEY; name it under env in a list of mcp-conform's own format"},
 			{Name: "x/needs-argument", Folder: "x~needs-argument", Unusable: "npm package: needs a value for the argument dir"},
@@ -90,6 +91,7 @@ servers:
 			{Name: "x/mounts", Folder: "x~mounts", Unusable: "oci package: it requires arguments for its runtime"},
 			{Name: "x/token", Folder: "x~token", Unusable: "remote: needs the header Authorization"},
 			{Name: "x/template", Folder: "x~template", Unusable: "remote: its URL needs a value"},
+			{Name: "x/fake", Folder: "x~fake", Unusable: `remote: "--reference" is not a URL that begins with http:// or https://`},
 			{Name: "x/nothing", Folder: "x~nothing", Unusable: "the registry names neither a package nor a remote"},
 		}},
 	} {
@@ -140,6 +142,9 @@ func TestListErrors(t *testing.T) {
 		"an unknown profile":  {"servers: [{name: a, command: [a], profile: all@1}]", `server "a": there is no profile "all@1"`},
 		"a time":              {"servers: [{name: a, command: [a], max-time: 5}]", `server "a": max-time "5" is not a duration`},
 		"cwd of a URL":        {"servers: [{name: a, url: 'http://x', cwd: b}]", `server "a": cwd or env is given, but nothing is started`},
+		"a flag as a URL":     {"servers: [{name: a, url: --reference}]", `server "a": url "--reference" is not a URL`},
+		"a URL of no host":    {"servers: [{name: a, url: example.com/mcp}]", `server "a": url "example.com/mcp" is not a URL`},
+		"no such transport":   {"servers: [{name: a, url: 'http://x', transport: http2}]", `server "a": there is no transport "http2"`},
 		"a start without URL": {"servers: [{name: a, command: [a], start: b}]", `server "a": start is given, but no url`},
 		"a variable":          {"servers: [{name: a, command: [a], env: [=b]}]", `server "a": env "=b" names no variable`},
 		"up":                  {"servers: [{name: ../a, command: [a]}]", `the name of server "../a" can't be used`},

@@ -94,6 +94,8 @@ func (l *list) readRegistered(n *yaml.Node) (*Entry, error) {
 			reasons = append(reasons, fmt.Sprintf("remote: its type %q is unknown", kind))
 		case strings.Contains(r.URL, "{"):
 			reasons = append(reasons, "remote: its URL needs a value")
+		case !isWebURL(r.URL):
+			reasons = append(reasons, fmt.Sprintf("remote: %q is not a URL that begins with http:// or https://", r.URL))
 		case len(missing) > 0:
 			reasons = append(reasons, "remote: needs the header "+strings.Join(missing, ", "))
 		default:
