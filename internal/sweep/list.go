@@ -103,9 +103,8 @@ func readList(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var root yaml.Node
-	broken := yaml.Unmarshal(text, &root)
-	if strings.EqualFold(filepath.Ext(path), ".json") && (broken != nil || isClientConfig(&root)) {
+	root, broken := parseList(text)
+	if strings.EqualFold(filepath.Ext(path), ".json") && (broken != nil || isClientConfig(root)) {
 		return readClientConfig(path) // clients permit comments in it
 	}
 	if broken != nil {
@@ -119,6 +118,34 @@ func readList(path string) ([]Entry, error) {
 		return nil, usagef("", "%s: %v", path, err)
 	}
 	return l.readEntries(root.Content[0])
+}
+
+// parseList parses YAML or JSON.
+func parseList(text []byte) (*yaml.Node, error) {
+	var root, more yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	err := d.Decode(&root)
+	var value any
+	if err != nil && json.Unmarshal(text, &value) == nil { // JSON with escaped surrogates is not YAML
+		if text, err = json.Marshal(value); err == nil {
+			err = yaml.Unmarshal(text, &root)
+		}
+		return &root, err
+	}
+	switch {
+	case errors.Is(err, io.EOF): // empty
+		return &root, nil
+	case err != nil:
+		return nil, err
+	case !errors.Is(d.Decode(&more), io.EOF):
+		return nil, errors.New("it has more than one document")
+	}
+	for i, key := range root.Content[0].Content {
+		if root.Content[0].Kind == yaml.MappingNode && i%2 == 0 && member(root.Content[0], key.Value) != root.Content[0].Content[i+1] {
+			return nil, fmt.Errorf("line %d: the key %q is there twice", key.Line, key.Value)
+		}
+	}
+	return &root, nil
 }
 
 func readFile(path string) ([]byte, error) {
@@ -196,6 +223,8 @@ func (l *list) readEntries(root *yaml.Node) ([]Entry, error) {
 		items = root.Content
 	case servers != nil && servers.Kind == yaml.SequenceNode:
 		items = servers.Content
+	case servers != nil && servers.Tag == "!!null": // an empty page of the registry
+		return nil, nil
 	case servers != nil:
 		return nil, l.errorAt(servers, "", "servers is not a list", listAdvice)
 	case member(root, "name") == nil:

@@ -42,7 +42,8 @@ servers:
 			{Name: "remote", Folder: "remote", URL: "https://example.com/mcp", Args: []string{"https://example.com/mcp"}, Flags: []string{"--transport", "sse"}},
 			{Name: "started", Folder: "started", Env: []string{"PORT={port}"}, Args: []string{"--start", "node server.js", "http://127.0.0.1:{port}/mcp"}, Flags: []string{"--transport", "auto"}},
 		}},
-		"our own format as JSON": {"list.json", `{"servers": [{"name": "a", "command": ["a"]}]}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--", "a"}}}},
+		"our own format as JSON":       {"list.json", `{"servers": [{"name": "a", "command": ["a"]}]}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--", "a"}}}},
+		"JSON with escaped surrogates": {"list.json", `{"servers": [{"name": "a", "command": ["a", "\ud83d\ude00"]}]}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--", "a", "\U0001F600"}}}},
 		"a client's file": {".mcp.json", `{
 	// a comment
 	"mcpServers": {"a b": {"command": "x", "args": ["y"]}, "c": {"type": "http", "url": "https://c.example/mcp"}}}`, []Entry{
@@ -127,6 +128,9 @@ servers:
 func TestListErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
+		"two documents":       {"servers: [{name: a, command: [a]}]\n---\nservers: [{name: b, command: [b]}]", "it has more than one document"},
+		"two lists":           {"servers: [{name: a, command: [a]}]\nservers: [{name: b, command: [b]}]", `line 2: the key "servers" is there twice`},
+		"an empty page":       {"{\"servers\": null}", "list.yaml: the list has no servers"},
 		"no YAML":             {"{", "list.yaml is not a list of servers"},
 		"empty":               {"", "list.yaml is empty"},
 		"no servers":          {"servers: []", "list.yaml: the list has no servers"},
