@@ -51,7 +51,7 @@ func Merge(out string, folders []string) (*Sweep, error) {
 		}
 		for _, r := range p.Servers {
 			if other := from[r.Name]; other != nil {
-				return nil, usagef("", "server %q is in %v and in %v", r.Name, other, p)
+				return nil, usagef("judge all shards with the same --weights file", "server %q is in %v and in %v", r.Name, other, p)
 			}
 			from[r.Name] = p
 			w.Servers = append(w.Servers, r)
@@ -61,6 +61,11 @@ func Merge(out string, folders []string) (*Sweep, error) {
 		return nil, usagef("judge all shards again with the same --weights file", "together the shards have only %d of the %d servers of the list, because their --weights files differed", len(w.Servers), w.All)
 	}
 	w.summarise()
+	unlock, err := lockFolder(out)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if err := os.MkdirAll(filepath.Join(out, "servers"), 0o755); err != nil { //nolint:gosec // the results are for others to read
 		return nil, usagef("name a folder that can be written", "--out %s: %v", out, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -137,6 +138,23 @@ func TestMergeRefuses(t *testing.T) {
 		"other weights": {func(dir string) ([]string, error) {
 			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"all": 6`, `"all": 7`)
 		}, "the shards have only 6 of the 7 servers"},
+		"a server that is null": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"servers": [`, `"servers": [null, `)
+		}, "has a server without a known outcome"},
+		"an unknown outcome": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"outcome": "`, `"outcome": "un`)
+		}, "has a server without a known outcome"},
+		"too many shards": {func(dir string) ([]string, error) {
+			return []string{dir + "/shard-1-of-3"}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"count": 3`, `"count": 2000000000`)
+		}, "is of shard 1/2000000000, which can't be"},
+		"another time limit": {func(dir string) ([]string, error) {
+			s := &supervisor{Options: Options{Version: "1.0.0", Out: dir + "/shard-2-of-3", Shard: Shard{2, 3}, Whole: entriesOf(names), Limits: Limits{Time: time.Minute}}}
+			s.judgeServer = func(_ context.Context, e *Entry) (*Result, error) {
+				return &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Outcome: Kept}, nil
+			}
+			_, err := s.run(context.Background())
+			return []string{dir}, err
+		}, "were judged with different flags"},
 		"missing results": {func(dir string) ([]string, error) {
 			return []string{dir}, os.RemoveAll(dir + "/shard-1-of-3/servers")
 		}, "the results of server "},

@@ -56,7 +56,7 @@ const (
 
 // currentSweep returns the sweep with the results so far.
 func (s *supervisor) currentSweep() *Sweep {
-	out := &Sweep{Version: s.Version, List: listID(s), All: len(s.Whole)}
+	out := &Sweep{Version: s.Version, List: listID(s), All: len(s.Whole), Servers: []*Result{}}
 	if s.Shard.Count > 1 {
 		out.Shard = &s.Shard
 	}
@@ -76,7 +76,7 @@ func listID(s *supervisor) string {
 		all.text = append(append(all.text, whole[i].Name...), 0)
 		all.text = append(append(all.text, whole[i].text...), 0)
 	}
-	return entryDigest(&all, slices.Concat(s.Flags, s.Env, s.Files), s.Version)
+	return entryDigest(&all, slices.Concat(s.Flags, s.Env, s.Files, []string{s.Limits.Time.String()}), s.Version)
 }
 
 // summarise sorts the results by name, and computes the fields that are derived from
@@ -186,6 +186,13 @@ func Read(path string) (*Sweep, error) {
 		return nil, usagef(advice, "%s is not a sweep of mcp-conform", path)
 	case w.Format > Format:
 		return nil, usagef("it was written by a newer version of mcp-conform", "%s has format %d; known is %d", path, w.Format, Format)
+	case w.Shard != nil && (w.Shard.Index < 1 || w.Shard.Index > w.Shard.Count || w.Shard.Count > maxShards):
+		return nil, usagef(advice, "%s is of shard %v, which can't be", path, *w.Shard)
+	}
+	for _, r := range w.Servers {
+		if r == nil || !slices.Contains(outcomes, r.Outcome) {
+			return nil, usagef(advice, "%s has a server without a known outcome", path)
+		}
 	}
 	return &w, nil
 }

@@ -150,6 +150,16 @@ func TestSweepContinues(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, map[string]int{"a": 1}},
+		"a result of another server": {func(o *Options) {
+			if err := replaceInFile(filepath.Join(o.Out, "servers", "a", resultFile), `"folder": "a"`, `"folder": "../b"`); err != nil {
+				t.Fatal(err)
+			}
+		}, map[string]int{"a": 1}},
+		"an unknown outcome": {func(o *Options) {
+			if err := replaceInFile(filepath.Join(o.Out, "servers", "b", resultFile), `"kept"`, `"great"`); err != nil {
+				t.Fatal(err)
+			}
+		}, map[string]int{"b": 1}},
 		"a partial folder and files in work": {func(o *Options) {
 			for _, path := range []string{partialFolder, "work/1/home"} {
 				if err := os.MkdirAll(filepath.Join(o.Out, path), 0o700); err != nil {
