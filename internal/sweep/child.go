@@ -136,9 +136,9 @@ var inherited = map[bool][]string{
 // for temporary files below work, and the variables that the user named.
 func (s *supervisor) environment(e *Entry, work string) []string {
 	home, tmp := filepath.Join(work, "home"), filepath.Join(work, "tmp")
-	env := []string{"HOME=" + home, "TMPDIR=" + tmp, EndVariable + "=1"}
+	env := []string{"HOME=" + home, "TMPDIR=" + tmp}
 	if runtime.GOOS == "windows" {
-		env = []string{"USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "TMP=" + tmp, "TEMP=" + tmp, EndVariable + "=1"}
+		env = []string{"USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "TMP=" + tmp, "TEMP=" + tmp}
 	}
 	add := func(name string) {
 		for _, one := range s.Environ {
@@ -158,7 +158,7 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 			add(variable)
 		}
 	}
-	return env
+	return append(env, EndVariable+"=1") // last, so that no entry can change it
 }
 
 // awaitEnd waits until the run, the context or a limit ends. If a limit was exceeded, it returns a

@@ -84,6 +84,7 @@ servers:
 			{"name": "x/mounts", "packages": [{"registryType": "oci", "identifier": "k", "runtimeArguments": [{"type": "named", "name": "-v", "value": "/:/host", "isRequired": true}]}]},
 			{"name": "x/token", "remotes": [{"type": "sse", "url": "https://x.example", "headers": [{"name": "Authorization", "isRequired": true, "isSecret": true}]}]},
 			{"name": "x/template", "remotes": [{"type": "sse", "url": "https://{tenant}.example"}]},
+			{"name": "x/home", "packages": [{"registryType": "npm", "identifier": "k", "environmentVariables": [{"name": "HOME", "value": "/root"}]}]},
 			{"name": "x/fake", "remotes": [{"type": "sse", "url": "--reference"}]},
 			{"server": {"name": "x/nothing"}}]`, []Entry{
 			{Name: "x/needs-key", Folder: "x~needs-key", Unusable: "npm package: needs the variable KEY; name it under env in a list of mcp-conform's own format"},
@@ -92,6 +93,7 @@ servers:
 			{Name: "x/mounts", Folder: "x~mounts", Unusable: "oci package: it requires arguments for its runtime"},
 			{Name: "x/token", Folder: "x~token", Unusable: "remote: needs the header Authorization"},
 			{Name: "x/template", Folder: "x~template", Unusable: "remote: its URL needs a value"},
+			{Name: "x/home", Folder: "x~home", Unusable: "npm package: sets the variable HOME"},
 			{Name: "x/fake", Folder: "x~fake", Unusable: `remote: "--reference" is not a URL that begins with http:// or https://`},
 			{Name: "x/nothing", Folder: "x~nothing", Unusable: "the registry names neither a package nor a remote"},
 		}},

@@ -123,6 +123,12 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
+// isReserved reports whether a variable decides where a server and the programs that start it read
+// and write. The registry can't set it.
+func isReserved(name string) bool {
+	return slices.Contains([]string{"HOME", "PATH", "TMPDIR"}, name) || strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_")
+}
+
 // startCommand returns the command that starts the package, and its environment, or the reason why
 // the package can't be started. It never uses the package's arguments for the runtime: whoever
 // published the package could use them to give a container access to the whole disk.
@@ -177,6 +183,8 @@ func (p *pack) startCommand() (argv, env []string, reason string) {
 		v := &p.Environment[i]
 		value, ok := v.fixedValue()
 		switch {
+		case ok && isReserved(v.Name):
+			return nil, nil, "sets the variable " + v.Name
 		case ok:
 			env = append(env, v.Name+"="+value)
 		case v.IsRequired:

@@ -264,7 +264,7 @@ func TestEachServerHasItsOwnEnvironment(t *testing.T) {
 	o := stubOptions(t, "environment")
 	o.Environ = []string{"PATH=/bin", "TOKEN=secret", "OTHER=x", "NAMED=n"}
 	o.Env = []string{"NAMED"}
-	o.Whole[0].Env = []string{"GIVEN=g", "OTHER"}
+	o.Whole[0].Env = []string{"GIVEN=g", "OTHER", EndVariable + "="}
 	w := run(t, o)
 	var got []string
 	for line := range strings.SplitSeq(w.Servers[0].SDK, "\n") {
