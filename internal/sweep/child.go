@@ -77,7 +77,14 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Package: e.Package, Published: e.Version, partial: partial}
 	r.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	if err := s.conclude(r, service, why, partial); err != nil {
-		return nil, err
+		if errors.Join(removeAll(work), removeAll(partial)) != nil {
+			return nil, err
+		}
+		var other error
+		if r.partial, other = s.newPartialFolder(e); other != nil || !hasRoom(r.partial) {
+			return nil, err
+		}
+		r.Outcome, r.Problem = Stopped, "it filled the disk: its report could not be written"
 	}
 	if used := sdk.Fetched(filepath.Join(work, "home")); used != nil && r.SDK == "" {
 		r.SDK = used.String()
@@ -204,6 +211,13 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 	}
 }
 
+// hasRoom reports whether a file of some size can be written into a folder.
+func hasRoom(folder string) bool {
+	path := filepath.Join(folder, "room")
+	err := os.WriteFile(path, make([]byte, 1<<20), 0o600)
+	return errors.Join(err, os.Remove(path)) == nil
+}
+
 // sizeOf returns the size of the files in a folder, in bytes. Above the limit it stops counting,
 // and returns the sum so far.
 func sizeOf(folder string, limit int64) (total int64) {
@@ -244,9 +258,9 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	said := lastError(service.Output())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && why == "" && code >= 0 { // as on a full disk
 		if said != "" {
-			return fmt.Errorf("its run ended with: %s", said)
+			return fmt.Errorf("the report of its run can't be read: %w; the run ended with: %s", err, said)
 		}
-		return fmt.Errorf("reading the report of the run: %w", err)
+		return fmt.Errorf("the report of its run can't be read: %w", err)
 	}
 	switch {
 	case why != "":

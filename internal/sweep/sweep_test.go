@@ -64,11 +64,11 @@ func outcomesOf(w *Sweep) map[string]Outcome {
 // TestOutcomes checks the outcome of each way in which a run ends, and the files that are kept.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
-	o := stubOptions(t, "kept", "broken", "unreachable", "crash", "unusable", "optedout")
+	o := stubOptions(t, "kept", "broken", "unreachable", "crash", "unusable", "optedout", "cuts")
 	o.Whole[4].Unusable = "the registry names neither a package nor a remote"
 	o.OptOut = &OptOut{rules: []string{"optedout"}}
 	w := run(t, o)
-	want := map[string]Outcome{"kept": Kept, "broken": Broken, "unreachable": Unreachable, "crash": Incomplete, "unusable": Unusable, "optedout": OptedOut}
+	want := map[string]Outcome{"kept": Kept, "broken": Broken, "unreachable": Unreachable, "crash": Incomplete, "unusable": Unusable, "optedout": OptedOut, "cuts": Stopped}
 	if diff := cmp.Diff(want, outcomesOf(w)); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
@@ -88,12 +88,13 @@ func TestOutcomes(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{
 		"unreachable": "it has exited", "crash": "mcp-conform run ended with exit status 7",
 		"unusable": "the registry names neither a package nor a remote", "optedout": "the opt-out list has optedout",
+		"cuts": "it filled the disk: its report could not be written",
 	}, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string][]string{
 		"kept": {"report.html", "report.json", "result.json"}, "broken": {"report.html", "report.json", "result.json"},
-		"unreachable": {"output.txt", "result.json"}, "crash": {"output.txt", "result.json"}, "unusable": {"result.json"}, "optedout": {"result.json"},
+		"unreachable": {"output.txt", "result.json"}, "crash": {"output.txt", "result.json"}, "unusable": {"result.json"}, "optedout": {"result.json"}, "cuts": {"result.json"},
 	}, files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
