@@ -202,11 +202,15 @@ func copyServer(r *Result, from, to string) error {
 	if err := os.Mkdir(partial, 0o755); err != nil { //nolint:gosec // the results are for others to read
 		return err
 	}
+	defer func() { _ = removeAll(partial) }() // if it was not renamed
 	for _, file := range append([]string{resultFile}, r.Reports...) {
-		if file != filepath.Base(file) {
+		if file != filepath.Base(file) || file == "." || file == ".." {
 			return usagef("", "%s: the report %q of server %q can't be used", from, file, r.Name)
 		}
 		if err := copyFile(filepath.Join(source, file), filepath.Join(partial, file)); err != nil {
+			if !exists(filepath.Join(source, file)) {
+				err = usagef("copy the whole folder of a shard", "a report of server %q is missing: %v", r.Name, err)
+			}
 			return err
 		}
 	}

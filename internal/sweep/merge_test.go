@@ -155,6 +155,12 @@ func TestMergeRefuses(t *testing.T) {
 			_, err := s.run(context.Background())
 			return []string{dir}, err
 		}, "were judged with different flags"},
+		"a missing report": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"report.html"`, `"report.tap"`)
+		}, "a report of server "},
+		"a report above": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"report.html"`, `".."`)
+		}, `the report ".." of server`},
 		"missing results": {func(dir string) ([]string, error) {
 			return []string{dir}, os.RemoveAll(dir + "/shard-1-of-3/servers")
 		}, "the results of server "},
@@ -173,8 +179,12 @@ func TestMergeRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Merge(filepath.Join(t.TempDir(), "out"), folders); err == nil || !strings.Contains(err.Error(), c.want) {
+			out := filepath.Join(t.TempDir(), "out")
+			if _, err := Merge(out, folders); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, without %s", err, c.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(out, "servers", ".*")); len(left) > 0 {
+				t.Errorf("left: %v", left)
 			}
 		})
 	}
