@@ -145,6 +145,12 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s: another of two equal findings is kept, or %v", name, err)
 		}
 	}
+	if n, err := Merge(out, []string{a, b}); err != nil || n != m {
+		t.Errorf("merged into the same folder again: %+v, %v", n, err)
+	}
+	if files, err := filepath.Glob(filepath.Join(out, "*.jsonl")); err != nil || len(files) != 1 {
+		t.Errorf("the corpus has the files %v, %v", files, err)
+	}
 	again := filepath.Join(t.TempDir(), "again")
 	if n, err := Merge(again, []string{out}); err != nil || n.Sequences != m.Sequences || n.Findings != m.Findings {
 		t.Errorf("merged again: %+v, %v", n, err)
@@ -154,5 +160,20 @@ func TestMerge(t *testing.T) {
 	}
 	if _, err := Merge(again, []string{a}); err == nil || !strings.Contains(err.Error(), "other.json") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestMergeDropsNoSequence checks that a merge keeps more sequences than a search would.
+func TestMergeDropsNoSequence(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "all")
+	var corpus strings.Builder
+	for i := range maxSeeds + 50 {
+		corpus.WriteString(`{"mood":0,"operations":[{"do":"send","method":"ping","message":{"jsonrpc":"2.0","id":` + strconv.Itoa(i) + `,"method":"ping"}}]}` + "\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "corpus-1.jsonl"), []byte(corpus.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := Merge(out, []string{dir}); err != nil || m.Sequences != maxSeeds+50 {
+		t.Errorf("%+v, %v", m, err)
 	}
 }
