@@ -218,6 +218,9 @@ func hasRoom(folder string) bool {
 	return errors.Join(err, os.Remove(path)) == nil
 }
 
+// minSize is the size that a file or folder takes at least, even an empty one.
+const minSize = 4 << 10
+
 // sizeOf returns the size of the files in a folder, in bytes. Above the limit it stops counting,
 // and returns the sum so far.
 func sizeOf(folder string, limit int64) (total int64) {
@@ -225,9 +228,11 @@ func sizeOf(folder string, limit int64) (total int64) {
 		if err != nil {
 			return nil // files come and go
 		}
+		size := int64(minSize)
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
+			size = max(size, info.Size())
 		}
+		total += size
 		if total > limit {
 			return fs.SkipAll
 		}

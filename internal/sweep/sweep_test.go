@@ -338,3 +338,17 @@ func TestSweepFailureEndsRun(t *testing.T) {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 }
+
+// TestEmptyFilesHaveASize checks that many empty files and folders exceed a limit.
+func TestEmptyFilesHaveASize(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 9 {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprint(i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := sizeOf(dir, 1<<20); got != 10*minSize {
+		t.Errorf("10 folders have %d bytes", got)
+	}
+}
