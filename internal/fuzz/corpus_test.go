@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -176,4 +178,29 @@ func TestMergeDropsNoSequence(t *testing.T) {
 	if m, err := Merge(out, []string{dir}); err != nil || m.Sequences != maxSeeds+50 {
 		t.Errorf("%+v, %v", m, err)
 	}
+}
+
+// TestCorpusIsSavedDuringTheSearch checks that a long search saves its corpus now and then, into one
+// file, so that a search that is killed loses little.
+func TestCorpusIsSavedDuringTheSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &search{Options: Options{Corpus: t.TempDir()}, novelty: newNovelty()}
+		s.novelty.poolOf(generate.ValidOnly).add(requestsOf("first"), 0)
+		over, done := make(chan struct{}), make(chan struct{})
+		go s.tick(over, done)
+		time.Sleep(saveEvery + time.Second)
+		if diff := cmp.Diff(map[string]bool{"first": true}, methodsIn(t, s.Corpus)); diff != "" {
+			t.Errorf("after the first save (-want +got):\n%s", diff)
+		}
+		s.novelty.poolOf(generate.ValidOnly).add(requestsOf("second"), 0)
+		time.Sleep(saveEvery)
+		close(over)
+		<-done
+		if diff := cmp.Diff(map[string]bool{"first": true, "second": true}, methodsIn(t, s.Corpus)); diff != "" {
+			t.Errorf("after the second (-want +got):\n%s", diff)
+		}
+		if files, err := os.ReadDir(s.Corpus); len(files) != 1 || err != nil {
+			t.Errorf("%d files, not 1 (%v)", len(files), err)
+		}
+	})
 }

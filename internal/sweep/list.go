@@ -41,6 +41,8 @@ type Entry struct {
 
 	text  []byte // the entry as written in the list
 	asked string // see Result.Asked; set when a sweep begins
+	// isForeign is set if a registry or a client's configuration file names the server.
+	isForeign bool
 }
 
 // address returns the URL at which the server is reached, or "" if it is reached over stdio.
@@ -88,10 +90,7 @@ func ReadLists(paths ...string) ([]Entry, error) {
 	if len(all) == 0 {
 		return nil, usagef(listAdvice, "%s: the list has no servers", strings.Join(paths, ", "))
 	}
-	if err := nameFolders(all); err != nil {
-		return nil, err
-	}
-	return all, nil
+	return nameFolders(all)
 }
 
 func usagef(advice, format string, args ...any) error {
@@ -204,7 +203,7 @@ func readClientConfig(path string) ([]Entry, error) {
 	}
 	var out []Entry
 	for _, s := range servers {
-		out = append(out, Entry{Name: s.Name, URL: s.URL, Args: []string{"--config", full, "--server", s.Name}, text: s.Text})
+		out = append(out, Entry{Name: s.Name, isForeign: true, URL: s.URL, Args: []string{"--config", full, "--server", s.Name}, text: s.Text})
 	}
 	return out, nil
 }

@@ -186,12 +186,17 @@ func TestFoldersStayInside(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-cA-C./~\\ -]{0,5}|\PC{0,5}`), 1, 8).Draw(t, "names")
+		foreign := rapid.Bool().Draw(t, "foreign")
 		entries := make([]Entry, len(names))
 		for i, name := range names {
-			entries[i].Name = name
+			entries[i].Name, entries[i].isForeign = name, foreign
 		}
-		if nameFolders(entries) != nil {
+		entries, err := nameFolders(entries)
+		if err != nil && !foreign {
 			return
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		taken := map[string]bool{}
 		for _, e := range entries {
@@ -247,5 +252,36 @@ func TestOptOut(t *testing.T) {
 	}
 	if _, err := ReadOptOut(path); err == nil || !strings.Contains(err.Error(), `"*example.org" matches no server`) {
 		t.Errorf("a rule without effect: %v", err)
+	}
+}
+
+// TestNamesOfARegistry checks that names which the user can't change never refuse a registry's list,
+// and that a server which two pages repeat is judged once.
+func TestNamesOfARegistry(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.json")
+	var servers []string
+	for _, name := range []string{"io.x/a", "io.x/A", "io.x/-b", "con.x/c", `io.x/\u0007`, "io.x/a"} {
+		servers = append(servers, `{"name":"`+name+`","version":"1","packages":[{"registryType":"npm","identifier":"x","version":"1"}]}`)
+	}
+	if err := os.WriteFile(path, []byte("["+strings.Join(servers, ",")+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := ReadLists(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		if !isFolderOf(e.Folder, e.Name) {
+			t.Errorf("merge refuses the folder %q of %q", e.Folder, e.Name)
+		}
+		got = append(got, e.Name+" "+e.Folder)
+	}
+	want := []string{
+		"io.x/a io.x~a", "io.x/A _io_x_A-dc963806fffc1400", "io.x/-b _io_x_-b-c76a0f9cbb378a6d", "con.x/c _con_x_c-8706f018e513bacb", "io.x/_ io.x~_",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("folders (-want +got):\n%s", diff)
 	}
 }

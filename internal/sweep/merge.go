@@ -181,7 +181,7 @@ func joinNames(names []string, one, many string) string {
 // copyServer copies the folder of a server from the folder of one sweep to that of another, unless
 // the same result is already there.
 func copyServer(r *Result, from, to string) error {
-	if folder, wrong := folderOf(r.Name); wrong != "" || folder != r.Folder {
+	if !isFolderOf(r.Folder, r.Name) {
 		return usagef("", "%s: the folder %q of server %q can't be used", from, r.Folder, r.Name)
 	}
 	source, target := filepath.Join(from, "servers", r.Folder), filepath.Join(to, "servers", r.Folder)

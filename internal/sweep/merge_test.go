@@ -148,12 +148,10 @@ func TestMergeRefuses(t *testing.T) {
 			return []string{dir + "/shard-1-of-3"}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"count": 3`, `"count": 2000000000`)
 		}, "is of shard 1/2000000000, which can't be"},
 		"another time limit": {func(dir string) ([]string, error) {
-			s := &supervisor{Options: Options{Version: "1.0.0", Out: dir + "/shard-2-of-3", Shard: Shard{2, 3}, Whole: entriesOf(names), Limits: Limits{Time: time.Minute}}}
-			s.judgeServer = func(_ context.Context, e *Entry) (*Result, error) {
-				return &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Outcome: Kept}, nil
-			}
-			_, err := s.run(context.Background())
-			return []string{dir}, err
+			return []string{dir}, sweepWith(dir, names, func(o *Options) { o.Limits.Time = time.Minute })
+		}, "were judged with different flags"},
+		"another opt-out list": {func(dir string) ([]string, error) {
+			return []string{dir}, sweepWith(dir, names, func(o *Options) { o.OptOut = &OptOut{rules: []string{"other"}} })
 		}, "were judged with different flags"},
 		"a missing report": {func(dir string) ([]string, error) {
 			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"report.html"`, `"report.tap"`)
@@ -188,6 +186,17 @@ func TestMergeRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sweepWith judges the second of three shards with other options than the rest.
+func sweepWith(dir string, names []string, change func(o *Options)) error {
+	s := &supervisor{Options: Options{Version: "1.0.0", Out: dir + "/shard-2-of-3", Shard: Shard{2, 3}, Whole: entriesOf(names)}}
+	change(&s.Options)
+	s.judgeServer = func(_ context.Context, e *Entry) (*Result, error) {
+		return &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Outcome: Kept}, nil
+	}
+	_, err := s.run(context.Background())
+	return err
 }
 
 // replaceInFile replaces text in a file. It returns an error if the file does not have the text.

@@ -67,7 +67,8 @@ func (s *supervisor) currentSweep() *Sweep {
 	return out
 }
 
-// listID returns a digest of the whole list, the flags and the version of mcp-conform, see
+// listID returns a digest of the whole list, the flags, the opt-out rules and the version of
+// mcp-conform, see
 // Sweep.List.
 func listID(s *supervisor) string {
 	whole := slices.SortedFunc(slices.Values(s.Whole), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
@@ -76,7 +77,11 @@ func listID(s *supervisor) string {
 		all.text = append(append(all.text, whole[i].Name...), 0)
 		all.text = append(append(all.text, whole[i].text...), 0)
 	}
-	return entryDigest(&all, slices.Concat(s.Flags, s.Env, s.Files, []string{s.Limits.Time.String()}), s.Version)
+	flags := slices.Concat(s.Flags, s.Env, s.Files, []string{s.Limits.Time.String()})
+	if s.OptOut != nil {
+		flags = slices.Concat(flags, s.OptOut.rules)
+	}
+	return entryDigest(&all, flags, s.Version)
 }
 
 // summarise sorts the results by name, and computes the fields that are derived from
