@@ -191,7 +191,7 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 			return fmt.Sprintf("the run did not end %v after its time limit of %v", s.Limits.Grace, most)
 		case <-look.C:
 		}
-		if memory, processes, known := service.Usage(); known {
+		if memory, processes, known := service.Usage(s.Limits.Memory); known {
 			service.Keep(service.PID())
 			switch {
 			case s.Limits.Memory > 0 && memory > s.Limits.Memory:
