@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		wg.Go(func() { s.playScripts(whole, searching) })
 	}
 	over, ticking := make(chan struct{}), make(chan struct{})
-	go s.reportProgress(over, ticking)
+	go s.tick(over, ticking)
 	wg.Wait()
 	close(over)
 	<-ticking
