@@ -180,8 +180,8 @@ func TestMergeDropsNoSequence(t *testing.T) {
 	}
 }
 
-// TestCorpusIsSavedDuringTheSearch checks that a long search saves its corpus now and then, into
-// one file, so that a search that is killed loses little.
+// TestCorpusIsSavedDuringTheSearch checks that a long search saves its corpus now and then, into one
+// file, so that a search that is killed loses little.
 func TestCorpusIsSavedDuringTheSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &search{Options: Options{Corpus: t.TempDir()}, novelty: newNovelty()}

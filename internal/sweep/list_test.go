@@ -255,8 +255,8 @@ func TestOptOut(t *testing.T) {
 	}
 }
 
-// TestNamesOfARegistry checks that names which the user can't change never refuse a registry's
-// list, and that a server which two pages repeat is judged once.
+// TestNamesOfARegistry checks that names which the user can't change never refuse a registry's list,
+// and that a server which two pages repeat is judged once.
 func TestNamesOfARegistry(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.json")

@@ -75,10 +75,10 @@ func isFolderOf(folder, name string) bool {
 	return wrong == "" && folder == own || folder == derivedFolder(name)
 }
 
-// nameFolders gives each server its folder, and returns the entries without those that others
-// repeat exactly, as pages of a registry may. No two folders differ in case alone: some file
-// systems have one folder for both. A list of the user's own must have names that can be used;
-// names in the list of somebody else get another folder.
+// nameFolders gives each server its folder, and returns the entries without those that others repeat
+// exactly, as pages of a registry may. No two folders differ in case alone: some file systems have
+// one folder for both. A list of the user's own must have names that can be used; names in the list
+// of somebody else get another folder.
 func nameFolders(entries []Entry) ([]Entry, error) {
 	taken := make(map[string]*Entry, len(entries))
 	var out []Entry

@@ -86,8 +86,8 @@ func privateMemory(pid int) (int64, bool) {
 	return (pages - shared) * int64(os.Getpagesize()), ok
 }
 
-// readPages returns the number of resident pages of a process, and how many of these are
-// file-backed or shared.
+// readPages returns the number of resident pages of a process, and how many of these are file-backed
+// or shared.
 func readPages(pid int) (pages, shared int64, ok bool) {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
