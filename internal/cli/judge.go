@@ -114,7 +114,7 @@ func countSessions(n int) string {
 
 func (f *judgeFlags) check() error {
 	switch {
-	case f.revision != "" && !spec.Revision(f.revision).Published():
+	case f.revision != "" && !spec.Revision(f.revision).IsPublished():
 		_, err := spec.ParseRevision(f.revision)
 		return usagef("", "--revision: %v", err)
 	case !slices.Contains(spec.Transports(), spec.Transport(f.transport)):

@@ -38,7 +38,7 @@ func (a *app) startServer(t target.Target, s *remoteServer, timeout time.Duratio
 			return stdio.Command{Argv: argv, Dir: dir, Env: env}
 		},
 		URL:    func(port string) (*url.URL, error) { return url.Parse(t.URLAt(port)) },
-		Ported: t.Ported(), Ready: t.Start.Ready,
+		NeedsFreePort: t.NeedsFreePort(), Ready: t.Start.Ready,
 	})
 	reach, err := s.flags.reach(t, s.pacer)
 	if err != nil {

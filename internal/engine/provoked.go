@@ -33,7 +33,7 @@ func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 		func(c *suite.Case) bool {
 			return slices.Contains(c.Requirements, v.Requirement) || slices.Contains(c.Provokes, v.Requirement)
 		},
-		func(c *suite.Case) bool { return c.Touches(v.Requirement) },
+		func(c *suite.Case) bool { return c.JudgesOrProvokes(v.Requirement) },
 	} {
 		for _, result := range r.results {
 			for _, c := range result.unit.cases {

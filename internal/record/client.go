@@ -169,7 +169,7 @@ func (c *client) noteUninitialized(e *transcript.Event, id string) {
 func (c *client) noteResponse(m *wire.Message) {
 	if m.ID.Key() == c.opening && !c.opened {
 		c.opened = true
-		if version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion")); spec.Revision(version).Published() {
+		if version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion")); spec.Revision(version).IsPublished() {
 			c.revision = spec.Revision(version)
 		}
 	}

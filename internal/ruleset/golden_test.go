@@ -48,7 +48,7 @@ func goldens(t *testing.T, folder string) []golden {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(found) != 1 || !spec.Revision(found[0].Revision).Published() || len(found[0].Notices) > 0 {
+		if len(found) != 1 || !spec.Revision(found[0].Revision).IsPublished() || len(found[0].Notices) > 0 {
 			t.Fatalf("%s: %d conversations, revision %q, %q", name, len(found), found[0].Revision, found[0].Notices)
 		}
 		out = append(out, golden{path.Base(name), found[0]})

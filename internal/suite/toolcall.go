@@ -52,8 +52,8 @@ func (n *ToolCall) responseTo(request *wire.Message) *transcript.Event {
 	return r.Responses[0].Event
 }
 
-// At returns the event of the request that Request returns, or nil.
-func (n *ToolCall) At(method string) *transcript.Event {
+// RequestEvent returns the event of the request that Request returns, or nil.
+func (n *ToolCall) RequestEvent(method string) *transcript.Event {
 	_, e := n.firstRequest(method)
 	return e
 }
@@ -150,7 +150,7 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 func AskingTools(t *T, role inventory.Role, limit int) []inventory.Tool {
 	tools := t.Inventory.Askers(role)
 	if len(tools) == 0 {
-		t.Needs(role)
+		t.RequireTool(role)
 	}
 	return tools[:min(len(tools), limit)]
 }

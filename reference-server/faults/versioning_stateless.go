@@ -103,7 +103,7 @@ func eraFaults() []*Fault {
 // isUnpublished reports whether a request names a version that was never published.
 func isUnpublished(c *refserver.Call) bool {
 	version := namedVersion(c)
-	return version != "" && !spec.Revision(version).Published()
+	return version != "" && !spec.Revision(version).IsPublished()
 }
 
 // namesOlderVersion reports whether a request names a handshake revision.

@@ -18,7 +18,7 @@ import (
 
 // A prober sends requests to the server from outside of any conversation, and judges the answers.
 type prober struct {
-	*suite.Outside
+	*suite.OutsideClient
 	t         *suite.T
 	documents map[string]*suite.OutsideResponse // metadata documents by URL
 	// refused is the first refusal of a request without a token.
@@ -47,7 +47,7 @@ func openProber(ctx context.Context, t *suite.T) *prober {
 }
 
 func newProber(t *suite.T, c *client.Conversation) *prober {
-	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideResponse{}}
+	return &prober{OutsideClient: t.OutsideClient(c), t: t, documents: map[string]*suite.OutsideResponse{}}
 }
 
 // openProtectedProber is like openProber, but it also ends the case if the server does not refuse a

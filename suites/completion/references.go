@@ -117,14 +117,14 @@ func completeUndeclared(ctx context.Context, t *suite.T) {
 		s = all[0]
 	}
 	for range t.Probe(ctx, a.c, suite.Probe{
-		Control: t.Ordinary(""), Odd: suite.OddParams(spec.MethodComplete, completeParams(s.ref, s.name, "")), ByName: true, Limit: requestTime,
+		Control: t.OrdinaryRequest(""), Odd: suite.OddParams(spec.MethodComplete, completeParams(s.ref, s.name, "")), ByName: true, Limit: requestTime,
 	}) { // rules judge the response
 	}
 }
 
 // probeInvalid sends invalid requests after a valid one as control.
 func (a completer) probeInvalid(ctx context.Context, t *suite.T, params ...map[string]any) {
-	control := t.Ordinary("")
+	control := t.OrdinaryRequest("")
 	if all := completables(t); len(all) > 0 {
 		control = suite.Request{Method: spec.MethodComplete, Params: completeParams(all[0].ref, all[0].name, "")}
 	}

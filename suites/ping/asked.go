@@ -30,7 +30,7 @@ const farIDs = 7001
 // ping for the response, or leaves the ping unread. Roots, sampling and elicitation are each
 // tested, because servers may wait for them in different ways.
 func pingWhileAsked(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
+	t.RequireTool(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	a := &askingConversation{t: t}
 	a.c = t.Start(ctx, client.Options{FirstID: farIDs, Answer: a.thinks.answer})
 	t.AwaitQuiet(ctx, a.c) // by now, requests that the server sends on its own at the start have come

@@ -205,7 +205,7 @@ func getUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	odd := suite.OddParams(spec.MethodPromptsGet, map[string]any{"name": unknownName}, map[string]any{"arguments": map[string]any{}})
-	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(spec.MethodPromptsGet), ByName: true, Odd: odd})
+	newGetter(c).probe(ctx, t, suite.Probe{Control: t.OrdinaryRequest(spec.MethodPromptsGet), ByName: true, Odd: odd})
 	t.ResendAlone(ctx, c, odd[0])
 }
 
@@ -240,12 +240,12 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 		t.Skip("the server declares prompts")
 	}
 	odd := []suite.Request{{Method: spec.MethodPromptsList}, {Method: spec.MethodPromptsGet, Params: map[string]any{"name": unknownName}}}
-	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true})
+	newGetter(c).probe(ctx, t, suite.Probe{Control: t.OrdinaryRequest(""), Odd: odd, ByName: true})
 }
 
 // getAfterChange walks through the list before and after a call that is known to change it.
 func getAfterChange(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesPrompts)
+	t.RequireTool(inventory.ChangesPrompts)
 	change, _ := t.Inventory.ListChange(spec.MethodPromptsList)
 	c := t.Conversation(ctx)
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)

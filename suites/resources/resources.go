@@ -241,7 +241,7 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 	}
 	c := sharedConversation(ctx, t)
 	odd := []suite.Request{{Method: spec.MethodResourcesList}, {Method: spec.MethodResourcesTemplates}}
-	for range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true}) { // rules judge the responses
+	for range t.Probe(ctx, c, suite.Probe{Control: t.OrdinaryRequest(""), Odd: odd, ByName: true}) { // rules judge the responses
 	}
 }
 

@@ -24,7 +24,7 @@ var resizings = []int{1, 10, 100}
 // length with the size in the list. The reads before and after show that nothing else changes the
 // resource.
 func resizeResource(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesResource)
+	t.RequireTool(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.ResourceChange()
 	c := t.Conversation(ctx)
 	before := listAndRead(ctx, t, c, uri)

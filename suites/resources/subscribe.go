@@ -52,7 +52,7 @@ func changeSubscription(ctx context.Context, c *client.Conversation, method, uri
 // have ended, after the subscription to this resource has ended, and twice after the client has
 // subscribed to it again.
 func provokeUpdates(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesResource)
+	t.RequireTool(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.ResourceChange()
 	c := t.Conversation(ctx)
 	changes := 0
@@ -114,7 +114,7 @@ func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri stri
 
 // provokeListChange walks through the list before and after a change.
 func provokeListChange(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesResources)
+	t.RequireTool(inventory.ChangesResources)
 	change, _ := t.Inventory.ListChange(spec.MethodResourcesList)
 	c := t.Conversation(ctx)
 	walkList(ctx, c, spec.MethodResourcesList)

@@ -101,7 +101,7 @@ func servedRequests(ctx context.Context, t *suite.T, c *client.Conversation) []s
 		requests = append(requests, suite.Request{Method: method})
 	}
 	for _, method := range []string{spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodToolsCall} {
-		if r := t.Ordinary(method); r.Method == method {
+		if r := t.OrdinaryRequest(method); r.Method == method {
 			requests = append(requests, r)
 		}
 	}

@@ -35,7 +35,7 @@ func undeclaredCase() suite.Case {
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			roles := []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling, inventory.AsksRoots}
-			t.Needs(roles...)
+			t.RequireTool(roles...)
 			c := t.Conversation(ctx)
 			for _, role := range roles {
 				for _, k := range first(t.Inventory.KnownCalls(role)) {

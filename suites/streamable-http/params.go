@@ -36,7 +36,7 @@ func paramCase() suite.Case {
 		Needs:              []string{"tools"},
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
-			t.NeedsCallable()
+			t.RequireCallableTool()
 			w := t.Web(t.Conversation(ctx))
 			inventory.Walk(ctx, w.C, spec.MethodToolsList, "tools", 200) // the client learns from it which arguments to repeat
 			tried, superfluous := 0, false

@@ -282,7 +282,7 @@ func stayIdle(ctx context.Context, t *suite.T) {
 }
 
 func changeWithout(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources, inventory.ChangesResource)
+	t.RequireTool(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources, inventory.ChangesResource)
 	c := t.Conversation(ctx)
 	for _, ch := range changes(t) {
 		for n := range 2 {

@@ -34,7 +34,7 @@ const (
 // while it runs. It is queried again when it would have ended: an equal call without a task shows
 // when that is.
 func runSlowTask(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Slow)
+	t.RequireTool(inventory.Slow)
 	if _, ok := findSlowTask(t); !ok {
 		t.Skip("the slow tool can't be called both as a task and without one")
 	}

@@ -28,7 +28,7 @@ type readyTool struct {
 // readyTools returns the first callable tools that disturb no other case and for which arguments
 // can be generated. It ends the case if there are none.
 func readyTools(t *suite.T) []readyTool {
-	t.NeedsCallable()
+	t.RequireCallableTool()
 	callable := t.Inventory.Callable()
 	var out []readyTool
 	for _, tool := range callable {
@@ -177,7 +177,7 @@ func resourceLinks(r *client.Reply) []string {
 func callUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	k := newCaller(c)
-	control, odd := t.Ordinary(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
+	control, odd := t.OrdinaryRequest(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
 	mayChange := control.Method == spec.MethodToolsCall
 	for _, tool := range t.Inventory.Callable() {
 		name := otherCase(tool.Name)
@@ -216,7 +216,7 @@ func otherCase(name string) string {
 // tool may be called, because a lenient server might run it.
 func sendMalformedCalls(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	control := t.Ordinary(spec.MethodToolsCall)
+	control := t.OrdinaryRequest(spec.MethodToolsCall)
 	params := []map[string]any{{"arguments": map[string]any{}}, {"name": 5, "arguments": map[string]any{}}}
 	for _, tool := range t.Inventory.Callable() {
 		if arguments, err := tool.Arguments(); err == nil && len(arguments) == 0 {

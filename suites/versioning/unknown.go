@@ -136,7 +136,7 @@ func (n *negotiation) judgeLatest(ctx context.Context, c *client.Conversation, r
 		n.t.NotObserved(latestVersion, "mcp-conform does not know which revisions the server speaks")
 	case offer == last:
 		n.t.Kept(latestVersion)
-	case !handshake && spec.Revision(offer).Published():
+	case !handshake && spec.Revision(offer).IsPublished():
 		n.reportDeviation(c, r, latestVersion, "The server offers a revision that has no handshake.", "the newest version that the server supports with a handshake, "+last)
 	case offer < last:
 		n.reportDeviation(c, r, latestVersion, "The server answers an unknown version with one that is not its newest.", "the newest version that the server supports, "+last)

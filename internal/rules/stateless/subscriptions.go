@@ -210,7 +210,7 @@ func (sub *subscription) isActive() bool {
 func (sub *subscription) deliversAny() bool {
 	agreed := sub.ack.Message.ParamAt("/notifications")
 	for method := range changes {
-		if includesType(agreed, spec.FilterOf(method)) {
+		if includesType(agreed, spec.FilterMember(method)) {
 			return true
 		}
 	}
@@ -231,7 +231,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		return
 	}
 	capability, isChange := changes[obs.Message.Method]
-	member := spec.FilterOf(obs.Message.Method)
+	member := spec.FilterMember(obs.Message.Method)
 	isAck := obs.Message.Method == spec.MethodAcknowledged
 	f := sharedSubscriptions.Of(s)
 	sub, sameID := f.find(s, obs)
@@ -357,7 +357,7 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 	switch {
 	case s.Transport != spec.Stdio:
 		if !isChange || slices.ContainsFunc(f.all, func(sub *subscription) bool {
-			return sub.isActive() && sub.requests(spec.FilterOf(obs.Message.Method))
+			return sub.isActive() && sub.requests(spec.FilterMember(obs.Message.Method))
 		}) {
 			return // it is on the wrong stream, which package streamablehttp judges
 		}

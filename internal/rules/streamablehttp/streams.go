@@ -234,7 +234,7 @@ func (v *view) isCoveredElsewhere(p streamEvent) bool {
 	}
 	for i := range p.Frame.Messages {
 		m := &p.Frame.Messages[i]
-		stateless := v.s.Era() == spec.Stateless && (m.Method == spec.MethodMessage || spec.FilterOf(m.Method) != "")
+		stateless := v.s.Era() == spec.Stateless && (m.Method == spec.MethodMessage || spec.FilterMember(m.Method) != "")
 		if m.Kind != wire.Response && m.Method != spec.MethodProgress && !stateless {
 			return false
 		}

@@ -35,7 +35,7 @@ func (d *Dialer) Transport() spec.Transport { return d.transport }
 
 // Single implements transport.Sharer: only one server can listen on a fixed
 // port.
-func (d *Dialer) Single() bool { return !d.starter.o.Ported }
+func (d *Dialer) Single() bool { return !d.starter.o.NeedsFreePort }
 
 // Fresh implements transport.Sharer.
 func (d *Dialer) Fresh() (fresh transport.Dialer, stop func()) {

@@ -25,9 +25,9 @@ type Options struct {
 	// on the port; port is "" if Ported is false.
 	Command func(port string) stdio.Command
 	URL     func(port string) (*url.URL, error)
-	// Ported reports whether a free port is picked for each start, so that
+	// NeedsFreePort reports whether a free port is picked for each start, so that
 	// several servers can run at the same time.
-	Ported bool
+	NeedsFreePort bool
 	// Ready is how long a server may take until it listens.
 	Ready time.Duration
 }
@@ -82,7 +82,7 @@ func (s *Starter) Start(ctx context.Context) (*Server, error) {
 func (s *Starter) start(ctx context.Context) (*Server, error) {
 	for try := 1; ; try++ {
 		port := ""
-		if s.o.Ported {
+		if s.o.NeedsFreePort {
 			var err error
 			if port, err = FreePort(); err != nil {
 				return nil, &Error{Reason: "no free port could be picked: " + err.Error()}
@@ -93,7 +93,7 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 			return nil, err
 		}
 		if answers(ctx, address(u)) {
-			if s.o.Ported && try < tries {
+			if s.o.NeedsFreePort && try < tries {
 				continue
 			}
 			return nil, occupiedError(ctx, u)
@@ -106,7 +106,7 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 		if err != nil {
 			service.Stop(patience)
 			var e *Error
-			if s.o.Ported && try < tries && errors.As(err, &e) && e.taken {
+			if s.o.NeedsFreePort && try < tries && errors.As(err, &e) && e.taken {
 				continue
 			}
 			return nil, err

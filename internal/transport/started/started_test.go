@@ -74,7 +74,7 @@ func dialer(t *testing.T, port string) *started.Dialer {
 			return stdio.Command{Argv: []string{self}, Env: append(os.Environ(), addressVariable+"="+at(picked))}
 		},
 		URL:    func(picked string) (*url.URL, error) { return url.Parse("http://" + at(picked) + "/mcp") },
-		Ported: port == "", Ready: time.Minute,
+		NeedsFreePort: port == "", Ready: time.Minute,
 	}).Dialer(nil, spec.StreamableHTTP, func(u *url.URL) transport.Dialer { return streamablehttp.NewDialer(u, exchange.Reach{}) })
 	t.Cleanup(d.Close)
 	return d
@@ -351,7 +351,7 @@ func TestPortTakenMeanwhile(t *testing.T) {
 					return stdio.Command{Argv: []string{self}, Env: append(os.Environ(), addressVariable+"="+at)}
 				},
 				URL:    func(port string) (*url.URL, error) { return url.Parse("http://127.0.0.1:" + port) },
-				Ported: true, Ready: time.Minute,
+				NeedsFreePort: true, Ready: time.Minute,
 			})
 			server, err := s.Start(t.Context())
 			if err != nil {
