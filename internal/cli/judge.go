@@ -90,7 +90,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	j := newJudgement(ruleset.All())
 	redactor := transcript.NewRedactor(a.secrets)
 	for _, r := range all {
-		r.Events = redactor.Events(r.Events) // reports quote them
+		r.Events = redactor.RedactEvents(r.Events) // reports quote them
 		j.judge(r)
 	}
 	report := j.finish(names)

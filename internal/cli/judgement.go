@@ -120,9 +120,9 @@ func (j *judgement) judge(r *recorded) {
 		}
 		place := verdict.Place{Requirement: result.Requirement, Revision: revision, Transport: r.transport}
 		if result.Observed > 0 || len(result.Deviations) > 0 {
-			j.report.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
+			j.report.AddOpinion(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
 		} else if result.Unclear != "" {
-			j.report.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})
+			j.report.AddOpinion(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})
 		}
 		for i := range result.Deviations {
 			d := &result.Deviations[i]

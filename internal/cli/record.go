@@ -293,7 +293,7 @@ func (r *sessionRecorder) redacted(events []*transcript.Event) []*transcript.Eve
 			}
 		}
 	}
-	return r.redactor.Events(events)
+	return r.redactor.RedactEvents(events)
 }
 
 // learn adds a secret that a client sent in a header with this name, or in a URL if name is empty.

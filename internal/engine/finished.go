@@ -11,8 +11,8 @@ import (
 // finishedCases are the cases that ran to their end.
 type finishedCases struct {
 	mu    sync.Mutex
-	all   map[instance]verdict.Outcome // Kept, or the outcome with which the case stopped early
-	wants map[instance][]suite.MissingSetting    // the missing configuration that the cases reported
+	all   map[instance]verdict.Outcome        // Kept, or the outcome with which the case stopped early
+	wants map[instance][]suite.MissingSetting // the missing configuration that the cases reported
 }
 
 func newFinishedCases() *finishedCases {

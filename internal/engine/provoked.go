@@ -87,7 +87,7 @@ func (o outcomes) add(method, outcome string) {
 
 func (o outcomes) read(d *transcript.Dialogue) {
 	for _, x := range d.Exchanges().All() {
-		early := x.Response == nil && x.Ended() == transcript.Dropped
+		early := x.Response == nil && x.HowEnded() == transcript.Dropped
 		if method := x.Method(); method != "" && method != http.MethodPost && !early {
 			o.add(method, statusOf(x))
 		}

@@ -219,7 +219,7 @@ func TestRedactionChangesNoVerdict(t *testing.T) {
 	redactor := transcript.NewRedactor(redact.New("Method not found", "Parse error"))
 	for _, folder := range []string{"broken", "kept", "recorded"} {
 		for _, g := range goldens(t, folder) {
-			before, after := g.judge(g.Events), g.judge(redactor.Events(g.Events))
+			before, after := g.judge(g.Events), g.judge(redactor.RedactEvents(g.Events))
 			for _, results := range [][]rules.Result{before, after} {
 				for i := range results {
 					results[i].Unclear = "" // quotes redacted text too

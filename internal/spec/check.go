@@ -75,8 +75,8 @@ func (q *Requirement) check() error {
 	return errors.Join(errs...)
 }
 
-// normalizeID converts id to the form of a valid id: words of lower-case letters and digits, joined by
-// dashes and dots.
+// normalizeID converts id to the form of a valid id: words of lower-case letters and digits, joined
+// by dashes and dots.
 func normalizeID(id string) string {
 	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 	var parts []string

@@ -114,8 +114,8 @@ func (c *Case) Area() string {
 	return spec.AreaOf(c.ID)
 }
 
-// SpoilsServers reports whether, in the given era, the case leaves its servers in a state in which no
-// other case should reuse them.
+// SpoilsServers reports whether, in the given era, the case leaves its servers in a state in which
+// no other case should reuse them.
 func (c *Case) SpoilsServers(e spec.Era) bool {
 	return c.SpoilsServer || c.SpoilsSession && e == spec.Handshake
 }

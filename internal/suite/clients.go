@@ -125,8 +125,8 @@ func (c *ConcurrentClients) forEach(f func(i int, conv *client.Conversation)) {
 	wg.Wait()
 }
 
-// CheckAll sends requests from all clients at once, and judges the responses. Then it ends the session
-// of the first client. It does nothing if only one client could be opened.
+// CheckAll sends requests from all clients at once, and judges the responses. Then it ends the
+// session of the first client. It does nothing if only one client could be opened.
 func (c *ConcurrentClients) CheckAll(ctx context.Context) {
 	if len(c.convs) < 2 {
 		return

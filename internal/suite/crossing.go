@@ -22,8 +22,8 @@ const crossingID = "mcp-conform/crossing"
 // crossTime is how long a call takes: long enough for the calls of all clients to overlap.
 const crossTime = 200 * time.Millisecond
 
-// A replyPair holds the replies to two requests of one client: same is the reply to the request whose id
-// all clients use, own the reply to the request whose id only this client uses.
+// A replyPair holds the replies to two requests of one client: same is the reply to the request
+// whose id all clients use, own the reply to the request whose id only this client uses.
 type replyPair struct {
 	same, own *client.Reply
 	from      int // the length of the conversation's record before the requests
@@ -142,7 +142,9 @@ func (c *ConcurrentClients) judgeCrossed(pairs []replyPair) bool {
 	id := wire.StringID(crossingID)
 	for i, conv := range c.convs {
 		isOthers := func(m *wire.Message) bool {
-			return slices.ContainsFunc(pairs, func(p replyPair) bool { return p.own != pairs[i].own && bytes.Equal(m.Result(), p.own.Message.Result()) })
+			return slices.ContainsFunc(pairs, func(p replyPair) bool {
+				return p.own != pairs[i].own && bytes.Equal(m.Result(), p.own.Message.Result())
+			})
 		}
 		for e, m := range transcript.Messages(conv.Record.From(pairs[i].from), transcript.Received) {
 			if !m.IsResponseTo(id) || !isOthers(m) {

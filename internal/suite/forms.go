@@ -65,8 +65,8 @@ func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exch
 	return w.RoundTrip(ctx, r)
 }
 
-// isInconclusiveRefusal reports whether a refusal with this status shows nothing: an intermediary may have sent
-// it or, if the form of the request is odd, HTTP permits it.
+// isInconclusiveRefusal reports whether a refusal with this status shows nothing: an intermediary
+// may have sent it or, if the form of the request is odd, HTTP permits it.
 func isInconclusiveRefusal(status int, odd bool) bool {
 	switch status {
 	case 404, 408, 411, 413, 431, 501:

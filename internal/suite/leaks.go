@@ -93,9 +93,9 @@ func (c *ConcurrentClients) callAsFirst(ctx context.Context, p provocation) {
 	c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
 }
 
-// listenDuring runs the function act for each provocation. It returns what the listeners received until
-// all were quiet: for each provocation at most one message with its method. ok is false if a client
-// could not be shown to be quiet.
+// listenDuring runs the function act for each provocation. It returns what the listeners received
+// until all were quiet: for each provocation at most one message with its method. ok is false if a
+// client could not be shown to be quiet.
 func (c *ConcurrentClients) listenDuring(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheardMessage, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))

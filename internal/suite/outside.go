@@ -23,16 +23,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// An OutsideClient sends HTTP requests that do not belong to a conversation, such as a request without a
-// token or for a metadata document. It records them as remarks, so that no rule mistakes a refusal
-// for a response of the session.
+// An OutsideClient sends HTTP requests that do not belong to a conversation, such as a request
+// without a token or for a metadata document. It records them as remarks, so that no rule mistakes
+// a refusal for a response of the session.
 type OutsideClient struct {
 	transport.Access
 	C *client.Conversation
 	t *T
 }
 
-// OutsideClient returns an Outside for conversation c. It ends the case if the
+// OutsideClient returns an OutsideClient for conversation c. It ends the case if the
 // server is not reached over HTTP.
 func (t *T) OutsideClient(c *client.Conversation) *OutsideClient {
 	return &OutsideClient{Access: t.Web(c).C.Web().Access(), C: c, t: t}

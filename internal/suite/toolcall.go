@@ -45,7 +45,7 @@ func (n *ToolCall) Positions(method string) []int {
 
 // responseTo returns the event of the client's response to a request of the server, or nil.
 func (n *ToolCall) responseTo(request *wire.Message) *transcript.Event {
-	r := transcript.DialogueOf(n.events).Of(request)
+	r := transcript.DialogueOf(n.events).RequestOf(request)
 	if r == nil || len(r.Responses) == 0 {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (n *ToolCall) EndedServer(ctx context.Context, c *client.Conversation) bool
 		return false
 	}
 	x := transcript.ExchangesOf(n.events).Of(n.Sent)
-	return x != nil && x.Ended() == transcript.Broken && errors.Is(c.Fence(ctx), client.ErrEnded)
+	return x != nil && x.HowEnded() == transcript.Broken && errors.Is(c.Fence(ctx), client.ErrEnded)
 }
 
 // JudgeEnd records the requirement of d as kept if the call got a response and the server did not

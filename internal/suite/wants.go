@@ -28,8 +28,8 @@ var roleDescriptions = map[inventory.Role]string{
 	inventory.GivesLink:        "to have a link to a resource in its result",
 }
 
-// A MissingSetting describes missing configuration, as a line that the user can add to the configuration
-// file.
+// A MissingSetting describes missing configuration, as a line that the user can add to the
+// configuration file.
 type MissingSetting struct {
 	Reason  string          // why something was not observed
 	Setting verdict.Setting // what would change it
@@ -46,7 +46,7 @@ func (w MissingSetting) Text() string {
 	return text
 }
 
-// MissingSettingFor returns the Want for a role that no known tool plays.
+// MissingSettingFor returns the missing setting for a role that no known tool plays.
 func MissingSettingFor(role inventory.Role) MissingSetting {
 	return MissingSetting{Reason: "no tool that may be called is known " + roleDescriptions[role], Setting: verdict.Setting{Fixture: inventory.FixtureLine(role)}}
 }
@@ -54,11 +54,11 @@ func MissingSettingFor(role inventory.Role) MissingSetting {
 // callAll is the flag that allows calls of all tools.
 const callAll = "--call-tools all"
 
-// wantCallable is the Want if no tool may be called at all.
+// wantCallable is the missing setting if no tool may be called at all.
 var wantCallable = MissingSetting{Reason: "no tool may be called", Setting: verdict.Setting{Tool: "NAME"}, Flag: callAll}
 
-// missingSettingFor is like WantOf, but if a tool that may not be called is known to play the role, the Want
-// has the line that permits its calls.
+// missingSettingFor is like MissingSettingFor, but if a tool that may not be called is known to
+// play the role, the setting is the line that permits its calls.
 func (t *T) missingSettingFor(role inventory.Role) MissingSetting {
 	barred := t.Inventory.Barred(role)
 	if len(barred) == 0 {

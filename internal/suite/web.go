@@ -223,8 +223,8 @@ type Stream struct {
 	from     int
 }
 
-// WaitUntil waits until done returns true for the exchange so far, the exchange ends, or the time limit
-// is over. It returns the exchange so far, or nil if nothing was sent.
+// WaitUntil waits until done returns true for the exchange so far, the exchange ends, or the time
+// limit is over. It returns the exchange so far, or nil if nothing was sent.
 func (s *Stream) WaitUntil(ctx context.Context, limit time.Duration, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	ctx, cancel := s.w.C.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
 	defer cancel()
@@ -244,9 +244,9 @@ func (s *Stream) WaitUntil(ctx context.Context, limit time.Duration, done func(x
 	}
 }
 
-// waitUntilFence is like Until with the usual limit. If no response has come by then, the server may
-// only be slow. In that case waitUntilFence waits until the server has responded to a fence, and then
-// for the grace.
+// waitUntilFence is like Until with the usual limit. If no response has come by then, the server
+// may only be slow. In that case waitUntilFence waits until the server has responded to a fence,
+// and then for the grace.
 func (s *Stream) waitUntilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	x := s.WaitUntil(ctx, s.w.limit(), done)
 	if ctx.Err() != nil || x != nil && x.Response != nil || s.w.C.Fence(ctx) != nil {
@@ -273,7 +273,7 @@ func (s *Stream) LastID() string {
 		return ""
 	}
 	for _, e := range x.Body {
-		if ev := e.StreamEvent(); ev != nil && ev.HasID && ev.Complete() {
+		if ev := e.StreamEvent(); ev != nil && ev.HasID && ev.IsComplete() {
 			id = ev.ID
 		}
 	}
@@ -316,8 +316,8 @@ func DescribeExchange(x *transcript.Exchange) string {
 }
 
 // ResolveOnHost resolves a URL reference and returns the path and query of the result. base is an
-// absolute URL on the server, or only its path. ResolveOnHost returns "" if the reference is invalid or
-// leads to another host.
+// absolute URL on the server, or only its path. ResolveOnHost returns "" if the reference is
+// invalid or leads to another host.
 func (w *Web) ResolveOnHost(base, reference string) string {
 	from, err := url.Parse(base)
 	if err != nil || reference == "" {

@@ -15,8 +15,8 @@ func Main(m *testing.M) {
 	m.Run()
 }
 
-// RaiseParallelism lets parallelTests tests run in parallel, however many cores there are, unless the
-// flag -parallel is given. Call it before testing.M.Run. It does not mark the flag as given,
+// RaiseParallelism lets parallelTests tests run in parallel, however many cores there are, unless
+// the flag -parallel is given. Call it before testing.M.Run. It does not mark the flag as given,
 // because Ginkgo rejects -parallel.
 func RaiseParallelism() {
 	if f := flag.Lookup("test.parallel"); f != nil {

@@ -17,15 +17,15 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// TryWithRules runs one case, and all rules on its traffic, against a reference server with the fault
-// that seams inserts. want lists the findings, each as "requirement: summary (outcome)". A fault
-// may also break general requirements, so a finding on one of those counts only if want is nil or
-// has a requirement of the same area.
+// TryWithRules runs one case, and all rules on its traffic, against a reference server with the
+// fault that seams inserts. want lists the findings, each as "requirement: summary (outcome)". A
+// fault may also break general requirements, so a finding on one of those counts only if want is
+// nil or has a requirement of the same area.
 func TryWithRules(t *testing.T, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
 	TryWithRulesOver(t, spec.Stdio, cases, name, id, rev, seams, want)
 }
 
-// TryWithRulesOver is like TryRuled, but over any transport.
+// TryWithRulesOver is like TryWithRules, but over any transport.
 func TryWithRulesOver(t *testing.T, over spec.Transport, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
 	runSubtest(t, name, over, func(t *testing.T) {
 		var got []string

@@ -166,8 +166,8 @@ func readClientConfig(path string) ([]Entry, error) {
 	return out, nil
 }
 
-// A listReader reads the entries of one file. path is the file's path as the user gave it, and dir the
-// absolute path of its folder.
+// A listReader reads the entries of one file. path is the file's path as the user gave it, and dir
+// the absolute path of its folder.
 type listReader struct{ path, dir string }
 
 // readEntries returns the servers of a document: a list in mcp-conform's own format, a page of the

@@ -11,8 +11,8 @@ import (
 // registryServer holds the members of the registry's server.json that say how to start or reach
 // the server. Older files write the keys with underscores.
 type registryServer struct {
-	Name     string `yaml:"name"`
-	Version  string `yaml:"version"`
+	Name     string            `yaml:"name"`
+	Version  string            `yaml:"version"`
 	Packages []registryPackage `yaml:"packages"`
 	Remotes  []struct {
 		Type    string     `yaml:"type"`

@@ -26,7 +26,7 @@ type Sweep struct {
 	Shard   *Shard          `json:"shard,omitempty"` // nil for all servers
 	Counts  map[Outcome]int `json:"counts"`
 	SDKs    []SDK           `json:"sdks"`
-	Shared  []SharedFinding        `json:"findings"` // most severe first, and then most widespread
+	Shared  []SharedFinding `json:"findings"` // most severe first, and then most widespread
 	Servers []*Result       `json:"servers"`  // sorted by name
 }
 

@@ -40,8 +40,8 @@ func (r *resolver) fromArgs() (Target, error) {
 	return r.fromSingleArg(args[0])
 }
 
-// missingCommandError returns the error for a missing or empty command. It distinguishes --start without a
-// URL, an empty command with arguments, and nothing at all.
+// missingCommandError returns the error for a missing or empty command. It distinguishes --start
+// without a URL, an empty command with arguments, and nothing at all.
 func (r *resolver) missingCommandError() *UsageError {
 	if r.Start != nil && len(r.Args) == 0 {
 		return newUsageError("", "--start starts a server, but no URL says where it listens", "add the URL:", startExample)

@@ -255,8 +255,8 @@ func (x *expander) readString(field string) (string, error) {
 	return x.expand(n, s), nil
 }
 
-// readStrings reads a field that is an array of strings, and expands their variables. A missing field is
-// nil.
+// readStrings reads a field that is an array of strings, and expands their variables. A missing
+// field is nil.
 func (x *expander) readStrings(field string) ([]string, error) {
 	n := x.entry.node.get(field)
 	if n == nil {

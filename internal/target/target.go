@@ -58,8 +58,8 @@ var fetchers = map[string][]string{
 	"deno": {"run"}, "go": {"run"}, "docker": {"run"}, "podman": {"run"},
 }
 
-// MayDownload reports whether the command of a stdio server may download or build the server before it
-// starts.
+// MayDownload reports whether the command of a stdio server may download or build the server before
+// it starts.
 func (t *Target) MayDownload() bool {
 	argv := t.Argv
 	if len(argv) > 2 && programName(argv[0]) == "cmd" && strings.EqualFold(argv[1], "/c") { // as npx is started on Windows
@@ -80,7 +80,8 @@ func (t *Target) MayDownload() bool {
 	return false
 }
 
-// programName returns the name of a program in lower case, without its folder and Windows extension.
+// programName returns the name of a program in lower case, without its folder and Windows
+// extension.
 func programName(path string) string {
 	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
 	for _, extension := range []string{".exe", ".cmd", ".ps1"} {

@@ -31,8 +31,8 @@ func newUsageError(where, what string, advice ...string) *UsageError {
 	return &UsageError{What: what, Where: where, Advice: strings.Join(advice, "\n")}
 }
 
-// messageWithoutPath returns the message of a file error without the path, which the caller's message
-// already contains as the user gave it.
+// messageWithoutPath returns the message of a file error without the path, which the caller's
+// message already contains as the user gave it.
 func messageWithoutPath(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "it does not exist"

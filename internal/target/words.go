@@ -16,8 +16,8 @@ type word struct {
 
 var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// isAssignment reports whether the word is an assignment, NAME=value with an unquoted name, which sets a
-// variable if it is before the command.
+// isAssignment reports whether the word is an assignment, NAME=value with an unquoted name, which
+// sets a variable if it is before the command.
 func (w word) isAssignment() bool {
 	end := len(assignment.FindString(w.text))
 	return end > 0 && (w.quoted < 0 || w.quoted >= end)

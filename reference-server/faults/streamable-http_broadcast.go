@@ -71,7 +71,7 @@ func broadcast(tell changeNotifier) *refserver.Seams {
 			return tell(e, session, b)
 		}
 	}
-	return combine(markReadOnly("update-resource"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
+	return combineSeams(markReadOnly("update-resource"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		switch {
 		case isPost(v):

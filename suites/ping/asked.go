@@ -72,7 +72,7 @@ type askingConversation struct {
 // pings and the call were answered, so that another tool can follow.
 func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.KnownCall) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
-	a.thinks.begin()
+	a.thinks.leaveOpen()
 	if err := c.Send(ctx, c.Request(call, spec.MethodToolsCall, tool.Params())); err != nil {
 		a.t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
@@ -156,7 +156,7 @@ func (k *openRequests) answer(m *wire.Message) []byte {
 	return answer
 }
 
-func (k *openRequests) begin() { k.on.Store(true) }
+func (k *openRequests) leaveOpen() { k.on.Store(true) }
 
 // end returns the open requests. The server's later requests are no longer left open.
 func (k *openRequests) end() []*wire.Message {

@@ -128,9 +128,9 @@ type getter struct {
 
 func newGetter(c *client.Conversation) getter { return getter{c, c.Record.Moment()} }
 
-// get gets a prompt, with arguments unless they are nil, and reports whether more requests may
-// follow.
-func (g getter) get(ctx context.Context, name string, arguments map[string]any) bool {
+// getPrompt gets a prompt, with arguments unless they are nil, and reports whether more requests
+// may follow.
+func (g getter) getPrompt(ctx context.Context, name string, arguments map[string]any) bool {
 	params := map[string]any{"name": name}
 	if arguments != nil {
 		params["arguments"] = arguments
@@ -173,13 +173,13 @@ func getPrompts(ctx context.Context, t *suite.T) {
 	}
 	g := newGetter(t.Conversation(ctx))
 	for i, p := range prompts {
-		if least := p.Values(false); !g.get(ctx, p.Name, least) {
+		if least := p.Values(false); !g.getPrompt(ctx, p.Name, least) {
 			return
 		}
-		if len(p.Required()) == 0 && !g.get(ctx, p.Name, nil) {
+		if len(p.Required()) == 0 && !g.getPrompt(ctx, p.Name, nil) {
 			return
 		}
-		if i < maxProvoked && len(p.Arguments) > len(p.Required()) && !g.get(ctx, p.Name, p.Values(true)) {
+		if i < maxProvoked && len(p.Arguments) > len(p.Required()) && !g.getPrompt(ctx, p.Name, p.Values(true)) {
 			return
 		}
 	}

@@ -65,11 +65,11 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	// announces reports whether the server announces a change. If it does not, further changes show
 	// nothing.
 	announces := func() bool {
-		read(ctx, c, uri)
-		read(ctx, c, uri) // shows that a read by itself changes nothing
+		readResource(ctx, c, uri)
+		readResource(ctx, c, uri) // shows that a read by itself changes nothing
 		from := c.Record.Len()
 		call()
-		read(ctx, c, uri)
+		readResource(ctx, c, uri)
 		return t.AwaitNotification(ctx, c, from, spec.MethodResourcesUpdated)
 	}
 	others := subscribeConcurrently(ctx, c, uri, t.Inventory.Resources)

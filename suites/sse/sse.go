@@ -94,7 +94,7 @@ func announcedEndpoint(ctx context.Context, w *suite.Web, s *suite.Stream) strin
 	var data string
 	s.WaitUntil(ctx, answerTime, func(x *transcript.Exchange) bool {
 		for _, e := range x.Body {
-			if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.Complete() {
+			if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.IsComplete() {
 				data = string(ev.Data)
 			}
 		}

@@ -62,7 +62,7 @@ func getWithoutSession(ctx context.Context, w *suite.Web) {
 		s.WaitUntil(ctx, endpointTimeout+50*time.Millisecond, func(x *transcript.Exchange) bool {
 			return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
 				ev := e.StreamEvent()
-				return ev != nil && ev.HasData && ev.Complete()
+				return ev != nil && ev.HasData && ev.IsComplete()
 			})
 		})
 	}

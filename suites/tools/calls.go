@@ -180,7 +180,7 @@ func callUnknown(ctx context.Context, t *suite.T) {
 	control, odd := t.OrdinaryRequest(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
 	mayChange := control.Method == spec.MethodToolsCall
 	for _, tool := range t.Inventory.Callable() {
-		name := otherCase(tool.Name)
+		name := changeLetterCase(tool.Name)
 		arguments, err := tool.Arguments()
 		if err == nil && name != tool.Name && !slices.ContainsFunc(t.Inventory.Tools, func(o inventory.Tool) bool { return o.Name == name }) {
 			control, mayChange = suite.ValidCall(tool.Name, arguments), !tool.ReadOnly
@@ -199,8 +199,8 @@ func callUnknown(ctx context.Context, t *suite.T) {
 	t.ResendAlone(ctx, c, odd[0])
 }
 
-// otherCase returns the name with the case of its first ASCII letter changed.
-func otherCase(name string) string {
+// changeLetterCase returns the name with the case of its first ASCII letter changed.
+func changeLetterCase(name string) string {
 	i := strings.IndexFunc(name, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) })
 	if i < 0 {
 		return name

@@ -250,7 +250,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 	d.At = rules.At(sub.request.Event, obs.Event)
 	switch id := subscriptionID(obs.Message); {
-	case !id.Present():
+	case !id.IsPresent():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
 		out.Deviates(d)
@@ -361,7 +361,7 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 		}) {
 			return // it is on the wrong stream, which package streamablehttp judges
 		}
-	case active != nil && !id.Present():
+	case active != nil && !id.IsPresent():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
 		d.At = rules.At(active.request.Event, obs.Event)
@@ -387,7 +387,7 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
 		return
 	}
-	if !subscriptionID(obs.Message).Present() {
+	if !subscriptionID(obs.Message).IsPresent() {
 		out.Observed(idElsewhere)
 		return
 	}

@@ -258,7 +258,7 @@ func (sub *subscription) judgeFinal(out *rules.Reporter) {
 	names, _ := wire.Members(result)
 	kind, _ := wire.Text(sub.response.Message.ResultAt("/resultType"))
 	switch {
-	case !id.Present(): // the shape rules report a missing id
+	case !id.IsPresent(): // the shape rules report a missing id
 		return
 	case !id.Same(sub.request.Message.ID):
 		d.Summary = "The server's last result of a subscription names another one."

@@ -22,7 +22,7 @@ import (
 // Options describes how to start a server.
 type Options struct {
 	// Command and URL return the command and the URL of a server that listens
-	// on the port; port is "" if Ported is false.
+	// on the port; port is "" if NeedsFreePort is false.
 	Command func(port string) stdio.Command
 	URL     func(port string) (*url.URL, error)
 	// NeedsFreePort reports whether a free port is picked for each start, so that
@@ -92,7 +92,7 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		if answers(ctx, address(u)) {
+		if acceptsConnection(ctx, address(u)) {
 			if s.o.NeedsFreePort && try < tries {
 				continue
 			}
@@ -130,7 +130,7 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 	defer timeout.Stop()
 	pause := firstPause
 	for {
-		if answers(ctx, address(u)) {
+		if acceptsConnection(ctx, address(u)) {
 			return ownListeners(service, u)
 		}
 		select {
@@ -146,8 +146,8 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 	}
 }
 
-// answers reports whether the address accepts a connection.
-func answers(ctx context.Context, at string) bool {
+// acceptsConnection reports whether the address accepts a connection.
+func acceptsConnection(ctx context.Context, at string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
