@@ -181,9 +181,9 @@ func onlyViolations(_ PlaceSet, out []Violation) []Violation { return out }
 // message.
 var checkers = sync.Pool{New: func() any { return new(checker) }}
 
-// collect calls the function do with a checker whose JSON pointers begin with base, and returns the
+// runChecker calls the function do with a checker whose JSON pointers begin with base, and returns the
 // places and violations that the checker collected.
-func (v *Validator) collect(base string, do func(*checker)) (PlaceSet, []Violation) {
+func (v *Validator) runChecker(base string, do func(*checker)) (PlaceSet, []Violation) {
 	c := checkers.Get().(*checker)
 	*c = checker{v: v, base: base, path: c.path[:0]}
 	do(c)
@@ -197,7 +197,7 @@ func (v *Validator) collect(base string, do func(*checker)) (PlaceSet, []Violati
 }
 
 func (v *Validator) judge(base string, value jsontext.Value, t *schemaType) (PlaceSet, []Violation) {
-	return v.collect(base, func(c *checker) { c.check(trimSpace(value), t) })
+	return v.runChecker(base, func(c *checker) { c.check(trimSpace(value), t) })
 }
 
 // judgeParams judges the params as a member of the message, and so reports missing params that are
@@ -212,7 +212,7 @@ func (v *Validator) judgeParams(m *wire.Message, types map[string]*schemaType, f
 	case present:
 		return v.judge("/params", params, p.typ)
 	case p.required:
-		return v.collect("", func(c *checker) { c.addMissing(p) })
+		return v.runChecker("", func(c *checker) { c.addMissing(p) })
 	default:
 		return PlaceSet{}, nil
 	}
