@@ -252,8 +252,8 @@ func (c *Console) headline(e *entry, where string) []string {
 }
 
 // excerptLines shows the events around the first offending one. most limits the number of lines. If
-// it omits events, the last line says how many. Below an event, carets on an additional line, which
-// most does not count, point at the offending part.
+// it omits events, the last line says how many. Carets on a line of their own below an event point at
+// its offending part. Those lines do not count towards the limit.
 func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	shown := events
 	if len(events) > most {

@@ -27,7 +27,7 @@ func TestScriptOfASearch(t *testing.T) {
 		"  It is broken.",
 		"  permitted  a string",
 		"  seen       null",
-		"  fix        Send all members that the schema requires, each with a value of the type it gives.",
+		"  fix        Match the schema: send what it requires, use its types, leave out what has no value.",
 		`» ← {"id":2}`,
 		"  script     2 operations, 90 bytes",
 		`             → send {"id":1,"method":"resources/unsubscribe"}`,

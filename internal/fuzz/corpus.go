@@ -94,6 +94,16 @@ func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("writing the corpus: %w", err)
 	}
+	if err := n.replace(dir, n.content(redact)); err != nil {
+		return fmt.Errorf("writing the corpus: %w", err)
+	}
+	return nil
+}
+
+// content returns what a corpus file with all sequences contains, each sequence once.
+func (n *novelty) content(redact func([]byte) []byte) []byte {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	var out bytes.Buffer
 	written := map[string]bool{}
 	for _, validity := range []generate.Validity{generate.ValidOnly, generate.InvalidParams, generate.Malformed} {
@@ -110,13 +120,11 @@ func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 			}
 		}
 	}
-	if err := n.replace(dir, out.Bytes()); err != nil {
-		return fmt.Errorf("writing the corpus: %w", err)
-	}
-	return nil
+	return out.Bytes()
 }
 
-// replace writes a file with the data into the corpus, and then removes the files that were read.
+// replace writes a file with the data into the corpus, and then removes the files that were read or
+// written before.
 func (n *novelty) replace(dir string, data []byte) error {
 	f, err := os.CreateTemp(dir, "."+corpusPrefix+"-*")
 	if err != nil {
@@ -127,12 +135,13 @@ func (n *novelty) replace(dir string, data []byte) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	own := strings.TrimPrefix(filepath.Base(f.Name()), ".") + corpusSuffix
-	if err := os.Rename(f.Name(), filepath.Join(dir, own)); err != nil {
+	own := filepath.Join(dir, strings.TrimPrefix(filepath.Base(f.Name()), ".")+corpusSuffix)
+	if err := os.Rename(f.Name(), own); err != nil {
 		return err
 	}
 	for _, name := range n.files {
 		_ = os.Remove(name) // another process may have removed it already
 	}
+	n.files = []string{own}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -145,6 +147,12 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s: another of two equal findings is kept, or %v", name, err)
 		}
 	}
+	if n, err := Merge(out, []string{a, b}); err != nil || n != m {
+		t.Errorf("merged into the same folder again: %+v, %v", n, err)
+	}
+	if files, err := filepath.Glob(filepath.Join(out, "*.jsonl")); err != nil || len(files) != 1 {
+		t.Errorf("the corpus has the files %v, %v", files, err)
+	}
 	again := filepath.Join(t.TempDir(), "again")
 	if n, err := Merge(again, []string{out}); err != nil || n.Sequences != m.Sequences || n.Findings != m.Findings {
 		t.Errorf("merged again: %+v, %v", n, err)
@@ -155,4 +163,44 @@ func TestMerge(t *testing.T) {
 	if _, err := Merge(again, []string{a}); err == nil || !strings.Contains(err.Error(), "other.json") {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// TestMergeDropsNoSequence checks that a merge keeps more sequences than a search would.
+func TestMergeDropsNoSequence(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "all")
+	var corpus strings.Builder
+	for i := range maxSeeds + 50 {
+		corpus.WriteString(`{"mood":0,"operations":[{"do":"send","method":"ping","message":{"jsonrpc":"2.0","id":` + strconv.Itoa(i) + `,"method":"ping"}}]}` + "\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "corpus-1.jsonl"), []byte(corpus.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := Merge(out, []string{dir}); err != nil || m.Sequences != maxSeeds+50 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// TestCorpusIsSavedDuringTheSearch checks that a long search saves its corpus now and then, into one
+// file, so that a search that is killed loses little.
+func TestCorpusIsSavedDuringTheSearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &search{Options: Options{Corpus: t.TempDir()}, novelty: newNovelty()}
+		s.novelty.poolOf(generate.ValidOnly).add(requestsOf("first"), 0)
+		over, done := make(chan struct{}), make(chan struct{})
+		go s.tick(over, done)
+		time.Sleep(saveEvery + time.Second)
+		if diff := cmp.Diff(map[string]bool{"first": true}, methodsIn(t, s.Corpus)); diff != "" {
+			t.Errorf("after the first save (-want +got):\n%s", diff)
+		}
+		s.novelty.poolOf(generate.ValidOnly).add(requestsOf("second"), 0)
+		time.Sleep(saveEvery)
+		close(over)
+		<-done
+		if diff := cmp.Diff(map[string]bool{"first": true, "second": true}, methodsIn(t, s.Corpus)); diff != "" {
+			t.Errorf("after the second (-want +got):\n%s", diff)
+		}
+		if files, err := os.ReadDir(s.Corpus); len(files) != 1 || err != nil {
+			t.Errorf("%d files, not 1 (%v)", len(files), err)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,7 @@ type Merged struct {
 func Merge(out string, dirs []string) (Merged, error) {
 	var m Merged
 	all := newNovelty()
+	all.most = math.MaxInt
 	findings := map[verdict.SearchKey]replayFile{}
 	for _, dir := range dirs {
 		if err := all.load(dir); err != nil {
@@ -38,7 +40,10 @@ func Merge(out string, dirs []string) (Merged, error) {
 		m.ReadFindings += n
 	}
 	m.ReadSequences, m.Findings = len(all.lines), len(findings)
-	all.files = nil // so that save does not remove the files that were read
+	if err := all.load(out); err != nil { // of an earlier merge
+		return m, fmt.Errorf("%s: %w", out, err)
+	}
+	all.files = slices.DeleteFunc(all.files, func(name string) bool { return filepath.Dir(name) != filepath.Clean(out) })
 	for _, s := range all.seedsBy {
 		m.Sequences += s.minimize()
 	}

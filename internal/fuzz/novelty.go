@@ -22,7 +22,8 @@ type novelty struct {
 	seen    map[uint64]bool // hashes of the kinds of responses
 	seedsBy map[generate.Validity]*seedPool
 	lines   map[string]bool // the lines of the corpus that were read
-	files   []string        // the names of the corpus files that were read
+	files   []string        // the files that were read
+	most    int             // sequences of each group
 }
 
 // A seedPool holds the seeds of one validity, grouped by the last operation, so
@@ -30,6 +31,7 @@ type novelty struct {
 type seedPool struct {
 	index  map[string]int // indexes in groups, by the last operation
 	groups [][][]script.Operation
+	most   int // sequences of each group
 }
 
 // add adds a sequence. If its group is full, the sequence replaces another one, which the number
@@ -46,8 +48,8 @@ func (s *seedPool) add(ops []script.Operation, replace uint64) {
 	// Workers build scripts from a group while others add seeds, so replace it instead of changing
 	// it.
 	group := slices.Clone(s.groups[i])
-	if len(group) >= maxSeeds {
-		group[replace%maxSeeds] = ops
+	if len(group) >= s.most {
+		group[replace%uint64(s.most)] = ops //nolint:gosec // it is positive
 	} else {
 		group = append(group, ops)
 	}
@@ -70,7 +72,7 @@ const (
 )
 
 func newNovelty() *novelty {
-	return &novelty{hash: maphash.MakeSeed(), seen: map[uint64]bool{}, seedsBy: map[generate.Validity]*seedPool{}, lines: map[string]bool{}}
+	return &novelty{hash: maphash.MakeSeed(), seen: map[uint64]bool{}, seedsBy: map[generate.Validity]*seedPool{}, lines: map[string]bool{}, most: maxSeeds}
 }
 
 // record records the kinds of responses in an execution, and returns how many are
@@ -124,7 +126,7 @@ func (n *novelty) addSeed(x *Execution, last, on int, validity generate.Validity
 // poolOf returns the pool of seeds of a validity. The caller holds the lock.
 func (n *novelty) poolOf(validity generate.Validity) *seedPool {
 	if n.seedsBy[validity] == nil {
-		n.seedsBy[validity] = &seedPool{index: map[string]int{}}
+		n.seedsBy[validity] = &seedPool{index: map[string]int{}, most: n.most}
 	}
 	return n.seedsBy[validity]
 }

@@ -9,6 +9,9 @@ import (
 // progressEvery is how often the progress is reported.
 const progressEvery = 500 * time.Millisecond
 
+// saveEvery is how often the corpus is saved, so that a search that is killed loses little.
+const saveEvery = 2 * time.Minute
+
 // counts are the numbers of a search so far. Cases and requests leave out shrinking and retries,
 // and include the scripts in progress.
 type counts struct {
@@ -24,13 +27,18 @@ func (s *search) status() Status {
 	}
 }
 
-// tick reports the progress until the search is over.
+// tick reports the progress and saves the corpus now and then, until the search is over.
 func (s *search) tick(over, done chan struct{}) {
 	defer close(done)
-	ticker := time.NewTicker(progressEvery)
+	ticker, saving := time.NewTicker(progressEvery), time.NewTicker(saveEvery)
 	defer ticker.Stop()
+	defer saving.Stop()
 	for {
 		select {
+		case <-saving.C:
+			if s.Corpus != "" {
+				_ = s.novelty.save(s.Corpus, s.Redact) // the save at the end of the search reports errors
+			}
 		case <-ticker.C:
 			if s.Progress != nil {
 				s.Progress(s.status())

@@ -38,7 +38,7 @@ func (o *Offer) steps() []step {
 	return out
 }
 
-// stepsByOutcome returns the letters, with variants for the ways in which a request can end.
+// stepsByOutcome returns the steps, with a variant for each way in which a request can end.
 func (o *Offer) stepsByOutcome(wrong bool) []step {
 	out := o.steps()
 	for _, method := range o.Requests() {

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -165,7 +167,16 @@ func isSpelledAlike(sent, got wire.ID) bool {
 }
 
 func describeIDs(req *Request, m *wire.Message) string {
-	return fmt.Sprintf("id %s answered with id %s", excerpt(req.Message.ID.String()), excerpt(m.ID.String()))
+	return fmt.Sprintf("id %s answered with id %s", excerpt(asciiID(req.Message.ID)), excerpt(asciiID(m.ID)))
+}
+
+// asciiID returns an id in ASCII, because two ids with different characters may look alike.
+func asciiID(id wire.ID) string {
+	text := strconv.QuoteToASCII(id.String())
+	if strings.Contains(text, `\u`) || strings.Contains(text, `\U`) {
+		return strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`)
+	}
+	return id.String()
 }
 
 func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {

@@ -120,7 +120,7 @@ func judgeMetaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 		if strings.Contains(name, "/") || slices.ContainsFunc(labels, isNoLabel) {
 			deviates(verdict.Deviation{
 				Requirement: metaPrefix, Summary: "The server's _meta key has a malformed prefix.",
-				Permitted: "a prefix such as com.example/: labels that begin with a letter and end with a letter or digit, with hyphens inside, joined by dots, then a slash",
+				Permitted: "a prefix such as com.example/: labels that begin with a letter and end with a letter or digit, with hyphens inside, joined by dots, then the key's only slash",
 			})
 			return
 		}

@@ -279,7 +279,7 @@ func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *R
 	}}
 }
 
-// received returns the messages that end with event e.
+// received returns the messages that event e completes.
 func received(s *Session, e *transcript.Event) []*wire.Message {
 	if e.Kind != transcript.Received || e.IsCut() {
 		return nil

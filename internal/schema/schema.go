@@ -181,8 +181,8 @@ func onlyViolations(_ PlaceSet, out []Violation) []Violation { return out }
 // message.
 var checkers = sync.Pool{New: func() any { return new(checker) }}
 
-// runChecker calls the function do with a checker whose JSON pointers begin with base, and returns the
-// places and violations that the checker collected.
+// runChecker calls the function do with a checker whose JSON pointers begin with base, and returns
+// the places and violations that the checker collected.
 func (v *Validator) runChecker(base string, do func(*checker)) (PlaceSet, []Violation) {
 	c := checkers.Get().(*checker)
 	*c = checker{v: v, base: base, path: c.path[:0]}

@@ -77,7 +77,14 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Package: e.Package, Published: e.Version, partial: partial}
 	r.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	if err := s.conclude(r, service, why, partial); err != nil {
-		return nil, err
+		if errors.Join(removeAll(work), removeAll(partial)) != nil {
+			return nil, err
+		}
+		var other error
+		if r.partial, other = s.newPartialFolder(e); other != nil || !hasRoom(r.partial) {
+			return nil, err
+		}
+		r.Outcome, r.Problem = Stopped, "it filled the disk: its report could not be written"
 	}
 	if used := sdk.Fetched(filepath.Join(work, "home")); used != nil && r.SDK == "" {
 		r.SDK = used.String()
@@ -136,9 +143,9 @@ var inherited = map[bool][]string{
 // for temporary files below work, and the variables that the user named.
 func (s *supervisor) environment(e *Entry, work string) []string {
 	home, tmp := filepath.Join(work, "home"), filepath.Join(work, "tmp")
-	env := []string{"HOME=" + home, "TMPDIR=" + tmp, EndVariable + "=1"}
+	env := []string{"HOME=" + home, "TMPDIR=" + tmp}
 	if runtime.GOOS == "windows" {
-		env = []string{"USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "TMP=" + tmp, "TEMP=" + tmp, EndVariable + "=1"}
+		env = []string{"USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "TMP=" + tmp, "TEMP=" + tmp}
 	}
 	add := func(name string) {
 		for _, one := range s.Environ {
@@ -158,7 +165,7 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 			add(variable)
 		}
 	}
-	return env
+	return append(env, EndVariable+"=1") // last, so that no entry can change it
 }
 
 // awaitEnd waits until the run, the context or a limit ends. If a limit was exceeded, it returns a
@@ -184,7 +191,7 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 			return fmt.Sprintf("the run did not end %v after its time limit of %v", s.Limits.Grace, most)
 		case <-look.C:
 		}
-		if memory, processes, known := service.Usage(); known {
+		if memory, processes, known := service.Usage(s.Limits.Memory); known {
 			service.Track(service.PID())
 			switch {
 			case s.Limits.Memory > 0 && memory > s.Limits.Memory:
@@ -204,6 +211,16 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 	}
 }
 
+// hasRoom reports whether a file of some size can be written into a folder.
+func hasRoom(folder string) bool {
+	path := filepath.Join(folder, "room")
+	err := os.WriteFile(path, make([]byte, 1<<20), 0o600)
+	return errors.Join(err, os.Remove(path)) == nil
+}
+
+// minSize is the size that a file or folder takes at least, even an empty one.
+const minSize = 4 << 10
+
 // sizeOf returns the size of the files in a folder, in bytes. Above the limit it stops counting,
 // and returns the sum so far.
 func sizeOf(folder string, limit int64) (total int64) {
@@ -211,9 +228,11 @@ func sizeOf(folder string, limit int64) (total int64) {
 		if err != nil {
 			return nil // files come and go
 		}
+		size := int64(minSize)
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
+			size = max(size, info.Size())
 		}
+		total += size
 		if total > limit {
 			return fs.SkipAll
 		}
@@ -244,9 +263,9 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	said := lastError(service.Output())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && why == "" && code >= 0 { // as on a full disk
 		if said != "" {
-			return fmt.Errorf("its run ended with: %s", said)
+			return fmt.Errorf("the report of its run can't be read: %w; the run ended with: %s", err, said)
 		}
-		return fmt.Errorf("reading the report of the run: %w", err)
+		return fmt.Errorf("the report of its run can't be read: %w", err)
 	}
 	switch {
 	case why != "":

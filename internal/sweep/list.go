@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -40,16 +41,33 @@ type Entry struct {
 
 	text  []byte // the entry as written in the list
 	asked string // see Result.Asked; set when a sweep begins
+	// isForeign is set if a registry or a client's configuration file names the server.
+	isForeign bool
 }
 
-// host returns the host of the URL in lower case, or "" for a command.
+// address returns the URL at which the server is reached, or "" if it is reached over stdio.
+func (e *Entry) address() string {
+	if len(e.Args) == 3 && e.Args[0] == "--start" {
+		return e.Args[2]
+	}
+	return e.URL
+}
+
+// host returns the host of the server in lower case, or "" for one that is started here.
 func (e *Entry) host() string {
-	u, err := url.Parse(e.URL)
-	if err != nil {
+	u, err := url.Parse(strings.ReplaceAll(e.address(), target.PortMark, "1"))
+	if err != nil || e.URL == "" && isLoopback(u.Hostname()) {
 		return ""
 	}
-	return strings.ToLower(u.Hostname())
+	return hostOf(u)
 }
+
+func isLoopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
+
+// hostOf returns the host of a URL without its port, in lower case and without a dot at the end.
+func hostOf(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }
 
 // maxList limits the size of a list, in bytes.
 const maxList = 256 << 20
@@ -72,10 +90,7 @@ func ReadLists(paths ...string) ([]Entry, error) {
 	if len(all) == 0 {
 		return nil, usagef(listAdvice, "%s: the list has no servers", strings.Join(paths, ", "))
 	}
-	if err := nameFolders(all); err != nil {
-		return nil, err
-	}
-	return all, nil
+	return nameFolders(all)
 }
 
 func usagef(advice, format string, args ...any) error {
@@ -87,9 +102,8 @@ func readList(path string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var root yaml.Node
-	broken := yaml.Unmarshal(text, &root)
-	if strings.EqualFold(filepath.Ext(path), ".json") && (broken != nil || isClientConfig(&root)) {
+	root, broken := parseList(text)
+	if strings.EqualFold(filepath.Ext(path), ".json") && (broken != nil || isClientConfig(root)) {
 		return readClientConfig(path) // clients permit comments in it
 	}
 	if broken != nil {
@@ -103,6 +117,34 @@ func readList(path string) ([]Entry, error) {
 		return nil, usagef("", "%s: %v", path, err)
 	}
 	return l.readEntries(root.Content[0])
+}
+
+// parseList parses YAML or JSON.
+func parseList(text []byte) (*yaml.Node, error) {
+	var root, more yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	err := d.Decode(&root)
+	var value any
+	if err != nil && json.Unmarshal(text, &value) == nil { // JSON with escaped surrogates is not YAML
+		if text, err = json.Marshal(value); err == nil {
+			err = yaml.Unmarshal(text, &root)
+		}
+		return &root, err
+	}
+	switch {
+	case errors.Is(err, io.EOF): // empty
+		return &root, nil
+	case err != nil:
+		return nil, err
+	case !errors.Is(d.Decode(&more), io.EOF):
+		return nil, errors.New("it has more than one document")
+	}
+	for i, key := range root.Content[0].Content {
+		if root.Content[0].Kind == yaml.MappingNode && i%2 == 0 && member(root.Content[0], key.Value) != root.Content[0].Content[i+1] {
+			return nil, fmt.Errorf("line %d: the key %q is there twice", key.Line, key.Value)
+		}
+	}
+	return &root, nil
 }
 
 func readFile(path string) ([]byte, error) {
@@ -161,7 +203,7 @@ func readClientConfig(path string) ([]Entry, error) {
 	}
 	var out []Entry
 	for _, s := range servers {
-		out = append(out, Entry{Name: s.Name, URL: s.URL, Args: []string{"--config", full, "--server", s.Name}, text: s.Text})
+		out = append(out, Entry{Name: s.Name, isForeign: true, URL: s.URL, Args: []string{"--config", full, "--server", s.Name}, text: s.Text})
 	}
 	return out, nil
 }
@@ -180,6 +222,8 @@ func (l *listReader) readEntries(root *yaml.Node) ([]Entry, error) {
 		items = root.Content
 	case servers != nil && servers.Kind == yaml.SequenceNode:
 		items = servers.Content
+	case servers != nil && servers.Tag == "!!null": // an empty page of the registry
+		return nil, nil
 	case servers != nil:
 		return nil, l.errorAt(servers, "", "servers is not a list", listAdvice)
 	case member(root, "name") == nil:
@@ -308,6 +352,10 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 		return wrong("add the url at which the server listens once it is started", "start is given, but no url")
 	case it.URL != "" && it.Start == "" && (it.Cwd != "" || len(it.Env) > 0):
 		return wrong("leave them out, or add start", "cwd or env is given, but nothing is started")
+	case it.URL != "" && !isWebURL(it.URL):
+		return wrong("write it as https://example.com/mcp", "url %q is not a URL that begins with http:// or https://", it.URL)
+	case it.Transport != "" && !slices.Contains([]string{"auto", "http", "sse"}, it.Transport):
+		return wrong("known: auto, http, sse", "there is no transport %q", it.Transport)
 	case it.URL == "" && it.Transport != "":
 		return wrong("leave transport out: a command is reached over stdio", "transport is given, but no url")
 	}
@@ -357,6 +405,13 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 	}
 	e.Args = append([]string{"--"}, argv...)
 	return nil
+}
+
+// isWebURL reports whether a URL is one that mcp-conform run takes as a URL. It would take other
+// text as a command or a flag.
+func isWebURL(text string) bool {
+	u, err := url.Parse(strings.ReplaceAll(text, target.PortMark, "1"))
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // canonicalJSON returns a document as JSON that does not depend on the document's spacing.

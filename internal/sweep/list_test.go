@@ -42,7 +42,8 @@ servers:
 			{Name: "remote", Folder: "remote", URL: "https://example.com/mcp", Args: []string{"https://example.com/mcp"}, Flags: []string{"--transport", "sse"}},
 			{Name: "started", Folder: "started", Env: []string{"PORT={port}"}, Args: []string{"--start", "node server.js", "http://127.0.0.1:{port}/mcp"}, Flags: []string{"--transport", "auto"}},
 		}},
-		"our own format as JSON": {"list.json", `{"servers": [{"name": "a", "command": ["a"]}]}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--", "a"}}}},
+		"our own format as JSON":       {"list.json", `{"servers": [{"name": "a", "command": ["a"]}]}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--", "a"}}}},
+		"JSON with escaped surrogates": {"list.json", `{"servers": [{"name": "a", "command": ["a", "\ud83d\ude00"]}]}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--", "a", "\U0001F600"}}}},
 		"a client's file": {".mcp.json", `{
 	// a comment
 	"mcpServers": {"a b": {"command": "x", "args": ["y"]}, "c": {"type": "http", "url": "https://c.example/mcp"}}}`, []Entry{
@@ -83,6 +84,8 @@ servers:
 			{"name": "x/mounts", "packages": [{"registryType": "oci", "identifier": "k", "runtimeArguments": [{"type": "named", "name": "-v", "value": "/:/host", "isRequired": true}]}]},
 			{"name": "x/token", "remotes": [{"type": "sse", "url": "https://x.example", "headers": [{"name": "Authorization", "isRequired": true, "isSecret": true}]}]},
 			{"name": "x/template", "remotes": [{"type": "sse", "url": "https://{tenant}.example"}]},
+			{"name": "x/home", "packages": [{"registryType": "npm", "identifier": "k", "environmentVariables": [{"name": "HOME", "value": "/root"}]}]},
+			{"name": "x/fake", "remotes": [{"type": "sse", "url": "--reference"}]},
 			{"server": {"name": "x/nothing"}}]`, []Entry{
 			{Name: "x/needs-key", Folder: "x~needs-key", Unusable: "npm package: needs the variable KEY; name it under env in a list of mcp-conform's own format"},
 			{Name: "x/needs-argument", Folder: "x~needs-argument", Unusable: "npm package: needs a value for the argument dir"},
@@ -90,6 +93,8 @@ servers:
 			{Name: "x/mounts", Folder: "x~mounts", Unusable: "oci package: it requires arguments for its runtime"},
 			{Name: "x/token", Folder: "x~token", Unusable: "remote: needs the header Authorization"},
 			{Name: "x/template", Folder: "x~template", Unusable: "remote: its URL needs a value"},
+			{Name: "x/home", Folder: "x~home", Unusable: "npm package: sets the variable HOME"},
+			{Name: "x/fake", Folder: "x~fake", Unusable: `remote: "--reference" is not a URL that begins with http:// or https://`},
 			{Name: "x/nothing", Folder: "x~nothing", Unusable: "the registry names neither a package nor a remote"},
 		}},
 	} {
@@ -125,6 +130,9 @@ servers:
 func TestListErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
+		"two documents":       {"servers: [{name: a, command: [a]}]\n---\nservers: [{name: b, command: [b]}]", "it has more than one document"},
+		"two lists":           {"servers: [{name: a, command: [a]}]\nservers: [{name: b, command: [b]}]", `line 2: the key "servers" is there twice`},
+		"an empty page":       {"{\"servers\": null}", "list.yaml: the list has no servers"},
 		"no YAML":             {"{", "list.yaml is not a list of servers"},
 		"empty":               {"", "list.yaml is empty"},
 		"no servers":          {"servers: []", "list.yaml: the list has no servers"},
@@ -140,6 +148,9 @@ func TestListErrors(t *testing.T) {
 		"an unknown profile":  {"servers: [{name: a, command: [a], profile: all@1}]", `server "a": there is no profile "all@1"`},
 		"a time":              {"servers: [{name: a, command: [a], max-time: 5}]", `server "a": max-time "5" is not a duration`},
 		"cwd of a URL":        {"servers: [{name: a, url: 'http://x', cwd: b}]", `server "a": cwd or env is given, but nothing is started`},
+		"a flag as a URL":     {"servers: [{name: a, url: --reference}]", `server "a": url "--reference" is not a URL`},
+		"a URL of no host":    {"servers: [{name: a, url: example.com/mcp}]", `server "a": url "example.com/mcp" is not a URL`},
+		"no such transport":   {"servers: [{name: a, url: 'http://x', transport: http2}]", `server "a": there is no transport "http2"`},
 		"a start without URL": {"servers: [{name: a, command: [a], start: b}]", `server "a": start is given, but no url`},
 		"a variable":          {"servers: [{name: a, command: [a], env: [=b]}]", `server "a": env "=b" names no variable`},
 		"up":                  {"servers: [{name: ../a, command: [a]}]", `the name of server "../a" can't be used`},
@@ -175,12 +186,17 @@ func TestFoldersStayInside(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-cA-C./~\\ -]{0,5}|\PC{0,5}`), 1, 8).Draw(t, "names")
+		foreign := rapid.Bool().Draw(t, "foreign")
 		entries := make([]Entry, len(names))
 		for i, name := range names {
-			entries[i].Name = name
+			entries[i].Name, entries[i].isForeign = name, foreign
 		}
-		if nameFolders(entries) != nil {
+		entries, err := nameFolders(entries)
+		if err != nil && !foreign {
 			return
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		taken := map[string]bool{}
 		for _, e := range entries {
@@ -198,7 +214,7 @@ func TestFoldersStayInside(t *testing.T) {
 func TestOptOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "optout.txt")
-	if err := os.WriteFile(path, []byte("# asked by mail\nio.github.me/weather\n\nExample.com # all of it\n*.example.org\nhttps://host.example/private/\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("# asked by mail\nio.github.me/weather\n\nExample.com # all of it\n*.example.org\nhttps://host.example/private/\nbare.example/mcp\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o, err := ReadOptOut(path)
@@ -219,9 +235,53 @@ func TestOptOut(t *testing.T) {
 		{Entry{Name: "a", URL: "https://host.example/private"}, "https://host.example/private/"},
 		{Entry{Name: "a", URL: "https://host.example/private-not"}, ""},
 		{Entry{Name: "a", Args: []string{"--", "example.com"}}, ""},
+		{Entry{Name: "a", URL: "HTTPS://me@Host.Example.:443/private/mcp"}, "https://host.example/private/"},
+		{Entry{Name: "a", URL: "https://host.example:8443/private/mcp"}, ""},
+		{Entry{Name: "a", URL: "https://example.com./mcp"}, "Example.com"},
+		{Entry{Name: "a", URL: "http://bare.example/mcp/2"}, "bare.example/mcp"},
+		{Entry{Name: "a", URL: "https://bare.example/other"}, ""},
+		{Entry{Name: "a", Args: []string{"--start", "proxy", "https://example.com/mcp"}}, "Example.com"},
+		{Entry{Name: "a", Args: []string{"--start", "x", "http://127.0.0.1:{port}/mcp"}}, ""},
 	} {
 		if got := o.matches(&c.e); got != c.want {
 			t.Errorf("%s %s matches %q, not %q", c.e.Name, c.e.URL, got, c.want)
 		}
+	}
+	if err := os.WriteFile(path, []byte("*example.org\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadOptOut(path); err == nil || !strings.Contains(err.Error(), `"*example.org" matches no server`) {
+		t.Errorf("a rule without effect: %v", err)
+	}
+}
+
+// TestNamesOfARegistry checks that names which the user can't change never refuse a registry's list,
+// and that a server which two pages repeat is judged once.
+func TestNamesOfARegistry(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.json")
+	var servers []string
+	for _, name := range []string{"io.x/a", "io.x/A", "io.x/-b", "con.x/c", `io.x/\u0007`, "io.x/a"} {
+		servers = append(servers, `{"name":"`+name+`","version":"1","packages":[{"registryType":"npm","identifier":"x","version":"1"}]}`)
+	}
+	if err := os.WriteFile(path, []byte("["+strings.Join(servers, ",")+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := ReadLists(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		if !isFolderOf(e.Folder, e.Name) {
+			t.Errorf("merge refuses the folder %q of %q", e.Folder, e.Name)
+		}
+		got = append(got, e.Name+" "+e.Folder)
+	}
+	want := []string{
+		"io.x/a io.x~a", "io.x/A _io_x_A-dc963806fffc1400", "io.x/-b _io_x_-b-c76a0f9cbb378a6d", "con.x/c _con_x_c-8706f018e513bacb", "io.x/_ io.x~_",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("folders (-want +got):\n%s", diff)
 	}
 }

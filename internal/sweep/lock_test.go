@@ -19,6 +19,13 @@ func TestLockFolder(t *testing.T) {
 	if _, err := lockFolder(folder); err == nil || !strings.Contains(err.Error(), "another sweep is writing to this folder") {
 		t.Errorf("a second sweep gets %v", err)
 	}
+	whole := filepath.Join(t.TempDir(), "whole")
+	if _, err := sweepInto(whole, []string{"a"}, Shard{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Merge(folder, []string{whole}); err == nil || !strings.Contains(err.Error(), "another sweep is writing to this folder") {
+		t.Errorf("a merge gets %v", err)
+	}
 	unlock()
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
 		t.Errorf("the folder holds %v, %v", left, err)

@@ -51,7 +51,7 @@ func Merge(out string, folders []string) (*Sweep, error) {
 		}
 		for _, r := range p.Servers {
 			if other := from[r.Name]; other != nil {
-				return nil, usagef("", "server %q is in %v and in %v", r.Name, other, p)
+				return nil, usagef("judge all shards with the same --weights file", "server %q is in %v and in %v", r.Name, other, p)
 			}
 			from[r.Name] = p
 			w.Servers = append(w.Servers, r)
@@ -61,6 +61,11 @@ func Merge(out string, folders []string) (*Sweep, error) {
 		return nil, usagef("judge all shards again with the same --weights file", "together the shards have only %d of the %d servers of the list, because their --weights files differed", len(w.Servers), w.All)
 	}
 	w.summarise()
+	unlock, err := lockFolder(out)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if err := os.MkdirAll(filepath.Join(out, "servers"), 0o755); err != nil { //nolint:gosec // the results are for others to read
 		return nil, usagef("name a folder that can be written", "--out %s: %v", out, err)
 	}
@@ -176,7 +181,7 @@ func joinNames(names []string, one, many string) string {
 // copyServer copies the folder of a server from the folder of one sweep to that of another, unless
 // the same result is already there.
 func copyServer(r *Result, from, to string) error {
-	if folder, wrong := folderOf(r.Name); wrong != "" || folder != r.Folder {
+	if !isFolderOf(r.Folder, r.Name) {
 		return usagef("", "%s: the folder %q of server %q can't be used", from, r.Folder, r.Name)
 	}
 	source, target := filepath.Join(from, "servers", r.Folder), filepath.Join(to, "servers", r.Folder)
@@ -197,11 +202,15 @@ func copyServer(r *Result, from, to string) error {
 	if err := os.Mkdir(partial, 0o755); err != nil { //nolint:gosec // the results are for others to read
 		return err
 	}
+	defer func() { _ = removeAll(partial) }() // if it was not renamed
 	for _, file := range append([]string{resultFile}, r.Reports...) {
-		if file != filepath.Base(file) {
+		if file != filepath.Base(file) || file == "." || file == ".." {
 			return usagef("", "%s: the report %q of server %q can't be used", from, file, r.Name)
 		}
 		if err := copyFile(filepath.Join(source, file), filepath.Join(partial, file)); err != nil {
+			if !exists(filepath.Join(source, file)) {
+				err = usagef("copy the whole folder of a shard", "a report of server %q is missing: %v", r.Name, err)
+			}
 			return err
 		}
 	}

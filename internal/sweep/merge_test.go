@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -137,6 +138,27 @@ func TestMergeRefuses(t *testing.T) {
 		"other weights": {func(dir string) ([]string, error) {
 			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"all": 6`, `"all": 7`)
 		}, "the shards have only 6 of the 7 servers"},
+		"a server that is null": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"servers": [`, `"servers": [null, `)
+		}, "has a server without a known outcome"},
+		"an unknown outcome": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"outcome": "`, `"outcome": "un`)
+		}, "has a server without a known outcome"},
+		"too many shards": {func(dir string) ([]string, error) {
+			return []string{dir + "/shard-1-of-3"}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"count": 3`, `"count": 2000000000`)
+		}, "is of shard 1/2000000000, which can't be"},
+		"another time limit": {func(dir string) ([]string, error) {
+			return []string{dir}, sweepWith(dir, names, func(o *Options) { o.Limits.Time = time.Minute })
+		}, "were judged with different flags"},
+		"another opt-out list": {func(dir string) ([]string, error) {
+			return []string{dir}, sweepWith(dir, names, func(o *Options) { o.OptOut = &OptOut{rules: []string{"other"}} })
+		}, "were judged with different flags"},
+		"a missing report": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"report.html"`, `"report.tap"`)
+		}, "a report of server "},
+		"a report above": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"report.html"`, `".."`)
+		}, `the report ".." of server`},
 		"missing results": {func(dir string) ([]string, error) {
 			return []string{dir}, os.RemoveAll(dir + "/shard-1-of-3/servers")
 		}, "the results of server "},
@@ -155,11 +177,26 @@ func TestMergeRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Merge(filepath.Join(t.TempDir(), "out"), folders); err == nil || !strings.Contains(err.Error(), c.want) {
+			out := filepath.Join(t.TempDir(), "out")
+			if _, err := Merge(out, folders); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, without %s", err, c.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(out, "servers", ".*")); len(left) > 0 {
+				t.Errorf("left: %v", left)
 			}
 		})
 	}
+}
+
+// sweepWith judges the second of three shards with other options than the rest.
+func sweepWith(dir string, names []string, change func(o *Options)) error {
+	s := &supervisor{Options: Options{Version: "1.0.0", Out: dir + "/shard-2-of-3", Shard: Shard{2, 3}, Whole: entriesOf(names)}}
+	change(&s.Options)
+	s.judgeServer = func(_ context.Context, e *Entry) (*Result, error) {
+		return &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Outcome: Kept}, nil
+	}
+	_, err := s.run(context.Background())
+	return err
 }
 
 // replaceInFile replaces text in a file. It returns an error if the file does not have the text.

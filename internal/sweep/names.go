@@ -1,9 +1,13 @@
 package sweep
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
@@ -18,6 +22,9 @@ const (
 // safeName matches names that are valid as a folder's name on every system after / is
 // replaced.
 var safeName = lazyregexp.New(`^[A-Za-z0-9@_][A-Za-z0-9@_.+ -]*(/[A-Za-z0-9@_][A-Za-z0-9@_.+ -]*)*$`)
+
+// unsafeInName matches what safeName does not allow.
+var unsafeInName = lazyregexp.New(`[^A-Za-z0-9@_+-]`)
 
 // reservedNames are names that Windows gives to devices.
 var reservedNames = []string{
@@ -42,27 +49,64 @@ func folderOf(name string) (folder, wrong string) {
 	return strings.ReplaceAll(name, "/", slash), ""
 }
 
-// nameFolders gives each server its folder. No two names may differ in case alone:
-// some file systems have one folder for both.
-func nameFolders(entries []Entry) error {
-	taken := make(map[string]string, len(entries))
+// derivedFolder returns the folder of a server whose name can't be the name of a folder, or differs
+// from another one only in case.
+func derivedFolder(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return "_" + shortenTo(unsafeInName.ReplaceAllString(name, "_"), maxName/2) + "-" + hex.EncodeToString(sum[:8])
+}
+
+// shortenTo returns at most the first size bytes of an ASCII text.
+func shortenTo(text string, size int) string { return text[:min(len(text), size)] }
+
+// visibleName returns a name of somebody else's list without characters that a table can't show.
+func visibleName(name string) string {
+	return shorten(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, name), maxName)
+}
+
+// isFolderOf reports whether the folder is one that nameFolders gives a server of that name.
+func isFolderOf(folder, name string) bool {
+	own, wrong := folderOf(name)
+	return wrong == "" && folder == own || folder == derivedFolder(name)
+}
+
+// nameFolders gives each server its folder, and returns the entries without those that others repeat
+// exactly, as pages of a registry may. No two folders differ in case alone: some file systems have
+// one folder for both. A list of the user's own must have names that can be used; names in the list
+// of somebody else get another folder.
+func nameFolders(entries []Entry) ([]Entry, error) {
+	taken := make(map[string]*Entry, len(entries))
+	var out []Entry
 	for i := range entries {
 		e := &entries[i]
 		folder, wrong := folderOf(e.Name)
+		other := taken[strings.ToLower(folder)]
+		if e.isForeign && (wrong != "" || other != nil && other.Name != e.Name) {
+			folder, wrong = derivedFolder(e.Name), ""
+			other = taken[strings.ToLower(folder)]
+		}
+		if e.isForeign && other != nil && other.Name == e.Name && bytes.Equal(other.text, e.text) {
+			continue
+		}
 		if wrong != "" {
-			return usagef("give it another name; it is used for a folder and a row of the table", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
+			return nil, usagef("give it another name; it is used for a folder and a row of the table", "the name of server %q can't be used: %s", shorten(e.Name, 80), wrong)
 		}
-		other, double := taken[strings.ToLower(folder)]
 		switch {
-		case double && other == e.Name:
-			return usagef("give each its own name", "two servers have the name %q", e.Name)
-		case double:
-			return usagef("give one of them another name: some file systems have one folder for both", "servers %q and %q differ only in case", other, e.Name)
+		case other != nil && other.Name == e.Name:
+			return nil, usagef("give each its own name", "two servers have the name %q", e.Name)
+		case other != nil:
+			return nil, usagef("give one of them another name: some file systems have one folder for both", "servers %q and %q differ only in case", other.Name, e.Name)
 		}
-		taken[strings.ToLower(folder)] = e.Name
 		e.Folder = folder
+		taken[strings.ToLower(folder)] = e
+		out = append(out, *e)
 	}
-	return nil
+	return out, nil
 }
 
 // shorten returns text if it has at most size bytes, otherwise its first size bytes with an

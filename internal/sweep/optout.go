@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"net/url"
 	"strings"
 )
 
@@ -17,11 +18,27 @@ func ReadOptOut(path string) (*OptOut, error) {
 	o := &OptOut{}
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line != "" {
-			o.rules = append(o.rules, line)
+		if line = strings.TrimSpace(line); line == "" {
+			continue
 		}
+		if wrong := wrongRule(line); wrong != "" {
+			return nil, usagef("write a name, a host, *.HOST or the beginning of a URL, such as https://example.com/mcp", "%s: %q matches no server: %s", path, line, wrong)
+		}
+		o.rules = append(o.rules, line)
 	}
 	return o, nil
+}
+
+// wrongRule returns why a rule can't match any server, or "".
+func wrongRule(rule string) string {
+	u, err := url.Parse(rule)
+	switch {
+	case strings.Contains(rule, "://") && (err != nil || u.Host == ""):
+		return "it is not a URL"
+	case strings.HasPrefix(rule, "*") && !strings.HasPrefix(rule, "*."):
+		return "a * may only stand before a dot"
+	}
+	return ""
 }
 
 // matches returns the line of the opt-out list that the entry matches, or "" if it matches none.
@@ -29,18 +46,26 @@ func (o *OptOut) matches(e *Entry) string {
 	if o == nil {
 		return ""
 	}
-	host := e.host()
+	address, host := e.address(), e.host()
 	for _, rule := range o.rules {
 		below, wild := strings.CutPrefix(rule, "*")
 		switch {
 		case rule == e.Name,
-			e.URL != "" && strings.EqualFold(rule, host),
-			e.URL != "" && wild && strings.HasPrefix(below, ".") && strings.HasSuffix(host, strings.ToLower(below)),
-			strings.Contains(rule, "://") && beginsURL(e.URL, rule):
+			host != "" && strings.EqualFold(strings.TrimSuffix(rule, "."), host),
+			host != "" && wild && strings.HasPrefix(below, ".") && strings.HasSuffix(host, strings.ToLower(below)),
+			matchesURL(address, rule):
 			return rule
 		}
 	}
 	return ""
+}
+
+// matchesURL reports whether a URL begins with the rule. The rule may lack the scheme.
+func matchesURL(address, rule string) bool {
+	if strings.Contains(rule, "://") {
+		return beginsURL(canonicalURL(address), canonicalURL(rule))
+	}
+	return address != "" && strings.ContainsAny(rule, "/:") && (matchesURL(address, "https://"+rule) || matchesURL(address, "http://"+rule))
 }
 
 // beginsURL reports whether a URL begins with the prefix, which must end at a segment of the
@@ -48,4 +73,19 @@ func (o *OptOut) matches(e *Entry) string {
 func beginsURL(url, prefix string) bool {
 	rest, ok := strings.CutPrefix(url, strings.TrimSuffix(prefix, "/"))
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "/?#"))
+}
+
+// canonicalURL returns a URL with its scheme and host in lower case, and without user, default port
+// and a dot at the end of the host, so that two spellings of a URL are equal.
+func canonicalURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	host := hostOf(u)
+	if port := u.Port(); port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		host += ":" + port
+	}
+	u.Host, u.User = host, nil
+	return u.String()
 }

@@ -66,7 +66,7 @@ func (l *listReader) readRegistered(n *yaml.Node) (*Entry, error) {
 	if s.Name == "" {
 		return nil, l.errorAt(n, "", "a server has no name", "")
 	}
-	e := &Entry{Name: s.Name, Version: s.Version, text: canonicalJSON(n)}
+	e := &Entry{Name: visibleName(s.Name), isForeign: true, Version: s.Version, text: canonicalJSON(n)}
 	var reasons []string
 	for i := range s.Packages {
 		p := &s.Packages[i]
@@ -94,6 +94,8 @@ func (l *listReader) readRegistered(n *yaml.Node) (*Entry, error) {
 			reasons = append(reasons, fmt.Sprintf("remote: its type %q is unknown", kind))
 		case strings.Contains(r.URL, "{"):
 			reasons = append(reasons, "remote: its URL needs a value")
+		case !isWebURL(r.URL):
+			reasons = append(reasons, fmt.Sprintf("remote: %q is not a URL that begins with http:// or https://", r.URL))
 		case len(missing) > 0:
 			reasons = append(reasons, "remote: needs the header "+strings.Join(missing, ", "))
 		default:
@@ -119,6 +121,12 @@ func firstNonEmpty(texts ...string) string {
 		}
 	}
 	return ""
+}
+
+// isReserved reports whether a variable decides where a server and the programs that start it read
+// and write. The registry can't set it.
+func isReserved(name string) bool {
+	return slices.Contains([]string{"HOME", "PATH", "TMPDIR"}, name) || strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_")
 }
 
 // startCommand returns the command that starts the package, and its environment, or the reason why
@@ -175,6 +183,8 @@ func (p *registryPackage) startCommand() (argv, env []string, reason string) {
 		v := &p.Environment[i]
 		value, ok := v.fixedValue()
 		switch {
+		case ok && isReserved(v.Name):
+			return nil, nil, "sets the variable " + v.Name
 		case ok:
 			env = append(env, v.Name+"="+value)
 		case v.IsRequired:

@@ -137,6 +137,11 @@ func (r *Result) readReport(path string) error {
 	return nil
 }
 
+// belongsTo reports whether the result is one that a sweep wrote for this entry.
+func (r *Result) belongsTo(e *Entry) bool {
+	return r.Asked == e.asked && r.Name == e.Name && r.Folder == e.Folder && r.Outcome != Pending && slices.Contains(outcomes, r.Outcome)
+}
+
 // entryDigest returns a digest of an entry, the flags and the version of mcp-conform, see
 // Result.Asked.
 func entryDigest(e *Entry, flags []string, version string) string {

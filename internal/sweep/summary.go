@@ -56,7 +56,7 @@ const (
 
 // currentSweep returns the sweep with the results so far.
 func (s *supervisor) currentSweep() *Sweep {
-	out := &Sweep{Version: s.Version, List: listDigest(s), All: len(s.Whole)}
+	out := &Sweep{Version: s.Version, List: listDigest(s), All: len(s.Whole), Servers: []*Result{}}
 	if s.Shard.Count > 1 {
 		out.Shard = &s.Shard
 	}
@@ -67,7 +67,8 @@ func (s *supervisor) currentSweep() *Sweep {
 	return out
 }
 
-// listDigest returns a digest of the whole list, the flags and the version of mcp-conform, see
+// listDigest returns a digest of the whole list, the flags, the opt-out rules and the version of
+// mcp-conform, see
 // Sweep.List.
 func listDigest(s *supervisor) string {
 	whole := slices.SortedFunc(slices.Values(s.Whole), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
@@ -76,7 +77,11 @@ func listDigest(s *supervisor) string {
 		all.text = append(append(all.text, whole[i].Name...), 0)
 		all.text = append(append(all.text, whole[i].text...), 0)
 	}
-	return entryDigest(&all, slices.Concat(s.Flags, s.Env, s.Files), s.Version)
+	flags := slices.Concat(s.Flags, s.Env, s.Files, []string{s.Limits.Time.String()})
+	if s.OptOut != nil {
+		flags = slices.Concat(flags, s.OptOut.rules)
+	}
+	return entryDigest(&all, flags, s.Version)
 }
 
 // summarise sorts the results by name, and computes the fields that are derived from
@@ -186,6 +191,13 @@ func Read(path string) (*Sweep, error) {
 		return nil, usagef(advice, "%s is not a sweep of mcp-conform", path)
 	case w.Format > Format:
 		return nil, usagef("it was written by a newer version of mcp-conform", "%s has format %d; known is %d", path, w.Format, Format)
+	case w.Shard != nil && (w.Shard.Index < 1 || w.Shard.Index > w.Shard.Count || w.Shard.Count > maxShards):
+		return nil, usagef(advice, "%s is of shard %v, which can't be", path, *w.Shard)
+	}
+	for _, r := range w.Servers {
+		if r == nil || !slices.Contains(outcomes, r.Outcome) {
+			return nil, usagef(advice, "%s has a server without a known outcome", path)
+		}
 	}
 	return &w, nil
 }

@@ -196,7 +196,7 @@ func (s *supervisor) collectEarlier() (pending []*Entry, err error) {
 		switch {
 		case err != nil:
 			return nil, usagef("delete its folder, and the server is judged again", "an earlier result can't be read: %v", err)
-		case known != nil && known.Asked == e.asked && known.Outcome != OptedOut && (!s.RetryFailed || !known.Outcome.Failed()):
+		case known != nil && known.belongsTo(e) && known.Outcome != OptedOut && (!s.RetryFailed || !known.Outcome.Failed()):
 			s.results[e.Name] = known
 		default:
 			pending = append(pending, e)

@@ -64,11 +64,11 @@ func outcomesOf(w *Sweep) map[string]Outcome {
 // TestOutcomes checks the outcome of each way in which a run ends, and the files that are kept.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
-	o := stubOptions(t, "kept", "broken", "unreachable", "crash", "unusable", "optedout")
+	o := stubOptions(t, "kept", "broken", "unreachable", "crash", "unusable", "optedout", "cuts")
 	o.Whole[4].Unusable = "the registry names neither a package nor a remote"
 	o.OptOut = &OptOut{rules: []string{"optedout"}}
 	w := run(t, o)
-	want := map[string]Outcome{"kept": Kept, "broken": Broken, "unreachable": Unreachable, "crash": Incomplete, "unusable": Unusable, "optedout": OptedOut}
+	want := map[string]Outcome{"kept": Kept, "broken": Broken, "unreachable": Unreachable, "crash": Incomplete, "unusable": Unusable, "optedout": OptedOut, "cuts": Stopped}
 	if diff := cmp.Diff(want, outcomesOf(w)); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
@@ -88,12 +88,13 @@ func TestOutcomes(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{
 		"unreachable": "it has exited", "crash": "mcp-conform run ended with exit status 7",
 		"unusable": "the registry names neither a package nor a remote", "optedout": "the opt-out list has optedout",
+		"cuts": "it filled the disk: its report could not be written",
 	}, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string][]string{
 		"kept": {"report.html", "report.json", "result.json"}, "broken": {"report.html", "report.json", "result.json"},
-		"unreachable": {"output.txt", "result.json"}, "crash": {"output.txt", "result.json"}, "unusable": {"result.json"}, "optedout": {"result.json"},
+		"unreachable": {"output.txt", "result.json"}, "crash": {"output.txt", "result.json"}, "unusable": {"result.json"}, "optedout": {"result.json"}, "cuts": {"result.json"},
 	}, files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
@@ -150,6 +151,16 @@ func TestSweepContinues(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, map[string]int{"a": 1}},
+		"a result of another server": {func(o *Options) {
+			if err := replaceInFile(filepath.Join(o.Out, "servers", "a", resultFile), `"folder": "a"`, `"folder": "../b"`); err != nil {
+				t.Fatal(err)
+			}
+		}, map[string]int{"a": 1}},
+		"an unknown outcome": {func(o *Options) {
+			if err := replaceInFile(filepath.Join(o.Out, "servers", "b", resultFile), `"kept"`, `"great"`); err != nil {
+				t.Fatal(err)
+			}
+		}, map[string]int{"b": 1}},
 		"a partial folder and files in work": {func(o *Options) {
 			for _, path := range []string{partialFolder, "work/1/home"} {
 				if err := os.MkdirAll(filepath.Join(o.Out, path), 0o700); err != nil {
@@ -254,7 +265,7 @@ func TestEachServerHasItsOwnEnvironment(t *testing.T) {
 	o := stubOptions(t, "environment")
 	o.Environ = []string{"PATH=/bin", "TOKEN=secret", "OTHER=x", "NAMED=n"}
 	o.Env = []string{"NAMED"}
-	o.Whole[0].Env = []string{"GIVEN=g", "OTHER"}
+	o.Whole[0].Env = []string{"GIVEN=g", "OTHER", EndVariable + "="}
 	w := run(t, o)
 	var got []string
 	for line := range strings.SplitSeq(w.Servers[0].SDK, "\n") {
@@ -325,5 +336,19 @@ func TestSweepFailureEndsRun(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]Outcome{"a": Kept, "b": Pending, "c": Pending}, outcomesOf(w)); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+// TestEmptyFilesHaveASize checks that many empty files and folders exceed a limit.
+func TestEmptyFilesHaveASize(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 9 {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprint(i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := sizeOf(dir, 1<<20); got != 10*minSize {
+		t.Errorf("10 folders have %d bytes", got)
 	}
 }

@@ -177,7 +177,7 @@ func elicitationIDs() rules.Fold {
 			default:
 				early = append(early, earlyCompletion{id, verdict.Deviation{
 					Requirement: completeKnownID,
-					Summary:     "The server completes an elicitation that it never requested.",
+					Summary:     "The server completes an elicitation that it had not requested.",
 					Permitted:   "the elicitationId of an earlier elicitation/create or error -32042",
 					Seen:        rules.Excerpt(obs.Message.Raw),
 					At:          rules.At(obs.Event),

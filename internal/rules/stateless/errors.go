@@ -168,6 +168,13 @@ func judgeNotificationTrace(s *rules.Session, obs *rules.Observation, out *rules
 	}
 }
 
+// traceForms describes the permitted values of each key.
+var traceForms = map[string]string{
+	"traceparent": " as in W3C Trace Context: 00-<32 hex digits>-<16 hex digits>-<2 hex digits>",
+	"tracestate":  " as in W3C Trace Context: key=value pairs, joined by commas",
+	"baggage":     " as in W3C Baggage: key=value pairs, joined by commas",
+}
+
 // judgeTrace judges the trace context in the server's _meta object in, which may be nil. It skips
 // values that equal those in sent, the _meta of the client's request.
 func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Reporter) {
@@ -185,7 +192,7 @@ func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Repo
 		}
 		d := verdict.Deviation{
 			Requirement: traceContext, Summary: "The server's trace context in _meta is not in the W3C format.",
-			Permitted: key + " in the form of W3C Trace Context or W3C Baggage", Seen: key + " " + rules.Excerpt(value), At: rules.At(obs.Event),
+			Permitted: key + traceForms[key], Seen: key + " " + rules.Excerpt(value), At: rules.At(obs.Event),
 		}
 		if obs.Request != nil {
 			d.At = rules.At(obs.Request.Event, obs.Event)

@@ -160,8 +160,8 @@ func (l *ledger) judgeInputLeft(t *task, out *rules.Reporter) {
 		case v.status == inputRequired && v.query != nil && v.query.request.Event.At-reply.At >= leaveTime:
 			out.Deviates(verdict.Deviation{
 				Requirement: inputLeft,
-				Summary:     "The server's task stays in input_required after all input.",
-				Permitted:   "another status than " + inputRequired,
+				Summary:     "The server's task stays in input_required after all its input has come.",
+				Permitted:   "a status other than " + inputRequired,
 				Seen:        inputRequired + " " + (v.event.At - reply.At).Round(time.Millisecond).String() + " after the last answer",
 				At:          rules.At(reply, v.event),
 			})

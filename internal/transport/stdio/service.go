@@ -145,16 +145,17 @@ func (s *Service) Members() []int {
 	return slices.Collect(maps.Keys(members))
 }
 
-// Usage returns the private memory, in bytes, and the number of the service's processes: those of
-// its group and all their descendants. It returns false if the service has exited, or if the system
+// Usage returns the memory, in bytes, and the number of the service's processes: those of its group
+// and all their descendants. Memory that they share counts once; below the limit, the memory is
+// only an upper bound. It returns false if the service has exited, or if the system
 // does not report these numbers.
-func (s *Service) Usage() (memory int64, processes int, known bool) {
+func (s *Service) Usage(limit int64) (memory int64, processes int, known bool) {
 	s.process.mu.Lock()
 	defer s.process.mu.Unlock()
 	if s.process.gone {
 		return 0, 0, false
 	}
-	return usageOf(s.PID())
+	return usageOf(s.PID(), limit)
 }
 
 // Track records members that must end with the service even if they move to another group or
