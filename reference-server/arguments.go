@@ -124,7 +124,7 @@ func (a *argument) read(raw jsontext.Value) (v any, problem string) {
 		}
 		return int(n), ""
 	case "number":
-		x, ok := number(raw)
+		x, ok := parseNumber(raw)
 		if !ok {
 			return nil, "a number of reasonable size"
 		}
@@ -141,7 +141,7 @@ func (a *argument) read(raw jsontext.Value) (v any, problem string) {
 			return nil, "an array of two numbers"
 		}
 		for i, e := range elements {
-			x, ok := number(e)
+			x, ok := parseNumber(e)
 			if !ok {
 				return nil, "an array of two numbers"
 			}
@@ -151,7 +151,7 @@ func (a *argument) read(raw jsontext.Value) (v any, problem string) {
 	}
 }
 
-func number(raw jsontext.Value) (float64, bool) {
+func parseNumber(raw jsontext.Value) (float64, bool) {
 	if raw.Kind() != '0' {
 		return 0, false
 	}

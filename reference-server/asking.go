@@ -24,7 +24,7 @@ func clientTools() []*tool {
 		{
 			name: "ask-roots", title: "Ask for roots", description: "Asks the client for its roots.", openWorld: true,
 			run: func(c *Call, _ values) object {
-				if !c.Declared("roots") {
+				if !c.ClientDeclared("roots") {
 					return c.failUndeclared("This client has not declared roots.", "roots")
 				}
 				return askClient(c, spec.MethodRootsList, nil, func(result jsontext.Value) string {
@@ -81,7 +81,7 @@ func askClient(c *Call, method string, params any, describe func(result jsontext
 }
 
 func askSampling(c *Call, a values) object {
-	if !c.Declared("sampling") {
+	if !c.ClientDeclared("sampling") {
 		return c.failUndeclared("This client has not declared sampling.", "sampling")
 	}
 	params := object{
@@ -93,7 +93,7 @@ func askSampling(c *Call, a values) object {
 	// argument says so. Since 2025-11-25 the client must also have declared the capability
 	// sampling.context.
 	if context := a["context"]; context != "none" {
-		if c.Revision.AtLeast(spec.V20251125) && !c.Declared("sampling", "context") {
+		if c.Revision.AtLeast(spec.V20251125) && !c.ClientDeclared("sampling", "context") {
 			return c.failUndeclared("This client has not declared context in sampling.", "sampling", "context")
 		}
 		params["includeContext"] = context
@@ -122,7 +122,7 @@ var colours = []string{"red", "green", "blue"}
 // capability that names no mode means form mode, the only one in the first revision with
 // elicitation.
 func (c *Call) canElicitForms() bool {
-	return c.Declared("elicitation") && (!c.Declared("elicitation", "url") || c.Declared("elicitation", "form"))
+	return c.ClientDeclared("elicitation") && (!c.ClientDeclared("elicitation", "url") || c.ClientDeclared("elicitation", "form"))
 }
 
 func askForm(c *Call, _ values) object {
@@ -158,7 +158,7 @@ func askForm(c *Call, _ values) object {
 }
 
 func askURL(c *Call, _ values) object {
-	if !c.Declared("elicitation", "url") {
+	if !c.ClientDeclared("elicitation", "url") {
 		return c.failUndeclared("This client has not declared elicitation by URL.", "elicitation", "url")
 	}
 	id := rand.Text()
@@ -197,7 +197,7 @@ type visit struct {
 // In a stateless revision requireURL requests an elicitation instead of failing the call, and takes
 // the user's consent as proof.
 func requireURL(c *Call, _ values) object {
-	if !c.Declared("elicitation", "url") {
+	if !c.ClientDeclared("elicitation", "url") {
 		return c.failUndeclared("This client has not declared elicitation by URL.", "elicitation", "url")
 	}
 	if c.isStateless() {

@@ -27,7 +27,7 @@ func samplingTools() []object {
 // askSamplingTools sends sampling requests and runs the tools that the client's model uses. It
 // stops when the model replies without a tool_use, or after maxRounds requests.
 func askSamplingTools(c *Call, _ values) object {
-	if !c.Declared("sampling", "tools") {
+	if !c.ClientDeclared("sampling", "tools") {
 		return c.failUndeclared("This client has not declared tools in sampling.", "sampling", "tools")
 	}
 	messages := []object{promptMessage("user", textBlock("How warm is it in Paris, and what time is it there?"))}

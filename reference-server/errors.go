@@ -33,7 +33,7 @@ func invalidParams(format string, args ...any) *Error {
 // errorFrame returns the bytes of an error response. If the request's id could not
 // be read, JSON-RPC requires id null; the schemas since 2025-11-25 omit the id.
 func errorFrame(r spec.Revision, id wire.ID, e *Error) []byte {
-	if id.Present() || !r.AtLeast(spec.V20251125) {
+	if id.IsPresent() || !r.AtLeast(spec.V20251125) {
 		return wire.NewError(id, int64(e.Code), e.Message, e.Data)
 	}
 	body := object{"code": e.Code, "message": e.Message}

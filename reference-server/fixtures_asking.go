@@ -40,7 +40,7 @@ func fixtureClientTools() []*tool {
 }
 
 func askModel(c *Call, a values) object {
-	if !c.Declared("sampling") {
+	if !c.ClientDeclared("sampling") {
 		return c.failUndeclared("This client has not declared sampling.", "sampling")
 	}
 	params := object{"messages": []object{promptMessage("user", textBlock(a["prompt"].(string)))}, "maxTokens": 100}

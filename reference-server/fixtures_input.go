@@ -34,15 +34,15 @@ func fixtureInputTools() []*tool {
 		fixture("test_input_required_result_sampling", "Ask for a capital", capital),
 		fixture("test_input_required_result_list_roots", "Ask for the roots", askFixtureRoots),
 		fixture("test_input_required_result_request_state", "Ask for a confirmation", func(c *Call, _ values) object {
-			return confirm(c, "The state came back: state-ok.")
+			return askConfirmation(c, "The state came back: state-ok.")
 		}),
 		fixture("test_input_required_result_tampered_state", "Ask for a confirmation with a protected state", func(c *Call, _ values) object {
-			return confirm(c, "The state is intact.")
+			return askConfirmation(c, "The state is intact.")
 		}),
 		fixture("test_input_required_result_multiple_inputs", "Ask three things at once", askAtOnce),
 		fixture("test_input_required_result_multi_round", "Ask two things in turn", askInTurn),
 		fixture("test_input_required_result_capabilities", "Ask as the capabilities permit", func(c *Call, v values) object {
-			if c.Declared("sampling") {
+			if c.ClientDeclared("sampling") {
 				return capital(c, v)
 			}
 			return askUserName(c, v)
@@ -87,7 +87,7 @@ func askFixtureRoots(c *Call, _ values) object {
 	})
 }
 
-func confirm(c *Call, done string) object {
+func askConfirmation(c *Call, done string) object {
 	return askClient(c, spec.MethodElicit, elicitationOf(c, "Please confirm", okField), func(jsontext.Value) string { return done })
 }
 

@@ -37,7 +37,7 @@ var formFields = []formField{
 		return ok && n >= 0 && n <= 150
 	}},
 	{name: "height", schema: object{"type": "number", "minimum": 0.5, "maximum": 2.5}, defaultValue: 1.75, isValid: func(v jsontext.Value) bool {
-		x, ok := number(v)
+		x, ok := parseNumber(v)
 		return ok && x >= 0.5 && x <= 2.5
 	}},
 	{name: "newsletter", schema: object{"type": "boolean", "default": false}, isValid: isBoolean},

@@ -219,7 +219,7 @@ func accepts(r *http.Request, media string) bool {
 				return true
 			}
 			name, parameters, err := mime.ParseMediaType(part)
-			if err == nil && !isZero(parameters["q"]) && (name == media || name == kind+"/*" || name == "*/*") {
+			if err == nil && !isZeroQuality(parameters["q"]) && (name == media || name == kind+"/*" || name == "*/*") {
 				return true
 			}
 		}
@@ -227,9 +227,9 @@ func accepts(r *http.Request, media string) bool {
 	return false
 }
 
-// isZero reports whether a quality value is zero, such as 0 or 0.0. Zero means that the client does
-// not accept the media type.
-func isZero(quality string) bool {
+// isZeroQuality reports whether a quality value is zero, such as 0 or 0.0. Zero means that the
+// client does not accept the media type.
+func isZeroQuality(quality string) bool {
 	return quality != "" && strings.Trim(quality, "0.") == ""
 }
 

@@ -57,7 +57,7 @@ func (h *HTTPHandler) isStateless(r *http.Request, f *wire.Frame) bool {
 			return true
 		}
 	}
-	return slices.Contains(stateless, named) || named != "" && !named.Published() && !hasSession
+	return slices.Contains(stateless, named) || named != "" && !named.IsPublished() && !hasSession
 }
 
 // postStateless handles a POST of a stateless revision.

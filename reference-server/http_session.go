@@ -153,21 +153,21 @@ func (s *httpSession) emit(o *Out) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stream, answers := s.route(o)
-	stream.add(o.Frames, answers, !o.ID.Present() && o.Kind == OutError)
+	stream.add(o.Frames, answers, !o.ID.IsPresent() && o.Kind == OutError)
 }
 
 // route returns the stream for a message, and how many requests the message
 // completes. The caller holds mu.
 func (s *httpSession) route(o *Out) (*eventStream, int) {
 	streamOf := func(id wire.ID) *eventStream {
-		if stream := s.byID[id.Key()]; stream != nil && id.Present() {
+		if stream := s.byID[id.Key()]; stream != nil && id.IsPresent() {
 			return stream
 		}
 		return s.listening
 	}
 	switch o.Kind {
 	case OutResult, OutError:
-		if !o.ID.Present() && s.current != nil {
+		if !o.ID.IsPresent() && s.current != nil {
 			return s.current, s.current.pending
 		}
 		return streamOf(o.ID), 1

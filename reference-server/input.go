@@ -140,7 +140,7 @@ func (c *Call) canAsk(path []string) bool {
 	if len(path) == 2 && path[0] == "elicitation" && path[1] == "form" {
 		return c.canElicitForms()
 	}
-	return c.Declared(path...)
+	return c.ClientDeclared(path...)
 }
 
 // accepts reports whether v has the members that a result of the request requires.
@@ -223,7 +223,7 @@ func (c *Call) inputRequired() object {
 // digest returns a hash of the method and the params, without the members that a
 // repeated call changes.
 func (c *Call) digest() []byte {
-	params := decode(c.Params)
+	params := decodeObject(c.Params)
 	for _, name := range []string{"_meta", "inputResponses", "requestState"} {
 		delete(params, name)
 	}

@@ -37,7 +37,7 @@ func (c *Call) initialize() (any, *Error) {
 	}
 	s := c.Session
 	s.mu.Lock()
-	s.revision, s.clientCapabilities = r, decode(f["capabilities"])
+	s.revision, s.clientCapabilities = r, decodeObject(f["capabilities"])
 	s.mu.Unlock()
 	return object{
 		"protocolVersion": r,

@@ -7,7 +7,7 @@ import (
 // askSamplingMedia sends a sampling request that uses every kind of content and
 // every option that the revision and the client's capabilities permit.
 func askSamplingMedia(c *Call, _ values) object {
-	if !c.Declared("sampling") {
+	if !c.ClientDeclared("sampling") {
 		return c.failUndeclared("This client has not declared sampling.", "sampling")
 	}
 	params := object{
@@ -34,7 +34,7 @@ func askSamplingMedia(c *Call, _ values) object {
 
 // canOfferTools reports whether a sampling request may offer tools to the client's model.
 func (c *Call) canOfferTools() bool {
-	return c.Revision.AtLeast(spec.V20251125) && c.Declared("sampling", "tools")
+	return c.Revision.AtLeast(spec.V20251125) && c.ClientDeclared("sampling", "tools")
 }
 
 func (c *Call) samplingMessages() []object {

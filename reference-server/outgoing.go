@@ -109,7 +109,7 @@ func (s *Session) notification(related wire.ID, method string, params any) *Out 
 func (s *Session) revisionRelated(id wire.ID) spec.Revision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.inFlight[id.Key()]; id.Present() && c != nil && c.isStateless() {
+	if c := s.inFlight[id.Key()]; id.IsPresent() && c != nil && c.isStateless() {
 		return c.Revision
 	}
 	return s.revision

@@ -44,8 +44,8 @@ func (f fields) optionalObject(name string) (fields, *Error) {
 	return members, nil
 }
 
-// decode decodes a JSON object. It returns nil if v is not an object.
-func decode(v jsontext.Value) object {
+// decodeObject decodes a JSON object. It returns nil if v is not an object.
+func decodeObject(v jsontext.Value) object {
 	var o object
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.UseNumber() // a number may exceed the range of a float64

@@ -45,7 +45,7 @@ func askRoots(c *Call) string {
 // notifications/initialized. If a roots/list request is already in progress, it sends the new one
 // after that.
 func (s *Session) refreshRoots() {
-	if !s.Declared("roots") {
+	if !s.ClientDeclared("roots") {
 		return
 	}
 	s.mu.Lock()

@@ -119,7 +119,7 @@ func loadOfficial(t *testing.T, r spec.Revision) *officialSchema {
 
 // check validates the frame as a message, and its result or params against their type.
 func (o *officialSchema) check(out *refserver.Out, frame []byte) error {
-	if out.Kind == refserver.OutBatch || out.Kind == refserver.OutError && !out.ID.Present() {
+	if out.Kind == refserver.OutBatch || out.Kind == refserver.OutError && !out.ID.IsPresent() {
 		frame = bytes.ReplaceAll(frame, []byte(`"id":null,"error"`), []byte(`"id":0,"error"`)) // JSON-RPC requires null, which the schema does not permit
 	}
 	message, err := jsonschema.UnmarshalJSON(bytes.NewReader(frame))

@@ -101,9 +101,9 @@ func (s *Session) Revision() spec.Revision {
 // Context returns a context that ends with the session.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Declared reports whether the client has declared a capability in the handshake. The path
+// ClientDeclared reports whether the client has declared a capability in the handshake. The path
 // "elicitation", "url" means the member url of the capability elicitation.
-func (s *Session) Declared(path ...string) bool {
+func (s *Session) ClientDeclared(path ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return hasPath(s.clientCapabilities, path)
@@ -149,9 +149,9 @@ func (s *Session) spawn(g *sync.WaitGroup, f func()) bool {
 	return !s.closed
 }
 
-// ClientGone tells the session that no more frames will come. Requests to the client then
+// MarkClientGone tells the session that no more frames will come. Requests to the client then
 // fail; requests in flight continue.
-func (s *Session) ClientGone() { s.markClientGone() }
+func (s *Session) MarkClientGone() { s.markClientGone() }
 
 // Wait returns when all requests have been handled or ctx has ended. No request may be
 // delivered after Wait has been called.

@@ -89,14 +89,14 @@ func (c *Call) meta() fields { return metaOf(c.Params) }
 // isStateless reports whether the rules of the stateless era apply to the call.
 func (c *Call) isStateless() bool { return c.Revision.Era() == spec.Stateless }
 
-// Declared reports whether the client has declared a capability for this call: in the request
+// ClientDeclared reports whether the client has declared a capability for this call: in the request
 // itself in a stateless revision, otherwise in the handshake of the session. The path is as in
-// Session.Declared.
-func (c *Call) Declared(path ...string) bool {
+// Session.ClientDeclared.
+func (c *Call) ClientDeclared(path ...string) bool {
 	if c.isStateless() {
-		return hasPath(decode(c.meta()[metaCapabilities]), path)
+		return hasPath(decodeObject(c.meta()[metaCapabilities]), path)
 	}
-	return c.Session.Declared(path...)
+	return c.Session.ClientDeclared(path...)
 }
 
 // failUndeclared returns the result of a tool that needs an undeclared capability of the

@@ -83,7 +83,7 @@ func (p *Process) endAction(why EndReason) (code int, exit bool) {
 // drain waits at most Options.DrainTimeout for the requests in flight, and closes the
 // session.
 func (s *Session) drain(ctx context.Context) {
-	s.ClientGone()
+	s.MarkClientGone()
 	waiting, cancel := context.WithTimeout(ctx, s.options.DrainTimeout)
 	defer cancel()
 	s.endSubscriptions(waiting)

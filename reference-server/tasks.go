@@ -63,11 +63,11 @@ type task struct {
 func (t *task) object() object {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.describe()
+	return t.objectLocked()
 }
 
-// describe is like object for a caller that holds mu.
-func (t *task) describe() object {
+// objectLocked is like object for a caller that holds mu.
+func (t *task) objectLocked() object {
 	o := object{
 		"taskId": t.id, "status": t.status, "createdAt": timestamp(t.created), "lastUpdatedAt": timestamp(t.updated),
 		"ttl": t.ttl.Milliseconds(), "pollInterval": pollInterval.Milliseconds(),
@@ -114,7 +114,7 @@ func (t *task) setTerminal(status, message string, result any, err *Error) bool 
 // id, so it needs no related-task metadata. The caller holds mu.
 func (t *task) update(status, message string) {
 	t.status, t.message, t.updated = status, message, time.Now()
-	t.session.notify(wire.ID{}, spec.MethodTasksStatus, t.describe())
+	t.session.notify(wire.ID{}, spec.MethodTasksStatus, t.objectLocked())
 }
 
 // notify sends a notification of the execution, unless the task has ended.

@@ -75,7 +75,7 @@ func (f fields) requestedTTL() (time.Duration, *Error) {
 	if !given {
 		return defaultTTL, nil
 	}
-	milliseconds, isNumber := number(raw)
+	milliseconds, isNumber := parseNumber(raw)
 	if !isNumber || milliseconds < 0 {
 		return 0, invalidParams("task.ttl must be a number of milliseconds")
 	}

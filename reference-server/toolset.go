@@ -36,7 +36,7 @@ func plainTools() []*tool {
 			},
 			output: numberSchema("sum"), tasks: taskForbidden,
 			run: func(c *Call, a values) object {
-				return numeric(c, "sum", a["a"].(float64)+a["b"].(float64))
+				return numericResult(c, "sum", a["a"].(float64)+a["b"].(float64))
 			},
 		},
 		{
@@ -48,7 +48,7 @@ func plainTools() []*tool {
 			output: numberSchema("distance"),
 			run: func(c *Call, a values) object {
 				p, q := a["from"].([2]float64), a["to"].([2]float64)
-				return numeric(c, "distance", math.Hypot(p[0]-q[0], p[1]-q[1]))
+				return numericResult(c, "distance", math.Hypot(p[0]-q[0], p[1]-q[1]))
 			},
 		},
 		{
@@ -131,9 +131,9 @@ func numberSchema(name string) object {
 	return object{"type": "object", "properties": object{name: object{"type": "number"}}, "required": []string{name}}
 }
 
-// numeric returns a result with one number, as text and, if the revision defines it, as structured
-// content. For an infinite number it returns an error result.
-func numeric(c *Call, name string, x float64) object {
+// numericResult returns a result with one number, as text and, if the revision defines it, as
+// structured content. For an infinite number it returns an error result.
+func numericResult(c *Call, name string, x float64) object {
 	if math.IsInf(x, 0) {
 		return errorResult("The " + name + " is too large for a number.")
 	}

@@ -77,11 +77,11 @@ func (c *Console) linesBelow(f *family) []string {
 		look := outcomeStyles[e.Outcome]
 		name := look.mark + " " + strings.ToUpper(e.Outcome.String())
 		lead, text := "  "+c.paint(dim, "with it  ")+c.paint(look.color, name)+"  ", clip(e.Requirement+"  "+e.Summary, 3*c.o.Width)
-		if c.folding() == 0 {
+		if c.foldWidth() == 0 {
 			out = append(out, lead+text)
 			continue
 		}
-		out = append(out, flow(lead, width("  with it  "+name)+2, words(text), c.folding(), 11)...)
+		out = append(out, appendWrapped(lead, width("  with it  "+name)+2, splitWords(text), c.foldWidth(), 11)...)
 	}
 	return out
 }

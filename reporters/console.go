@@ -78,7 +78,7 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 	}
 	for _, line := range c.colorThenPlain(bold, "judging "+clip(target, 2*c.o.Width),
 		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), in, count(cases, "case"))) {
-		c.line(line)
+		c.writeLine(line)
 	}
 }
 
@@ -200,13 +200,13 @@ func (c *Console) showAreas(r *verdict.Report) {
 	for _, a := range c.areas {
 		switch n, k := findings[a.name], known[a.name]; {
 		case n+k > 0, c.o.Verbose && a.done >= a.total:
-			c.line(c.areaLine(a, widest, n, k, worst[a.name]))
+			c.writeLine(c.areaLine(a, widest, n, k, worst[a.name]))
 		case a.done >= a.total:
 			clean, cases = clean+1, cases+a.total
 		}
 	}
 	if clean > 0 {
-		c.line(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), count(clean, "area"), count(cases, "case")))
+		c.writeLine(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), count(clean, "area"), count(cases, "case")))
 	}
 }
 
@@ -224,7 +224,7 @@ func (c *Console) notice(text string) {
 	}
 	c.noticed[text] = true
 	for i, line := range wrap(text, c.o.Width-6, 4) {
-		c.line([]string{"note: ", "      "}[min(i, 1)] + line)
+		c.writeLine([]string{"note: ", "      "}[min(i, 1)] + line)
 	}
 }
 
@@ -247,75 +247,75 @@ func (c *Console) End(r *verdict.Report) {
 	}
 	for i := range fs {
 		if i == 0 || !c.o.Terse {
-			c.gap()
+			c.separate()
 		}
 		if i == listed {
-			c.line(fmt.Sprintf("and %s, see the reports", count(countFindings(fs[i:]), "more finding")))
+			c.writeLine(fmt.Sprintf("and %s, see the reports", count(countFindings(fs[i:]), "more finding")))
 			break
 		}
 		for _, line := range c.familyLines(&fs[i]) {
-			c.line(line)
+			c.writeLine(line)
 		}
 	}
 	if lines := c.baselineLines(r); len(lines) > 0 {
-		c.gap()
+		c.separate()
 		for _, line := range lines {
-			c.line(line)
+			c.writeLine(line)
 		}
 	}
-	c.gap()
+	c.separate()
 	for _, line := range c.lackingLines(r) {
-		c.line(line)
+		c.writeLine(line)
 	}
 	if !c.o.Quiet {
 		for _, line := range append(c.gatewayLines(r), c.securityLines(r)...) {
-			c.line(line)
+			c.writeLine(line)
 		}
-		for _, line := range tally(r, c.o.Width) {
+		for _, line := range tallyLines(r, c.o.Width) {
 			for _, part := range c.foldCells(line) {
-				c.line(part)
+				c.writeLine(part)
 			}
 		}
 	}
 	if r.Stats.Slow != "" && !c.o.Quiet {
 		for _, line := range c.colorThenPlain(none, "time:", Visible(r.Stats.Slow)) {
-			c.line(line)
+			c.writeLine(line)
 		}
 	}
 	for _, line := range c.profileLines(r) {
-		c.line(line)
+		c.writeLine(line)
 	}
 	text, paint := conclusion(r)
-	for _, line := range c.colorThenPlain(paint, text, "· "+effort(r)) {
-		c.line(line)
+	for _, line := range c.colorThenPlain(paint, text, "· "+describeEffort(r)) {
+		c.writeLine(line)
 	}
 }
 
 // colorThenPlain renders text in a colour, followed by rest, and wraps the line
 // between words.
 func (c *Console) colorThenPlain(p color, text, rest string) []string {
-	out := Fold(text, c.folding(), 2)
+	out := Fold(text, c.foldWidth(), 2)
 	last := len(out) - 1
 	taken := width(out[last])
 	for i := range out {
 		out[i] = c.paint(p, out[i])
 	}
-	if c.folding() == 0 {
+	if c.foldWidth() == 0 {
 		return append(out[:last], out[last]+" "+rest)
 	}
-	return append(out[:last], flow(out[last], taken, words(rest), c.folding(), 2)...)
+	return append(out[:last], appendWrapped(out[last], taken, splitWords(rest), c.foldWidth(), 2)...)
 }
 
-// line clears the status line and writes s as a line.
-func (c *Console) line(s string) {
+// writeLine clears the status line and writes s as a line.
+func (c *Console) writeLine(s string) {
 	c.write(c.eraser() + defuse(s) + "\n")
 	c.status, c.begun = "", true
 }
 
-// gap writes an empty line if anything was written before.
-func (c *Console) gap() {
+// separate writes an empty line if anything was written before.
+func (c *Console) separate() {
 	if c.begun {
-		c.line("")
+		c.writeLine("")
 	}
 }
 

@@ -97,7 +97,7 @@ func TestFindingTakesTwelveLinesAndItsFix(t *testing.T) {
 			c := NewConsole(nil, ConsoleOptions{Width: 40})
 			lines := c.entryLines(&e)
 			most := entryMax
-			if fix(&e.Finding) != "" {
+			if usualFix(&e.Finding) != "" {
 				most += 2
 			}
 			if len(lines) > most-1+len(c.headline(&e, strings.Repeat("word ", 16))) {
@@ -438,7 +438,7 @@ func TestKnownFindingsHaveTheirOwnColumn(t *testing.T) {
 		},
 		Findings: []verdict.Finding{{ID: "F1", Requirement: id, Revision: spec.V20251125, Transport: spec.Stdio, Outcome: verdict.Broken, Summary: "It is silent.", Known: "waits"}},
 	}
-	if diff := cmp.Diff([]string{"2025-11-25  kept 1 · warnings 0 · broken 0 · known 1 · not observed 0 · not applicable 0"}, tally(r, 200)); diff != "" {
+	if diff := cmp.Diff([]string{"2025-11-25  kept 1 · warnings 0 · broken 0 · known 1 · not observed 0 · not applicable 0"}, tallyLines(r, 200)); diff != "" {
 		t.Errorf("verdict line (-want +got):\n%s", diff)
 	}
 	var b strings.Builder

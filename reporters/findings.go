@@ -88,7 +88,7 @@ func groupEntries(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry
 	})
 	for i := range out {
 		out[i].revisions = spec.NewestFirst(out[i].revisions)
-		out[i].blocked = blockedBy(r, out[i].ids)
+		out[i].blocked = countBlockedBy(r, out[i].ids)
 	}
 	return out
 }
@@ -125,9 +125,9 @@ func knownInSDK(f *verdict.Finding) string {
 	return strings.TrimSpace(fmt.Sprintf("known in %s %s: %s %s", f.SDK.Name, f.SDK.Versions, f.SDK.Note, f.SDK.Issue))
 }
 
-// blockedBy counts the requirements that could not be judged because of one of the findings, which
-// are given by their ids.
-func blockedBy(r *verdict.Report, findings []string) int {
+// countBlockedBy counts the requirements that could not be judged because of one of the findings,
+// which are given by their ids.
+func countBlockedBy(r *verdict.Report, findings []string) int {
 	blocked := map[string]bool{}
 	for i := range r.Verdicts {
 		if v := &r.Verdicts[i]; v.BlockedBy != "" && slices.Contains(findings, v.BlockedBy) {
@@ -137,8 +137,8 @@ func blockedBy(r *verdict.Report, findings []string) int {
 	return len(blocked)
 }
 
-// consequence returns how many other requirements a finding blocks, or "".
-func (e *entry) consequence() string {
+// describeBlocked returns how many other requirements a finding blocks, or "".
+func (e *entry) describeBlocked() string {
 	if e.blocked == 0 {
 		return ""
 	}
@@ -183,12 +183,12 @@ func (c *Console) entryLines(e *entry) []string {
 		}
 	}
 	labelled("", e.Summary)
-	labelled("", e.consequence())
+	labelled("", e.describeBlocked())
 	labelled("permitted  ", e.Permitted)
 	labelled("seen       ", e.Seen)
 	before := len(out)
 	labelled("sdk        ", knownInSDK(&e.Finding))
-	labelled("fix        ", fix(&e.Finding))
+	labelled("fix        ", usualFix(&e.Finding))
 	room += len(out) - before
 
 	var last []string
@@ -204,7 +204,7 @@ func (c *Console) entryLines(e *entry) []string {
 
 // headlinePlace returns the part of an entry's headline after the requirement.
 func (c *Console) headlinePlace(e *entry) string {
-	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
+	where := fmt.Sprintf("%s · %s · %s", describeLevel(&e.Finding), joinRevisions(e.revisions), e.Transport)
 	if isDoubtful(e.Outcome) {
 		where += " · " + describeRetries(&e.Finding)
 	}
@@ -224,7 +224,7 @@ func (c *Console) scriptLines(script []string) []string {
 			label = c.paint(dim, scriptLabel)
 		}
 		parts := []string{Visible(line)}
-		if c.folding() > 0 {
+		if c.foldWidth() > 0 {
 			parts = wrap(line, c.o.Width-4-len(scriptLabel), scriptMax)
 		}
 		for n, part := range parts {
@@ -245,10 +245,10 @@ func (c *Console) headline(e *entry, where string) []string {
 	look := outcomeStyles[e.Outcome]
 	name, id := look.mark+" "+strings.ToUpper(e.Outcome.String()), clip(e.Requirement, c.o.Width)
 	lead := c.paint(look.color, name) + "  " + c.paint(bold, id) + "  "
-	if c.folding() == 0 {
+	if c.foldWidth() == 0 {
 		return []string{lead + where}
 	}
-	return flow(lead, width(name)+width(id)+4, words(where), c.folding(), 2)
+	return appendWrapped(lead, width(name)+width(id)+4, splitWords(where), c.foldWidth(), 2)
 }
 
 // excerptLines shows the events around the first offending one. most limits the number of lines. If
@@ -350,17 +350,17 @@ func describeRetries(f *verdict.Finding) string {
 // be retried.
 func isDoubtful(o verdict.Outcome) bool { return o == verdict.Flaky || o == verdict.Unconfirmed }
 
-// level returns the level of a requirement. It adds the basis if that is not a
+// describeLevel returns the level of a requirement. It adds the basis if that is not a
 // keyword, the reason why a deviation from a MUST is only a warning, and the CWE of a
 // requirement about security.
-func level(f *verdict.Finding) string {
+func describeLevel(f *verdict.Finding) string {
 	if f.CWE > 0 {
-		return fmt.Sprintf("%s · CWE-%d", levelAlone(f), f.CWE)
+		return fmt.Sprintf("%s · CWE-%d", describeLevelAlone(f), f.CWE)
 	}
-	return levelAlone(f)
+	return describeLevelAlone(f)
 }
 
-func levelAlone(f *verdict.Finding) string {
+func describeLevelAlone(f *verdict.Finding) string {
 	text := string(f.Level)
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
 	switch {

@@ -10,26 +10,27 @@ func Fold(line string, columns, indent int) []string {
 	if columns <= 0 || width(line) <= columns {
 		return []string{line}
 	}
-	return flow("", 0, words(line), columns, indent)
+	return appendWrapped("", 0, splitWords(line), columns, indent)
 }
 
 // glued represents a space at which a line must not be broken. Visible text
 // does not contain this character.
 const glued = "\x00"
 
-// words splits text at its spaces. A dot between two parts of the text stays with the first part.
-func words(text string) []string {
+// splitWords splits text at its spaces. A dot between two parts of the text stays with the first
+// part.
+func splitWords(text string) []string {
 	return strings.Split(strings.ReplaceAll(text, " · ", glued+"· "), " ")
 }
 
-// cells splits text only at the dots between its parts.
-func cells(text string) []string {
-	return words(strings.ReplaceAll(strings.ReplaceAll(text, " ", glued), glued+"·"+glued, " · "))
+// splitAtDots splits text only at the dots between its parts.
+func splitAtDots(text string) []string {
+	return splitWords(strings.ReplaceAll(strings.ReplaceAll(text, " ", glued), glued+"·"+glued, " · "))
 }
 
-// flow appends words to lead, which may contain colours and takes the given number of columns. It
-// begins a new line, indented, when the next word does not fit.
-func flow(lead string, taken int, words []string, columns, indent int) []string {
+// appendWrapped appends words to lead, which may contain colours and takes the given number of
+// columns. It begins a new line, indented, when the next word does not fit.
+func appendWrapped(lead string, taken int, words []string, columns, indent int) []string {
 	var out []string
 	line, bare := lead, taken == 0
 	for _, word := range words {
@@ -47,9 +48,9 @@ func flow(lead string, taken int, words []string, columns, indent int) []string 
 	return append(out, line)
 }
 
-// folding returns the width at which lines are wrapped, or 0 if no width is
+// foldWidth returns the width at which lines are wrapped, or 0 if no width is
 // known.
-func (c *Console) folding() int {
+func (c *Console) foldWidth() int {
 	if c.whole {
 		return 0
 	}
@@ -58,11 +59,11 @@ func (c *Console) folding() int {
 
 // foldCells wraps a line of the totals, and aligns the following lines with its second column.
 func (c *Console) foldCells(line string) []string {
-	if c.folding() == 0 || width(line) <= c.folding() {
+	if c.foldWidth() == 0 || width(line) <= c.foldWidth() {
 		return []string{line}
 	}
 	if !strings.Contains(line, " · ") {
-		return Fold(line, c.folding(), 2)
+		return Fold(line, c.foldWidth(), 2)
 	}
-	return flow("", 0, cells(line), c.folding(), len("2025-11-25  "))
+	return appendWrapped("", 0, splitAtDots(line), c.foldWidth(), len("2025-11-25  "))
 }

@@ -141,20 +141,20 @@ func (c *Console) gatewayLines(r *verdict.Report) []string {
 	if v == nil {
 		return nil
 	}
-	out := Fold("gateway: "+v.head, c.folding(), 2)
+	out := Fold("gateway: "+v.head, c.foldWidth(), 2)
 	for i := range v.changes {
 		change := &v.changes[i]
 		look := outcomeStyles[change.outcome]
 		lead := "  " + c.paint(look.color, look.mark) + " " + change.name + ": "
 		text := change.title + ": " + strings.Join(change.details, "; ")
-		if c.folding() == 0 {
+		if c.foldWidth() == 0 {
 			out = append(out, lead+text)
 			continue
 		}
-		out = append(out, flow(lead, width("  "+look.mark+" "+change.name+": "), words(text), c.folding(), 4)...)
+		out = append(out, appendWrapped(lead, width("  "+look.mark+" "+change.name+": "), splitWords(text), c.foldWidth(), 4)...)
 	}
 	for _, text := range v.rest {
-		out = append(out, Fold("  "+text, c.folding(), 4)...)
+		out = append(out, Fold("  "+text, c.foldWidth(), 4)...)
 	}
 	return out
 }
@@ -166,13 +166,13 @@ func markdownGateway(r *verdict.Report) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("### Gateway\n\n" + prose(v.head, markdownText) + "\n\n")
+	b.WriteString("### Gateway\n\n" + escapeMarkdown(v.head, markdownText) + "\n\n")
 	for i := range v.changes {
 		c := &v.changes[i]
-		fmt.Fprintf(&b, "* %s %s: %s: %s\n", outcomeMarks[c.outcome], prose(c.name, 40), prose(c.title, markdownText), prose(strings.Join(c.details, "; "), markdownText))
+		fmt.Fprintf(&b, "* %s %s: %s: %s\n", outcomeMarks[c.outcome], escapeMarkdown(c.name, 40), escapeMarkdown(c.title, markdownText), escapeMarkdown(strings.Join(c.details, "; "), markdownText))
 	}
 	for _, text := range v.rest {
-		b.WriteString("* " + prose(text, markdownText) + "\n")
+		b.WriteString("* " + escapeMarkdown(text, markdownText) + "\n")
 	}
 	return b.String() + "\n"
 }

@@ -68,20 +68,20 @@ func moreText(n int, what string) string {
 
 // annotation returns the lines of the annotation of a finding.
 func annotation(e *entry) []string {
-	lines := []string{e.Summary, fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)}
+	lines := []string{e.Summary, fmt.Sprintf("%s · %s · %s", describeLevel(&e.Finding), joinRevisions(e.revisions), e.Transport)}
 	add := func(label, text string) {
 		if text != "" {
 			lines = append(lines, label+text)
 		}
 	}
 	add("", knownInSDK(&e.Finding))
-	add("", e.consequence())
+	add("", e.describeBlocked())
 	if isDoubtful(e.Outcome) {
 		add("", describeRetries(&e.Finding))
 	}
 	add("permitted: ", e.Permitted)
 	add("seen: ", e.Seen)
-	add("fix: ", fix(&e.Finding))
+	add("fix: ", usualFix(&e.Finding))
 	add("page: ", e.Page)
 	add("again: ", reproduceCommand(&e.Finding))
 	return lines

@@ -38,14 +38,14 @@ type pageGroup struct {
 // pageSnippet is code that fixes a finding.
 type pageSnippet struct{ Language, Text string }
 
-// remedy sets why the finding matters, its usual cause and its fix.
-func (f *pageFinding) remedy(of *verdict.Finding) {
+// setRemedy sets why the finding matters, its usual cause and its fix.
+func (f *pageFinding) setRemedy(of *verdict.Finding) {
 	q := spec.Requirements().Lookup(of.Requirement)
 	if q == nil || of.Outcome == verdict.HarnessError {
 		return
 	}
 	f.Why = clip(q.Why, pageTextMany)
-	if f.Fix = clip(fix(of), pageTextMany); f.Fix == "" {
+	if f.Fix = clip(usualFix(of), pageTextMany); f.Fix == "" {
 		return
 	}
 	f.Cause = clip(q.Cause, pageTextMany)
@@ -84,8 +84,8 @@ const (
 	pageBudget = 6 << 20
 )
 
-// findings sets the findings and the values for filtering them.
-func (p *page) findings(r *verdict.Report) {
+// setFindings sets the findings and the values for filtering them.
+func (p *page) setFindings(r *verdict.Report) {
 	areas := areaOf(r)
 	budget := pageBudget
 	fs := groupByCause(allEntries(r))
@@ -137,12 +137,12 @@ func (p *page) findings(r *verdict.Report) {
 			p.Options.Outcomes = append(p.Options.Outcomes, o.String())
 		}
 	}
-	p.Options.Areas = distinct(p.Findings, func(f *pageFinding) []string { return []string{f.Area} })
-	p.Options.Levels = distinct(p.Findings, func(f *pageFinding) []string { return []string{f.Level} })
-	p.Options.Revisions = distinct(p.Findings, func(f *pageFinding) []string { return f.Revisions })
+	p.Options.Areas = distinctValues(p.Findings, func(f *pageFinding) []string { return []string{f.Area} })
+	p.Options.Levels = distinctValues(p.Findings, func(f *pageFinding) []string { return []string{f.Level} })
+	p.Options.Revisions = distinctValues(p.Findings, func(f *pageFinding) []string { return f.Revisions })
 }
 
-func distinct(fs []pageFinding, of func(*pageFinding) []string) []string {
+func distinctValues(fs []pageFinding, of func(*pageFinding) []string) []string {
 	var out []string
 	for i := range fs {
 		out = append(out, of(&fs[i])...)
@@ -155,9 +155,9 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 	f := pageFinding{
 		Anchor: fmt.Sprintf("finding-%d", number+1), Class: classOf(e.Outcome), Mark: signs[e.Outcome], Outcome: e.Outcome.String(),
 		Requirement: clip(e.Requirement, pageText1), Summary: clip(e.Summary, 300), Area: clip(areas[e.Requirement], pageText1), Level: Visible(string(e.Level)),
-		Revisions: visibleAll(e.revisions), Known: clip(e.Known, pageTextMany), Statement: clip(statement(e.Requirement), pageTextMany),
-		Consequence: e.consequence(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
-		Page: pageAddress(e.Page), Basis: level(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
+		Revisions: visibleAll(e.revisions), Known: clip(e.Known, pageTextMany), Statement: clip(statementOf(e.Requirement), pageTextMany),
+		Consequence: e.describeBlocked(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
+		Page: pageAddress(e.Page), Basis: describeLevel(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
 		Tries: describeRetries(&e.Finding), Script: clipLines(e.Script), ids: e.ids,
 		Replay: reproduceCommand(&e.Finding), Play: replayCommand(&e.Finding),
 	}
@@ -176,7 +176,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 		f.First = f.Revisions[0]
 	}
 	f.SDK = clip(knownInSDK(&e.Finding), pageTextMany)
-	f.remedy(&e.Finding)
+	f.setRemedy(&e.Finding)
 	f.IDs = clip(strings.Join(e.ids, ", "), pageText1)
 	f.Blocked = blockedIDs(r, e.ids)
 	return f

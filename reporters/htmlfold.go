@@ -25,7 +25,7 @@ func foldAlike(events []pageEvent) []pageEvent {
 	for i := 0; i < len(events); {
 		n, unit := 0, 0
 		for _, unit = range []int{2, 1} {
-			if n = repeats(events, i, unit); n > 0 {
+			if n = countRepeats(events, i, unit); n > 0 {
 				break
 			}
 		}
@@ -42,22 +42,22 @@ func foldAlike(events []pageEvent) []pageEvent {
 		from, to := i+unit, i+unit+n*unit
 		like := slices.Clone(events[from:to])
 		like[0].Gap = false
-		out = append(out, pageEvent{Like: like, LikeText: fmt.Sprintf("%s %s more", text, times(n)), Gap: events[from].Gap})
+		out = append(out, pageEvent{Like: like, LikeText: fmt.Sprintf("%s %s more", text, describeTimes(n)), Gap: events[from].Gap})
 		i = to
 	}
 	return out
 }
 
-func times(n int) string {
+func describeTimes(n int) string {
 	if n == 1 {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
 }
 
-// repeats returns how many copies directly follow a group of events. The group has unit events, and
-// begins with events[at].
-func repeats(events []pageEvent, at, unit int) int {
+// countRepeats returns how many copies directly follow a group of events. The group has unit
+// events, and begins with events[at].
+func countRepeats(events []pageEvent, at, unit int) int {
 	if unit == 2 && (at+1 >= len(events) || events[at].Way != "out" || events[at+1].Way != "in") {
 		return 0
 	}

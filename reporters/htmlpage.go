@@ -102,7 +102,7 @@ const (
 	pageList     = 100
 )
 
-var overallWords = map[overall][3]string{
+var overallWords = map[overallResult][3]string{
 	overallKept:    {"kept", "✓", "Nothing broken"},
 	overallDoubt:   {"doubt", "~", "In doubt"},
 	overallBroken:  {"broken", "✗", "Fails"},
@@ -140,10 +140,10 @@ func newPage(r *verdict.Report) *page {
 	for _, area := range areas {
 		p.Areas = append(p.Areas, pageAreaOf(r, area))
 	}
-	p.findings(r)
-	p.security(r)
-	p.tallies(r)
-	lines, counts := lacking(r)
+	p.setFindings(r)
+	p.setSecurity(r)
+	p.setTallies(r)
+	lines, counts := lackingSettings(r)
 	for _, g := range lackingGroups(lines, counts) {
 		p.Lacking = append(p.Lacking, pageLacking{
 			Title: count(g.total, "requirement") + " " + g.why.title, Head: g.why.head, Lines: strings.Join(g.rows(counts, pageList), "\n"),
@@ -155,8 +155,8 @@ func newPage(r *verdict.Report) *page {
 	return p
 }
 
-// tallies counts the requirements with each outcome, most severe first.
-func (p *page) tallies(r *verdict.Report) {
+// setTallies counts the requirements with each outcome, most severe first.
+func (p *page) setTallies(r *verdict.Report) {
 	for _, o := range verdict.Outcomes() {
 		n := countRequirements(r, o)
 		if n == 0 || o == verdict.NotApplicable {
@@ -264,8 +264,8 @@ func (p *page) anchors() map[string]string {
 	return out
 }
 
-// security sets the section about security.
-func (p *page) security(r *verdict.Report) {
+// setSecurity sets the section about security.
+func (p *page) setSecurity(r *verdict.Report) {
 	s := securityOf(r)
 	if s == nil {
 		return
@@ -323,7 +323,7 @@ func (p *page) table(r *verdict.Report, area string) pageTable {
 }
 
 func pageStats(r *verdict.Report) string {
-	text := effort(r)
+	text := describeEffort(r)
 	if !r.Stats.Started.IsZero() {
 		text = r.Stats.Started.UTC().Format(time.RFC1123) + " · " + text
 	}

@@ -29,16 +29,16 @@ func JSON(w io.Writer, r *verdict.Report) error {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(document(r)); err != nil {
+	if err := enc.Encode(boundedReport(r)); err != nil {
 		return fmt.Errorf("the report can't be written as JSON: %w", err)
 	}
 	_, err := w.Write(escapeInvisible(b.Bytes()))
 	return err
 }
 
-// document returns a copy of r with bounded strings, and with empty lists
+// boundedReport returns a copy of r with bounded strings, and with empty lists
 // instead of null.
-func document(r *verdict.Report) *verdict.Report {
+func boundedReport(r *verdict.Report) *verdict.Report {
 	d := *r
 	d.Format = JSONFormat
 	d.Target, d.Incomplete = boundText(d.Target), boundText(d.Incomplete)

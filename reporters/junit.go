@@ -239,7 +239,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 			line("weakness: ", spec.WeaknessName(f.CWE))
 		}
 		line("sdk: ", knownInSDK(f))
-		line("fix: ", fix(f))
+		line("fix: ", usualFix(f))
 		for j := range f.Evidence[:min(len(f.Evidence), junitEvents)] {
 			e := &f.Evidence[j]
 			fmt.Fprintf(&b, "%s %s %s\n", offendingMark(e), directionSymbol(e), viewOf(e, junitText))

@@ -52,7 +52,7 @@ func orderDoubtfulLast(o verdict.Outcome) int {
 
 // staleEntry describes an outdated baseline entry: its file and line, what it is about, and why it
 // is outdated.
-func staleEntry(r *verdict.Report, s *verdict.Stale) string {
+func staleEntry(r *verdict.Report, s *verdict.StaleEntry) string {
 	where := []string{s.Requirement}
 	if s.Revision != "" {
 		where = append(where, string(s.Revision))
@@ -69,7 +69,7 @@ func (c *Console) baselineLines(r *verdict.Report) []string {
 	var out []string
 	for _, k := range knownDeviations(r) {
 		line := clip(fmt.Sprintf("· KNOWN  %s  %s · %s: %s", k.requirement, k.outcome, joinRevisions(k.revisions), k.reason), 2*c.o.Width)
-		out = append(out, Fold(line, c.folding(), 2)...)
+		out = append(out, Fold(line, c.foldWidth(), 2)...)
 	}
 	for i := range r.Stale {
 		out = append(out, c.paint(red, "✗ STALE")+"  "+clip(staleEntry(r, &r.Stale[i]), 3*c.o.Width))

@@ -69,11 +69,11 @@ func markdown(r *verdict.Report, limit int) []byte {
 // call was known or allowed, in a collapsed section. It returns "" if there is
 // nothing to list.
 func markdownLacking(r *verdict.Report) string {
-	lines, counts := lacking(r)
+	lines, counts := lackingSettings(r)
 	text := ""
 	for _, g := range lackingGroups(lines, counts) {
 		text += fmt.Sprintf("<details><summary>%s %s</summary>\n\n%s\n\n<pre>%s</pre>\n\n</details>\n\n",
-			count(g.total, "requirement"), g.why.title, prose(g.why.head, markdownText), html.EscapeString(preformatted(g.rows(counts, listed))))
+			count(g.total, "requirement"), g.why.title, escapeMarkdown(g.why.head, markdownText), html.EscapeString(preformatted(g.rows(counts, listed))))
 	}
 	return text
 }
@@ -94,17 +94,17 @@ func markdownSecurity(r *verdict.Report) string {
 		if w.cwe > 0 {
 			name = fmt.Sprintf("[%s](%s)", name, spec.WeaknessPage(w.cwe))
 		}
-		text += fmt.Sprintf("* %s %s: %s\n", outcomeMarks[w.outcome], name, prose(w.listRequirements(), markdownText))
+		text += fmt.Sprintf("* %s %s: %s\n", outcomeMarks[w.outcome], name, escapeMarkdown(w.listRequirements(), markdownText))
 	}
 	return text + "\n"
 }
 
-var markdownMarks = map[overall]string{overallKept: "✅", overallDoubt: "⚠️", overallBroken: "❌", overallNothing: "❔"}
+var markdownMarks = map[overallResult]string{overallKept: "✅", overallDoubt: "⚠️", overallBroken: "❌", overallNothing: "❔"}
 
 func markdownTop(r *verdict.Report) string {
 	var b bytes.Buffer
 	text, _ := conclusion(r)
-	fmt.Fprintf(&b, "## %s %s\n\n%s over %s\n\n", markdownMarks[overallOf(r)], badgeLabel, prose(text, 2*markdownText), prose(string(r.Transport), 40))
+	fmt.Fprintf(&b, "## %s %s\n\n%s over %s\n\n", markdownMarks[overallOf(r)], badgeLabel, escapeMarkdown(text, 2*markdownText), escapeMarkdown(string(r.Transport), 40))
 	columns := columnsOf(r)
 	if len(r.Revisions) > 0 {
 		b.WriteString("| revision |")
@@ -113,7 +113,7 @@ func markdownTop(r *verdict.Report) string {
 		}
 		b.WriteString("\n| :-- |" + strings.Repeat(" --: |", len(columns)) + "\n")
 		for _, rev := range r.Revisions {
-			fmt.Fprintf(&b, "| %s |", prose(string(rev), 40))
+			fmt.Fprintf(&b, "| %s |", escapeMarkdown(string(rev), 40))
 			for _, col := range columns {
 				fmt.Fprintf(&b, " %d |", col.count(r, rev))
 			}
@@ -124,13 +124,13 @@ func markdownTop(r *verdict.Report) string {
 	b.WriteString(markdownProfiles(r))
 	b.WriteString(markdownGateway(r))
 	for i := range r.NotSpoken[:min(len(r.NotSpoken), listed)] {
-		fmt.Fprintf(&b, "* %s was not judged: %s\n", prose(string(r.NotSpoken[i].Revision), 40), prose(r.NotSpoken[i].Reason, markdownText))
+		fmt.Fprintf(&b, "* %s was not judged: %s\n", escapeMarkdown(string(r.NotSpoken[i].Revision), 40), escapeMarkdown(r.NotSpoken[i].Reason, markdownText))
 	}
 	for i := range r.Notices[:min(len(r.Notices), junitFindings)] {
-		fmt.Fprintf(&b, "* %s\n", prose(r.Notices[i], markdownText))
+		fmt.Fprintf(&b, "* %s\n", escapeMarkdown(r.Notices[i], markdownText))
 	}
 	for i := range r.Stale[:min(len(r.Stale), listed)] {
-		fmt.Fprintf(&b, "* ❌ stale: %s\n", prose(staleEntry(r, &r.Stale[i]), markdownText))
+		fmt.Fprintf(&b, "* ❌ stale: %s\n", escapeMarkdown(staleEntry(r, &r.Stale[i]), markdownText))
 	}
 	if len(r.Stale) > 0 {
 		fmt.Fprintf(&b, "* %s\n", staleAdvice)
@@ -151,18 +151,18 @@ var outcomeMarks = map[verdict.Outcome]string{
 func markdownEntry(f *family) string {
 	e := &f.entry
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "<details><summary>%s <b>%s</b> %s · %s", outcomeMarks[e.Outcome], prose(strings.ToUpper(e.Outcome.String()), 40), prose(e.Requirement, 120), prose(e.Summary, markdownText))
+	fmt.Fprintf(&b, "<details><summary>%s <b>%s</b> %s · %s", outcomeMarks[e.Outcome], escapeMarkdown(strings.ToUpper(e.Outcome.String()), 40), escapeMarkdown(e.Requirement, 120), escapeMarkdown(e.Summary, markdownText))
 	if e.Known != "" {
-		fmt.Fprintf(&b, " (known: %s)", prose(e.Known, markdownText))
+		fmt.Fprintf(&b, " (known: %s)", escapeMarkdown(e.Known, markdownText))
 	}
 	b.WriteString("</summary>\n\n")
 	if e.SDK != nil {
-		fmt.Fprintf(&b, "%s\n\n", prose(knownInSDK(&e.Finding), markdownText))
+		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(knownInSDK(&e.Finding), markdownText))
 	}
-	fmt.Fprintf(&b, "%s · %s · %s · %s\n\n", prose(level(&e.Finding), 120), prose(joinRevisions(e.revisions), 200), prose(string(e.Transport), 40), prose(describeRetries(&e.Finding), 120))
-	for _, text := range []string{statement(e.Requirement), e.consequence()} {
+	fmt.Fprintf(&b, "%s · %s · %s · %s\n\n", escapeMarkdown(describeLevel(&e.Finding), 120), escapeMarkdown(joinRevisions(e.revisions), 200), escapeMarkdown(string(e.Transport), 40), escapeMarkdown(describeRetries(&e.Finding), 120))
+	for _, text := range []string{statementOf(e.Requirement), e.describeBlocked()} {
 		if text != "" {
-			fmt.Fprintf(&b, "%s\n\n", prose(text, markdownText))
+			fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(text, markdownText))
 		}
 	}
 	var block []string
@@ -173,7 +173,7 @@ func markdownEntry(f *family) string {
 	}
 	add("permitted  ", e.Permitted)
 	add("seen       ", e.Seen)
-	add("fix        ", fix(&e.Finding))
+	add("fix        ", usualFix(&e.Finding))
 	if len(e.Evidence) > 0 {
 		block = append(block, "")
 		block = append(block, NewConsole(io.Discard, ConsoleOptions{Width: markdownText}).excerptLines(e.Evidence, markdownEvents)...)
@@ -210,7 +210,7 @@ func markdownSame(b *bytes.Buffer, same []entry) {
 	b.WriteString("The same message, or the same end of the process, shows:\n\n")
 	for i := range same[:min(len(same), listed)] {
 		e := &same[i]
-		fmt.Fprintf(b, "* %s **%s** %s · %s · %s\n", outcomeMarks[e.Outcome], prose(strings.ToUpper(e.Outcome.String()), 40), prose(e.Requirement, 120), prose(joinRevisions(e.revisions), 200), prose(e.Summary, markdownText))
+		fmt.Fprintf(b, "* %s **%s** %s · %s · %s\n", outcomeMarks[e.Outcome], escapeMarkdown(strings.ToUpper(e.Outcome.String()), 40), escapeMarkdown(e.Requirement, 120), escapeMarkdown(joinRevisions(e.revisions), 200), escapeMarkdown(e.Summary, markdownText))
 	}
 	if more := len(same) - listed; more > 0 {
 		fmt.Fprintf(b, "* … and %s\n", count(more, "more finding"))
@@ -230,12 +230,12 @@ func preformatted(lines []string) string {
 }
 
 func markdownLast(r *verdict.Report) string {
-	return fmt.Sprintf("<sub>%s · %s</sub>\n", prose(strings.TrimSpace(r.Tool+" "+r.Version), 80), prose(effort(r), 120))
+	return fmt.Sprintf("<sub>%s · %s</sub>\n", escapeMarkdown(strings.TrimSpace(r.Tool+" "+r.Version), 80), escapeMarkdown(describeEffort(r), 120))
 }
 
-// prose escapes text so that Markdown shows it unchanged. The characters that could begin
+// escapeMarkdown escapes text so that Markdown shows it unchanged. The characters that could begin
 // a link, HTML, emphasis, a list, a mention or an issue reference become character references.
-func prose(text string, columns int) string {
+func escapeMarkdown(text string, columns int) string {
 	var b strings.Builder
 	text = clip(text, columns)
 	for i, c := range text {

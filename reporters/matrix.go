@@ -103,21 +103,21 @@ func MatrixMarkdown(w io.Writer, reports []*conformance.Report) error {
 	var b strings.Builder
 	b.WriteString("| implementation | version | over | revisions |")
 	for _, name := range m.Profiles {
-		fmt.Fprintf(&b, " %s |", prose(name, 80))
+		fmt.Fprintf(&b, " %s |", escapeMarkdown(name, 80))
 	}
 	b.WriteString("\n| :-- | :-- | :-- | :-- |" + strings.Repeat(" :-- |", len(m.Profiles)) + "\n")
 	for i := range m.Rows {
 		row := &m.Rows[i]
-		title := prose(row.Title, 80)
+		title := escapeMarkdown(row.Title, 80)
 		if row.URL != "" {
 			title = fmt.Sprintf("[%s](%s)", title, row.URL)
 		}
 		if row.Organization != "" {
-			title += ", " + prose(row.Organization, 80)
+			title += ", " + escapeMarkdown(row.Organization, 80)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |", title, prose(row.Version, 40), prose(row.Over, 80), prose(row.Revisions, 200))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |", title, escapeMarkdown(row.Version, 40), escapeMarkdown(row.Over, 80), escapeMarkdown(row.Revisions, 200))
 		for _, cell := range row.Cells {
-			fmt.Fprintf(&b, " %s |", strings.TrimSpace(cell.Mark+" "+prose(cell.Text, 80)))
+			fmt.Fprintf(&b, " %s |", strings.TrimSpace(cell.Mark+" "+escapeMarkdown(cell.Text, 80)))
 		}
 		b.WriteByte('\n')
 	}

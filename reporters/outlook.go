@@ -56,7 +56,7 @@ func (c *Console) Remaining(left time.Duration, why, faster string) {
 func (o *outlook) timeTexts() []string {
 	var out []string
 	if o.left > 0 {
-		out = append(out, roughly(o.left)+" left")
+		out = append(out, roughDuration(o.left)+" left")
 	}
 	if o.why != "" {
 		out = append(out, Visible(o.why))
@@ -64,8 +64,8 @@ func (o *outlook) timeTexts() []string {
 	return out
 }
 
-// roughly returns a duration in words, no more exact than an estimate can be.
-func roughly(d time.Duration) string {
+// roughDuration returns a duration in words, no more exact than an estimate can be.
+func roughDuration(d time.Duration) string {
 	switch seconds := d.Seconds(); {
 	case seconds < 8:
 		return "a few seconds"

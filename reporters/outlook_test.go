@@ -87,7 +87,7 @@ func TestRoughly(t *testing.T) {
 		time.Second: "a few seconds", 9 * time.Second: "about 10 s", 44 * time.Second: "about 40 s", 46 * time.Second: "about a minute",
 		100 * time.Second: "about 2 minutes", 9 * time.Minute: "about 9 minutes", 11 * time.Minute: "about 10 minutes", time.Hour: "about 60 minutes",
 	} {
-		if got := roughly(d); got != want {
+		if got := roughDuration(d); got != want {
 			t.Errorf("%v is %q, not %q", d, got, want)
 		}
 	}

@@ -19,7 +19,7 @@ func TestOutputs(t *testing.T) {
 	knownOne := is(verdict.Kept, verdict.Broken)
 	knownOne.Verdicts[1].Known = "we know"
 	stale := is(verdict.Kept)
-	stale.Stale = []verdict.Stale{{Requirement: "a"}}
+	stale.Stale = []verdict.StaleEntry{{Requirement: "a"}}
 	early := is(verdict.Kept)
 	early.Incomplete = "interrupted"
 	profiled := is(verdict.Kept)

@@ -152,7 +152,7 @@ func markdownProfiles(r *verdict.Report) string {
 		p := &r.Profiles[i]
 		all := p.All()
 		fmt.Fprintf(&b, "| %s | %s %s | %s | %s | %d | %d | %d | %d | %d |\n",
-			prose(p.Name, 80), profileMarks[p.Result], prose(p.Result, 40), observedShare(&p.Core), observedShare(&p.Extended),
+			escapeMarkdown(p.Name, 80), profileMarks[p.Result], escapeMarkdown(p.Result, 40), observedShare(&p.Core), observedShare(&p.Extended),
 			all.Broken, all.Warned, all.NotObserved, all.Skipped, all.NotApplicable)
 	}
 	return b.String() + "\n"

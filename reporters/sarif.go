@@ -192,7 +192,7 @@ var sarifLevels = map[verdict.Outcome]string{
 }
 
 func sarifRuleOf(e *entry) sarifRule {
-	text := cmp.Or(statement(e.Requirement), e.Summary)
+	text := cmp.Or(statementOf(e.Requirement), e.Summary)
 	rule := sarifRule{
 		ID: Visible(e.Requirement), Short: sarifText{Text: plainText(text)}, Full: sarifText{Text: plainText(text)},
 		Configuration: sarifConfig{"warning"}, HelpURI: pageAddress(e.Page),
@@ -249,10 +249,10 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 		}
 	}
 	add("", knownInSDK(&e.Finding))
-	add("", e.consequence())
+	add("", e.describeBlocked())
 	add("Permitted: ", e.Permitted)
 	add("Seen: ", e.Seen)
-	add("Fix: ", fix(&e.Finding))
+	add("Fix: ", usualFix(&e.Finding))
 	switch e.Outcome {
 	case verdict.Flaky:
 		add("Flaky: ", describeRetries(&e.Finding))

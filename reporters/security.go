@@ -117,16 +117,16 @@ func (c *Console) securityLines(r *verdict.Report) []string {
 	if s == nil {
 		return nil
 	}
-	out := Fold("security: "+s.String(), c.folding(), 2)
+	out := Fold("security: "+s.String(), c.foldWidth(), 2)
 	for i := range s.weaknesses {
 		w := &s.weaknesses[i]
 		look := outcomeStyles[w.outcome]
 		lead := "  " + c.paint(look.color, look.mark) + " " + w.name() + ": "
-		if c.folding() == 0 {
+		if c.foldWidth() == 0 {
 			out = append(out, lead+Visible(w.listRequirements()))
 			continue
 		}
-		out = append(out, flow(lead, width("  "+look.mark+" "+w.name()+": "), words(Visible(w.listRequirements())), c.folding(), 4)...)
+		out = append(out, appendWrapped(lead, width("  "+look.mark+" "+w.name()+": "), splitWords(Visible(w.listRequirements())), c.foldWidth(), 4)...)
 	}
 	return out
 }

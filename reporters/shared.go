@@ -10,17 +10,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// statement returns the statement of a requirement in the catalogue, or "".
-func statement(id string) string {
+// statementOf returns the statement of a requirement in the catalogue, or "".
+func statementOf(id string) string {
 	if q := spec.Requirements().Lookup(id); q != nil {
 		return strings.TrimSpace(q.Statement)
 	}
 	return ""
 }
 
-// fix returns the usual fix of a finding, or "" if none is known. It returns "" for an SDK finding,
-// because the server's author can't fix that.
-func fix(f *verdict.Finding) string {
+// usualFix returns the usual fix of a finding, or "" if none is known. It returns "" for an SDK
+// finding, because the server's author can't fix that.
+func usualFix(f *verdict.Finding) string {
 	q := spec.Requirements().Lookup(f.Requirement)
 	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note || f.Outcome == verdict.HarnessError {
 		return ""
@@ -28,17 +28,17 @@ func fix(f *verdict.Finding) string {
 	return q.Fix
 }
 
-// overall is the overall result of a report, for a title or a symbol.
-type overall int
+// overallResult is the overall result of a report, for a title or a symbol.
+type overallResult int
 
 const (
-	overallKept overall = iota
+	overallKept overallResult = iota
 	overallDoubt
 	overallBroken
 	overallNothing // no verdict
 )
 
-func overallOf(r *verdict.Report) overall {
+func overallOf(r *verdict.Report) overallResult {
 	worst, any := r.Worst()
 	switch {
 	case !any:

@@ -56,9 +56,9 @@ func columnsOf(r *verdict.Report) []tallyColumn {
 	return out
 }
 
-// tally returns a line of counts for each judged revision, and a line for each
+// tallyLines returns a line of counts for each judged revision, and a line for each
 // one that the server does not speak.
-func tally(r *verdict.Report, columns int) []string {
+func tallyLines(r *verdict.Report, columns int) []string {
 	rows := make([][]string, len(r.Revisions))
 	for _, col := range columnsOf(r) {
 		counts, digits := make([]int, len(r.Revisions)), 0
@@ -206,9 +206,9 @@ func requirementsWhere(r *verdict.Report, meant func(*verdict.Verdict) bool) int
 	return len(ids)
 }
 
-// effort returns the duration of the run, and the number of servers or sessions,
+// describeEffort returns the duration of the run, and the number of servers or sessions,
 // requests and messages.
-func effort(r *verdict.Report) string {
+func describeEffort(r *verdict.Report) string {
 	s := &r.Stats
 	took := fmt.Sprintf("%.1f s", s.Took.Seconds())
 	if s.Took >= time.Minute {

@@ -25,16 +25,16 @@ func TAP(w io.Writer, r *verdict.Report) error {
 	t := &tap{out: &b}
 	findings := findingsByID(r)
 	b.WriteString("TAP version 14\n")
-	t.comment(strings.TrimSpace("judged: " + serverName(r)))
+	t.writeComment(strings.TrimSpace("judged: " + serverName(r)))
 	for i := range r.Notices {
-		t.comment("note: " + r.Notices[i])
+		t.writeComment("note: " + r.Notices[i])
 	}
 	for i := range r.Profiles {
-		t.comment(ProfileText(&r.Profiles[i]))
+		t.writeComment(ProfileText(&r.Profiles[i]))
 	}
 	if s := securityOf(r); s != nil {
 		for _, line := range s.lines() {
-			t.comment(line)
+			t.writeComment(line)
 		}
 	}
 	points := len(r.Revisions)
@@ -48,11 +48,11 @@ func TAP(w io.Writer, r *verdict.Report) error {
 	number := 0
 	for _, rev := range r.Revisions {
 		number++
-		t.revision(r, rev, findings, number)
+		t.writeRevision(r, rev, findings, number)
 	}
 	if r.Incomplete != "" {
 		number++
-		t.point(false, number, "run.complete", "", []tapField{{"message", "the run is incomplete: " + r.Incomplete}})
+		t.writePoint(false, number, "run.complete", "", []tapField{{"message", "the run is incomplete: " + r.Incomplete}})
 	}
 	if len(r.Stale) > 0 {
 		number++
@@ -60,7 +60,7 @@ func TAP(w io.Writer, r *verdict.Report) error {
 		for i := range r.Stale[:min(len(r.Stale), junitFindings)] {
 			fields = append(fields, tapField{fmt.Sprintf("stale%d", i+1), staleEntry(r, &r.Stale[i])})
 		}
-		t.point(false, number, "baseline", "", fields)
+		t.writePoint(false, number, "baseline", "", fields)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -73,8 +73,8 @@ type tap struct {
 
 type tapField struct{ name, value string }
 
-// revision writes the subtest of a revision and its summary test point.
-func (t *tap) revision(r *verdict.Report, rev spec.Revision, findings map[string]*verdict.Finding, number int) {
+// writeRevision writes the subtest of a revision and its summary test point.
+func (t *tap) writeRevision(r *verdict.Report, rev spec.Revision, findings map[string]*verdict.Finding, number int) {
 	var vs []*verdict.Verdict
 	for i := range r.Verdicts {
 		if r.Verdicts[i].Revision == rev {
@@ -83,21 +83,21 @@ func (t *tap) revision(r *verdict.Report, rev spec.Revision, findings map[string
 	}
 	title := Visible(string(rev))
 	if len(vs) == 0 {
-		t.point(true, number, title, "SKIP nothing was judged", nil)
+		t.writePoint(true, number, title, "SKIP nothing was judged", nil)
 		return
 	}
-	t.comment("Subtest: " + title)
+	t.writeComment("Subtest: " + title)
 	inner := &tap{t.out, t.indent + "    "}
 	fmt.Fprintf(t.out, "%s1..%d\n", inner.indent, len(vs))
 	ok := true
 	for i, v := range vs {
-		ok = inner.verdict(r, v, findings, i+1) && ok
+		ok = inner.writeVerdict(r, v, findings, i+1) && ok
 	}
-	t.point(ok, number, title, "", nil)
+	t.writePoint(ok, number, title, "", nil)
 }
 
-// verdict writes a test point, and reports whether it passes.
-func (t *tap) verdict(r *verdict.Report, v *verdict.Verdict, findings map[string]*verdict.Finding, number int) bool {
+// writeVerdict writes a test point, and reports whether it passes.
+func (t *tap) writeVerdict(r *verdict.Report, v *verdict.Verdict, findings map[string]*verdict.Finding, number int) bool {
 	fs := findingsOf(v, findings)
 	fails := v.Outcome.Fails(r.FailOn == FailOnShould)
 	directive := ""
@@ -118,7 +118,7 @@ func (t *tap) verdict(r *verdict.Report, v *verdict.Verdict, findings map[string
 	if v.Outcome >= verdict.Note {
 		fields = tapFields(v, fs)
 	}
-	t.point(!bad, number, v.Requirement, directive, fields)
+	t.writePoint(!bad, number, v.Requirement, directive, fields)
 	return !bad || directive != ""
 }
 
@@ -134,7 +134,7 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 			out = append(out, tapField{"unconfirmed", describeRetries(f)})
 		}
 		out = append(out, tapField{"permitted", f.Permitted}, tapField{"seen", f.Seen}, tapField{"page", f.Page})
-		for _, field := range []tapField{{"sdk", knownInSDK(f)}, {"fix", fix(f)}, {"again", reproduceCommand(f)}} {
+		for _, field := range []tapField{{"sdk", knownInSDK(f)}, {"fix", usualFix(f)}, {"again", reproduceCommand(f)}} {
 			if field.value != "" {
 				out = append(out, field)
 			}
@@ -146,9 +146,9 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 	return out
 }
 
-// point writes a test point. A number sign separates the directive from the
+// writePoint writes a test point. A number sign separates the directive from the
 // title, and is escaped everywhere else.
-func (t *tap) point(ok bool, number int, title, directive string, fields []tapField) {
+func (t *tap) writePoint(ok bool, number int, title, directive string, fields []tapField) {
 	status := "ok"
 	if !ok {
 		status = "not ok"
@@ -170,7 +170,7 @@ func (t *tap) point(ok bool, number int, title, directive string, fields []tapFi
 	fmt.Fprintf(t.out, "%s  ...\n", t.indent)
 }
 
-func (t *tap) comment(text string) {
+func (t *tap) writeComment(text string) {
 	fmt.Fprintf(t.out, "%s# %s\n", t.indent, clip(text, tapTitle))
 }
 

@@ -10,17 +10,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// view is the text of an event, visible and cut to a number of columns: the
+// eventView is the text of an event, visible and cut to a number of columns: the
 // offending part and the text around it. If no part offends, before contains
 // all of the text.
-type view struct{ before, offends, after string }
+type eventView struct{ before, offends, after string }
 
 // String returns the concatenated parts.
-func (v view) String() string { return v.before + v.offends + v.after }
+func (v eventView) String() string { return v.before + v.offends + v.after }
 
 // viewOf cuts the text of an event around the offending part. If it cuts, it
 // adds the size of the event in bytes.
-func viewOf(e *verdict.Evidence, columns int) view {
+func viewOf(e *verdict.Evidence, columns int) eventView {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
 	before, offends, after := splitAtMark(e, len(e.Text))
 	if offends == "" && e.Skipped == 0 {
@@ -28,10 +28,10 @@ func viewOf(e *verdict.Evidence, columns int) view {
 		if width(Visible(head(text, utf8.UTFMax*(columns+1)))) > columns {
 			text = abbreviate(text)
 		}
-		return view{before: excerpt(text, size, columns)}
+		return eventView{before: excerpt(text, size, columns)}
 	}
 	most := utf8.UTFMax * (columns + 1) // enough bytes for any part
-	v := view{Visible(tail(before, most)), Visible(head(offends, most)), Visible(head(after, most))}
+	v := eventView{Visible(tail(before, most)), Visible(head(offends, most)), Visible(head(after, most))}
 	if size == int64(len(e.Text)) && len(e.Text) <= most && width(v.String()) <= columns {
 		return v
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// lacking returns the configuration lines that would make more requirements
+// lackingSettings returns the configuration lines that would make more requirements
 // observable, in the order of the report, and the number of requirements for
 // each line.
-func lacking(r *verdict.Report) (lines []verdict.Setting, counts map[verdict.Setting]int) {
+func lackingSettings(r *verdict.Report) (lines []verdict.Setting, counts map[verdict.Setting]int) {
 	type want struct {
 		setting     verdict.Setting
 		requirement string
@@ -33,7 +33,7 @@ func lacking(r *verdict.Report) (lines []verdict.Setting, counts map[verdict.Set
 // requirements for each reason. With Verbose, it lists instead the configuration lines that would
 // make these requirements observable.
 func (c *Console) lackingLines(r *verdict.Report) []string {
-	lines, counts := lacking(r)
+	lines, counts := lackingSettings(r)
 	if len(lines) == 0 || c.o.Quiet {
 		return nil
 	}

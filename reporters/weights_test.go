@@ -25,7 +25,7 @@ func TestReasonForWarningOnMust(t *testing.T) {
 		{spec.Should, spec.Keyword, verdict.Warning, "SHOULD"},
 		{spec.Should, spec.Derived, verdict.Warning, "SHOULD (derived)"},
 	} {
-		if got := level(&verdict.Finding{Level: c.level, Basis: c.basis, Outcome: c.outcome}); got != c.want {
+		if got := describeLevel(&verdict.Finding{Level: c.level, Basis: c.basis, Outcome: c.outcome}); got != c.want {
 			t.Errorf("%s, %s, %v: %q, want %q", c.level, c.basis, c.outcome, got, c.want)
 		}
 	}

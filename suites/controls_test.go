@@ -15,7 +15,7 @@ import (
 // requests too.
 func TestRefusalsWithFailingControls(t *testing.T) {
 	panics := func(methods ...string) func() refserver.Seams {
-		return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+		return suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 			if slices.Contains(methods, c.Method) {
 				text := "index out of range [12]"
 				if name, ok := wire.Text(wire.At(c.Params, "/name")); ok && c.Method != spec.MethodToolsCall {
@@ -26,20 +26,20 @@ func TestRefusalsWithFailingControls(t *testing.T) {
 			return next(c)
 		})
 	}
-	unreachable := suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+	unreachable := suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if result, err := next(c); c.Method != spec.MethodToolsCall || err != nil {
 			return result, err
 		}
 		return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "getaddrinfo ENOTFOUND api.example"}}}, nil
 	})
 	const same = "gives the same response to"
-	listless := suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+	listless := suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if c.Method == spec.MethodToolsList {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "unknown tenant"}
 		}
 		return next(c)
 	})
-	for _, u := range []suitetest.Unclear{
+	for _, u := range []suitetest.UnclearServer{
 		{
 			Name: "lists that fail in both eras", Case: "stateless.initialize", Revision: spec.V20260728, Seams: listless, May: []string{"tools.list.answered"},
 		},

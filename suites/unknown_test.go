@@ -18,7 +18,7 @@ func TestRequestsWithUnknownNamesAreAnswered(t *testing.T) {
 	for id, method := range map[string]string{
 		"tools.unknown": spec.MethodToolsCall, "prompts.unknown": spec.MethodPromptsGet, "resources.unknown": spec.MethodResourcesRead,
 	} {
-		seams := suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+		seams := suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 			name, _ := wire.Text(wire.At(c.Params, "/name"))
 			uri, _ := wire.Text(wire.At(c.Params, "/uri"))
 			if c.Method == method && strings.Contains(name+uri, "no-such") {
@@ -26,6 +26,6 @@ func TestRequestsWithUnknownNamesAreAnswered(t *testing.T) {
 			}
 			return next(c)
 		})
-		suitetest.TryRuled(t, suites.Cases(), id, id, spec.V20251125, seams, []string{"base.request-answered: The server does not answer a request. (broken)"})
+		suitetest.TryWithRules(t, suites.Cases(), id, id, spec.V20251125, seams, []string{"base.request-answered: The server does not answer a request. (broken)"})
 	}
 }

@@ -39,7 +39,7 @@ func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 		e := &b.Entries[i]
 		why := e.apply(r, now, whole)
 		if why != "" {
-			r.Stale = append(r.Stale, verdict.Stale{Requirement: e.Requirement, Revision: e.Revision, Transport: e.Transport, Line: e.Line, Why: why})
+			r.Stale = append(r.Stale, verdict.StaleEntry{Requirement: e.Requirement, Revision: e.Revision, Transport: e.Transport, Line: e.Line, Why: why})
 		}
 	}
 }

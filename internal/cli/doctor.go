@@ -107,7 +107,7 @@ func (a *app) doctor(f *serverFlags) error {
 // is probed: those with a handshake, newest first, and then the stateless one.
 func probeOrder(over spec.Transport) []spec.Revision {
 	revisions := slices.Concat(spec.NewestFirst(spec.HandshakeRevisions()), spec.StatelessRevisions())
-	return slices.DeleteFunc(revisions, func(r spec.Revision) bool { return !over.DefinedIn(r) })
+	return slices.DeleteFunc(revisions, func(r spec.Revision) bool { return !over.IsDefinedIn(r) })
 }
 
 // reportUnreachable reports a server with which no conversation can be opened.

@@ -255,7 +255,7 @@ const gcPercent = 400
 // defines the transport.
 func checkTransportDefined(o *engine.Options) error {
 	over := o.Dialer.Transport()
-	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) }) {
+	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.IsDefinedIn(r) }) {
 		return nil
 	}
 	return &engine.NothingJudgedError{Reason: fmt.Sprintf("the server is reached over %s, which %s does not define", over, revisionNames(o.Revisions))}

@@ -90,7 +90,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	j := newJudgement(ruleset.All())
 	redactor := transcript.NewRedactor(a.secrets)
 	for _, r := range all {
-		r.Events = redactor.Events(r.Events) // reports quote them
+		r.Events = redactor.RedactEvents(r.Events) // reports quote them
 		j.judge(r)
 	}
 	report := j.finish(names)
@@ -114,7 +114,7 @@ func countSessions(n int) string {
 
 func (f *judgeFlags) check() error {
 	switch {
-	case f.revision != "" && !spec.Revision(f.revision).Published():
+	case f.revision != "" && !spec.Revision(f.revision).IsPublished():
 		_, err := spec.ParseRevision(f.revision)
 		return usagef("", "--revision: %v", err)
 	case !slices.Contains(spec.Transports(), spec.Transport(f.transport)):

@@ -63,7 +63,7 @@ func (r *recorded) namedRevision() spec.Revision {
 	for _, q := range transcript.DialogueOf(r.Events).Requests() {
 		if q.Message.Method == spec.MethodInitialize && len(q.Responses) > 0 {
 			text, _ := wire.Text(wire.At(q.Responses[0].Message.Result(), "/protocolVersion"))
-			if spec.Revision(text).Published() {
+			if spec.Revision(text).IsPublished() {
 				return spec.Revision(text)
 			}
 		}
@@ -74,7 +74,7 @@ func (r *recorded) namedRevision() spec.Revision {
 		}
 		for _, m := range e.Messages() {
 			for _, pointer := range []string{"/protocolVersion", spec.MetaPointer(spec.MetaVersion)} {
-				if text, _ := wire.Text(wire.At(m.Params(), pointer)); spec.Revision(text).Published() {
+				if text, _ := wire.Text(wire.At(m.Params(), pointer)); spec.Revision(text).IsPublished() {
 					return spec.Revision(text)
 				}
 			}
@@ -120,9 +120,9 @@ func (j *judgement) judge(r *recorded) {
 		}
 		place := verdict.Place{Requirement: result.Requirement, Revision: revision, Transport: r.transport}
 		if result.Observed > 0 || len(result.Deviations) > 0 {
-			j.report.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
+			j.report.AddOpinion(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
 		} else if result.Unclear != "" {
-			j.report.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})
+			j.report.AddOpinion(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})
 		}
 		for i := range result.Deviations {
 			d := &result.Deviations[i]

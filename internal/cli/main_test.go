@@ -26,7 +26,7 @@ import (
 
 // TestMain lets the test binary act as the tool itself in scripts.
 func TestMain(m *testing.M) {
-	suitetest.WaitInParallel()
+	suitetest.RaiseParallelism()
 	testscript.Main(m, map[string]func(){
 		"mcp-conform": func() { os.Exit(Main(os.Args[1:], System())) },
 	})

@@ -59,7 +59,7 @@ func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) 
 		return s, err
 	}
 	o := &s.options
-	if o.FirstStart = f.start; !f.startGiven && t.Fetches() {
+	if o.FirstStart = f.start; !f.startGiven && t.MayDownload() {
 		o.FirstStart = firstStart
 	}
 	o.Target = t.Display()

@@ -29,7 +29,7 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 		what = append(what, countWithNoun(n, "requirement", "requirements"))
 	}
 	if len(o.Revisions) == 0 && slices.ContainsFunc(spec.Revisions(), func(rev spec.Revision) bool {
-		return r.Transport.DefinedIn(rev) && len(r.Revisions) > 0 && rev < r.Revisions[0]
+		return r.Transport.IsDefinedIn(rev) && len(r.Revisions) > 0 && rev < r.Revisions[0]
 	}) {
 		what = append(what, "older revisions")
 	}

@@ -293,7 +293,7 @@ func (r *sessionRecorder) redactEvents(events []*transcript.Event) []*transcript
 			}
 		}
 	}
-	return r.redactor.Events(events)
+	return r.redactor.RedactEvents(events)
 }
 
 // learnSecret adds a secret that a client sent in a header with this name, or in a URL if name is

@@ -158,7 +158,7 @@ func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string
 		v.MarkCrash()
 	}
 	v.Evidence, v.Context = fuzzEvidence(f, redactor)
-	v.Script, v.Replay, v.Tries, v.Reproduced = scriptLines(f, redactor.Known, len(replay) > 0), replay, f.Retries.Attempts, f.Retries.Reproduced
+	v.Script, v.Replay, v.Tries, v.Reproduced = scriptLines(f, redactor.RedactKnown, len(replay) > 0), replay, f.Retries.Attempts, f.Retries.Reproduced
 	return v
 }
 

@@ -37,8 +37,8 @@ func (a *app) startServer(t target.Target, s *remoteServer, timeout time.Duratio
 			}
 			return stdio.Command{Argv: argv, Dir: dir, Env: env}
 		},
-		URL:    func(port string) (*url.URL, error) { return url.Parse(t.URLAt(port)) },
-		Ported: t.Ported(), Ready: t.Start.Ready,
+		URL:           func(port string) (*url.URL, error) { return url.Parse(t.URLAt(port)) },
+		NeedsFreePort: t.NeedsFreePort(), Ready: t.Start.Ready,
 	})
 	reach, err := s.flags.reach(t, s.pacer)
 	if err != nil {
@@ -97,7 +97,7 @@ func (a *app) explainUnserved(err error, s *started.Server) error {
 	if a.ctx.Err() != nil || !errors.As(err, &unreachable) {
 		return err
 	}
-	if how, ended := s.Ended(); ended {
+	if how, ended := s.HowEnded(); ended {
 		unreachable.Reason = "the server ended before it answered initialize: " + how
 		unreachable.Advice = "read what it wrote"
 	}

@@ -295,7 +295,7 @@ func sweepError(err error) error {
 // printSweepStart prints what the sweep judges. variable is the environment variable that names the
 // shard, or "".
 func (a *app) printSweepStart(o *sweep.Options, variable string) {
-	text := "judging " + countWithNoun(len(o.Shard.Of(o.Whole, o.Weights)), "server", "servers")
+	text := "judging " + countWithNoun(len(o.Shard.Select(o.Whole, o.Weights)), "server", "servers")
 	if o.Shard.Count > 1 {
 		text += fmt.Sprintf(" of %d: shard %v", len(o.Whole), o.Shard)
 		if variable != "" {

@@ -48,7 +48,7 @@ func (r *recorder) record(c engine.Recorded) {
 	err := r.a.writeFile(file, func(w io.Writer) error {
 		return transcript.WriteRecording(w, &transcript.Recording{
 			Transport: r.transport, Revision: string(c.Revision), Tool: "mcp-conform " + version(), Case: c.Occasion,
-			Events: r.redactor.Events(c.Events),
+			Events: r.redactor.RedactEvents(c.Events),
 		})
 	})
 	if err != nil {

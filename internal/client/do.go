@@ -99,7 +99,7 @@ func (w *wait) limitFor(c *Conversation) time.Duration {
 // OneRound is given, and returns the last reply.
 func (c *Conversation) Do(ctx context.Context, method string, params map[string]any, options ...Option) *Reply {
 	w := newWait(options)
-	if !w.id.Present() {
+	if !w.id.IsPresent() {
 		w.id = c.NewID()
 	}
 	return c.completeRounds(ctx, &w, method, params, c.do(ctx, &w, c.Request(w.id, method, params)))

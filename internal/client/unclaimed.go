@@ -43,7 +43,7 @@ func (n *counts) add(e *transcript.Event) {
 				if e.Exchange == 0 && n.hasResponded { // over HTTP the exchange shows what an error is about
 					n.errorsWithoutID++
 				}
-			case m.Kind == wire.Response && m.ID.Present() && n.sentIDs[m.ID.Key()]:
+			case m.Kind == wire.Response && m.ID.IsPresent() && n.sentIDs[m.ID.Key()]:
 				n.hasResponded = true
 			}
 		}
@@ -51,7 +51,7 @@ func (n *counts) add(e *transcript.Event) {
 }
 
 func isErrorWithoutID(m *wire.Message) bool {
-	return m.Kind == wire.Response && m.IsError() && m.Has("jsonrpc") && (!m.ID.Present() || m.ID.IsNull())
+	return m.Kind == wire.Response && m.IsError() && m.Has("jsonrpc") && (!m.ID.IsPresent() || m.ID.IsNull())
 }
 
 // isUnclaimed reports whether the event holds a message that is most likely meant as the response
@@ -69,10 +69,10 @@ func (c *Conversation) isUnclaimed(e *transcript.Event) bool {
 	for i := range e.Messages() {
 		m := &e.Frame.Messages[i]
 		switch {
-		case m.Kind == wire.Invalid && m.Has("jsonrpc") && m.ID.Present() && c.HasSent(m.ID): // a log line may have an id, too
+		case m.Kind == wire.Invalid && m.Has("jsonrpc") && m.ID.IsPresent() && c.HasSent(m.ID): // a log line may have an id, too
 			return true
 		case m.Kind != wire.Response:
-		case m.ID.Present() && !m.ID.IsNull():
+		case m.ID.IsPresent() && !m.ID.IsNull():
 			if !c.HasSent(m.ID) {
 				return true
 			}

@@ -46,7 +46,7 @@ func TestErrorsWithoutID(t *testing.T) {
 							for range test.errors {
 								s.write([]byte(`{"jsonrpc":"2.0",` + id + `"error":{"code":-32601,"message":"unknown method"}}`))
 							}
-						case m.Kind == wire.Request && m.ID.Present() && !m.ID.IsNull():
+						case m.Kind == wire.Request && m.ID.IsPresent() && !m.ID.IsNull():
 							s.write(normalResponse(m))
 						}
 					}}

@@ -95,7 +95,7 @@ func hasRequest(e *transcript.Event) bool {
 // within its time. It records nothing unless the server responds to another request: otherwise the
 // server may only be slow.
 func (c *Conversation) RecordUnresponded(ctx context.Context, x *transcript.Exchange) {
-	if x == nil || x.Request == nil || x.Response != nil && x.IsStream() || x.Ended() != transcript.Dropped || c.Fence(ctx) != nil {
+	if x == nil || x.Request == nil || x.Response != nil && x.IsStream() || x.HowEnded() != transcript.Dropped || c.Fence(ctx) != nil {
 		return
 	}
 	c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: x.Request.Seq})

@@ -19,7 +19,7 @@ func (c *Conversation) Web() transport.Web {
 // ResidentMemory returns the private memory of the server's processes in bytes; ok is false if it
 // is unknown.
 func (c *Conversation) ResidentMemory() (bytes int64, ok bool) {
-	weighed, ok := c.link.(transport.Weighed)
+	weighed, ok := c.link.(transport.MemoryMeter)
 	if !ok {
 		return 0, false
 	}

@@ -46,7 +46,7 @@ type brokenConnection struct{}
 func (brokenConnection) discount(c *Claim) (Effect, string) {
 	if slices.ContainsFunc(c.Conversations, func(events []*transcript.Event) bool {
 		return !transcript.HasExited(events) && slices.ContainsFunc(transcript.ExchangesOf(events).All(), func(x *transcript.Exchange) bool {
-			return x.Status() == 0 && (x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable)
+			return x.Status() == 0 && (x.HowEnded() == transcript.Broken || x.HowEnded() == transcript.Unreachable)
 		})
 	}) {
 		return EachTime, "a connection broke, and it is unknown at which end"

@@ -29,7 +29,7 @@ const manyCutoffs = 3
 // connection the client closed.
 func (c cutoffs) observe(conv Conversation) {
 	for _, x := range conv.Dialogue.Exchanges().All() {
-		if x.Sent == nil || x.End == nil || x.Ended() != transcript.Broken && x.Ended() != transcript.Complete {
+		if x.Sent == nil || x.End == nil || x.HowEnded() != transcript.Broken && x.HowEnded() != transcript.Complete {
 			continue
 		}
 		messages := x.Sent.Messages()
@@ -41,7 +41,7 @@ func (c cutoffs) observe(conv Conversation) {
 			of = &cutoff{}
 			c[messages[0].Method] = of
 		}
-		if x.Ended() == transcript.Broken {
+		if x.HowEnded() == transcript.Broken {
 			of.broke++
 		} else {
 			of.complete++

@@ -38,7 +38,7 @@ func MayHoldUp(method string) bool {
 // HoldingCall returns the first request that may hold up later ones, if neither it nor any later
 // request has a response; otherwise nil.
 func HoldingCall(d *transcript.Dialogue) *transcript.Request {
-	open := d.StillOpen()
+	open := d.TrailingUnanswered()
 	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return MayHoldUp(r.Message.Method) }); i >= 0 {
 		return open[i]
 	}

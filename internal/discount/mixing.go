@@ -13,7 +13,7 @@ import (
 type mixing struct{ found atomic.Bool }
 
 func (m *mixing) discount(c *Claim) (Effect, string) {
-	if m.found.Load() && c.Concurrent && !spec.SSE.Rules(c.Requirement) {
+	if m.found.Load() && c.Concurrent && !spec.SSE.IsSubjectOf(c.Requirement) {
 		return Void, "the response may belong to another client"
 	}
 	return Counts, ""

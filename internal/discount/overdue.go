@@ -73,7 +73,7 @@ func (o overdues) observe(c Conversation) {
 // isBroken reports whether the connection of the exchange was closed before an HTTP response came,
 // which base.http-response judges.
 func isBroken(x *transcript.Exchange) bool {
-	return x != nil && x.Status() == 0 && x.Ended() == transcript.Broken
+	return x != nil && x.Status() == 0 && x.HowEnded() == transcript.Broken
 }
 
 // historyOf returns the history of a request, and creates it if there is none.

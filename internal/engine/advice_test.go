@@ -60,7 +60,7 @@ func TestAdviceOnCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calling := pinging(true)
-				calling.Run = func(_ context.Context, t *suite.T) { t.NeedsCallable() }
+				calling.Run = func(_ context.Context, t *suite.T) { t.RequireCallableTool() }
 				p, err := judge(t, listServer(func(string) string { return test.tools }), engine.Options{
 					Cases: []suite.Case{calling}, Revisions: []spec.Revision{spec.V20250618}, Policy: test.config,
 				})

@@ -52,7 +52,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	}
 	reason := whyEnded(ctx)
 	if reason == "" {
-		r.finished.add(c, env.Revision, finished, t.Wants())
+		r.finished.add(c, env.Revision, finished, t.MissingSettings())
 	} else if stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}

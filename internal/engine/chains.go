@@ -59,7 +59,7 @@ func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case
 func makeChains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	chains := make([]chain, min(most, (len(cases)+minChainCases-1)/minChainCases))
 	for i, c := range inChainOrder(rev, cases) {
-		spoils := c.Spoils(rev.Era())
+		spoils := c.SpoilsServers(rev.Era())
 		chainFor(chains, i, spoils || c.Reuses != suite.ReuseNone && c.Servers > 1).add(c, spoils)
 	}
 	out := make([]*unit, len(chains))
@@ -116,7 +116,7 @@ func inChainOrder(rev spec.Revision, cases []*suite.Case) []*suite.Case {
 // for themselves and leave them, then those that reuse servers without spoiling them, and last
 // those that spoil servers. Of the latter, the cases that can reuse the fewest servers come first.
 func chainOrder(rev spec.Revision, c *suite.Case) int {
-	switch spoils := c.Spoils(rev.Era()); {
+	switch spoils := c.SpoilsServers(rev.Era()); {
 	case !spoils && c.Reuses == suite.ReuseNone:
 		return 0
 	case !spoils:

@@ -106,7 +106,7 @@ func (e *ender) count(c *client.Conversation) bool {
 	events := c.Record.From(0)
 	d := transcript.DialogueOf(events)
 	e.counts.observe(events, d)
-	e.waits.addConversation(e.over, c.Record.Began(), events, d)
+	e.waits.addConversation(e.over, c.Record.StartTime(), events, d)
 	e.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d, OwnProcess: c.Web() == nil})
 	e.fixtures.Observe(c.Revision(), events, d)
 	if hasLingered(events) {
@@ -125,7 +125,7 @@ func (e *ender) record(c *client.Conversation, occasion string) {
 	e.recorded[key]++
 	n := e.recorded[key]
 	e.mu.Unlock()
-	e.save(Recorded{Name: fmt.Sprintf("%s-%d", key, n), Revision: c.Revision(), Occasion: occasion, Began: c.Record.Began(), Events: c.Record.From(0)})
+	e.save(Recorded{Name: fmt.Sprintf("%s-%d", key, n), Revision: c.Revision(), Occasion: occasion, Began: c.Record.StartTime(), Events: c.Record.From(0)})
 }
 
 // hasLingered reports whether the server did not exit when its stdin was closed, or did not respond

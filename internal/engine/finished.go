@@ -11,17 +11,17 @@ import (
 // finishedCases are the cases that ran to their end.
 type finishedCases struct {
 	mu    sync.Mutex
-	all   map[instance]verdict.Outcome // Kept, or the outcome with which the case stopped early
-	wants map[instance][]suite.Want    // the missing configuration that the cases reported
+	all   map[instance]verdict.Outcome        // Kept, or the outcome with which the case stopped early
+	wants map[instance][]suite.MissingSetting // the missing configuration that the cases reported
 }
 
 func newFinishedCases() *finishedCases {
-	return &finishedCases{all: map[instance]verdict.Outcome{}, wants: map[instance][]suite.Want{}}
+	return &finishedCases{all: map[instance]verdict.Outcome{}, wants: map[instance][]suite.MissingSetting{}}
 }
 
 // add records that a case ran to its end, with its outcome and the configuration that it reported
 // as missing.
-func (f *finishedCases) add(c *suite.Case, rev spec.Revision, outcome verdict.Outcome, wants []suite.Want) {
+func (f *finishedCases) add(c *suite.Case, rev spec.Revision, outcome verdict.Outcome, wants []suite.MissingSetting) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all[instance{c.ID, rev}] = outcome
@@ -39,17 +39,17 @@ func (f *finishedCases) has(c *suite.Case, rev spec.Revision) bool {
 
 // missingConfiguration returns the first missing configuration reported by a case that judges or
 // provokes the requirement, and whether there is one.
-func (f *finishedCases) missingConfiguration(cases []suite.Case, requirement string, rev spec.Revision) (suite.Want, bool) {
+func (f *finishedCases) missingConfiguration(cases []suite.Case, requirement string, rev spec.Revision) (suite.MissingSetting, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range cases {
 		c := &cases[i]
 		wants := f.wants[instance{c.ID, rev}]
-		if len(wants) > 0 && c.Touches(requirement) {
+		if len(wants) > 0 && c.JudgesOrProvokes(requirement) {
 			return wants[0], true
 		}
 	}
-	return suite.Want{}, false
+	return suite.MissingSetting{}, false
 }
 
 // leaveOutUnfinished corrects the verdicts of a run that ended early. A requirement that was kept
@@ -69,7 +69,7 @@ func (r *reporting) leaveOutUnfinished(verdicts []verdict.Verdict) {
 func (r *reporting) unfinishedCase(requirement string, rev spec.Revision) *suite.Case {
 	for _, u := range r.plan.units {
 		for _, c := range u.cases {
-			if u.revision == rev && !r.finished.has(c, rev) && c.Touches(requirement) {
+			if u.revision == rev && !r.finished.has(c, rev) && c.JudgesOrProvokes(requirement) {
 				return c
 			}
 		}

@@ -33,7 +33,7 @@ func TestNoAdviceForUnfinishedCases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := context.WithCancelCause(t.Context())
 			lacking, last := pinging(true), pinging(true)
-			lacking.Run = func(_ context.Context, t *suite.T) { t.Needs(inventory.Slow) }
+			lacking.Run = func(_ context.Context, t *suite.T) { t.RequireTool(inventory.Slow) }
 			last.ID, last.Requirements, last.Provokes = "toy.then", []string{"base.request-answered"}, lacking.Requirements
 			last.Run = func(context.Context, *suite.T) {
 				if test.ends {

@@ -173,7 +173,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 // beginCase records that the following traffic of the shared conversation belongs to case c.
 func (o *opener) beginCase(c *suite.Case) {
 	if o.reusable != nil {
-		isSpoiled := o.during != nil && o.during.Spoils(o.unit.revision.Era())
+		isSpoiled := o.during != nil && o.during.SpoilsServers(o.unit.revision.Era())
 		o.reusable.collect(isSpoiled, o.unit.cases[slices.Index(o.unit.cases, c):])
 		o.endUnused()
 	}

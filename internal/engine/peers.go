@@ -125,7 +125,7 @@ func (c *candidate) unsolicitedEvent() *transcript.Event {
 				return e
 			}
 		case wire.Response:
-			if transcript.DialogueOf(events).Of(m) == nil {
+			if transcript.DialogueOf(events).RequestOf(m) == nil {
 				return e
 			}
 		}
@@ -136,7 +136,7 @@ func (c *candidate) unsolicitedEvent() *transcript.Event {
 // peersOf returns the cases of other units that were running when the candidate's unsolicited
 // message came.
 func (r *confirmation) peersOf(c *candidate) []peer {
-	at := c.record.Began().Add(c.unsolicitedEvent().At)
+	at := c.record.StartTime().Add(c.unsolicitedEvent().At)
 	var out []peer
 	for _, u := range r.plan.units {
 		for _, each := range u.cases {

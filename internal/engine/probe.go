@@ -65,7 +65,7 @@ func (p *probed) mayLackResources() bool {
 func (p *probed) hasWrongID() bool {
 	return p.conv != nil && !p.reply.Answered() && slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (e.Exchange == 0 || !e.Unterminated) && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
-			return m.Kind == wire.Response && (m.Has("result") || m.ID.Present() && !m.ID.IsNull())
+			return m.Kind == wire.Response && (m.Has("result") || m.ID.IsPresent() && !m.ID.IsNull())
 		})
 	})
 }

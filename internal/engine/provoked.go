@@ -33,7 +33,7 @@ func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 		func(c *suite.Case) bool {
 			return slices.Contains(c.Requirements, v.Requirement) || slices.Contains(c.Provokes, v.Requirement)
 		},
-		func(c *suite.Case) bool { return c.Touches(v.Requirement) },
+		func(c *suite.Case) bool { return c.JudgesOrProvokes(v.Requirement) },
 	} {
 		for _, result := range r.results {
 			for _, c := range result.unit.cases {
@@ -87,7 +87,7 @@ func (o outcomes) add(method, outcome string) {
 
 func (o outcomes) addDialogue(d *transcript.Dialogue) {
 	for _, x := range d.Exchanges().All() {
-		early := x.Response == nil && x.Ended() == transcript.Dropped
+		early := x.Response == nil && x.HowEnded() == transcript.Dropped
 		if method := x.Method(); method != "" && method != http.MethodPost && !early {
 			o.add(method, statusOf(x))
 		}

@@ -74,7 +74,7 @@ func (r *offer) whyLeftOut(o *Options, p verdict.Place) string {
 	isAsked := false
 	for i := range o.Cases {
 		c := &o.Cases[i]
-		if !c.Touches(p.Requirement) || !c.AppliesTo(p.Revision, p.Transport) || r.whyInapplicable(c, p.Revision) != "" {
+		if !c.JudgesOrProvokes(p.Requirement) || !c.AppliesTo(p.Revision, p.Transport) || r.whyInapplicable(c, p.Revision) != "" {
 			continue
 		}
 		if !isQuick(c) {

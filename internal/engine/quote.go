@@ -136,7 +136,7 @@ func redactedEvents(events []*transcript.Event, at []int, redactor *transcript.R
 		}
 	}
 	if redactor != nil {
-		clear = redactor.Events(clear)
+		clear = redactor.RedactEvents(clear)
 	}
 	out := map[int]*transcript.Event{}
 	for _, i := range at {

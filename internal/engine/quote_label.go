@@ -50,7 +50,7 @@ func labelFrame(e *transcript.Event) string {
 	}
 	m := &ms[0]
 	id := ""
-	if m.ID.Present() {
+	if m.ID.IsPresent() {
 		id = " · id " + m.ID.Raw()
 	}
 	switch {

@@ -38,7 +38,7 @@ func ExplainRefusal(events []*transcript.Event, waited time.Duration) *Unreachab
 	if r.Exchange == nil {
 		return &UnreachableError{Reason: "no HTTP request could be sent"}
 	}
-	if r.stream != nil && r.stream.End != nil && r.stream.Succeeded() && r.stream.Ended() != transcript.Dropped {
+	if r.stream != nil && r.stream.End != nil && r.stream.Succeeded() && r.stream.HowEnded() != transcript.Dropped {
 		if _, named := announcedEndpoint(r.stream); named {
 			return &UnreachableError{
 				Reason: "the event stream ended" + prefixUnlessEmpty(": ", r.stream.End.Detail),
@@ -88,7 +88,7 @@ func (r *refusal) explain() (reason, advice string) {
 	switch {
 	case flooded != nil:
 		return fmt.Sprintf("%s and %s, which began with %s", reason, flooded.Detail, r.quoteStart()), advice + " of a reasonable size"
-	case r.Ended() == transcript.Broken, r.Ended() == transcript.Unreadable:
+	case r.HowEnded() == transcript.Broken, r.HowEnded() == transcript.Unreadable:
 		return reason + ", but " + r.describeEnd() + r.quoteBody("; the body began with "), "read the server's log, and check what is between it and this machine"
 	case r.isPage():
 		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is the MCP endpoint: often /mcp, or /sse for the older transport"
@@ -96,11 +96,11 @@ func (r *refusal) explain() (reason, advice string) {
 		return fmt.Sprintf("%s, but no response to it came on the event stream within %v", reason, r.waited), "send the response as a message event on the stream that the GET opened"
 	case r.IsStream():
 		return reason + " and an event stream that " + r.describeStream(), advice + ", as an event of the stream"
-	case r.End == nil, r.Ended() == transcript.Dropped:
+	case r.End == nil, r.HowEnded() == transcript.Dropped:
 		return fmt.Sprintf("%s and a body that did not end within %v%s", reason, r.waited, r.quoteBody("; it began with ")), "end the body: by Content-Length, by the last chunk, or by closing the connection"
 	case len(r.Body) == 0:
 		return reason + " without a body", advice
-	case r.Body[0].Frame != nil && !r.Body[0].Frame.Readable():
+	case r.Body[0].Frame != nil && !r.Body[0].Frame.IsReadable():
 		return reason + " and a body that is not JSON" + r.quoteBody(": "), advice
 	}
 	return reason + " and a message that is not the response" + r.quoteBody(": "), advice
@@ -113,9 +113,9 @@ func (r *refusal) explainNoResponse() (reason, advice string) {
 		detail, obstacle = r.End.Detail, r.End.Obstacle
 	}
 	switch {
-	case r.Ended() == transcript.Unreachable:
+	case r.HowEnded() == transcript.Unreachable:
 		return "the server can't be reached: " + detail, reachAdvice(obstacle)
-	case r.End != nil && r.Ended() != transcript.Dropped:
+	case r.End != nil && r.HowEnded() != transcript.Dropped:
 		return fmt.Sprintf("%s got no response: %s", r.requestName(), detail), r.peerAdvice(obstacle)
 	}
 	reason = fmt.Sprintf("%s got no response within %v", r.requestName(), r.waited)
@@ -175,7 +175,7 @@ func (r *refusal) explainOpenStream() (reason, advice string) {
 			return reason + ", because it is not a URL", "name a URI to which the client can post its messages"
 		}
 		return reason + ", because it is another origin", "name a URI of the stream's origin: another one would receive the client's credentials"
-	case r.End != nil && r.Ended() != transcript.Dropped:
+	case r.End != nil && r.HowEnded() != transcript.Dropped:
 		return "the event stream ended before it named an endpoint" + prefixUnlessEmpty(": ", r.End.Detail), advice
 	}
 	return fmt.Sprintf("on the event stream no endpoint event came within %v", r.waited), advice
@@ -184,7 +184,7 @@ func (r *refusal) explainOpenStream() (reason, advice string) {
 // announcedEndpoint returns the URL in the endpoint event of the stream, and whether there is one.
 func announcedEndpoint(stream *transcript.Exchange) (string, bool) {
 	for _, e := range stream.Body {
-		if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.Complete() {
+		if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.IsComplete() {
 			return string(ev.Data), true
 		}
 	}
@@ -194,7 +194,7 @@ func announcedEndpoint(stream *transcript.Exchange) (string, bool) {
 // describeStream describes what came on an event stream instead of the response.
 func (r *refusal) describeStream() string {
 	text := fmt.Sprintf("got no response within %v", r.waited)
-	if r.End != nil && r.Ended() != transcript.Dropped && !r.hasEndedSession() {
+	if r.End != nil && r.HowEnded() != transcript.Dropped && !r.hasEndedSession() {
 		text = "ended without the response"
 	}
 	events := slices.DeleteFunc(slices.Clone(r.Body), func(e *transcript.Event) bool { ev := e.StreamEvent(); return ev == nil || len(ev.Data) == 0 })
@@ -230,7 +230,7 @@ func (r *refusal) status() string {
 // describeEnd describes how the body ended.
 func (r *refusal) describeEnd() string {
 	if r.End.Detail == "" {
-		return string(r.Ended())
+		return string(r.HowEnded())
 	}
 	return r.End.Detail
 }

@@ -186,7 +186,7 @@ func (r *reporting) runNotices(selected []*candidate) []string {
 	add(r.discounts.Notices()...)
 	add(r.unjudged)
 	add(r.fixtures.Notices()...)
-	add(r.discounts.ExitNotices(r.exits, slices.ContainsFunc(selected, (*candidate).showsExit), r.o.Redactor.Known)...)
+	add(r.discounts.ExitNotices(r.exits, slices.ContainsFunc(selected, (*candidate).showsExit), r.o.Redactor.RedactKnown)...)
 	return out
 }
 
@@ -251,15 +251,15 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 	for _, result := range r.results {
 		for _, s := range result.observations {
 			if s.Deviation == nil {
-				b.Say(r.offer.place(s.Requirement, result.unit.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
+				b.AddOpinion(r.offer.place(s.Requirement, result.unit.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
 			}
 		}
 		for _, rd := range result.ruleResults {
 			place := r.offer.place(rd.Requirement, rd.Revision)
 			if rd.Observed > 0 {
-				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
+				b.AddOpinion(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
 			} else if rd.Unclear != "" && !undeclared[verdict.OpinionKey{Place: place, Judge: rd.Rule}] {
-				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
+				b.AddOpinion(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
 			}
 		}
 	}

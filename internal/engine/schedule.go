@@ -33,7 +33,7 @@ const (
 // one. In a chain, cases that spoil servers come one after another, so each of them is assumed to
 // start a server.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
-	if c.SharesConversation || u.sharesConversation && !c.Spoils(u.revision.Era()) {
+	if c.SharesConversation || u.sharesConversation && !c.SpoilsServers(u.revision.Era()) {
 		return r.workTime(c)
 	}
 	return r.start + r.workTime(c)

@@ -140,7 +140,7 @@ func (o *Options) otherTransports() []string {
 	var out []string
 	for _, t := range spec.Transports() {
 		if slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool {
-			return t.DefinedIn(r) && slices.ContainsFunc(spec.Requirements().All(), func(q *spec.Requirement) bool {
+			return t.IsDefinedIn(r) && slices.ContainsFunc(spec.Requirements().All(), func(q *spec.Requirement) bool {
 				return q.AppliesTo(r, t) && o.Selection.Admits(q.ID, q.Area, q, r, t)
 			})
 		}) {
@@ -156,7 +156,7 @@ func (o *Options) otherTransports() []string {
 // mayAddStateless reports whether the probe may add the stateless revision to those of
 // wantedRevisions.
 func (o *Options) mayAddStateless() bool {
-	return len(o.Revisions) == 0 && o.Dialer.Transport().DefinedIn(spec.V20260728)
+	return len(o.Revisions) == 0 && o.Dialer.Transport().IsDefinedIn(spec.V20260728)
 }
 
 // wantedRevisions returns the revisions to request from the server, newest first: those of
@@ -165,7 +165,7 @@ func (o *Options) mayAddStateless() bool {
 func (o *Options) wantedRevisions() []spec.Revision {
 	var out []spec.Revision
 	for _, r := range spec.Revisions() {
-		byDefault := r.Era() == spec.Handshake && o.Dialer.Transport().DefinedIn(r)
+		byDefault := r.Era() == spec.Handshake && o.Dialer.Transport().IsDefinedIn(r)
 		if len(o.Revisions) == 0 && byDefault || slices.Contains(o.Revisions, r) {
 			out = append(out, r)
 		}

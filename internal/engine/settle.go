@@ -55,7 +55,7 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 	if first.revision.Era() == spec.Stateless && !first.isUnanswered() && len(results) == 1 {
 		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", first.revision, first.unspokenReason())}
 	}
-	if len(r.s.o.Revisions) > 0 && first.reply.Succeeded() && spec.Revision(first.chosen).Published() {
+	if len(r.s.o.Revisions) > 0 && first.reply.Succeeded() && spec.Revision(first.chosen).IsPublished() {
 		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", joinRevisions(r.s.o.Revisions, ", "), first.unspokenReason())}
 	}
 	if why := r.otherTransportReason(results); why != "" {
@@ -79,7 +79,7 @@ func (r *prober) blockHandshake(rev spec.Revision, why string) {
 func (r *prober) otherTransportReason(results []*probed) string {
 	over := r.s.transport()
 	for _, p := range results {
-		if chose := spec.Revision(p.chosen); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
+		if chose := spec.Revision(p.chosen); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.IsDefinedIn(chose) {
 			return fmt.Sprintf("the server speaks %s, which does not define %s, and no revision that does; --revision %s judges it by that revision anyway", chose, over, chose)
 		}
 	}

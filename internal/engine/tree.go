@@ -106,7 +106,7 @@ func SpecsOf(cases []suite.Case, rev spec.Revision, over spec.Transport) []Spec 
 	for i := range cases {
 		c := &cases[i]
 		for _, q := range spec.Requirements().All() {
-			if c.Touches(q.ID) && q.AppliesTo(rev, over) && c.AppliesTo(rev, over) {
+			if c.JudgesOrProvokes(q.ID) && q.AppliesTo(rev, over) && c.AppliesTo(rev, over) {
 				t.add(pair{c.ID, c.Area(), q, rev, i}, c.Title, c.Exclusive, over)
 			}
 		}

@@ -81,7 +81,7 @@ func explainSilence(events []*transcript.Event, opening string, waited time.Dura
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Received:
-			if answered++; junk == nil && (!e.Frame.Readable() || e.IsCut()) {
+			if answered++; junk == nil && (!e.Frame.IsReadable() || e.IsCut()) {
 				junk = e
 			}
 			if late == nil && stopped && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.Response() != nil && r.Response().Event == e }) {

@@ -144,7 +144,7 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	}
 	var last *transcript.Request
 	for _, r := range transcript.DialogueOf(events).Requests() {
-		if r.Exchange != nil && r.Message.ID.Present() {
+		if r.Exchange != nil && r.Message.ID.IsPresent() {
 			last = r
 		}
 	}
@@ -165,10 +165,10 @@ func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 		}
 	}
 	for _, x := range transcript.ExchangesOf(events).All() {
-		if x.Request == nil || x.End == nil || x.End.Seq < last || x.Ended() != transcript.Broken && x.Ended() != transcript.Unreachable {
+		if x.Request == nil || x.End == nil || x.End.Seq < last || x.HowEnded() != transcript.Broken && x.HowEnded() != transcript.Unreachable {
 			continue
 		}
-		refused = refused || x.Ended() == transcript.Unreachable
+		refused = refused || x.HowEnded() == transcript.Unreachable
 		at := x.Request.Seq
 		if x.Method() != http.MethodPost { // a stream, which may have been open for a long time
 			at = x.End.Seq

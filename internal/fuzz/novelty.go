@@ -82,7 +82,7 @@ func (n *novelty) record(x *Execution, validity generate.Validity) int {
 	for _, t := range x.Conversations {
 		d := transcript.DialogueOf(t.Events)
 		for e, m := range transcript.Messages(t.Events, transcript.Received) {
-			if !n.addKind(n.kindOf(x, t, m, e, d.Of(m))) {
+			if !n.addKind(n.kindOf(x, t, m, e, d.RequestOf(m))) {
 				continue
 			}
 			count++

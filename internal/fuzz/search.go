@@ -148,7 +148,7 @@ func (s *search) probe(ctx context.Context) error {
 // if the server speaks none of these revisions, nor one probed before.
 func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision, timeout, start time.Duration) error {
 	for _, rev := range revisions {
-		if !s.Dialer.Transport().DefinedIn(rev) {
+		if !s.Dialer.Transport().IsDefinedIn(rev) {
 			continue
 		}
 		began := time.Now()

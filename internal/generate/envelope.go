@@ -18,7 +18,7 @@ func Spellings(m script.Message) *rapid.Generator[[]byte] {
 			return m.Bytes()
 		}
 		members := []string{`"jsonrpc":"2.0"`, `"method":` + string(wire.Quote(m.Method))}
-		if m.ID.Present() {
+		if m.ID.IsPresent() {
 			members = append(members, `"id":`+m.ID.Raw())
 		}
 		if m.Params != nil {

@@ -173,7 +173,7 @@ func (m *maker) rename(h *conversation, o *script.Operation, renamed map[string]
 		o.Target = script.Bytes(to.Raw())
 	}
 	id := one.ID
-	if id.Present() {
+	if id.IsPresent() {
 		id = h.ids.Next(m.t)
 		renamed[one.ID.Raw()] = id
 		h.sent = append(h.sent, id)

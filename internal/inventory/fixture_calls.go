@@ -39,7 +39,7 @@ func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, 
 	}
 	s := &callHistory{contents: map[string]string{}}
 	for e, m := range transcript.Messages(events) {
-		switch r := dialogue.Of(m); {
+		switch r := dialogue.RequestOf(m); {
 		case e.Kind == transcript.Sent && m.Kind == wire.Request:
 			s.recordCall(d, rev, r)
 		case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
@@ -65,7 +65,7 @@ func (s *callHistory) recordCall(d FixtureOutcomes, rev spec.Revision, r *transc
 				continue
 			}
 			w := &fixtureCall{outcome: one, request: r, open: true}
-			token := wire.IDAt(m.Params(), "/_meta/progressToken").Present()
+			token := wire.IDAt(m.Params(), "/_meta/progressToken").IsPresent()
 			w.canShow = s.canShow(one.Role, rev, token)
 			one.asked = one.asked || token
 			w.before, w.known = s.contents[one.changedContent()]

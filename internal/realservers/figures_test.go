@@ -46,7 +46,7 @@ func measure() *cost { return &cost{cpu: cputime.Used()} }
 func (c *cost) record(r engine.Recorded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if w := suitetest.Waited(r.Events); w.Longest-w.Allowed() > c.worst.Longest-c.worst.Allowed() || c.worst.Longest == 0 {
+	if w := suitetest.LongestWait(r.Events); w.Longest-w.Allowed() > c.worst.Longest-c.worst.Allowed() || c.worst.Longest == 0 {
 		c.worst = w
 	}
 }

@@ -39,8 +39,8 @@ func (s httpServer) dialer(t *testing.T) *started.Dialer {
 			}
 			return c
 		},
-		URL:    func(picked string) (*url.URL, error) { return url.Parse("http://127.0.0.1:" + picked + s.path) },
-		Ported: true, Ready: 60 * time.Second,
+		URL:           func(picked string) (*url.URL, error) { return url.Parse("http://127.0.0.1:" + picked + s.path) },
+		NeedsFreePort: true, Ready: 60 * time.Second,
 	})
 	return starter.Dialer(nil, s.over, func(u *url.URL) transport.Dialer {
 		reach := exchange.Reach{}

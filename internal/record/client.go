@@ -169,7 +169,7 @@ func (c *client) noteUninitialized(e *transcript.Event, id string) {
 func (c *client) noteResponse(m *wire.Message) {
 	if m.ID.Key() == c.opening && !c.opened {
 		c.opened = true
-		if version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion")); spec.Revision(version).Published() {
+		if version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion")); spec.Revision(version).IsPublished() {
 			c.revision = spec.Revision(version)
 		}
 	}
@@ -187,10 +187,10 @@ func (c *client) checkNotification(e *transcript.Event, m *wire.Message) {
 	case spec.MethodCancelled:
 		id := m.ParamIDAt("/requestId")
 		switch {
-		case !id.Present():
+		case !id.IsPresent():
 		case id.Key() == c.opening:
 			c.addMistake(e, cancellation, "The client cancels initialize.")
-		case c.dialogue.Of(m) == nil && !c.unsure:
+		case c.dialogue.RequestOf(m) == nil && !c.unsure:
 			c.addMistake(e, cancellation, "The client cancels a request that it did not send.")
 		}
 	}
@@ -198,9 +198,9 @@ func (c *client) checkNotification(e *transcript.Event, m *wire.Message) {
 
 // checkResponse adds the mistakes in a response to a request of the server.
 func (c *client) checkResponse(e *transcript.Event, m *wire.Message) {
-	r := c.dialogue.Of(m)
+	r := c.dialogue.RequestOf(m)
 	switch {
-	case !m.ID.Present() || m.ID.IsNull():
+	case !m.ID.IsPresent() || m.ID.IsNull():
 		if m.Has("result") {
 			c.addMistake(e, messages, "The client sends a result without an id.")
 		}

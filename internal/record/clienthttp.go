@@ -66,7 +66,7 @@ func (c *client) checkPost(e *transcript.Event) {
 	for i := range e.Messages() {
 		m := &e.Frame.Messages[i]
 		named, _ := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
-		stateless := spec.Revision(named).Published() && spec.Revision(named).Era() == spec.Stateless
+		stateless := spec.Revision(named).IsPublished() && spec.Revision(named).Era() == spec.Stateless
 		switch {
 		case m.Kind == wire.Request && stateless:
 			revision = spec.Revision(named)

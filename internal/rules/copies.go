@@ -57,7 +57,7 @@ func (c *copyFinder) isBroadcast(e *transcript.Event) bool {
 		return false
 	}
 	m := &messages[0]
-	if m.Kind != wire.Request && m.Kind != wire.Response || !m.ID.Present() || m.ID.IsNull() {
+	if m.Kind != wire.Request && m.Kind != wire.Response || !m.ID.IsPresent() || m.ID.IsNull() {
 		return false
 	}
 	key := maphash.Bytes(c.seed, e.Raw)

@@ -217,7 +217,7 @@ func (d *dispatcher) topicOfReceived(e *transcript.Event, m *wire.Message) (Topi
 			return d.topicOfResult(obs), obs, m.Has("result")
 		}
 	case m.Kind == wire.Request:
-		obs.ServerRequest = s.dialogue.Of(m)
+		obs.ServerRequest = s.dialogue.RequestOf(m)
 		return ServerRequest(m.Method), obs, obs.ServerRequest != nil
 	case m.Kind == wire.Notification:
 		return Notification(m.Method), obs, true

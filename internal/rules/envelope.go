@@ -75,7 +75,7 @@ func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 		d.Summary, d.Permitted = "The server's message has no jsonrpc member.", `"jsonrpc":"2.0" in every message`
 	case !m.HasVersion():
 		d.Summary, d.Permitted = `The server's message has a jsonrpc member other than "2.0".`, `"jsonrpc":"2.0" in every message`
-	case m.Kind == wire.Invalid && !m.ID.Present():
+	case m.Kind == wire.Invalid && !m.ID.IsPresent():
 		d.Summary, d.Permitted = "The server's message is not a request, notification or response.", "a method, or an id with a result or an error"
 	case m.Has("method") && m.Member("method").Kind() != '"':
 		d.Summary, d.Permitted = "The server's message has a method that is not a string.", "a string as method"

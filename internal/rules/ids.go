@@ -57,7 +57,7 @@ func judgeRequestID(s *Session, used map[string]*transcript.Event, e *transcript
 		out.Deviates(d)
 		out.ReportedElsewhere(requestIDType)
 		return
-	case !m.ID.Present():
+	case !m.ID.IsPresent():
 		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server sends a request without an id.", "a string or an integer as id"
 		out.Deviates(d)
 		return

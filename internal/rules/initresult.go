@@ -32,7 +32,7 @@ func (req *Request) IsSoundInitialize() bool {
 		return false
 	}
 	version, _ := wire.Text(req.Message.ParamAt("/protocolVersion"))
-	if r := spec.Revision(version); !r.Published() || r.Era() != spec.Handshake {
+	if r := spec.Revision(version); !r.IsPublished() || r.Era() != spec.Handshake {
 		return false
 	}
 	for _, name := range []string{"name", "version"} {

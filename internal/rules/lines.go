@@ -135,7 +135,7 @@ func (r *lineReader) complete() {
 	case len(messages) > 0:
 		r.storeReading(&reading{shape: spread, events: r.open, batch: f.Batch, messages: messages})
 		r.reset()
-	case f.Readable(): // JSON of another kind, such as a log record
+	case f.IsReadable(): // JSON of another kind, such as a log record
 		r.storeReading(&reading{shape: foreign, events: r.open})
 		r.reset()
 	default:
@@ -176,7 +176,7 @@ func interpretLine(e *transcript.Event) *reading {
 		got.shape = unread
 	case f.Has(wire.Empty):
 		got.shape = blank
-	case !f.Readable():
+	case !f.IsReadable():
 		got.shape = foreign
 		if headerLine.Match(e.Raw) {
 			got.shape = headed
@@ -272,7 +272,7 @@ func isMessage(m *wire.Message) bool {
 	switch {
 	case m.Has("jsonrpc"):
 		return true
-	case m.ID.Present() && (m.Has("result") || m.Has("error") || m.Has("method")):
+	case m.ID.IsPresent() && (m.Has("result") || m.Has("error") || m.Has("method")):
 		return true
 	case m.Has("method"):
 		return hasOnlyMembers(m, "method", "params") && (m.Has("params") || spec.IsNotification(m.Method) || isServerRequest(m.Method))

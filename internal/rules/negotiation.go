@@ -135,7 +135,7 @@ func (n *Negotiation) noteInitialized() {
 func (n *Negotiation) noteInitializeResult(m *wire.Message) {
 	n.noteDeclaration(n.Initialize, m)
 	version, _ := wire.Text(m.ResultAt("/protocolVersion"))
-	if r := spec.Revision(version); r.Published() && r.Era() == spec.Handshake {
+	if r := spec.Revision(version); r.IsPublished() && r.Era() == spec.Handshake {
 		n.negotiated = r
 	}
 }

@@ -84,7 +84,9 @@ func (r *Requests) RequestOfExchange(e *transcript.Event) *Request {
 
 // requestOf returns the client's request to which m belongs, or nil. m may be the request itself, a
 // response to it, its cancellation, or a progress notification for it.
-func (r *Requests) requestOf(m *wire.Message) *Request { return r.clientRequestOf(r.dialogue.Of(m)) }
+func (r *Requests) requestOf(m *wire.Message) *Request {
+	return r.clientRequestOf(r.dialogue.RequestOf(m))
+}
 
 // clientRequestOf returns the Request for a client's request in the dialogue. It returns nil if
 // known is nil or a request of the server.
@@ -105,7 +107,7 @@ func (r *Requests) requestsOf(all []*transcript.Request) []*Request {
 
 // serverRequestOf returns the server request to which m is the client's first response, or nil.
 func (r *Requests) serverRequestOf(m *wire.Message) *transcript.Request {
-	if known := r.dialogue.Of(m); known != nil && known.Response() != nil && known.Response().Message == m {
+	if known := r.dialogue.RequestOf(m); known != nil && known.Response() != nil && known.Response().Message == m {
 		return known
 	}
 	return nil

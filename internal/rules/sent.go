@@ -86,7 +86,7 @@ func (s *SentMessages) noteFrame(e *transcript.Event) (sound bool) {
 	s.last = f
 	sound = len(f.Problems) == 0 && !e.Unterminated && !e.IsCut()
 	s.isIncomplete = s.isIncomplete || e.IsCut()
-	if !sound || !f.Readable() {
+	if !sound || !f.IsReadable() {
 		s.garbled = append(s.garbled, e.Raw)
 	}
 	if f.Batch {
@@ -134,7 +134,7 @@ func (s *SentMessages) noteUnmatchedReply(e *transcript.Event, m *wire.Message) 
 
 // mentionsID reports whether text contains an id member with this value, in the usual spacing.
 func mentionsID(text []byte, id wire.ID) bool {
-	return id.Present() && slices.ContainsFunc(idSpellings, func(name string) bool {
+	return id.IsPresent() && slices.ContainsFunc(idSpellings, func(name string) bool {
 		return bytes.Contains(text, []byte(`"`+name+`":`+id.Raw())) || bytes.Contains(text, []byte(`"`+name+`": `+id.Raw()))
 	})
 }

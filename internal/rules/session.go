@@ -83,7 +83,7 @@ func (s *Session) noteSent(e *transcript.Event) {
 	sound := s.Sent.noteFrame(e)
 	f := s.Sent.last
 	framed := sound && (!f.Batch || s.Negotiation.negotiated.HasBatches())
-	legal := framed && f.Readable() && (!f.Batch || len(f.Messages) > 0)
+	legal := framed && f.IsReadable() && (!f.Batch || len(f.Messages) > 0)
 	for i := range f.Messages {
 		m := &f.Messages[i]
 		if !s.noteMessage(e, m, sound, framed) {
@@ -121,7 +121,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 		s.Sent.noteUnmatchedReply(e, m)
 		return false
 	default:
-		if m.ID.Present() {
+		if m.ID.IsPresent() {
 			s.Requests.noteRequest(e, m, s.Era()).isStrictJSON = sound
 		}
 		return false
@@ -213,7 +213,7 @@ func isResponse(m *wire.Message) bool {
 	case wire.Request: // the server may have copied the request's method into its response
 		return m.Has("result") || m.Has("error")
 	case wire.Invalid:
-		return m.ID.Present()
+		return m.ID.IsPresent()
 	default:
 		return false
 	}

@@ -55,7 +55,7 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 	switch got.shape {
 	case foreign:
 		d.Summary, d.Seen = "The server writes text to stdout that is not an MCP message.", excerpt(got.events[0].Raw)
-		if e.Frame.Readable() && !e.Frame.Has(wire.TrailingText) || len(got.events) > 1 {
+		if e.Frame.IsReadable() && !e.Frame.Has(wire.TrailingText) || len(got.events) > 1 {
 			d.Summary = "The server writes JSON to stdout that is not an MCP message."
 		}
 		if len(got.events) == 1 && IsCutShort(e.Raw) {
@@ -63,7 +63,7 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 			d.Permitted = "each message complete on its own line"
 		}
 		for _, p := range e.Frame.Problems {
-			if p.Kind == wire.TrailingText && e.Frame.Readable() && len(got.events) == 1 {
+			if p.Kind == wire.TrailingText && e.Frame.IsReadable() && len(got.events) == 1 {
 				d.Summary, d.Seen = "The server writes text next to a message on its line.", "after a message: "+excerpt(e.Raw[p.Offset:])
 				d.Permitted = "a newline right after each message"
 			}

@@ -74,7 +74,7 @@ func (u *unmatchedResponses) attributeAll() []*unmatchedResponse {
 }
 
 func (u *unmatchedResponses) attribute(r *unmatchedResponse) {
-	if !r.message.ID.Present() || r.message.ID.IsNull() {
+	if !r.message.ID.IsPresent() || r.message.ID.IsNull() {
 		u.attributeWithoutID(r)
 		return
 	}

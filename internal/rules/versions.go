@@ -47,7 +47,7 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 	r := spec.Revision(version)
 	switch {
 	case !ok:
-	case r.Published() && r.Era() == spec.Handshake:
+	case r.IsPublished() && r.Era() == spec.Handshake:
 		out.Observed(knownVersion)
 	case version == asked, strings.Contains(strings.ToLower(version), "draft"):
 		out.ReportedElsewhere(knownVersion)
@@ -59,7 +59,7 @@ func judgeKnownVersion(s *Session, out *Reporter) {
 			Seen:        "the version " + excerpt(wire.Quote(version)),
 			At:          positionsOf(req.Event, req.Responses[0].Event),
 		}
-		if r.Published() {
+		if r.IsPublished() {
 			d.Summary = "The server answers initialize with a revision that has no initialize."
 		}
 		out.Deviates(d)

@@ -135,5 +135,5 @@ func (w *Waits) isUnread(req *Request) bool {
 // stream.
 func isUnfinished(e *transcript.Event) bool {
 	ev := e.StreamEvent()
-	return e.Size > longResponse && (e.Unterminated || ev != nil && !ev.Complete())
+	return e.Size > longResponse && (e.Unterminated || ev != nil && !ev.IsComplete())
 }

@@ -48,7 +48,7 @@ func goldens(t *testing.T, folder string) []golden {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(found) != 1 || !spec.Revision(found[0].Revision).Published() || len(found[0].Notices) > 0 {
+		if len(found) != 1 || !spec.Revision(found[0].Revision).IsPublished() || len(found[0].Notices) > 0 {
 			t.Fatalf("%s: %d conversations, revision %q, %q", name, len(found), found[0].Revision, found[0].Notices)
 		}
 		out = append(out, golden{path.Base(name), found[0]})
@@ -219,7 +219,7 @@ func TestRedactionChangesNoVerdict(t *testing.T) {
 	redactor := transcript.NewRedactor(redact.New("Method not found", "Parse error"))
 	for _, folder := range []string{"broken", "kept", "recorded"} {
 		for _, g := range goldens(t, folder) {
-			before, after := g.judge(g.Events), g.judge(redactor.Events(g.Events))
+			before, after := g.judge(g.Events), g.judge(redactor.RedactEvents(g.Events))
 			for _, results := range [][]rules.Result{before, after} {
 				for i := range results {
 					results[i].Unclear = "" // quotes redacted text too

@@ -105,7 +105,7 @@ func (f *File) check() error {
 		return errors.New("it is not a replay file: it has no mcp-conform-replay, which says the version")
 	case f.Version != FileVersion:
 		return fmt.Errorf("it has version %d; this program reads version %d", f.Version, FileVersion)
-	case !f.Script.Revision.Published():
+	case !f.Script.Revision.IsPublished():
 		return fmt.Errorf("its revision is %q, which is not published", f.Script.Revision)
 	case !slices.Contains(spec.Transports(), f.Transport):
 		return fmt.Errorf("its transport is %q; known: %q", f.Transport, spec.Transports())

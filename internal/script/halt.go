@@ -207,7 +207,7 @@ func (c *Conversation) attributeToHung() {
 // or shares a line or an id with others. The first such request that precedes hung and has no
 // response is returned as before.
 func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcript.Event) {
-	for _, r := range d.StillOpen() {
+	for _, r := range d.TrailingUnanswered() {
 		id := r.Message.ID
 		switch {
 		case d.WithID(id)[0] == r && (id.IsString() || id.IsInteger()) && !r.Event.Frame.Batch && len(r.Cancellations) == 0:

@@ -27,7 +27,7 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	parsed := wire.Parse(frame)
 	for _, m := range parsed.Messages {
 		switch {
-		case m.Kind == wire.Request && m.ID.Present():
+		case m.Kind == wire.Request && m.ID.IsPresent():
 			r.awaitRateLimit()
 			again := l.sentIDs[m.ID.Key()]
 			l.noteSent(request{

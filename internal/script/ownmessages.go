@@ -57,7 +57,7 @@ func (p *Playback) OwnMessages() []OwnMessage {
 // describeOwn describes a message that the client sent on its own: what it is, and of which id.
 // Both are "" if the message needs no mention.
 func describeOwn(d *transcript.Dialogue, m *wire.Message) (what, of string) {
-	r := d.Of(m)
+	r := d.RequestOf(m)
 	switch {
 	case r == nil || m.Kind != wire.Response && m.Method != spec.MethodCancelled:
 		return "", ""

@@ -68,12 +68,12 @@ func (c *Conversation) matchRequests(sent []request) {
 // Request returns the request to which m belongs: m itself, or the request to which m responds,
 // which m cancels, or whose progress m reports. It returns nil if there is none. The request may be
 // one that no operation sent, such as initialize or a fence.
-func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.Of(m) }
+func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.RequestOf(m) }
 
 // Requested returns the index of the operation that sent the request to which m belongs, see
 // Request. ok is false if no operation sent it.
 func (c *Conversation) Requested(m *wire.Message) (operation int, ok bool) {
-	if r := c.dialogue.Of(m); r != nil {
+	if r := c.dialogue.RequestOf(m); r != nil {
 		operation, ok = c.requests[r.Event.Seq]
 	}
 	return operation, ok

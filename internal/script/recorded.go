@@ -61,8 +61,8 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 			out[e.Of] = true
 		case transcript.Received:
 			for i := range e.Messages() {
-				if m := &e.Messages()[i]; m.Kind == wire.Response && d.Of(m) != nil {
-					out[d.Of(m).Event.Seq] = true
+				if m := &e.Messages()[i]; m.Kind == wire.Response && d.RequestOf(m) != nil {
+					out[d.RequestOf(m).Event.Seq] = true
 				}
 			}
 		}
@@ -93,11 +93,11 @@ func operationsBetween(events []*transcript.Event, from, to int, with func(at in
 		if i < from || greets || m.Kind == wire.Response || !with(i) {
 			continue
 		}
-		if r := d.Of(m); m.Method == spec.MethodCancelled && r != nil && (r.Event.Seq < from || !with(r.Event.Seq)) {
+		if r := d.RequestOf(m); m.Method == spec.MethodCancelled && r != nil && (r.Event.Seq < from || !with(r.Event.Seq)) {
 			continue // a client may cancel only what it has sent
 		}
 		out = append(out, Operation{
-			Do: Send, Method: m.Method, Message: withForeignID(m), Await: m.Kind == wire.Request && isAnsweredNext(events, d.Of(m)),
+			Do: Send, Method: m.Method, Message: withForeignID(m), Await: m.Kind == wire.Request && isAnsweredNext(events, d.RequestOf(m)),
 		})
 	}
 	if len(out) == 0 { // the handshake alone shows the finding

@@ -210,7 +210,7 @@ type Message struct {
 // Bytes returns the message in the usual order of members, without spaces.
 func (m Message) Bytes() []byte {
 	out := []byte(`{"jsonrpc":"2.0"`)
-	if m.ID.Present() {
+	if m.ID.IsPresent() {
 		out = append(append(out, `,"id":`...), m.ID.Raw()...)
 	}
 	out = append(append(out, `,"method":`...), wire.Quote(m.Method)...)

@@ -23,7 +23,7 @@ func Places(f faults.Fault, everywhere bool) []Place {
 	for _, t := range transportsOf(f, everywhere) {
 		q := spec.Requirements().Lookup(f.Requirement)
 		for _, r := range slices.Backward(f.AppliesIn()) {
-			if t.DefinedIn(r) && (f.Legal || q != nil && q.AppliesTo(r, t)) {
+			if t.IsDefinedIn(r) && (f.Legal || q != nil && q.AppliesTo(r, t)) {
 				out = append(out, Place{t, r})
 			}
 		}

@@ -214,7 +214,7 @@ func (q *Requirement) AppliesTo(r Revision, t Transport) bool {
 // transport that this revision defines.
 func (q *Requirement) InEra(e Era) bool {
 	return slices.ContainsFunc(Revisions(), func(r Revision) bool {
-		return r.Era() == e && slices.ContainsFunc(Transports(), func(t Transport) bool { return t.DefinedIn(r) && q.AppliesTo(r, t) })
+		return r.Era() == e && slices.ContainsFunc(Transports(), func(t Transport) bool { return t.IsDefinedIn(r) && q.AppliesTo(r, t) })
 	})
 }
 

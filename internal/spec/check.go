@@ -16,7 +16,7 @@ func (q *Requirement) check() error {
 	if q.ID == "" || q.Statement == "" || q.Section == "" || q.Observe == "" {
 		bad("id, statement, section and observe must not be empty")
 	}
-	if want := idForm(q.ID); want != q.ID {
+	if want := normalizeID(q.ID); want != q.ID {
 		bad("an id has lower-case letters and digits, joined by - and . (did you mean %q?)", want)
 	}
 	if !slices.Contains([]Level{Must, MustNot, Should, ShouldNot, May}, q.Level) {
@@ -29,7 +29,7 @@ func (q *Requirement) check() error {
 		bad("revisions is empty")
 	}
 	for _, r := range q.Revisions {
-		if !Revision(r).Published() {
+		if !Revision(r).IsPublished() {
 			bad("revision %q is not published", r)
 		}
 		if !slices.Contains([]Basis{Keyword, Schema, Incorporated, JSONRPC, Derived}, q.Basis(Revision(r))) {
@@ -75,9 +75,9 @@ func (q *Requirement) check() error {
 	return errors.Join(errs...)
 }
 
-// idForm converts id to the form of a valid id: words of lower-case letters and digits, joined by
-// dashes and dots.
-func idForm(id string) string {
+// normalizeID converts id to the form of a valid id: words of lower-case letters and digits, joined
+// by dashes and dots.
+func normalizeID(id string) string {
 	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 	var parts []string
 	for part := range strings.SplitSeq(strings.ToLower(id), ".") {

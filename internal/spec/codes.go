@@ -58,7 +58,7 @@ func CodesFor(m Mistake, r Revision) []Code {
 	}
 }
 
-// Foresees reports whether code is one of those that revision r defines for mistake m.
-func Foresees(m Mistake, r Revision, code Code) bool {
+// IsCodeFor reports whether code is one of those that revision r defines for mistake m.
+func IsCodeFor(m Mistake, r Revision, code Code) bool {
 	return slices.Contains(CodesFor(m, r), code)
 }

@@ -58,9 +58,9 @@ func MayRequireInput(method string) bool {
 	return method == MethodToolsCall || method == MethodPromptsGet || method == MethodResourcesRead
 }
 
-// FilterOf returns the member of a subscription's filter that requests the notification, or "" if
-// subscriptions do not deliver it: basic/patterns/subscriptions of 2026-07-28.
-func FilterOf(notification string) string {
+// FilterMember returns the member of a subscription's filter that requests the notification, or ""
+// if subscriptions do not deliver it: basic/patterns/subscriptions of 2026-07-28.
+func FilterMember(notification string) string {
 	switch notification {
 	case MethodToolsChanged:
 		return "toolsListChanged"

@@ -80,8 +80,8 @@ func sectionIn(section string, r Revision) string {
 	return section
 }
 
-// A move is the location of a section in older revisions.
-type move struct {
+// A movedSection is the location of a section in older revisions.
+type movedSection struct {
 	until Revision // the newest revision with this location
 	to    string   // page, or page#heading; * is replaced by the heading
 }
@@ -89,7 +89,7 @@ type move struct {
 // moves maps a section of the catalogue to its locations in older revisions, oldest first.
 // The heading * matches all headings of a page. A location without a heading means that the
 // page has no such heading in that revision.
-var moves = map[string][]move{
+var moves = map[string][]movedSection{
 	"basic/index#messages":        {{V20241105, "basic/messages"}},
 	"basic/index#requests":        {{V20241105, "basic/messages#requests"}},
 	"basic/index#responses":       {{V20241105, "basic/messages#responses"}},

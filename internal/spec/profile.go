@@ -82,9 +82,9 @@ func LookupProfile(name string) *Profile {
 }
 
 // NewestProfiles returns the newest version of each profile.
-func NewestProfiles() []*Profile { return newest(Profiles()) }
+func NewestProfiles() []*Profile { return newestVersions(Profiles()) }
 
-func newest(all []*Profile) []*Profile {
+func newestVersions(all []*Profile) []*Profile {
 	var out []*Profile
 	for i, p := range all {
 		if i+1 == len(all) || all[i+1].Base() != p.Base() {
@@ -111,13 +111,13 @@ func readProfiles(fsys fs.FS) ([]*Profile, error) {
 		out = append(out, p)
 	}
 	slices.SortFunc(out, func(a, b *Profile) int {
-		return cmp.Or(cmp.Compare(profilePlace(a), profilePlace(b)), cmp.Compare(a.Base(), b.Base()), cmp.Compare(a.version(), b.version()))
+		return cmp.Or(cmp.Compare(profileRank(a), profileRank(b)), cmp.Compare(a.Base(), b.Base()), cmp.Compare(a.version(), b.version()))
 	})
 	return out, errors.Join(errs...)
 }
 
-// profilePlace returns the place of a profile in the order of reports.
-func profilePlace(p *Profile) int {
+// profileRank returns the place of a profile in the order of reports.
+func profileRank(p *Profile) int {
 	if i := slices.Index(profileOrder(), p.Base()); i >= 0 {
 		return i
 	}
@@ -149,7 +149,7 @@ func (p *Profile) check() error {
 		errs = append(errs, errors.New("about and core must not be empty"))
 	}
 	for _, r := range p.Revisions {
-		if !r.Published() {
+		if !r.IsPublished() {
 			errs = append(errs, fmt.Errorf("revision %q is not published", r))
 		}
 	}

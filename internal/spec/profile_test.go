@@ -104,7 +104,7 @@ func TestTermsOfProfiles(t *testing.T) {
 
 func applies(p *Profile, q *Requirement) bool {
 	return slices.ContainsFunc(p.Revisions, func(r Revision) bool {
-		return slices.ContainsFunc(p.Transports, func(t Transport) bool { return t.DefinedIn(r) && q.AppliesTo(r, t) })
+		return slices.ContainsFunc(p.Transports, func(t Transport) bool { return t.IsDefinedIn(r) && q.AppliesTo(r, t) })
 	})
 }
 
@@ -127,7 +127,7 @@ func TestNewestProfiles(t *testing.T) {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
 	names = nil
-	for _, p := range newest(all) {
+	for _, p := range newestVersions(all) {
 		names = append(names, p.Name)
 	}
 	if diff := cmp.Diff([]string{"core@1", "tools@10", "full@1"}, names); diff != "" {

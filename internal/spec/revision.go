@@ -69,8 +69,8 @@ func (r Revision) OpeningMethod() string {
 	return MethodInitialize
 }
 
-// Published reports whether r names a published revision.
-func (r Revision) Published() bool { return slices.Contains(Revisions(), r) }
+// IsPublished reports whether r names a published revision.
+func (r Revision) IsPublished() bool { return slices.Contains(Revisions(), r) }
 
 // AtLeast reports whether r is the revision other or a newer one. Revisions are compared as text.
 func (r Revision) AtLeast(other Revision) bool { return r >= other }
@@ -113,7 +113,7 @@ func NewestFirst[R ~string](revisions []R) []R {
 // ParseRevision returns the revision named s, or an error that lists the
 // published revisions.
 func ParseRevision(s string) (Revision, error) {
-	if r := Revision(s); r.Published() {
+	if r := Revision(s); r.IsPublished() {
 		return r, nil
 	}
 	names := make([]string, 0, len(Revisions()))
@@ -136,15 +136,15 @@ const (
 // Transports returns all transports.
 func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }
 
-// Rules reports whether the requirement is about the transport itself, such as how HTTP+SSE
+// IsSubjectOf reports whether the requirement is about the transport itself, such as how HTTP+SSE
 // announces its endpoint, rather than about messages over any transport. The area of such
 // requirements is named after the transport.
-func (t Transport) Rules(requirement string) bool { return AreaOf(requirement) == string(t) }
+func (t Transport) IsSubjectOf(requirement string) bool { return AreaOf(requirement) == string(t) }
 
-// DefinedIn reports whether revision r defines the transport. Only 2024-11-05 defines HTTP+SSE;
+// IsDefinedIn reports whether revision r defines the transport. Only 2024-11-05 defines HTTP+SSE;
 // all revisions since 2025-03-26 define Streamable HTTP; all define stdio (basic/transports of
 // each revision).
-func (t Transport) DefinedIn(r Revision) bool {
+func (t Transport) IsDefinedIn(r Revision) bool {
 	switch t {
 	case StreamableHTTP:
 		return r.AtLeast(V20250326)

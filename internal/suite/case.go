@@ -114,9 +114,9 @@ func (c *Case) Area() string {
 	return spec.AreaOf(c.ID)
 }
 
-// Spoils reports whether, in the given era, the case leaves its servers in a state in which no
-// other case should reuse them.
-func (c *Case) Spoils(e spec.Era) bool {
+// SpoilsServers reports whether, in the given era, the case leaves its servers in a state in which
+// no other case should reuse them.
+func (c *Case) SpoilsServers(e spec.Era) bool {
 	return c.SpoilsServer || c.SpoilsSession && e == spec.Handshake
 }
 
@@ -150,9 +150,9 @@ func (c *Case) ProvokesID(requirement string) bool {
 	})
 }
 
-// Touches reports whether the case judges or provokes the requirement with this
+// JudgesOrProvokes reports whether the case judges or provokes the requirement with this
 // id.
-func (c *Case) Touches(requirement string) bool {
+func (c *Case) JudgesOrProvokes(requirement string) bool {
 	return slices.Contains(c.Requirements, requirement) || c.ProvokesID(requirement)
 }
 

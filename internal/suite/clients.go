@@ -36,9 +36,9 @@ const clientCount = 3
 // fails while the server still serves the first client, that is a deviation.
 func (t *T) OpenClients(ctx context.Context, multipleClients, isolation string) *ConcurrentClients {
 	clients := &ConcurrentClients{MultipleClients: multipleClients, Isolation: isolation, t: t}
-	clients.convs = append(clients.convs, t.Start(ctx, client.Options{Answer: answerAs(0)}))
+	clients.convs = append(clients.convs, t.Start(ctx, client.Options{Answer: answerAsClient(0)}))
 	for i := 1; i < clientCount; i++ {
-		c := t.Open(ctx, client.Options{Answer: answerAs(i)})
+		c := t.Open(ctx, client.Options{Answer: answerAsClient(i)})
 		if err := c.Handshake(ctx); err != nil {
 			clients.judgeRefused(ctx, c, err)
 			break
@@ -97,9 +97,9 @@ func isIntercepted(c *client.Conversation) bool {
 // messages.
 func clientMark(i int) string { return "mcp-conform-client-" + strconv.Itoa(i) + "-" }
 
-// answerAs returns a function that responds to the server's requests,
+// answerAsClient returns a function that responds to the server's requests,
 // differently for each client.
-func answerAs(i int) func(*wire.Message) []byte {
+func answerAsClient(i int) func(*wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch m.Method {
 		case spec.MethodPing:
@@ -125,9 +125,9 @@ func (c *ConcurrentClients) forEach(f func(i int, conv *client.Conversation)) {
 	wg.Wait()
 }
 
-// Work sends requests from all clients at once, and judges the responses. Then it ends the session
-// of the first client. It does nothing if only one client could be opened.
-func (c *ConcurrentClients) Work(ctx context.Context) {
+// CheckAll sends requests from all clients at once, and judges the responses. Then it ends the
+// session of the first client. It does nothing if only one client could be opened.
+func (c *ConcurrentClients) CheckAll(ctx context.Context) {
 	if len(c.convs) < 2 {
 		return
 	}
@@ -159,7 +159,7 @@ func (c *ConcurrentClients) checkEqualIDs(ctx context.Context) {
 	})
 	for i, r := range replies {
 		if !r.Succeeded() {
-			c.judgeUnanswered(i, pair{same: r, own: others[i]})
+			c.judgeUnanswered(i, replyPair{same: r, own: others[i]})
 			continue
 		}
 		hasTools := wire.At(r.Message.Result(), "/tools") != nil

@@ -22,9 +22,9 @@ const crossingID = "mcp-conform/crossing"
 // crossTime is how long a call takes: long enough for the calls of all clients to overlap.
 const crossTime = 200 * time.Millisecond
 
-// A pair holds the replies to two requests of one client: same is the reply to the request whose id
-// all clients use, own the reply to the request whose id only this client uses.
-type pair struct {
+// A replyPair holds the replies to two requests of one client: same is the reply to the request
+// whose id all clients use, own the reply to the request whose id only this client uses.
+type replyPair struct {
 	same, own *client.Reply
 	from      int // the length of the conversation's record before the requests
 }
@@ -36,7 +36,7 @@ func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
 	if k, ok := c.t.Inventory.SlowCall(crossTime, 2); !ok || !k.IsDeterministic {
 		return
 	}
-	pairs := make([]pair, len(c.convs))
+	pairs := make([]replyPair, len(c.convs))
 	// The clients start their calls in turn. Otherwise the calls of the last client may end first,
 	// and a misdirected response that this client receives afterwards would be missed.
 	turns := make([]chan struct{}, len(c.convs)+1)
@@ -58,7 +58,7 @@ func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		pairs[i] = pair{own: conv.AwaitResponse(ctx, from, own), same: conv.AwaitResponse(ctx, from, same), from: from}
+		pairs[i] = replyPair{own: conv.AwaitResponse(ctx, from, own), same: conv.AwaitResponse(ctx, from, same), from: from}
 	})
 	if c.judgeCrossed(pairs) {
 		return
@@ -73,7 +73,7 @@ func (c *ConcurrentClients) checkCrossedIDs(ctx context.Context) {
 
 // judgeUnanswered records a deviation if client i got no response to the request with the shared
 // id, but a result for its other request. It reports whether it recorded one.
-func (c *ConcurrentClients) judgeUnanswered(i int, p pair) bool {
+func (c *ConcurrentClients) judgeUnanswered(i int, p replyPair) bool {
 	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || isIntercepted(c.convs[i]) {
 		return false
 	}
@@ -117,7 +117,7 @@ func maskNumber(r *client.Reply, number int) (string, bool) {
 // areDistinguishable reports whether each result contains the number of steps of its own call, and
 // the results differ in nothing else. Only then does a result show which call it belongs to:
 // results that also vary in another way, such as in a duration, may be equal by chance.
-func areDistinguishable(pairs []pair) bool {
+func areDistinguishable(pairs []replyPair) bool {
 	first := ""
 	for i, p := range pairs {
 		if p.own == nil || !p.own.Succeeded() {
@@ -135,14 +135,16 @@ func areDistinguishable(pairs []pair) bool {
 // judgeCrossed records a deviation if a client got the result of another client's call, and reports
 // whether it recorded one. It checks all responses with the id, because the client may get its own
 // result first. Results that are not distinguishable show nothing.
-func (c *ConcurrentClients) judgeCrossed(pairs []pair) bool {
+func (c *ConcurrentClients) judgeCrossed(pairs []replyPair) bool {
 	if !areDistinguishable(pairs) {
 		return false
 	}
 	id := wire.StringID(crossingID)
 	for i, conv := range c.convs {
 		isOthers := func(m *wire.Message) bool {
-			return slices.ContainsFunc(pairs, func(p pair) bool { return p.own != pairs[i].own && bytes.Equal(m.Result(), p.own.Message.Result()) })
+			return slices.ContainsFunc(pairs, func(p replyPair) bool {
+				return p.own != pairs[i].own && bytes.Equal(m.Result(), p.own.Message.Result())
+			})
 		}
 		for e, m := range transcript.Messages(conv.Record.From(pairs[i].from), transcript.Received) {
 			if !m.IsResponseTo(id) || !isOthers(m) {

@@ -43,7 +43,7 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudged
 		}
 		x := t.sendIdle(ctx, w, form.r)
 		switch {
-		case x == nil || x.Response == nil || mayRefuse(x.Status(), form.refused == nil) || isJudgedElsewhere(x):
+		case x == nil || x.Response == nil || isInconclusiveRefusal(x.Status(), form.refused == nil) || isJudgedElsewhere(x):
 		case x.Succeeded() && !hasError(x):
 			t.Kept(requirement)
 		default:
@@ -65,9 +65,9 @@ func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exch
 	return w.RoundTrip(ctx, r)
 }
 
-// mayRefuse reports whether a refusal with this status shows nothing: an intermediary may have sent
-// it or, if the form of the request is odd, HTTP permits it.
-func mayRefuse(status int, odd bool) bool {
+// isInconclusiveRefusal reports whether a refusal with this status shows nothing: an intermediary
+// may have sent it or, if the form of the request is odd, HTTP permits it.
+func isInconclusiveRefusal(status int, odd bool) bool {
 	switch status {
 	case 404, 408, 411, 413, 431, 501:
 		return odd

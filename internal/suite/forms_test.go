@@ -9,7 +9,7 @@ func TestMayRefuse(t *testing.T) {
 		400: {false, false}, 500: {false, false}, 411: {false, true}, 413: {false, true},
 		402: {true, true}, 403: {true, true}, 421: {true, true}, 429: {true, true},
 	} {
-		if got := [2]bool{mayRefuse(status, false), mayRefuse(status, true)}; got != want {
+		if got := [2]bool{isInconclusiveRefusal(status, false), isInconclusiveRefusal(status, true)}; got != want {
 			t.Errorf("%d: %v, want %v", status, got, want)
 		}
 	}

@@ -53,7 +53,7 @@ func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 		return
 	}
 	began := time.Now()
-	suspects, ok := c.listen(ctx, c.call, all...)
+	suspects, ok := c.listenDuring(ctx, c.callAsFirst, all...)
 	control := controlFactor * time.Since(began)
 	if !ok {
 		return
@@ -61,11 +61,11 @@ func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	for _, s := range suspects {
 		seen := s
 		for _, withCalls := range []bool{false, true, false} {
-			act := c.call
+			act := c.callAsFirst
 			if !withCalls {
 				act = func(ctx context.Context, _ provocation) { c.First().Pause(ctx, control) }
 			}
-			again, ok := c.listen(ctx, act, s.provocation)
+			again, ok := c.listenDuring(ctx, act, s.provocation)
 			if !ok || withCalls != (len(again) > 0) {
 				seen.event = nil
 				break
@@ -81,22 +81,22 @@ func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	}
 }
 
-// An overheard message is one that a client received without having sent a request.
-type overheard struct {
+// An overheardMessage message is one that a client received without having sent a request.
+type overheardMessage struct {
 	provocation provocation
 	client      *client.Conversation
 	event       *transcript.Event
 }
 
-// call makes the call of a provocation as the first client.
-func (c *ConcurrentClients) call(ctx context.Context, p provocation) {
+// callAsFirst makes the call of a provocation as the first client.
+func (c *ConcurrentClients) callAsFirst(ctx context.Context, p provocation) {
 	c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
 }
 
-// listen runs the function act for each provocation. It returns what the listeners received until
-// all were quiet: for each provocation at most one message with its method. ok is false if a client
-// could not be shown to be quiet.
-func (c *ConcurrentClients) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheard, ok bool) {
+// listenDuring runs the function act for each provocation. It returns what the listeners received
+// until all were quiet: for each provocation at most one message with its method. ok is false if a
+// client could not be shown to be quiet.
+func (c *ConcurrentClients) listenDuring(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheardMessage, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
 	for i, l := range listeners {
@@ -110,7 +110,7 @@ func (c *ConcurrentClients) listen(ctx context.Context, act func(context.Context
 	for _, p := range all {
 		for i, l := range listeners {
 			if e := firstWithMethod(l.Record.From(from[i]), p.method); e != nil {
-				heard = append(heard, overheard{p, l, e})
+				heard = append(heard, overheardMessage{p, l, e})
 				break
 			}
 		}

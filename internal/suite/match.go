@@ -69,7 +69,7 @@ func BeErrorFor(mistake spec.Mistake, rev spec.Revision) types.GomegaMatcher {
 			return false
 		}
 		code, ok := r.Message.ErrorCode()
-		return ok && spec.Foresees(mistake, rev, spec.Code(code))
+		return ok && spec.IsCodeFor(mistake, rev, spec.Code(code))
 	})
 }
 

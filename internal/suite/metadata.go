@@ -34,7 +34,7 @@ func RequestWith(id wire.ID, method string, meta any) []byte {
 func (t *T) SupportedVersions(era spec.Era) []string {
 	var out []string
 	for _, v := range wire.Elements(wire.At(t.Inventory.Server.Result, "/supportedVersions")) {
-		if version, ok := wire.Text(v); ok && spec.Revision(version).Published() && spec.Revision(version).Era() == era {
+		if version, ok := wire.Text(v); ok && spec.Revision(version).IsPublished() && spec.Revision(version).Era() == era {
 			out = append(out, version)
 		}
 	}
@@ -49,13 +49,13 @@ func (t *T) SpeaksHandshake() bool {
 }
 
 // DeclaredLists returns the list methods, such as tools/list, whose capability the server declares.
-func (t *T) DeclaredLists() []string { return t.lists(true) }
+func (t *T) DeclaredLists() []string { return t.listMethods(true) }
 
 // UndeclaredLists returns the list methods, such as tools/list, whose capability the server does
 // not declare.
-func (t *T) UndeclaredLists() []string { return t.lists(false) }
+func (t *T) UndeclaredLists() []string { return t.listMethods(false) }
 
-func (t *T) lists(declared bool) []string {
+func (t *T) listMethods(declared bool) []string {
 	var out []string
 	for _, l := range []struct{ capability, method string }{
 		{"tools", spec.MethodToolsList}, {"resources", spec.MethodResourcesList}, {"prompts", spec.MethodPromptsList},

@@ -20,7 +20,7 @@ const (
 
 // Headers returns the headers of a request to the endpoint: those of the session, those that the
 // user configured except Authorization, and the given Authorization headers.
-func (o *Outside) Headers(method string, body []byte, authorization []string) http.Header {
+func (o *OutsideClient) Headers(method string, body []byte, authorization []string) http.Header {
 	h := http.Header{}
 	for _, f := range slices.Concat(o.Fields, o.C.Web().Headers(method, body)) {
 		if !strings.EqualFold(f.Name, "Authorization") {
@@ -35,7 +35,7 @@ func (o *Outside) Headers(method string, body []byte, authorization []string) ht
 
 // HeadersIn is like Headers, but for a request in another session than that of the conversation.
 // session is its id, or "" if the server has no sessions.
-func (o *Outside) HeadersIn(session, method string, body []byte, authorization []string) http.Header {
+func (o *OutsideClient) HeadersIn(session, method string, body []byte, authorization []string) http.Header {
 	h := o.Headers(method, body, authorization)
 	h.Del(sessionHeader)
 	if session != "" {
@@ -49,7 +49,7 @@ func (o *Outside) HeadersIn(session, method string, body []byte, authorization [
 
 // Authorization returns the Authorization header of the user, and the bearer token in it. The token
 // is "" if the header has another scheme.
-func (o *Outside) Authorization() (header, token string) {
+func (o *OutsideClient) Authorization() (header, token string) {
 	for _, f := range o.Fields {
 		if strings.EqualFold(f.Name, "Authorization") {
 			return f.Value, oauth.BearerToken(f.Value)
@@ -59,7 +59,7 @@ func (o *Outside) Authorization() (header, token string) {
 }
 
 // Opening returns the first request of an ordinary client.
-func (o *Outside) Opening() []byte {
+func (o *OutsideClient) Opening() []byte {
 	if o.t.Revision.Era() == spec.Stateless {
 		return o.C.Request(o.C.NewID(), spec.MethodDiscover, nil)
 	}
@@ -68,7 +68,7 @@ func (o *Outside) Opening() []byte {
 
 // SendOpening sends the first request of an ordinary client, outside of any session. how describes
 // the authorization for humans, such as "without a token".
-func (o *Outside) SendOpening(ctx context.Context, how string, authorization []string) *OutsideResponse {
+func (o *OutsideClient) SendOpening(ctx context.Context, how string, authorization []string) *OutsideResponse {
 	body := o.Opening()
 	h := o.Headers(http.MethodPost, body, authorization)
 	h.Del(sessionHeader)
@@ -81,7 +81,7 @@ func (o *Outside) SendOpening(ctx context.Context, how string, authorization []s
 // An OtherUser is a second user of a protected server, who has a session of their own if the server
 // has sessions.
 type OtherUser struct {
-	*Outside
+	*OutsideClient
 	authorization []string
 	session       string
 }
@@ -93,7 +93,7 @@ func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
 	if t.Transport != spec.StreamableHTTP {
 		t.Skip("the case applies only to Streamable HTTP")
 	}
-	o := t.Outside(c)
+	o := t.OutsideClient(c)
 	header, first := o.Authorization()
 	if header == "" {
 		t.Skip("the server serves requests without a token")
@@ -117,7 +117,7 @@ func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
 	if o.SendOpening(ctx, "without a token", nil).IsServed() {
 		t.GiveUp("the server serves requests without a token, so it need not tell users apart")
 	}
-	u := &OtherUser{Outside: o, authorization: []string{"Bearer " + second}}
+	u := &OtherUser{OutsideClient: o, authorization: []string{"Bearer " + second}}
 	opened := o.SendOpening(ctx, "by the second user", u.authorization)
 	if !opened.IsServed() {
 		t.GiveUp("the server does not serve the second user: " + opened.Describe())

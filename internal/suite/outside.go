@@ -23,19 +23,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// An Outside sends HTTP requests that do not belong to a conversation, such as a request without a
-// token or for a metadata document. It records them as remarks, so that no rule mistakes a refusal
-// for a response of the session.
-type Outside struct {
+// An OutsideClient sends HTTP requests that do not belong to a conversation, such as a request
+// without a token or for a metadata document. It records them as remarks, so that no rule mistakes
+// a refusal for a response of the session.
+type OutsideClient struct {
 	transport.Access
 	C *client.Conversation
 	t *T
 }
 
-// Outside returns an Outside for conversation c. It ends the case if the
+// OutsideClient returns an OutsideClient for conversation c. It ends the case if the
 // server is not reached over HTTP.
-func (t *T) Outside(c *client.Conversation) *Outside {
-	return &Outside{Access: t.Web(c).C.Web().Access(), C: c, t: t}
+func (t *T) OutsideClient(c *client.Conversation) *OutsideClient {
+	return &OutsideClient{Access: t.Web(c).C.Web().Access(), C: c, t: t}
 }
 
 // Limits of a request outside of a conversation.
@@ -60,7 +60,7 @@ type OutsideResponse struct {
 // Send sends a request and records it with its response. about describes the request for humans. It
 // ends the case if the request is invalid, the server under test does not respond, the case ran out
 // of time, or the status is one that a rate limit or a proxy may have caused.
-func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideResponse {
+func (o *OutsideClient) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideResponse {
 	limited, cancel := o.C.Record.WithTimeout(transcript.WithClock(ctx, &o.C.Record.Clock), outsideTimeout, context.DeadlineExceeded)
 	defer cancel()
 	a := &OutsideResponse{About: about, URL: u.Redacted()}

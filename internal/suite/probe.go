@@ -41,9 +41,9 @@ type Probe struct {
 	Limit time.Duration
 }
 
-// An Odd is the reply to an odd request, together with the result of its
+// An OddReply is the reply to an odd request, together with the result of its
 // control.
-type Odd struct {
+type OddReply struct {
 	*client.Reply
 	Control control.Control
 	params  jsontext.Value
@@ -52,8 +52,8 @@ type Odd struct {
 
 // CompareOdd returns a reply to a request whose method is odd, together with the result of its
 // control. A control that gets a different response shows that the server distinguishes methods.
-func CompareOdd(odd, ordinary *client.Reply) Odd {
-	return Odd{Reply: odd, Control: control.New("an ordinary request", nil, ordinary.Message), byName: true}
+func CompareOdd(odd, ordinary *client.Reply) OddReply {
+	return OddReply{Reply: odd, Control: control.New("an ordinary request", nil, ordinary.Message), byName: true}
 }
 
 // OddParams returns a request with the method for each of the params.
@@ -69,7 +69,7 @@ func OddParams(method string, params ...map[string]any) []Request {
 // requests one after the other, as long as the caller iterates and the server has not ended. If the
 // control was not served, and Probe.ByName is not set, it sends only the first odd request, whose
 // reply cannot be interpreted.
-func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq[Odd] {
+func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq[OddReply] {
 	send := func(r Request) *client.Reply {
 		if p.Limit > 0 {
 			return c.Do(ctx, r.Method, r.Params, client.Within(p.Limit))
@@ -77,7 +77,7 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 		return c.Do(ctx, r.Method, r.Params)
 	}
 	what := cmp.Or(p.What, "an ordinary request")
-	return func(yield func(Odd) bool) {
+	return func(yield func(OddReply) bool) {
 		ordinary := responseTo(c, p.Control)
 		if ordinary == nil {
 			ordinary = c.Do(ctx, p.Control.Method, p.Control.Params, client.Within(cmp.Or(p.Limit, controlTime))).Message
@@ -87,7 +87,7 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 			if ctx.Err() != nil || !c.Alive() {
 				return
 			}
-			odd := Odd{Reply: send(r), Control: ordinarily, params: wire.JSON(r.Params), byName: p.ByName}
+			odd := OddReply{Reply: send(r), Control: ordinarily, params: wire.JSON(r.Params), byName: p.ByName}
 			if !yield(odd) || !ordinarily.Served && !p.ByName {
 				return // the others would show nothing either
 			}
@@ -177,7 +177,7 @@ func plainParams(params map[string]any) map[string]any {
 
 // whyUnclear returns why the response to an odd request shows nothing, or "" if it shows something
 // or there is no response.
-func (o Odd) whyUnclear() string {
+func (o OddReply) whyUnclear() string {
 	if !o.Answered() || control.IsServed(o.Message) {
 		return ""
 	}
@@ -186,7 +186,7 @@ func (o Odd) whyUnclear() string {
 
 // CanInterpret reports whether the reply to an odd request may be interpreted.
 // If not, it reports the requirement as not observed, with the reason.
-func (t *T) CanInterpret(o Odd, requirement string) bool {
+func (t *T) CanInterpret(o OddReply, requirement string) bool {
 	why := o.whyUnclear()
 	if why != "" {
 		t.NotObserved(requirement, why)
@@ -198,12 +198,12 @@ func (t *T) CanInterpret(o Odd, requirement string) bool {
 // of the server's author.
 const controlTime = 3 * time.Second
 
-// Ordinary returns a request for the method that the server should serve, for use as a control. For
-// tools/call, prompts/get and resources/read it names a listed tool that may be called and does not
-// disturb other cases, a listed prompt, or a listed resource; if there is none, the request is for
-// the list. For a list method or logging/setLevel the request has that method. For any other method
-// it has one that every server serves.
-func (t *T) Ordinary(method string) Request {
+// OrdinaryRequest returns a request for the method that the server should serve, for use as a
+// control. For tools/call, prompts/get and resources/read it names a listed tool that may be called
+// and does not disturb other cases, a listed prompt, or a listed resource; if there is none, the
+// request is for the list. For a list method or logging/setLevel the request has that method. For
+// any other method it has one that every server serves.
+func (t *T) OrdinaryRequest(method string) Request {
 	switch method {
 	case spec.MethodToolsCall:
 		for _, tool := range t.Inventory.Callable() {

@@ -31,7 +31,7 @@ func IsResumable(c *client.Conversation, from int) bool {
 	}
 	return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
 		ev := e.StreamEvent()
-		return ev != nil && ev.HasID && ev.ID != "" && ev.Complete()
+		return ev != nil && ev.HasID && ev.ID != "" && ev.IsComplete()
 	})
 }
 

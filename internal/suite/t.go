@@ -87,7 +87,7 @@ type T struct {
 
 	mu    sync.Mutex
 	seen  []Observation
-	wants []Want
+	wants []MissingSetting
 }
 
 // NewT returns the handle for one run of case c.

@@ -45,15 +45,15 @@ func (n *ToolCall) Positions(method string) []int {
 
 // responseTo returns the event of the client's response to a request of the server, or nil.
 func (n *ToolCall) responseTo(request *wire.Message) *transcript.Event {
-	r := transcript.DialogueOf(n.events).Of(request)
+	r := transcript.DialogueOf(n.events).RequestOf(request)
 	if r == nil || len(r.Responses) == 0 {
 		return nil
 	}
 	return r.Responses[0].Event
 }
 
-// At returns the event of the request that Request returns, or nil.
-func (n *ToolCall) At(method string) *transcript.Event {
+// RequestEvent returns the event of the request that Request returns, or nil.
+func (n *ToolCall) RequestEvent(method string) *transcript.Event {
 	_, e := n.firstRequest(method)
 	return e
 }
@@ -84,7 +84,7 @@ func (n *ToolCall) EndedServer(ctx context.Context, c *client.Conversation) bool
 		return false
 	}
 	x := transcript.ExchangesOf(n.events).Of(n.Sent)
-	return x != nil && x.Ended() == transcript.Broken && errors.Is(c.Fence(ctx), client.ErrEnded)
+	return x != nil && x.HowEnded() == transcript.Broken && errors.Is(c.Fence(ctx), client.ErrEnded)
 }
 
 // JudgeEnd records the requirement of d as kept if the call got a response and the server did not
@@ -150,7 +150,7 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 func AskingTools(t *T, role inventory.Role, limit int) []inventory.Tool {
 	tools := t.Inventory.Askers(role)
 	if len(tools) == 0 {
-		t.Needs(role)
+		t.RequireTool(role)
 	}
 	return tools[:min(len(tools), limit)]
 }

@@ -28,16 +28,16 @@ var roleDescriptions = map[inventory.Role]string{
 	inventory.GivesLink:        "to have a link to a resource in its result",
 }
 
-// A Want describes missing configuration, as a line that the user can add to the configuration
-// file.
-type Want struct {
+// A MissingSetting describes missing configuration, as a line that the user can add to the
+// configuration file.
+type MissingSetting struct {
 	Reason  string          // why something was not observed
 	Setting verdict.Setting // what would change it
 	Flag    string          // the command-line flag that would also change it; may be ""
 }
 
 // Text returns the reason, and the configuration that would change it.
-func (w Want) Text() string {
+func (w MissingSetting) Text() string {
 	line, under := w.Setting.Line()
 	text := w.Reason + `; add "` + line + `" under ` + under + `: in mcp-conform.yaml`
 	if w.Flag != "" {
@@ -46,25 +46,25 @@ func (w Want) Text() string {
 	return text
 }
 
-// WantOf returns the Want for a role that no known tool plays.
-func WantOf(role inventory.Role) Want {
-	return Want{Reason: "no tool that may be called is known " + roleDescriptions[role], Setting: verdict.Setting{Fixture: inventory.FixtureLine(role)}}
+// MissingSettingFor returns the missing setting for a role that no known tool plays.
+func MissingSettingFor(role inventory.Role) MissingSetting {
+	return MissingSetting{Reason: "no tool that may be called is known " + roleDescriptions[role], Setting: verdict.Setting{Fixture: inventory.FixtureLine(role)}}
 }
 
 // callAll is the flag that allows calls of all tools.
 const callAll = "--call-tools all"
 
-// wantCallable is the Want if no tool may be called at all.
-var wantCallable = Want{Reason: "no tool may be called", Setting: verdict.Setting{Tool: "NAME"}, Flag: callAll}
+// wantCallable is the missing setting if no tool may be called at all.
+var wantCallable = MissingSetting{Reason: "no tool may be called", Setting: verdict.Setting{Tool: "NAME"}, Flag: callAll}
 
-// wantOf is like WantOf, but if a tool that may not be called is known to play the role, the Want
-// has the line that permits its calls.
-func (t *T) wantOf(role inventory.Role) Want {
+// missingSettingFor is like MissingSettingFor, but if a tool that may not be called is known to
+// play the role, the setting is the line that permits its calls.
+func (t *T) missingSettingFor(role inventory.Role) MissingSetting {
 	barred := t.Inventory.BarredTools(role)
 	if len(barred) == 0 {
-		return WantOf(role)
+		return MissingSettingFor(role)
 	}
-	return Want{
+	return MissingSetting{
 		Reason:  "the tool " + barred[0] + " is known " + roleDescriptions[role] + ", and may not be called",
 		Setting: verdict.Setting{Tool: barred[0]}, Flag: callAll,
 	}
@@ -77,23 +77,23 @@ func (t *T) KnowsTool(role inventory.Role) bool {
 	if t.Inventory.HasCall(role) {
 		return true
 	}
-	t.addWant(t.wantOf(role))
+	t.addMissingSetting(t.missingSettingFor(role))
 	return false
 }
 
-// Needs ends the case unless a tool that may be called is known to play one of the roles.
-func (t *T) Needs(roles ...inventory.Role) {
+// RequireTool ends the case unless a tool that may be called is known to play one of the roles.
+func (t *T) RequireTool(roles ...inventory.Role) {
 	if slices.ContainsFunc(roles, t.Inventory.HasCall) {
 		return
 	}
 	for _, role := range roles {
-		t.addWant(t.wantOf(role))
+		t.addMissingSetting(t.missingSettingFor(role))
 	}
-	t.endUnconfigured(t.wantOf(roles[0]))
+	t.endUnconfigured(t.missingSettingFor(roles[0]))
 }
 
-// NeedsCallable ends the case if no tool may be called.
-func (t *T) NeedsCallable() {
+// RequireCallableTool ends the case if no tool may be called.
+func (t *T) RequireCallableTool() {
 	switch {
 	case len(t.Inventory.Callable()) > 0:
 	case len(t.Inventory.Tools) == 0:
@@ -101,17 +101,17 @@ func (t *T) NeedsCallable() {
 	case t.Inventory.CallsAll():
 		t.GiveUp("tools.never in the configuration excludes every tool of the server")
 	default:
-		t.addWant(wantCallable)
+		t.addMissingSetting(wantCallable)
 		t.endUnconfigured(wantCallable)
 	}
 }
 
 // endUnconfigured ends the case because the configuration does not name what the case needs.
-func (t *T) endUnconfigured(w Want) {
+func (t *T) endUnconfigured(w MissingSetting) {
 	panic(Stop{Outcome: verdict.NotObserved, Reason: w.Text(), Gap: verdict.Unconfigured})
 }
 
-func (t *T) addWant(w Want) {
+func (t *T) addMissingSetting(w MissingSetting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !slices.Contains(t.wants, w) {
@@ -119,8 +119,8 @@ func (t *T) addWant(w Want) {
 	}
 }
 
-// Wants returns the missing configuration that the case reported.
-func (t *T) Wants() []Want {
+// MissingSettings returns the missing configuration that the case reported.
+func (t *T) MissingSettings() []MissingSetting {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.wants)

@@ -130,14 +130,14 @@ func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange 
 			ids = append(ids, m.ID)
 		}
 	}
-	x := s.untilFence(ctx, func(x *transcript.Exchange) bool {
+	x := s.waitUntilFence(ctx, func(x *transcript.Exchange) bool {
 		return x.Succeeded() && x.IsStream() && hasAllResponses(x, ids)
 	})
 	switch {
 	case x == nil || x.Response == nil:
 		w.misses++
 	case x.End == nil && len(ids) > 0:
-		s.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false })
+		s.WaitUntil(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false })
 	}
 	s.Drop()
 	if ctx.Err() != nil {
@@ -157,15 +157,15 @@ func hasAllResponses(x *transcript.Exchange, ids []wire.ID) bool {
 	return !slices.ContainsFunc(ids, func(id wire.ID) bool { return x.ResponseTo(id) == nil })
 }
 
-// Harmless returns a request that every server serves.
-func (w *Web) Harmless(h ...Header) WebRequest {
+// HarmlessRequest returns a request that every server serves.
+func (w *Web) HarmlessRequest(h ...Header) WebRequest {
 	return WebRequest{Body: w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil), Headers: h}
 }
 
 // SendHarmless sends a request that every server serves, and returns the
 // exchange.
 func (w *Web) SendHarmless(ctx context.Context, h ...Header) *transcript.Exchange {
-	return w.RoundTrip(ctx, w.Harmless(h...))
+	return w.RoundTrip(ctx, w.HarmlessRequest(h...))
 }
 
 // SendNotification sends a notification that changes nothing, and returns the
@@ -184,9 +184,9 @@ func (w *Web) Get(ctx context.Context, h ...Header) *transcript.Exchange {
 	return w.RoundTrip(ctx, WebRequest{Method: "GET", Headers: h})
 }
 
-// First returns the first exchange of the conversation, or nil if there is
+// FirstExchange returns the first exchange of the conversation, or nil if there is
 // none.
-func (w *Web) First() *transcript.Exchange {
+func (w *Web) FirstExchange() *transcript.Exchange {
 	if all := transcript.ExchangesOf(w.C.Record.From(0)).All(); len(all) > 0 {
 		return all[0]
 	}
@@ -195,7 +195,7 @@ func (w *Web) First() *transcript.Exchange {
 
 // Host returns the server's host, with its port, as the client names it.
 func (w *Web) Host() string {
-	if x := w.First(); x != nil {
+	if x := w.FirstExchange(); x != nil {
 		return x.RequestHead().Get("Host")
 	}
 	return ""
@@ -223,9 +223,9 @@ type Stream struct {
 	from     int
 }
 
-// Until waits until done returns true for the exchange so far, the exchange ends, or the time limit
-// is over. It returns the exchange so far, or nil if nothing was sent.
-func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *transcript.Exchange) bool) *transcript.Exchange {
+// WaitUntil waits until done returns true for the exchange so far, the exchange ends, or the time
+// limit is over. It returns the exchange so far, or nil if nothing was sent.
+func (s *Stream) WaitUntil(ctx context.Context, limit time.Duration, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	ctx, cancel := s.w.C.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
 	defer cancel()
 	defer s.w.C.BeginWait()()
@@ -244,20 +244,20 @@ func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *tr
 	}
 }
 
-// untilFence is like Until with the usual limit. If no response has come by then, the server may
-// only be slow. In that case untilFence waits until the server has responded to a fence, and then
-// for the grace.
-func (s *Stream) untilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
-	x := s.Until(ctx, s.w.limit(), done)
+// waitUntilFence is like Until with the usual limit. If no response has come by then, the server
+// may only be slow. In that case waitUntilFence waits until the server has responded to a fence,
+// and then for the grace.
+func (s *Stream) waitUntilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
+	x := s.WaitUntil(ctx, s.w.limit(), done)
 	if ctx.Err() != nil || x != nil && x.Response != nil || s.w.C.Fence(ctx) != nil {
 		return x
 	}
-	return s.Until(ctx, s.w.C.Grace(), done)
+	return s.WaitUntil(ctx, s.w.C.Grace(), done)
 }
 
 // AwaitOpened waits for the head of the response, and reports whether a stream opened.
 func (s *Stream) AwaitOpened(ctx context.Context) bool {
-	x := s.untilFence(ctx, func(x *transcript.Exchange) bool { return x.Response != nil })
+	x := s.waitUntilFence(ctx, func(x *transcript.Exchange) bool { return x.Response != nil })
 	return x != nil && x.Succeeded() && x.IsStream()
 }
 
@@ -273,7 +273,7 @@ func (s *Stream) LastID() string {
 		return ""
 	}
 	for _, e := range x.Body {
-		if ev := e.StreamEvent(); ev != nil && ev.HasID && ev.Complete() {
+		if ev := e.StreamEvent(); ev != nil && ev.HasID && ev.IsComplete() {
 			id = ev.ID
 		}
 	}
@@ -315,10 +315,10 @@ func DescribeExchange(x *transcript.Exchange) string {
 	return text
 }
 
-// SameHost resolves a URL reference and returns the path and query of the result. base is an
-// absolute URL on the server, or only its path. SameHost returns "" if the reference is invalid or
-// leads to another host.
-func (w *Web) SameHost(base, reference string) string {
+// ResolveOnHost resolves a URL reference and returns the path and query of the result. base is an
+// absolute URL on the server, or only its path. ResolveOnHost returns "" if the reference is
+// invalid or leads to another host.
+func (w *Web) ResolveOnHost(base, reference string) string {
 	from, err := url.Parse(base)
 	if err != nil || reference == "" {
 		return ""

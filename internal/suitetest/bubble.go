@@ -7,10 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// run runs f, which runs one case, as a parallel subtest. Over stdio, where the reference server
-// runs in this process, it does so in a bubble of testing/synctest: waiting takes no time, and a
-// busy machine delays nothing.
-func run(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
+// runSubtest runs f, which runs one case, as a parallel subtest. Over stdio, where the reference
+// server runs in this process, it does so in a bubble of testing/synctest: waiting takes no time,
+// and a busy machine delays nothing.
+func runSubtest(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()

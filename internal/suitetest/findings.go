@@ -44,7 +44,7 @@ type Misbehaviour struct {
 
 // Try runs the case that m names.
 func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
-	run(t, m.Name, m.Transport, func(t *testing.T) {
+	runSubtest(t, m.Name, m.Transport, func(t *testing.T) {
 		report := m.report(t, cases)
 		var got, kept []string
 		for _, f := range report.Findings {
@@ -89,17 +89,17 @@ func (m Misbehaviour) report(t *testing.T, cases []suite.Case) *verdict.Report {
 	if rev == "" {
 		rev = spec.V20251125
 	}
-	return runCaseOn(t, cases, m.Case, rev, nil, 2*time.Second, m.dialer(t), m.Fixtures)
+	return runCaseWithFixtures(t, cases, m.Case, rev, nil, 2*time.Second, m.dialer(t), m.Fixtures)
 }
 
 // runCase runs the case with the given id in one revision.
 func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer) *verdict.Report {
 	t.Helper()
-	return runCaseOn(t, cases, id, rev, judges, start, d, nil)
+	return runCaseWithFixtures(t, cases, id, rev, judges, start, d, nil)
 }
 
-// runCaseOn is like runCase, with fixtures that the user configured.
-func runCaseOn(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer, fixtures []inventory.Fixture) *verdict.Report {
+// runCaseWithFixtures is like runCase, with fixtures that the user configured.
+func runCaseWithFixtures(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer, fixtures []inventory.Fixture) *verdict.Report {
 	t.Helper()
 	if err := spec.CheckCatalogue(); err != nil {
 		t.Fatal(err)

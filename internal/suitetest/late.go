@@ -21,7 +21,7 @@ const lateStart = time.Minute
 // starts only after the given time. No finding may be above a note, and every requirement that is
 // kept by a server that starts immediately must be kept.
 func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
-	run(t, id, spec.Stdio, func(t *testing.T) {
+	runSubtest(t, id, spec.Stdio, func(t *testing.T) {
 		why := map[string]string{}
 		kept := func(late time.Duration) map[string]bool {
 			d := inprocess.Dialer(func() refserver.Options {

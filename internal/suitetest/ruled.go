@@ -17,17 +17,17 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// TryRuled runs one case, and all rules on its traffic, against a reference server with the fault
-// that seams inserts. want lists the findings, each as "requirement: summary (outcome)". A fault
-// may also break general requirements, so a finding on one of those counts only if want is nil or
-// has a requirement of the same area.
-func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
-	TryRuledOver(t, spec.Stdio, cases, name, id, rev, seams, want)
+// TryWithRules runs one case, and all rules on its traffic, against a reference server with the
+// fault that seams inserts. want lists the findings, each as "requirement: summary (outcome)". A
+// fault may also break general requirements, so a finding on one of those counts only if want is
+// nil or has a requirement of the same area.
+func TryWithRules(t *testing.T, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
+	TryWithRulesOver(t, spec.Stdio, cases, name, id, rev, seams, want)
 }
 
-// TryRuledOver is like TryRuled, but over any transport.
-func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
-	run(t, name, over, func(t *testing.T) {
+// TryWithRulesOver is like TryWithRules, but over any transport.
+func TryWithRulesOver(t *testing.T, over spec.Transport, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
+	runSubtest(t, name, over, func(t *testing.T) {
 		var got []string
 		d, stop := ReferenceOver(over, refserver.Options{Seams: seams()})
 		t.Cleanup(stop)
@@ -64,14 +64,14 @@ func findings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, d 
 	return report.Findings
 }
 
-// Handles returns seams that wrap the handling of requests.
-func Handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
+// HandleSeams returns seams that wrap the handling of requests.
+func HandleSeams(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams { return refserver.Seams{Handle: f} }
 }
 
-// An Unclear is a server on which one case, with all rules on its traffic, must
+// An UnclearServer is a server on which one case, with all rules on its traffic, must
 // find nothing but notes, and must say why requirements were not observed.
-type Unclear struct {
+type UnclearServer struct {
 	Name     string
 	Case     string        // id of the case
 	Revision spec.Revision // default: the newest of the handshake era
@@ -84,8 +84,8 @@ type Unclear struct {
 }
 
 // Try runs the case that u names.
-func (u Unclear) Try(t *testing.T, cases []suite.Case) {
-	run(t, u.Name, u.Over, func(t *testing.T) {
+func (u UnclearServer) Try(t *testing.T, cases []suite.Case) {
+	runSubtest(t, u.Name, u.Over, func(t *testing.T) {
 		d, stop := ReferenceOver(std.Or(u.Over, spec.Stdio), refserver.Options{Seams: u.Seams()})
 		t.Cleanup(stop)
 		report := runCase(t, cases, u.Case, std.Or(u.Revision, spec.V20251125), ruleset.All(), time.Second, d)

@@ -46,7 +46,7 @@ func TestWaited(t *testing.T) {
 			}
 			events = append(events, e)
 		}
-		if w := suitetest.Waited(events); w.Longest != c.longest || w.Slowest != c.slowest {
+		if w := suitetest.LongestWait(events); w.Longest != c.longest || w.Slowest != c.slowest {
 			t.Errorf("%s: waited %v, and %v for the slowest answer; want %v and %v", name, w.Longest, w.Slowest, c.longest, c.slowest)
 		}
 	}
@@ -103,7 +103,7 @@ func waits(t *testing.T, over spec.Transport) map[string]suitetest.Wait {
 		Record: func(r engine.Recorded) {
 			mu.Lock()
 			defer mu.Unlock()
-			all[r.Name] = suitetest.Waited(r.Events)
+			all[r.Name] = suitetest.LongestWait(r.Events)
 		},
 	})
 	if err != nil {

@@ -192,7 +192,7 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 		case <-look.C:
 		}
 		if memory, processes, known := service.Usage(s.Limits.Memory); known {
-			service.Keep(service.PID())
+			service.Track(service.PID())
 			switch {
 			case s.Limits.Memory > 0 && memory > s.Limits.Memory:
 				return "it used more memory than its limit of " + Bytes(s.Limits.Memory)

@@ -112,7 +112,7 @@ func readList(path string) ([]Entry, error) {
 	if len(root.Content) == 0 {
 		return nil, usagef(listAdvice, "%s is empty", path)
 	}
-	l := &list{path: path, dir: filepath.Dir(path)}
+	l := &listReader{path: path, dir: filepath.Dir(path)}
 	if l.dir, err = filepath.Abs(l.dir); err != nil {
 		return nil, usagef("", "%s: %v", path, err)
 	}
@@ -208,14 +208,14 @@ func readClientConfig(path string) ([]Entry, error) {
 	return out, nil
 }
 
-// A list reads the entries of one file. path is the file's path as the user gave it, and dir the
-// absolute path of its folder.
-type list struct{ path, dir string }
+// A listReader reads the entries of one file. path is the file's path as the user gave it, and dir
+// the absolute path of its folder.
+type listReader struct{ path, dir string }
 
 // readEntries returns the servers of a document: a list in mcp-conform's own format, a page of the
 // registry, one server.json, or a JSON or YAML list of registry pages, server.json objects or
 // entries.
-func (l *list) readEntries(root *yaml.Node) ([]Entry, error) {
+func (l *listReader) readEntries(root *yaml.Node) ([]Entry, error) {
 	items := []*yaml.Node{root}
 	switch servers := member(root, "servers"); {
 	case root.Kind == yaml.SequenceNode:
@@ -252,7 +252,7 @@ func (l *list) readEntries(root *yaml.Node) ([]Entry, error) {
 
 // readItem returns the entry of an item, or nil if the registry has a newer version of it, or has
 // deleted it.
-func (l *list) readItem(item *yaml.Node) (*Entry, error) {
+func (l *listReader) readItem(item *yaml.Node) (*Entry, error) {
 	server := member(item, "server")
 	if server == nil && (member(item, "packages") != nil || member(item, "remotes") != nil) {
 		server = item
@@ -272,7 +272,7 @@ func (l *list) readItem(item *yaml.Node) (*Entry, error) {
 
 // errorAt returns an error at the line of n. It mentions the server with this name, unless name is
 // "".
-func (l *list) errorAt(n *yaml.Node, name, what, advice string) error {
+func (l *listReader) errorAt(n *yaml.Node, name, what, advice string) error {
 	if name != "" {
 		what = fmt.Sprintf("server %q: %s", name, what)
 	}
@@ -309,7 +309,7 @@ type item struct {
 var itemKeys = []string{"name", "command", "url", "start", "transport", "cwd", "revision", "profile", "env", "max-time"}
 
 // readEntry reads an entry in mcp-conform's own format.
-func (l *list) readEntry(n *yaml.Node) (*Entry, error) {
+func (l *listReader) readEntry(n *yaml.Node) (*Entry, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, l.errorAt(n, "", "an entry of the list is not a mapping", listAdvice)
 	}
@@ -339,7 +339,7 @@ func (l *list) readEntry(n *yaml.Node) (*Entry, error) {
 }
 
 // fillEntry checks an item, and sets the fields of the entry from it.
-func (l *list) fillEntry(e *Entry, it *item, n *yaml.Node) error {
+func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 	wrong := func(advice, format string, args ...any) error {
 		return l.errorAt(n, it.Name, fmt.Sprintf(format, args...), advice)
 	}

@@ -15,13 +15,13 @@ import (
 // mostNamed limits how many servers or shards an error names.
 const mostNamed = 10
 
-// A part is a folder with the results of a shard.
-type part struct {
+// A shardFolder is a folder with the results of a shard.
+type shardFolder struct {
 	folder string
 	*Sweep
 }
 
-func (p *part) String() string {
+func (p *shardFolder) String() string {
 	if p.Shard == nil {
 		return p.folder + " (the whole list)"
 	}
@@ -43,7 +43,7 @@ func Merge(out string, folders []string) (*Sweep, error) {
 		return nil, err
 	}
 	w := &Sweep{Version: parts[0].Version, List: parts[0].List, All: parts[0].All}
-	from := map[string]*part{}
+	from := map[string]*shardFolder{}
 	for i := range parts {
 		p := &parts[i]
 		if p.folder == out && p.Shard != nil {
@@ -79,8 +79,8 @@ func Merge(out string, folders []string) (*Sweep, error) {
 
 // readParts reads the results of shards. Each of the folders is that of a shard, or contains
 // folders of shards. It reads each shard's folder only once.
-func readParts(folders []string) ([]part, error) {
-	var parts []part
+func readParts(folders []string) ([]shardFolder, error) {
+	var parts []shardFolder
 	for _, folder := range folders {
 		inside := []string{folder}
 		if !exists(filepath.Join(folder, sweepFile)) {
@@ -97,14 +97,14 @@ func readParts(folders []string) ([]part, error) {
 			if err != nil {
 				return nil, err
 			}
-			if slices.ContainsFunc(parts, func(p part) bool { return p.folder == full }) {
+			if slices.ContainsFunc(parts, func(p shardFolder) bool { return p.folder == full }) {
 				continue
 			}
 			w, err := Read(full)
 			if err != nil {
 				return nil, err
 			}
-			parts = append(parts, part{full, w})
+			parts = append(parts, shardFolder{full, w})
 		}
 	}
 	return parts, nil
@@ -112,7 +112,7 @@ func readParts(folders []string) ([]part, error) {
 
 // checkParts returns an error unless the parts are all shards of one finished sweep, or one whole
 // sweep.
-func checkParts(parts []part) error {
+func checkParts(parts []shardFolder) error {
 	first := &parts[0]
 	for i := range parts {
 		p := &parts[i]
@@ -133,7 +133,7 @@ func checkParts(parts []part) error {
 	if first.Shard == nil {
 		return nil
 	}
-	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.Shard.Index, b.Shard.Index) })
+	slices.SortStableFunc(parts, func(a, b shardFolder) int { return cmp.Compare(a.Shard.Index, b.Shard.Index) })
 	for i := 1; i < len(parts); i++ {
 		if a, b := &parts[i-1], &parts[i]; a.Shard.Index == b.Shard.Index {
 			return usagef("give one of them", "shard %v is in %s and in %s", *a.Shard, a.folder, b.folder)

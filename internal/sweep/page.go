@@ -41,7 +41,7 @@ type pageData struct {
 	Outcomes []Outcome
 	Columns  []string
 	Rows     []indexRow
-	Shared   []indexShared
+	Shared   []indexFinding
 	SDKs     []SDK
 }
 
@@ -52,8 +52,8 @@ type indexRow struct {
 	Seconds                                     string
 }
 
-type indexShared struct {
-	Shared
+type indexFinding struct {
+	SharedFinding
 	SDKs string
 }
 
@@ -90,7 +90,7 @@ func (w *Sweep) writePage(out io.Writer) error {
 	for i := range w.Shared[:min(len(w.Shared), mostShared)] {
 		one := w.Shared[i]
 		one.Requirement, one.Summary = visible(one.Requirement), visible(one.Summary)
-		p.Shared = append(p.Shared, indexShared{one, describeSDKs(one.SDKs)})
+		p.Shared = append(p.Shared, indexFinding{one, describeSDKs(one.SDKs)})
 	}
 	for _, sdk := range w.SDKs {
 		sdk.SDK = cmp.Or(visible(sdk.SDK), "not recognised")

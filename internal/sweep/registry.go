@@ -8,12 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// registered holds the members of the registry's server.json that say how to start or reach
+// registryServer holds the members of the registry's server.json that say how to start or reach
 // the server. Older files write the keys with underscores.
-type registered struct {
-	Name     string `yaml:"name"`
-	Version  string `yaml:"version"`
-	Packages []pack `yaml:"packages"`
+type registryServer struct {
+	Name     string            `yaml:"name"`
+	Version  string            `yaml:"version"`
+	Packages []registryPackage `yaml:"packages"`
 	Remotes  []struct {
 		Type    string     `yaml:"type"`
 		OldType string     `yaml:"transport_type"`
@@ -22,8 +22,8 @@ type registered struct {
 	} `yaml:"remotes"`
 }
 
-// pack is a package that holds the server.
-type pack struct {
+// registryPackage is a package that holds the server.
+type registryPackage struct {
 	Type       string `yaml:"registryType"`
 	OldType    string `yaml:"registry_type"`
 	Identifier string `yaml:"identifier"`
@@ -58,8 +58,8 @@ func (v *variable) fixedValue() (string, bool) {
 
 // readRegistered reads a server.json. An entry that can't be run is not an error, because the user
 // did not write it and can't fix it.
-func (l *list) readRegistered(n *yaml.Node) (*Entry, error) {
-	var s registered
+func (l *listReader) readRegistered(n *yaml.Node) (*Entry, error) {
+	var s registryServer
 	if err := n.Decode(&s); err != nil {
 		return nil, l.errorAt(n, "", "this is not a server.json of a registry: "+strings.TrimPrefix(err.Error(), "yaml: "), "")
 	}
@@ -70,18 +70,18 @@ func (l *list) readRegistered(n *yaml.Node) (*Entry, error) {
 	var reasons []string
 	for i := range s.Packages {
 		p := &s.Packages[i]
-		p.Type = firstOf(p.Type, p.OldType)
+		p.Type = firstNonEmpty(p.Type, p.OldType)
 		argv, env, reason := p.startCommand()
 		if reason == "" {
 			e.Args, e.Env = append([]string{"--"}, argv...), env
-			e.Package, e.Version = p.Type+":"+p.Identifier, firstOf(p.Version, s.Version)
+			e.Package, e.Version = p.Type+":"+p.Identifier, firstNonEmpty(p.Version, s.Version)
 			return e, nil
 		}
 		reasons = append(reasons, p.Type+" package: "+reason)
 	}
 	for i := range s.Remotes {
 		r := &s.Remotes[i]
-		kind := firstOf(r.Type, r.OldType)
+		kind := firstNonEmpty(r.Type, r.OldType)
 		transport, known := map[string]string{"streamable-http": "http", "streamable": "http", "sse": "sse"}[kind]
 		var missing []string
 		for j := range r.Headers {
@@ -114,7 +114,7 @@ func (l *list) readRegistered(n *yaml.Node) (*Entry, error) {
 	return e, nil
 }
 
-func firstOf(texts ...string) string {
+func firstNonEmpty(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {
 			return text
@@ -132,7 +132,7 @@ func isReserved(name string) bool {
 // startCommand returns the command that starts the package, and its environment, or the reason why
 // the package can't be started. It never uses the package's arguments for the runtime: whoever
 // published the package could use them to give a container access to the whole disk.
-func (p *pack) startCommand() (argv, env []string, reason string) {
+func (p *registryPackage) startCommand() (argv, env []string, reason string) {
 	versioned := p.Identifier
 	if p.Version != "" {
 		versioned += "@" + p.Version
@@ -172,7 +172,7 @@ func (p *pack) startCommand() (argv, env []string, reason string) {
 		value, ok := a.fixedValue()
 		switch {
 		case !ok && a.IsRequired:
-			return nil, nil, "needs a value for the argument " + firstOf(a.Name, a.ValueHint)
+			return nil, nil, "needs a value for the argument " + firstNonEmpty(a.Name, a.ValueHint)
 		case a.Type == "named" && ok:
 			argv = append(argv, a.Name, value)
 		case a.Type != "named" && ok:

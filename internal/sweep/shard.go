@@ -82,9 +82,9 @@ func ShardFromEnvironment(lookup func(name string) string) (Shard, string, error
 	return Shard{}, "", nil
 }
 
-// Of returns the entries of the shard, in the order of the list. Weights are the seconds
+// Select returns the entries of the shard, in the order of the list. Weights are the seconds
 // that servers took in an earlier sweep; they may be nil.
-func (s Shard) Of(entries []Entry, weights map[string]float64) []Entry {
+func (s Shard) Select(entries []Entry, weights map[string]float64) []Entry {
 	if s.Count <= 1 {
 		return entries
 	}
@@ -119,7 +119,7 @@ func assignShards(names []string, count int, weights map[string]float64) []int {
 		}
 		return out
 	}
-	weigh := weigher(weights)
+	weigh := weightFunc(weights)
 	order := make([]int, len(names))
 	total := 0.0
 	for i, name := range names {
@@ -142,9 +142,9 @@ func assignShards(names []string, count int, weights map[string]float64) []int {
 	return out
 }
 
-// weigher returns a function for the weight of a name. A name without a weight gets the
+// weightFunc returns a function for the weight of a name. A name without a weight gets the
 // median weight.
-func weigher(weights map[string]float64) func(name string) float64 {
+func weightFunc(weights map[string]float64) func(name string) float64 {
 	all := make([]float64, 0, len(weights))
 	for _, w := range weights {
 		all = append(all, w)

@@ -47,13 +47,13 @@ func TestShardsAreDisjointAndComplete(t *testing.T) {
 		shuffled := rapid.Permutation(names).Draw(t, "shuffled")
 		in := map[string]int{}
 		for index := 1; index <= count; index++ {
-			for _, e := range (Shard{index, count}).Of(entriesOf(names), weights) {
+			for _, e := range (Shard{index, count}).Select(entriesOf(names), weights) {
 				if in[e.Name] != 0 {
 					t.Fatalf("%s is in shards %d and %d", e.Name, in[e.Name], index)
 				}
 				in[e.Name] = index
 			}
-			for _, e := range (Shard{index, count}).Of(entriesOf(shuffled), weights) {
+			for _, e := range (Shard{index, count}).Select(entriesOf(shuffled), weights) {
 				if in[e.Name] != index {
 					t.Fatalf("%s is in shard %d of another order", e.Name, index)
 				}
@@ -96,7 +96,7 @@ func TestWeightsBalance(t *testing.T) {
 		}
 		count := rapid.IntRange(1, 12).Draw(t, "count")
 		load, total, heaviest := make([]float64, count), 0.0, 0.0
-		weigh := weigher(weights)
+		weigh := weightFunc(weights)
 		for i, shard := range assignShards(names, count, weights) {
 			w := weigh(names[i])
 			load[shard] += w

@@ -26,7 +26,7 @@ type Sweep struct {
 	Shard   *Shard          `json:"shard,omitempty"` // nil for all servers
 	Counts  map[Outcome]int `json:"counts"`
 	SDKs    []SDK           `json:"sdks"`
-	Shared  []Shared        `json:"findings"` // most severe first, and then most widespread
+	Shared  []SharedFinding `json:"findings"` // most severe first, and then most widespread
 	Servers []*Result       `json:"servers"`  // sorted by name
 }
 
@@ -38,8 +38,8 @@ type SDK struct {
 	Broken  int    `json:"broken"`
 }
 
-// Shared is a requirement for which servers have findings.
-type Shared struct {
+// SharedFinding is a requirement for which servers have findings.
+type SharedFinding struct {
 	Requirement string          `json:"requirement"`
 	Level       spec.Level      `json:"level"`
 	Outcome     verdict.Outcome `json:"verdict"` // the most severe
@@ -56,7 +56,7 @@ const (
 
 // currentSweep returns the sweep with the results so far.
 func (s *supervisor) currentSweep() *Sweep {
-	out := &Sweep{Version: s.Version, List: listID(s), All: len(s.Whole), Servers: []*Result{}}
+	out := &Sweep{Version: s.Version, List: listDigest(s), All: len(s.Whole), Servers: []*Result{}}
 	if s.Shard.Count > 1 {
 		out.Shard = &s.Shard
 	}
@@ -67,10 +67,10 @@ func (s *supervisor) currentSweep() *Sweep {
 	return out
 }
 
-// listID returns a digest of the whole list, the flags, the opt-out rules and the version of
+// listDigest returns a digest of the whole list, the flags, the opt-out rules and the version of
 // mcp-conform, see
 // Sweep.List.
-func listID(s *supervisor) string {
+func listDigest(s *supervisor) string {
 	whole := slices.SortedFunc(slices.Values(s.Whole), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	all := Entry{}
 	for i := range whole {
@@ -90,7 +90,7 @@ func (w *Sweep) summarise() {
 	w.Format, w.Tool = Format, "mcp-conform"
 	slices.SortFunc(w.Servers, func(a, b *Result) int { return strings.Compare(a.Name, b.Name) })
 	w.Counts = map[Outcome]int{}
-	sdks, shared := map[string]*SDK{}, map[string]*Shared{}
+	sdks, shared := map[string]*SDK{}, map[string]*SharedFinding{}
 	for _, r := range w.Servers {
 		w.Counts[r.Outcome]++
 		if r.Outcome == Kept || r.Outcome == Broken {
@@ -108,7 +108,7 @@ func (w *Sweep) summarise() {
 			f := &r.Findings[i]
 			one := shared[f.Requirement]
 			if one == nil {
-				one = &Shared{Requirement: f.Requirement, Level: f.Level, Outcome: f.Outcome, Summary: f.Summary, SDKs: map[string]int{}}
+				one = &SharedFinding{Requirement: f.Requirement, Level: f.Level, Outcome: f.Outcome, Summary: f.Summary, SDKs: map[string]int{}}
 				shared[f.Requirement] = one
 			}
 			if f.Outcome > one.Outcome {
@@ -121,7 +121,7 @@ func (w *Sweep) summarise() {
 			}
 		}
 	}
-	w.SDKs, w.Shared = []SDK{}, []Shared{}
+	w.SDKs, w.Shared = []SDK{}, []SharedFinding{}
 	for _, sdk := range sdks {
 		w.SDKs = append(w.SDKs, *sdk)
 	}
@@ -131,7 +131,7 @@ func (w *Sweep) summarise() {
 	slices.SortFunc(w.SDKs, func(a, b SDK) int {
 		return cmp.Or(cmp.Compare(b.Servers, a.Servers), strings.Compare(a.SDK, b.SDK))
 	})
-	slices.SortFunc(w.Shared, func(a, b Shared) int {
+	slices.SortFunc(w.Shared, func(a, b SharedFinding) int {
 		return cmp.Or(cmp.Compare(b.Outcome, a.Outcome), cmp.Compare(b.Servers, a.Servers), strings.Compare(a.Requirement, b.Requirement))
 	})
 }

@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) (*Sweep, error) {
 }
 
 func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
-	s.entries, s.results = s.Shard.Of(s.Whole, s.Weights), map[string]*Result{}
+	s.entries, s.results = s.Shard.Select(s.Whole, s.Weights), map[string]*Result{}
 	var err error
 	if s.Out, err = filepath.Abs(s.Out); err != nil {
 		return nil, err
@@ -219,8 +219,8 @@ func (s *supervisor) maxTime(e *Entry) time.Duration {
 	return s.Limits.Time
 }
 
-// finished is the outcome of judging one server.
-type finished struct {
+// finishedServer is the outcome of judging one server.
+type finishedServer struct {
 	entry  *Entry
 	result *Result // nil if the sweep ended first
 	err    error   // a failure of the sweep, such as a full disk
@@ -231,7 +231,7 @@ type finished struct {
 func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ends := make(chan finished)
+	ends := make(chan finishedServer)
 	running, busy := 0, map[string]bool{}
 	var failure error
 	for {
@@ -248,7 +248,7 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 			running++
 			go func() {
 				r, err := s.judgeServer(ctx, e)
-				ends <- finished{e, r, err}
+				ends <- finishedServer{e, r, err}
 			}()
 		}
 		if running == 0 {

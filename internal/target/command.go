@@ -21,17 +21,17 @@ func (r *resolver) fromArgs() (Target, error) {
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
 	if len(args) == 0 || isBlank(args[0]) {
-		return Target{}, r.noCommand()
+		return Target{}, r.missingCommandError()
 	}
 	switch {
 	case strings.Contains(args[0], "://") && len(args) == 1:
-		return r.url(args[0])
+		return r.urlTarget(args[0])
 	case strings.Contains(args[0], "://"):
 		return Target{}, newUsageError("", "a URL takes no arguments, but some follow it: "+quoteAll(r.secrets.Args(args[1:])),
 			"leave the rest out:",
 			"  mcp-conform run "+quoteAll(r.secrets.Args(args[:1])))
 	case r.Dash == 0:
-		return r.command(args)
+		return r.commandTarget(args)
 	case len(args) > 1:
 		return Target{}, newUsageError("", "the command of the server has arguments, but there is no -- before it",
 			"put -- before the command, so that its flags are not taken for ours:",
@@ -40,9 +40,9 @@ func (r *resolver) fromArgs() (Target, error) {
 	return r.fromSingleArg(args[0])
 }
 
-// noCommand returns the error for a missing or empty command. It distinguishes --start without a
-// URL, an empty command with arguments, and nothing at all.
-func (r *resolver) noCommand() *UsageError {
+// missingCommandError returns the error for a missing or empty command. It distinguishes --start
+// without a URL, an empty command with arguments, and nothing at all.
+func (r *resolver) missingCommandError() *UsageError {
 	if r.Start != nil && len(r.Args) == 0 {
 		return newUsageError("", "--start starts a server, but no URL says where it listens", "add the URL:", startExample)
 	}
@@ -53,7 +53,7 @@ func (r *resolver) noCommand() *UsageError {
 				"  mcp-conform run -- npx -y some-server --flag")
 		}
 	}
-	return noTarget()
+	return noTargetError()
 }
 
 // hostAndPort matches the beginning of a URL without a scheme.
@@ -83,11 +83,11 @@ func (r *resolver) fromSingleArg(arg string) (Target, error) {
 			"let npx start it:",
 			"  mcp-conform run -- npx -y "+quoteAll([]string{arg}))
 	}
-	return r.command([]string{arg})
+	return r.commandTarget([]string{arg})
 }
 
-// command returns the target for a complete argv, which it does not modify.
-func (r *resolver) command(argv []string) (Target, error) {
+// commandTarget returns the target for a complete argv, which it does not modify.
+func (r *resolver) commandTarget(argv []string) (Target, error) {
 	if err := r.rejectURLFlags(); err != nil {
 		return Target{}, err
 	}
@@ -98,7 +98,7 @@ func (r *resolver) command(argv []string) (Target, error) {
 	}
 	dir := r.dir()
 	env := r.childEnviron()
-	switch p := r.inspect(argv[0], dir, &env); {
+	switch p := r.startProblem(argv[0], dir, &env); {
 	case p == nil:
 	case p.instead == nil:
 		return Target{}, newUsageError("", p.what, "name the program in it, or what runs it:", "  mcp-conform run -- node ./my-server/index.js")
@@ -145,8 +145,8 @@ func (r *resolver) checkElsewhere(name string) error {
 		"a relative command is looked up in --cwd, where the server starts; give the full path: "+quoteAll([]string{full}))
 }
 
-// url returns the target for a URL that was given on the command line.
-func (r *resolver) url(raw string) (Target, error) {
+// urlTarget returns the target for a URL that was given on the command line.
+func (r *resolver) urlTarget(raw string) (Target, error) {
 	if err := r.checkURL("", raw); err != nil {
 		return Target{}, err
 	}
@@ -156,7 +156,7 @@ func (r *resolver) url(raw string) (Target, error) {
 			"leave "+flags[0]+" out, or let the server be started with --start")
 	}
 	r.secrets.AddArgs(raw)
-	return r.overURL("", Target{URL: raw, Source: "command line", flags: flags})
+	return r.completeURLTarget("", Target{URL: raw, Source: "command line", flags: flags})
 }
 
 func (r *resolver) checkURL(where, raw string) error {
@@ -190,11 +190,11 @@ var runners = map[string][]string{
 	".jar": {"java", "-jar"}, ".dll": {"dotnet"},
 }
 
-// inspect returns why a command can't be started as written, or nil. It recognises a folder, a
+// startProblem returns why a command can't be started as written, or nil. It recognises a folder, a
 // file of dir that is named without a slash and is not in PATH, and a script that the system can't
 // start: one without execute permission or #! line, or any script on Windows. Other problems are
 // reported when the command is started.
-func (r *resolver) inspect(name, dir string, env *environ) *problem {
+func (r *resolver) startProblem(name, dir string, env *environ) *problem {
 	path := r.absolute(name, dir)
 	info, err := os.Stat(path)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	}
 	bare := !strings.ContainsAny(name, `/\`)
 	switch {
-	case bare && (env.inPath(name) || !info.Mode().IsRegular()):
+	case bare && (env.isInPath(name) || !info.Mode().IsRegular()):
 		return nil
 	case info.IsDir():
 		return &problem{what: quote(name) + " is a folder, not a command"}

@@ -32,7 +32,7 @@ func (r *resolver) fromConfig() (Target, error) {
 			"check whether the variable that should hold the path is empty")
 	}
 	shown := r.ConfigFile
-	doc, err := readDocument(r.absolute(r.untilde(shown), r.here), shown)
+	doc, err := readDocument(r.absolute(r.expandTilde(shown), r.here), shown)
 	if err != nil {
 		return Target{}, err
 	}
@@ -44,7 +44,7 @@ func (r *resolver) fromConfig() (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	return r.server(e, "server "+quote(e.name)+" in "+shown)
+	return r.entryTarget(e, "server "+quote(e.name)+" in "+shown)
 }
 
 // fromWellKnown searches the well-known configuration files of the current folder for the
@@ -76,7 +76,7 @@ func (r *resolver) fromWellKnown() (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	return r.server(e, "server "+quote(e.name)+" in "+e.doc.path+" (found in the current folder)")
+	return r.entryTarget(e, "server "+quote(e.name)+" in "+e.doc.path+" (found in the current folder)")
 }
 
 // configFlags returns the flags for the configuration file and the server in it.
@@ -131,12 +131,12 @@ func (d *document) servers() ([]entry, error) {
 		}
 	}
 	if !found {
-		return nil, d.noServers()
+		return nil, d.noServersError()
 	}
 	return entries, nil
 }
 
-func (d *document) noServers() error {
+func (d *document) noServersError() error {
 	advice := []string{`servers belong under "mcpServers" (.mcp.json, Claude, Cursor), "servers" (.vscode/mcp.json) or "mcp": {"servers": …} (VS Code's settings.json)`}
 	if d.root.get("command") != nil || d.root.get("url") != nil {
 		advice = []string{"this is one server without a name around it; write:", `  {"mcpServers": {"name": … what the file has now … }}`}

@@ -34,7 +34,7 @@ type node struct {
 func readDocument(path, shown string) (*document, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, newUsageError("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")",
+		return nil, newUsageError("", "the configuration file "+quote(shown)+" can't be read ("+messageWithoutPath(err)+")",
 			"name a file like .mcp.json, .cursor/mcp.json, .vscode/mcp.json or claude_desktop_config.json")
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
@@ -44,7 +44,7 @@ func readDocument(path, shown string) (*document, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err != nil {
-		return nil, newUsageError("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")", "check its permissions")
+		return nil, newUsageError("", "the configuration file "+quote(shown)+" can't be read ("+messageWithoutPath(err)+")", "check its permissions")
 	}
 	if len(text) > maxConfig {
 		return nil, newUsageError("", fmt.Sprintf("the configuration file %s is larger than %d MiB", quote(shown), maxConfig>>20),

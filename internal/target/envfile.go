@@ -9,15 +9,15 @@ import (
 // envFile reads the variables of an env file as VS Code does. A relative path is resolved against
 // the workspace.
 func (x *expander) envFile(path string) ([]setting, error) {
-	f, err := os.Open(x.absolute(x.untilde(path), x.workspace))
+	f, err := os.Open(x.absolute(x.expandTilde(path), x.workspace))
 	if err != nil {
-		return nil, newUsageError(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+reason(err)+")",
+		return nil, newUsageError(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+messageWithoutPath(err)+")",
 			"a relative path is looked up in "+x.workspace)
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
 	if err != nil {
-		return nil, newUsageError(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+reason(err)+")",
+		return nil, newUsageError(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+messageWithoutPath(err)+")",
 			"name a file with a line NAME=value for each variable")
 	}
 	return parseEnvFile(string(text)), nil

@@ -90,8 +90,8 @@ func (e *environ) list() []string {
 	return list
 }
 
-// inPath reports whether a file of that name is in one of the folders of PATH.
-func (e *environ) inPath(name string) bool {
+// isInPath reports whether a file of that name is in one of the folders of PATH.
+func (e *environ) isInPath(name string) bool {
 	path, _ := e.get("PATH")
 	for dir := range strings.SplitSeq(path, e.listSeparator()) {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
@@ -112,8 +112,8 @@ var (
 	}
 )
 
-// clean returns only the variables that programs need to start.
-func (e *environ) clean() environ {
+// onlyEssential returns only the variables that programs need to start.
+func (e *environ) onlyEssential() environ {
 	keep := cleanUnix
 	if e.goos == "windows" {
 		keep = cleanWindows

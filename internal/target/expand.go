@@ -176,8 +176,8 @@ func (r *resolver) home() string {
 	return ""
 }
 
-// untilde replaces a leading ~ with the user's home directory.
-func (r *resolver) untilde(path string) string {
+// expandTilde replaces a leading ~ with the user's home directory.
+func (r *resolver) expandTilde(path string) string {
 	if home := r.home(); home != "" && (path == "~" || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, `~\`)) {
 		return home + path[1:]
 	}

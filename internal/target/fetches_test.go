@@ -30,7 +30,7 @@ func TestFetches(t *testing.T) {
 		{"", false},
 	} {
 		target := Target{Argv: strings.Fields(c.command)}
-		if got := target.Fetches(); got != c.want {
+		if got := target.MayDownload(); got != c.want {
 			t.Errorf("%q: %v", c.command, got)
 		}
 	}

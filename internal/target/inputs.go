@@ -27,7 +27,7 @@ func readInputs(list *node) []input {
 		if !item.isObject() {
 			continue
 		}
-		in := input{id: item.text("id"), description: item.text("description")}
+		in := input{id: item.stringMember("id"), description: item.stringMember("description")}
 		in.password = item.isTrue("password")
 		if d := item.get("default"); d != nil {
 			in.fallback, in.hasFallback = d.value.(string)
@@ -37,7 +37,7 @@ func readInputs(list *node) []input {
 				if s, ok := o.value.(string); ok {
 					in.options = append(in.options, s)
 				} else if o.isObject() {
-					in.options = append(in.options, o.text("value"))
+					in.options = append(in.options, o.stringMember("value"))
 				}
 			}
 		}
@@ -48,8 +48,8 @@ func readInputs(list *node) []input {
 	return inputs
 }
 
-// text returns the value of a member, or "" if it is missing or not a string.
-func (n *node) text(name string) string {
+// stringMember returns the value of a member, or "" if it is missing or not a string.
+func (n *node) stringMember(name string) string {
 	if m := n.get(name); m != nil {
 		s, _ := m.value.(string)
 		return s

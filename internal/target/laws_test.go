@@ -197,7 +197,7 @@ func TestDamagedConfigurationFiles(t *testing.T) {
 		}
 		if err == nil {
 			r := &resolver{here: "/", outer: newEnviron([]string{"A=1", "HOME=/h"}, "linux"), secrets: &redact.Secrets{}, Options: Options{goos: "linux"}}
-			_, err = r.server(e, "test")
+			_, err = r.entryTarget(e, "test")
 		}
 		var usage *UsageError
 		if err != nil && (!errors.As(err, &usage) || usage.Advice == "") {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// overURL completes t, a target that has a URL: from the flags for URLs it sets the headers, the
-// transport, and the command that serves the URL. where is the position of the URL, for errors.
-func (r *resolver) overURL(where string, t Target) (Target, error) {
+// completeURLTarget completes t, a target that has a URL: from the flags for URLs it sets the
+// headers, the transport, and the command that serves the URL. where is the position of the URL,
+// for errors.
+func (r *resolver) completeURLTarget(where string, t Target) (Target, error) {
 	headers, err := r.headers()
 	if err != nil {
 		return Target{}, err
@@ -17,7 +18,7 @@ func (r *resolver) overURL(where string, t Target) (Target, error) {
 		return Target{}, err
 	}
 	if t.Start != nil {
-		t.flags = append(t.flags, t.Start.flagsAgain(r)...)
+		t.flags = append(t.flags, t.Start.shownFlags(r)...)
 	}
 	for _, h := range headers {
 		maps.DeleteFunc(t.Headers, func(name, _ string) bool { return strings.EqualFold(name, h.name) })
@@ -48,7 +49,7 @@ func (r *resolver) headers() ([]setting, error) {
 	for _, text := range r.Headers {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || name == "" || strings.ContainsFunc(name, notInName) || strings.ContainsAny(value, "\r\n\x00") {
+		if !ok || name == "" || strings.ContainsFunc(name, isForbiddenInHeaderName) || strings.ContainsAny(value, "\r\n\x00") {
 			return nil, newUsageError("", "--header is "+quote(r.secrets.Arg(text))+", which is not a header", "write it as --header 'Name: value'")
 		}
 		out = append(out, setting{name: http.CanonicalHeaderKey(name), value: value})
@@ -64,8 +65,8 @@ func (r *resolver) headers() ([]setting, error) {
 	return append(out, setting{name: "Authorization", value: "Bearer " + token}), nil
 }
 
-// notInName reports whether a character can't occur in the name of a header.
-func notInName(c rune) bool {
+// isForbiddenInHeaderName reports whether a character can't occur in the name of a header.
+func isForbiddenInHeaderName(c rune) bool {
 	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 

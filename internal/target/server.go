@@ -17,8 +17,8 @@ var httpTypes = map[string]spec.Transport{
 	"sse": spec.SSE,
 }
 
-// server turns one entry of a file into a target. source is the Source of that target.
-func (r *resolver) server(e entry, source string) (Target, error) {
+// entryTarget turns one entry of a file into a target. source is the Source of that target.
+func (r *resolver) entryTarget(e entry, source string) (Target, error) {
 	if !e.node.isObject() {
 		return Target{}, newUsageError(e.doc.at(e.node.offset), "server "+quote(e.name)+" must be an object, and is "+e.node.kind(),
 			`write {"command": "…", "args": ["…"]} or {"url": "…"}`)
@@ -34,11 +34,11 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 		return Target{}, err
 	}
 	if remote {
-		if err = x.http(&t); err == nil {
-			t, err = r.overURL(x.at("url"), t)
+		if err = x.setURL(&t); err == nil {
+			t, err = r.completeURLTarget(x.at("url"), t)
 		}
 	} else if err = r.rejectURLFlags(); err == nil {
-		err = x.stdio(&t)
+		err = x.setCommand(&t)
 	}
 	if err != nil {
 		return Target{}, err
@@ -62,7 +62,7 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 // workspaceOf returns the folder that a configuration file belongs to: the one that
 // contains it, or the parent of a client's own folder.
 func (r *resolver) workspaceOf(path string) string {
-	dir := filepath.Dir(r.absolute(r.untilde(path), r.here))
+	dir := filepath.Dir(r.absolute(r.expandTilde(path), r.here))
 	if base := filepath.Base(dir); base == ".vscode" || base == ".cursor" {
 		return filepath.Dir(dir)
 	}
@@ -74,7 +74,7 @@ func (r *resolver) workspaceOf(path string) string {
 // the two applies.
 func (x *expander) isRemote(t *Target) (bool, error) {
 	n := x.entry.node
-	kind, err := x.str("type")
+	kind, err := x.readString("type")
 	if err != nil {
 		return false, err
 	}
@@ -101,13 +101,13 @@ func (x *expander) isRemote(t *Target) (bool, error) {
 	return isHTTP || kind == "" && url, nil
 }
 
-// http sets the URL and the headers of a server that is reached by its URL.
-func (x *expander) http(t *Target) error {
-	raw, err := x.str("url")
+// setURL sets the URL and the headers of a server that is reached by its URL.
+func (x *expander) setURL(t *Target) error {
+	raw, err := x.readString("url")
 	if err != nil {
 		return err
 	}
-	headers, err := x.table("headers")
+	headers, err := x.readTable("headers")
 	if err != nil {
 		return err
 	}
@@ -131,25 +131,25 @@ func (x *expander) http(t *Target) error {
 	return nil
 }
 
-// stdio sets the command of a server, its folder and its environment.
-func (x *expander) stdio(t *Target) error {
-	command, err := x.str("command")
+// setCommand sets the command of a server, its folder and its environment.
+func (x *expander) setCommand(t *Target) error {
+	command, err := x.readString("command")
 	if err != nil {
 		return err
 	}
-	args, err := x.list("args")
+	args, err := x.readStrings("args")
 	if err != nil {
 		return err
 	}
-	env, err := x.table("env")
+	env, err := x.readTable("env")
 	if err != nil {
 		return err
 	}
-	cwd, err := x.str("cwd")
+	cwd, err := x.readString("cwd")
 	if err != nil {
 		return err
 	}
-	envFile, err := x.str("envFile")
+	envFile, err := x.readString("envFile")
 	if err != nil {
 		return err
 	}
@@ -158,9 +158,9 @@ func (x *expander) stdio(t *Target) error {
 	}
 	if x.entry.editor {
 		// VS Code expands ~ here; other clients pass it on unchanged.
-		command = x.untilde(command)
+		command = x.expandTilde(command)
 		for i := range args {
-			args[i] = x.untilde(args[i])
+			args[i] = x.expandTilde(args[i])
 		}
 	}
 	t.Argv = append([]string{command}, args...)
@@ -193,7 +193,7 @@ func (x *expander) startFolder(cwd string) (string, error) {
 	case x.cwd != "":
 		return x.cwd, nil
 	case cwd != "":
-		return x.folder(x.at("cwd"), quote("cwd"), x.untilde(cwd), x.workspace)
+		return x.folder(x.at("cwd"), quote("cwd"), x.expandTilde(cwd), x.workspace)
 	}
 	return x.workspace, nil
 }
@@ -203,7 +203,7 @@ func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 	if isBlank(command) {
 		return newUsageError(x.at("command"), "the command of server "+quote(x.entry.name)+" is empty", `write what starts it, like "command": "npx"`)
 	}
-	if p := x.inspect(command, dir, env); p != nil {
+	if p := x.startProblem(command, dir, env); p != nil {
 		if p.instead == nil {
 			return newUsageError(x.at("command"), p.what, "name the program in it, or what runs it")
 		}
@@ -211,7 +211,7 @@ func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 			"  "+jsonCommand(slices.Concat(p.instead, x.secrets.Args(argv)[1:])))
 	}
 	words := strings.Fields(command)
-	if len(words) < 2 || env.inPath(command) {
+	if len(words) < 2 || env.isInPath(command) {
 		return nil
 	}
 	if _, err := os.Stat(x.absolute(command, dir)); err == nil || filepath.IsAbs(command) {
@@ -238,8 +238,8 @@ func (x *expander) at(field string) string {
 	return x.entry.doc.at(x.entry.node.offset)
 }
 
-// str reads a field that is a string, and expands its variables. A missing field is "".
-func (x *expander) str(field string) (string, error) {
+// readString reads a field that is a string, and expands its variables. A missing field is "".
+func (x *expander) readString(field string) (string, error) {
 	n := x.entry.node.get(field)
 	if n == nil {
 		return "", nil
@@ -255,9 +255,9 @@ func (x *expander) str(field string) (string, error) {
 	return x.expand(n, s), nil
 }
 
-// list reads a field that is an array of strings, and expands their variables. A missing field is
-// nil.
-func (x *expander) list(field string) ([]string, error) {
+// readStrings reads a field that is an array of strings, and expands their variables. A missing
+// field is nil.
+func (x *expander) readStrings(field string) ([]string, error) {
 	n := x.entry.node.get(field)
 	if n == nil {
 		return nil, nil
@@ -278,9 +278,9 @@ func (x *expander) list(field string) ([]string, error) {
 	return list, nil
 }
 
-// table reads a field that is an object of strings, and expands their variables. Numbers and
+// readTable reads a field that is an object of strings, and expands their variables. Numbers and
 // booleans are used as written; null removes a variable. A missing field is nil.
-func (x *expander) table(field string) ([]setting, error) {
+func (x *expander) readTable(field string) ([]setting, error) {
 	n := x.entry.node.get(field)
 	if n == nil {
 		return nil, nil

@@ -2,8 +2,8 @@ package target
 
 import "encoding/json"
 
-// A Configured is a server in a configuration file.
-type Configured struct {
+// A ConfiguredServer is a server in a configuration file.
+type ConfiguredServer struct {
 	Name string
 	URL  string // as written in the file, with its variables; "" for a command
 	Text []byte // the whole entry as JSON
@@ -11,7 +11,7 @@ type Configured struct {
 
 // Servers returns the servers that a client's configuration file names, in the order of the file.
 // Its errors are of type *UsageError.
-func Servers(path string) ([]Configured, error) {
+func Servers(path string) ([]ConfiguredServer, error) {
 	doc, err := readDocument(path, path)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func Servers(path string) ([]Configured, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Configured, len(entries))
+	out := make([]ConfiguredServer, len(entries))
 	for i, e := range entries {
 		out[i].Name = e.name
 		if url := e.node.get("url"); url != nil {

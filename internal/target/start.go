@@ -32,8 +32,8 @@ func (s *Start) Command(port string) (argv []string, dir string, env []string) {
 	return withPort(s.argv, port), s.dir, append(slices.Clone(s.env), withPort(s.marked, port)...)
 }
 
-// Ported reports whether a free port has to be picked for each start.
-func (t Target) Ported() bool { return strings.Contains(t.URL, PortMark) }
+// NeedsFreePort reports whether a free port has to be picked for each start.
+func (t Target) NeedsFreePort() bool { return strings.Contains(t.URL, PortMark) }
 
 // URLAt returns the URL of a server that listens on the port.
 func (t Target) URLAt(port string) string { return strings.ReplaceAll(t.URL, PortMark, port) }
@@ -76,7 +76,7 @@ func (r *resolver) parseStart(where, raw string) (*Start, error) {
 		s.words = append(s.words, w.text)
 	}
 	var set []setting
-	for len(words) > 0 && words[0].assigns() {
+	for len(words) > 0 && words[0].isAssignment() {
 		name, value, _ := strings.Cut(words[0].text, "=")
 		set = append(set, setting{name: name, value: value})
 		words = words[1:]
@@ -87,7 +87,7 @@ func (r *resolver) parseStart(where, raw string) (*Start, error) {
 	for _, w := range words {
 		text := w.text
 		if w.quoted != 0 {
-			text = r.untilde(text)
+			text = r.expandTilde(text)
 		}
 		s.argv = append(s.argv, text)
 	}
@@ -97,7 +97,7 @@ func (r *resolver) parseStart(where, raw string) (*Start, error) {
 		return nil, err
 	}
 	env := r.childEnviron(set...)
-	if p := r.inspect(s.argv[0], s.dir, &env); p != nil {
+	if p := r.startProblem(s.argv[0], s.dir, &env); p != nil {
 		if p.instead == nil {
 			return nil, newUsageError("", p.what, "name the program in it, or what runs it")
 		}
@@ -155,8 +155,8 @@ func (r *resolver) checkPort(where, raw string, s *Start) error {
 // dummyPort replaces PortMark when a URL is parsed only to check it.
 const dummyPort = "65535"
 
-// flagsAgain returns the flags --start and --ready as they were given, without secrets.
-func (s *Start) flagsAgain(r *resolver) []string {
+// shownFlags returns the flags --start and --ready as they were given, without secrets.
+func (s *Start) shownFlags(r *resolver) []string {
 	text := s.text
 	if shown := r.secrets.Args(s.words); !slices.Equal(shown, s.words) {
 		text = quoteAll(shown)

@@ -136,7 +136,7 @@ func TestStart(t *testing.T) {
 			if diff := cmp.Diff(fill(c.args, here), target.Args()); diff != "" {
 				t.Errorf("it is named again by (-want +got):\n%s", diff)
 			}
-			if got, want := target.URLAt("4711"), strings.ReplaceAll(target.URL, "{port}", "4711"); got != want || target.Ported() != strings.Contains(target.URL, "{port}") {
+			if got, want := target.URLAt("4711"), strings.ReplaceAll(target.URL, "{port}", "4711"); got != want || target.NeedsFreePort() != strings.Contains(target.URL, "{port}") {
 				t.Errorf("the URL is %s", got)
 			}
 		})

@@ -58,17 +58,17 @@ var fetchers = map[string][]string{
 	"deno": {"run"}, "go": {"run"}, "docker": {"run"}, "podman": {"run"},
 }
 
-// Fetches reports whether the command of a stdio server may download or build the server before it
-// starts.
-func (t *Target) Fetches() bool {
+// MayDownload reports whether the command of a stdio server may download or build the server before
+// it starts.
+func (t *Target) MayDownload() bool {
 	argv := t.Argv
-	if len(argv) > 2 && program(argv[0]) == "cmd" && strings.EqualFold(argv[1], "/c") { // as npx is started on Windows
+	if len(argv) > 2 && programName(argv[0]) == "cmd" && strings.EqualFold(argv[1], "/c") { // as npx is started on Windows
 		argv = argv[2:]
 	}
 	if len(argv) == 0 {
 		return false
 	}
-	subcommands, known := fetchers[program(argv[0])]
+	subcommands, known := fetchers[programName(argv[0])]
 	if !known || subcommands == nil {
 		return known
 	}
@@ -80,8 +80,9 @@ func (t *Target) Fetches() bool {
 	return false
 }
 
-// program returns the name of a program in lower case, without its folder and Windows extension.
-func program(path string) string {
+// programName returns the name of a program in lower case, without its folder and Windows
+// extension.
+func programName(path string) string {
 	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
 	for _, extension := range []string{".exe", ".cmd", ".ps1"} {
 		name = strings.TrimSuffix(name, extension)
@@ -197,7 +198,7 @@ func (r *resolver) folder(where, what, path, base string) (string, error) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil:
-		return "", newUsageError(where, what+" names a folder that can't be used: "+quote(path)+" ("+reason(err)+")",
+		return "", newUsageError(where, what+" names a folder that can't be used: "+quote(path)+" ("+messageWithoutPath(err)+")",
 			"name a folder that exists; a relative one is looked up in "+base)
 	case !info.IsDir():
 		return "", newUsageError(where, what+" names a file, but must name a folder: "+quote(path),
@@ -238,7 +239,7 @@ func (r *resolver) commonFlags() []string {
 func (r *resolver) childEnviron(more ...setting) environ {
 	base := r.outer.clone()
 	if r.CleanEnv {
-		base = r.outer.clean()
+		base = r.outer.onlyEssential()
 	}
 	for _, entry := range base.list() { // the server may print what it inherits
 		name, value, _ := strings.Cut(entry, "=")

@@ -31,9 +31,9 @@ func newUsageError(where, what string, advice ...string) *UsageError {
 	return &UsageError{What: what, Where: where, Advice: strings.Join(advice, "\n")}
 }
 
-// reason returns the message of a file error without the path, which the caller's message
-// already contains as the user gave it.
-func reason(err error) string {
+// messageWithoutPath returns the message of a file error without the path, which the caller's
+// message already contains as the user gave it.
+func messageWithoutPath(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "it does not exist"
 	}
@@ -48,7 +48,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func noTarget() *UsageError {
+func noTargetError() *UsageError {
 	return newUsageError("", "no server is named: there is nothing to judge",
 		"name its command, after -- when it has arguments:",
 		"  mcp-conform run ./my-server",

@@ -16,9 +16,9 @@ type word struct {
 
 var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// assigns reports whether the word is an assignment, NAME=value with an unquoted name, which sets a
-// variable if it is before the command.
-func (w word) assigns() bool {
+// isAssignment reports whether the word is an assignment, NAME=value with an unquoted name, which
+// sets a variable if it is before the command.
+func (w word) isAssignment() bool {
 	end := len(assignment.FindString(w.text))
 	return end > 0 && (w.quoted < 0 || w.quoted >= end)
 }
@@ -50,16 +50,16 @@ func splitCommand(flag, text, goos string) ([]word, error) {
 		switch {
 		case c == 0:
 			err = newUsageError("", flag+" contains a NUL byte", "leave it out")
-		case c == '\n', strings.IndexByte("|&;<>()`", c) >= 0, c == '$' && s.expands():
-			err = s.needsShell(c)
+		case c == '\n', strings.IndexByte("|&;<>()`", c) >= 0, c == '$' && s.isExpansion():
+			err = s.needsShellError(c)
 		case c == ' ' || c == '\t' || c == '\r':
 			s.end()
 		case c == '\'':
-			err = s.single()
+			err = s.readSingleQuoted()
 		case c == '"':
-			err = s.double()
+			err = s.readDoubleQuoted()
 		case c == '\\' && s.backslash:
-			s.escaped()
+			s.readEscape()
 		default:
 			s.add(c, false)
 		}
@@ -109,7 +109,7 @@ func (s *splitter) end() {
 	}
 }
 
-func (s *splitter) escaped() {
+func (s *splitter) readEscape() {
 	switch {
 	case s.at >= len(s.text):
 		s.add('\\', true)
@@ -121,18 +121,18 @@ func (s *splitter) escaped() {
 	}
 }
 
-func (s *splitter) single() error {
+func (s *splitter) readSingleQuoted() error {
 	s.markQuoted()
 	length := strings.IndexByte(s.text[s.at:], '\'')
 	if length < 0 {
-		return s.unclosed("'")
+		return s.unclosedError("'")
 	}
 	s.begin().text += s.text[s.at : s.at+length]
 	s.at += length + 1
 	return nil
 }
 
-func (s *splitter) double() error {
+func (s *splitter) readDoubleQuoted() error {
 	s.markQuoted()
 	for s.at < len(s.text) {
 		c := s.text[s.at]
@@ -140,32 +140,32 @@ func (s *splitter) double() error {
 		switch {
 		case c == '"':
 			return nil
-		case c == '`', c == '$' && s.expands():
-			return s.needsShell(c)
+		case c == '`', c == '$' && s.isExpansion():
+			return s.needsShellError(c)
 		case c == '\\' && s.backslash && s.at < len(s.text) && strings.IndexByte("\"\\$`\n", s.text[s.at]) >= 0,
 			c == '\\' && s.at < len(s.text) && s.text[s.at] == '"':
-			s.escaped()
+			s.readEscape()
 		default:
 			s.add(c, true)
 		}
 	}
-	return s.unclosed(`"`)
+	return s.unclosedError(`"`)
 }
 
-// expands reports whether a shell would replace the dollar sign that was just read
+// isExpansion reports whether a shell would replace the dollar sign that was just read
 // and the text after it.
-func (s *splitter) expands() bool {
+func (s *splitter) isExpansion() bool {
 	return s.at < len(s.text) && (s.text[s.at] == '{' || s.text[s.at] == '(' || strings.IndexByte("@*#?-$!_", s.text[s.at]) >= 0 ||
 		'0' <= s.text[s.at] && s.text[s.at] <= '9' || 'a' <= s.text[s.at]|0x20 && s.text[s.at]|0x20 <= 'z')
 }
 
-func (s *splitter) needsShell(c byte) error {
+func (s *splitter) needsShellError(c byte) error {
 	what := quote(string([]byte{c}))
 	return newUsageError("", s.flag+" contains "+what+", which only a shell understands, but no shell is run",
 		"put it in single quotes if it belongs to an argument, or run a shell yourself:",
 		"  "+s.flag+" "+quoteAll([]string{"sh -c " + quoteAll([]string{redact.Arg(s.text)})}))
 }
 
-func (s *splitter) unclosed(mark string) error {
+func (s *splitter) unclosedError(mark string) error {
 	return newUsageError("", "a quote in "+s.flag+" is not closed: "+mark, "close it, or write \\"+mark+" for the character itself")
 }

@@ -23,7 +23,7 @@ const (
 	DefaultStderr = 256 << 10
 )
 
-func (l Limits) orDefaults() Limits {
+func (l Limits) withDefaults() Limits {
 	return Limits{
 		Frame:  cmp.Or(l.Frame, DefaultFrame),
 		Frames: cmp.Or(l.Frames, DefaultFrames),
@@ -149,8 +149,8 @@ func (t *Transcript) Admit(n int) (flood string) {
 	return ""
 }
 
-// received counts what a conversation has received.
-type received struct {
+// receivedCounts counts what a conversation has received.
+type receivedCounts struct {
 	messages int
 	bytes    int64
 }

@@ -18,13 +18,13 @@ var clientMethods = []string{
 // Recordings without a message are omitted.
 func splitConversations(log []loggedMessage, values bool) []*Recording {
 	client := onClientSide(log)
-	open := map[string]*conversation{}
+	open := map[string]*recordingBuilder{}
 	var out []*Recording
 	for _, l := range log {
 		kind := kindOf(l.side, client)
 		c := open[l.session]
 		if c == nil || l.begins || kind == Sent && containsRequest(l.raw, "initialize") && c.hasInitialized() {
-			c = &conversation{Recording: &Recording{Values: values}}
+			c = &recordingBuilder{Recording: &Recording{Values: values}}
 			c.add(Event{Kind: Opened})
 			open[l.session] = c
 			out = append(out, c.Recording)
@@ -34,14 +34,14 @@ func splitConversations(log []loggedMessage, values bool) []*Recording {
 	return slices.DeleteFunc(out, func(r *Recording) bool { return len(r.Events) < 2 })
 }
 
-// conversation is a recording under construction.
-type conversation struct {
+// recordingBuilder is a recording under construction.
+type recordingBuilder struct {
 	*Recording
 	dialogue Dialogue
 	first    loggedMessage
 }
 
-func (c *conversation) addLogged(kind Kind, l loggedMessage) {
+func (c *recordingBuilder) addLogged(kind Kind, l loggedMessage) {
 	if len(l.raw) == 0 && l.begins {
 		return
 	}
@@ -61,7 +61,7 @@ func (c *conversation) addLogged(kind Kind, l loggedMessage) {
 }
 
 // hasInitialized reports whether an initialize request has a response.
-func (c *conversation) hasInitialized() bool {
+func (c *recordingBuilder) hasInitialized() bool {
 	return slices.ContainsFunc(c.dialogue.Requests(), func(r *Request) bool {
 		return r.Message.Method == "initialize" && r.Response() != nil
 	})
@@ -70,7 +70,7 @@ func (c *conversation) hasInitialized() bool {
 // kindOf returns the kind of event for a message in a direction. The directions outgoing and
 // incoming are seen from the program that wrote the log, so their meaning depends on whether it ran
 // on the client's side.
-func kindOf(s side, onClientSide bool) Kind {
+func kindOf(s direction, onClientSide bool) Kind {
 	switch {
 	case s == fromStderr:
 		return Stderr

@@ -108,7 +108,7 @@ func (d *Dialogue) NoteRequest(e *Event, m *wire.Message) *Request {
 	}
 	key := m.ID.Key()
 	by.all, by.byID[key] = append(by.all, r), append(by.byID[key], r)
-	if token := m.ParamIDAt("/_meta/progressToken"); token.Present() {
+	if token := m.ParamIDAt("/_meta/progressToken"); token.IsPresent() {
 		by.byToken[token.Key()] = append(by.byToken[token.Key()], r)
 	}
 	d.assign(m, r)
@@ -161,7 +161,7 @@ func (d *Dialogue) requestsTo(kind Kind) *requests {
 // matchResponse returns the request that a response in e with this id belongs to, or nil.
 func (q *requests) matchResponse(e *Event, id wire.ID) *Request {
 	all := q.byID[id.Key()]
-	if !id.Present() || len(all) == 0 {
+	if !id.IsPresent() || len(all) == 0 {
 		return nil
 	}
 	var oldest *Request
@@ -194,7 +194,7 @@ func (q *requests) matchProgress(token wire.ID) *Request {
 	return all[len(all)-1]
 }
 
-// assign makes r the request that Of returns for m.
+// assign makes r the request that RequestOf returns for m.
 func (d *Dialogue) assign(m *wire.Message, r *Request) {
 	if d.requestOf == nil {
 		d.requestOf = map[*wire.Message]*Request{}
@@ -208,8 +208,8 @@ func (d *Dialogue) Exchanges() *Exchanges { return &d.exchanges }
 // Requests returns the client's requests in the order they were sent.
 func (d *Dialogue) Requests() []*Request { return d.client.all }
 
-// StillOpen returns the client's requests after the last one that has a response.
-func (d *Dialogue) StillOpen() []*Request {
+// TrailingUnanswered returns the client's requests after the last one that has a response.
+func (d *Dialogue) TrailingUnanswered() []*Request {
 	all := d.Requests()
 	for i, r := range slices.Backward(all) {
 		if r.Response() != nil {
@@ -233,10 +233,10 @@ func (d *Dialogue) ServerRequestsWithToken(token wire.ID) []*Request {
 	return d.server.byToken[token.Key()]
 }
 
-// Of returns the request to which m belongs: m itself if it is a request, or the request that it
-// responds to, cancels (the newest if it cancels several) or reports progress of. It returns nil
-// for any other message.
-func (d *Dialogue) Of(m *wire.Message) *Request { return d.requestOf[m] }
+// RequestOf returns the request to which m belongs: m itself if it is a request, or the request
+// that it responds to, cancels (the newest if it cancels several) or reports progress of. It
+// returns nil for any other message.
+func (d *Dialogue) RequestOf(m *wire.Message) *Request { return d.requestOf[m] }
 
 // InFlight returns the client's requests that were sent before the position and had no response by
 // then, including cancelled ones.

@@ -189,7 +189,7 @@ func TestDialogueLaws(t *testing.T) {
 		requests := slices.Concat(d.Requests(), d.ServerRequests())
 		paired := map[*wire.Message]*Request{}
 		for _, r := range requests {
-			if d.Of(r.Message) != r {
+			if d.RequestOf(r.Message) != r {
 				t.Fatalf("the request at %d is not that of its own message", r.Event.Seq)
 			}
 			for i, m := range r.Responses {
@@ -199,13 +199,13 @@ func TestDialogueLaws(t *testing.T) {
 				if i > 0 && m.Event.Seq <= r.Responses[i-1].Event.Seq {
 					t.Fatalf("the responses to the request at %d are not in order", r.Event.Seq)
 				}
-				if paired[m.Message] != nil || d.Of(m.Message) != r {
+				if paired[m.Message] != nil || d.RequestOf(m.Message) != r {
 					t.Fatalf("the response at %d belongs to two requests", m.Event.Seq)
 				}
 				paired[m.Message] = r
 			}
 			for _, p := range r.Progress {
-				if p.Event.Kind == r.Event.Kind || p.Event.Seq <= r.Event.Seq || d.Of(p.Message) != r {
+				if p.Event.Kind == r.Event.Kind || p.Event.Seq <= r.Event.Seq || d.RequestOf(p.Message) != r {
 					t.Fatalf("the progress at %d is not of the request at %d", p.Event.Seq, r.Event.Seq)
 				}
 			}

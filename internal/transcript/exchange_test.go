@@ -111,10 +111,10 @@ func TestExchangesInScripts(t *testing.T) {
 	if index.Of(get.End) != get || index.Of(r.Events[0]) != nil || index.Of(nil) != nil {
 		t.Error("an event is not found in its exchange")
 	}
-	if post.Method() != "POST" || post.Status() != 200 || !post.IsStream() || !post.Succeeded() || post.Ended() != Broken || post.End.Detail != "unexpected EOF" {
+	if post.Method() != "POST" || post.Status() != 200 || !post.IsStream() || !post.Succeeded() || post.HowEnded() != Broken || post.End.Detail != "unexpected EOF" {
 		t.Errorf("the first exchange: %+v", post)
 	}
-	if get.Method() != "GET" || get.Status() != 405 || get.IsStream() || !get.Refused() || get.Ended() != Complete || get.Sent != nil || len(get.Body) != 1 {
+	if get.Method() != "GET" || get.Status() != 405 || get.IsStream() || !get.Refused() || get.HowEnded() != Complete || get.Sent != nil || len(get.Body) != 1 {
 		t.Errorf("the second exchange: %+v", get)
 	}
 	if m := post.Sent.Messages(); len(m) != 1 || m[0].Method != "initialize" {

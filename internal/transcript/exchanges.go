@@ -83,9 +83,9 @@ func (x *Exchanges) Note(e *Event) {
 	}
 	switch e.Kind {
 	case Requested:
-		at.Request = orElse(at.Request, e)
+		at.Request = firstNonNil(at.Request, e)
 	case Sent:
-		at.Sent = orElse(at.Sent, e)
+		at.Sent = firstNonNil(at.Sent, e)
 	case Responded:
 		if at.Response == nil || at.Status() < 200 {
 			at.Response = e
@@ -93,11 +93,11 @@ func (x *Exchanges) Note(e *Event) {
 	case Received, Streamed:
 		at.Body = append(at.Body, e)
 	case Over:
-		at.End = orElse(at.End, e)
+		at.End = firstNonNil(at.End, e)
 	}
 }
 
-func orElse(have, e *Event) *Event {
+func firstNonNil(have, e *Event) *Event {
 	if have != nil {
 		return have
 	}
@@ -222,8 +222,8 @@ func (x *Exchange) IsStream() bool {
 	return false
 }
 
-// Ended returns how the exchange ended, or "" if it has not ended.
-func (x *Exchange) Ended() How {
+// HowEnded returns how the exchange ended, or "" if it has not ended.
+func (x *Exchange) HowEnded() How {
 	if x.End == nil {
 		return ""
 	}
@@ -233,7 +233,7 @@ func (x *Exchange) Ended() How {
 // HasRequest reports whether the body of the request has a JSON-RPC request with the id. A message
 // with an id that is neither a request nor a response counts as a request.
 func (x *Exchange) HasRequest(id wire.ID) bool {
-	return x.Sent != nil && id.Present() && slices.ContainsFunc(x.Sent.Messages(), func(m wire.Message) bool {
+	return x.Sent != nil && id.IsPresent() && slices.ContainsFunc(x.Sent.Messages(), func(m wire.Message) bool {
 		return m.Kind != wire.Response && m.ID.Same(id)
 	})
 }

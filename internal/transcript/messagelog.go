@@ -16,10 +16,10 @@ import (
 
 // parseHeader parses the header line of a transcript and returns it with its format version, which
 // is nil if the line is not a header.
-func parseHeader(line []byte) (header, *int) {
-	var h header
+func parseHeader(line []byte) (fileHeader, *int) {
+	var h fileHeader
 	if err := json.Unmarshal(line, &h); err != nil {
-		return header{}, nil
+		return fileHeader{}, nil
 	}
 	return h, h.Format
 }
@@ -40,11 +40,11 @@ var (
 	timeNames      = []string{"timestamp", "time", "ts", "t", "at"}
 )
 
-// side is the direction of a message.
-type side int
+// direction is the direction of a message.
+type direction int
 
 const (
-	unknownSide side = iota
+	unknownSide direction = iota
 	toServer
 	toClient
 	// outgoing and incoming are relative to the program that wrote the log, which may have
@@ -55,7 +55,7 @@ const (
 )
 
 // sides maps words for directions, in lower case and without separators.
-var sides = map[string]side{
+var sides = map[string]direction{
 	"clienttoserver": toServer, "client2server": toServer, "c2s": toServer, "toserver": toServer, "client": toServer, ">": toServer, "->": toServer, "-->": toServer,
 	"servertoclient": toClient, "server2client": toClient, "s2c": toClient, "toclient": toClient, "server": toClient, "<": toClient, "<-": toClient, "<--": toClient,
 	"send": outgoing, "sent": outgoing, "out": outgoing, "outgoing": outgoing, "outbound": outgoing, "write": outgoing,
@@ -65,7 +65,7 @@ var sides = map[string]side{
 
 const directionsHelp = `known directions are client-to-server and server-to-client (also c2s and s2c, > and <), send and receive (also out and in, sent and received, write and read), stderr`
 
-func sideOf(text string) side {
+func directionOf(text string) direction {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if s, ok := sides[text]; ok {
 		return s
@@ -81,7 +81,7 @@ func sideOf(text string) side {
 // loggedMessage is one message in a log.
 type loggedMessage struct {
 	line    int
-	side    side
+	side    direction
 	raw     []byte
 	at      time.Time // zero if unknown
 	cut     bool      // only the beginning was logged
@@ -109,7 +109,7 @@ func (f *file) readMessageLog() ([]*Recording, error) {
 			passed++
 			continue
 		}
-		s := sideOf(direction)
+		s := directionOf(direction)
 		switch {
 		case s == unknownSide && direction == "":
 			return nil, f.errorf(l.number, `the message has no direction; add a member such as "direction":"client-to-server"`)

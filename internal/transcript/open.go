@@ -41,7 +41,7 @@ func ReadRecordings(name string, from io.Reader) ([]*Recording, error) {
 			f.lines = append(f.lines, numberedLine{i + 1, text})
 		}
 	}
-	recordings, err := f.read(string(data))
+	recordings, err := f.readRecordings(string(data))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (f *file) isTruncated(l numberedLine) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func (f *file) read(text string) ([]*Recording, error) {
+func (f *file) readRecordings(text string) ([]*Recording, error) {
 	first := f.lines[0].text
 	_, format := parseHeader(first)
 	switch {

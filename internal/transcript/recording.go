@@ -38,8 +38,8 @@ type Expectation struct {
 	Summary     string
 }
 
-// header is the first line of a transcript file.
-type header struct {
+// fileHeader is the first line of a transcript file.
+type fileHeader struct {
 	Format    *int   `json:"mcp-conform-transcript"`
 	Transport string `json:"transport"`
 	Revision  string `json:"revision"`
@@ -53,7 +53,7 @@ func WriteRecording(w io.Writer, r *Recording) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(header{Format: &format, Transport: r.Transport, Revision: r.Revision, Tool: r.Tool, Case: r.Case}); err != nil {
+	if err := enc.Encode(fileHeader{Format: &format, Transport: r.Transport, Revision: r.Revision, Tool: r.Tool, Case: r.Case}); err != nil {
 		return fmt.Errorf("writing the head of the transcript: %w", err)
 	}
 	if err := Write(out, r.Events); err != nil {

@@ -21,9 +21,9 @@ func NewRedactor(known *redact.Secrets) *Redactor { return &Redactor{known} }
 // redactText removes secrets from free text.
 func (r *Redactor) redactText(b []byte) []byte { return redact.Shapes(r.known.Bytes(b)) }
 
-// Events returns the events without secrets. Events that change are copied, the others are returned
-// as they are.
-func (r *Redactor) Events(events []*Event) []*Event {
+// RedactEvents returns the events without secrets. Events that change are copied, the others are
+// returned as they are.
+func (r *Redactor) RedactEvents(events []*Event) []*Event {
 	out := slices.Clone(events)
 	r.redactStderr(out)
 	for i, e := range out {
@@ -35,7 +35,7 @@ func (r *Redactor) Events(events []*Event) []*Event {
 		case e.Kind == Requested || e.Kind == Responded:
 			raw = r.redactHead(raw)
 		case (e.Kind == Sent || e.Kind == Received) && !e.IsCut():
-			raw = r.Frame(e.Raw)
+			raw = r.RedactFrame(e.Raw)
 		default:
 			raw = r.redactText(raw)
 		}
@@ -44,8 +44,8 @@ func (r *Redactor) Events(events []*Event) []*Event {
 	return out
 }
 
-// Known returns text without the known secrets.
-func (r *Redactor) Known(text string) string { return r.known.Text(text) }
+// RedactKnown returns text without the known secrets.
+func (r *Redactor) RedactKnown(text string) string { return r.known.Text(text) }
 
 // withRaw returns e itself if Raw and Detail are unchanged, and otherwise a copy with the new
 // values.

@@ -54,7 +54,7 @@ func TestRedactFrame(t *testing.T) {
 			if want == "" {
 				want = c.frame
 			}
-			if diff := cmp.Diff(want, string(r.Frame([]byte(c.frame)))); diff != "" {
+			if diff := cmp.Diff(want, string(r.RedactFrame([]byte(c.frame)))); diff != "" {
 				t.Errorf("redacted (-want +got):\n%s", diff)
 			}
 		})
@@ -73,7 +73,7 @@ func TestRedactEvents(t *testing.T) {
 	for _, e := range events {
 		e.parse()
 	}
-	got := NewRedactor(redact.New("swordfish-77", "x")).Events(events)
+	got := NewRedactor(redact.New("swordfish-77", "x")).RedactEvents(events)
 	want := []string{"server --token=REDACTED", "a REDACTED", `{"id":1,"result":{"token":"REDACTED"}}`, ", and REDACTED", `{"result":"REDACTED`, `{"id":1}`}
 	for i, e := range got {
 		if text := e.Detail + string(e.Raw); text != want[i] {
@@ -171,7 +171,7 @@ func TestRedactionLaws(t *testing.T) {
 			raw = bytes.ReplaceAll(raw, []byte("é"), []byte(`\u00e9`))
 		}
 		r := NewRedactor(redact.New(secret))
-		got := r.Frame(bytes.Clone(raw))
+		got := r.RedactFrame(bytes.Clone(raw))
 		if f := wire.Parse(got); len(f.Problems) > 0 {
 			t.Fatalf("%s became %s: %v", raw, got, f.Problems)
 		}
@@ -194,7 +194,7 @@ func TestRedactionLaws(t *testing.T) {
 				t.Fatalf("%q stayed in %s", s, got)
 			}
 		}
-		if again := r.Frame(bytes.Clone(got)); !bytes.Equal(again, got) {
+		if again := r.RedactFrame(bytes.Clone(got)); !bytes.Equal(again, got) {
 			t.Fatalf("%s is redacted to %s once more", got, again)
 		}
 	})
@@ -247,7 +247,7 @@ func TestRedactKnownSecretsInText(t *testing.T) {
 		secret := rapid.StringMatching(`[a-z0-9]{6,9}`).Draw(t, "secret")
 		parts := rapid.SliceOfN(rapid.OneOf(rapid.Just([]byte(secret)), rapid.SliceOfN(rapid.Byte(), 0, 9), rapid.Just([]byte(`{"token":"`))), 1, 8).Draw(t, "parts")
 		raw := bytes.Join(parts, nil)
-		if got := NewRedactor(redact.New(secret)).Frame(bytes.Clone(raw)); bytes.Contains(got, []byte(secret)) {
+		if got := NewRedactor(redact.New(secret)).RedactFrame(bytes.Clone(raw)); bytes.Contains(got, []byte(secret)) {
 			t.Fatalf("%q became %q", raw, got)
 		}
 	})

@@ -65,7 +65,7 @@ func (r *Redactor) redactStream(e *Event) []byte {
 	if ev.ByteOrderMark {
 		return e.Stream
 	}
-	data := r.Frame(ev.Data)
+	data := r.RedactFrame(ev.Data)
 	if e.IsCut() {
 		data = r.redactText(ev.Data)
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Frame removes secrets from a frame. If the frame is JSON, it keeps the structure and all bytes
-// except the secrets. Any other frame is treated as text.
-func (r *Redactor) Frame(raw []byte) []byte {
-	if f := wire.Parse(raw); !f.Readable() {
+// RedactFrame removes secrets from a frame. If the frame is JSON, it keeps the structure and all
+// bytes except the secrets. Any other frame is treated as text.
+func (r *Redactor) RedactFrame(raw []byte) []byte {
+	if f := wire.Parse(raw); !f.IsReadable() {
 		return r.redactText(raw)
 	}
 	// Bytes after the JSON value, such as a comma or another message, are treated as text.

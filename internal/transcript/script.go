@@ -17,7 +17,7 @@ func ParseScript(text string) (*Recording, error) {
 			return nil, fmt.Errorf("%d: %w", i+1, err)
 		}
 	}
-	s.finishOpen()
+	s.finishOpenEvent()
 	s.ensureOpened()
 	return &s.Recording, nil
 }
@@ -26,7 +26,7 @@ func ParseScript(text string) (*Recording, error) {
 type script struct {
 	Recording
 	now  time.Duration
-	open *unfinished
+	open *unfinishedEvent
 }
 
 // scriptMarks are the prefixes of lines with a frame, longest first.
@@ -44,7 +44,7 @@ const scriptHelp = `a line begins with > (client), < (server), the same after th
 
 func (s *script) parseLine(line string) error {
 	if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
-		s.finishOpen()
+		s.finishOpenEvent()
 		return nil
 	}
 	if done, err := s.parseHTTPLine(line); done || err != nil {

@@ -24,8 +24,8 @@ var httpMarks = map[string]Event{
 	"<~":  {Kind: Streamed},
 }
 
-// unfinished is an event of an exchange whose text may continue on the next line.
-type unfinished struct {
+// unfinishedEvent is an event of an exchange whose text may continue on the next line.
+type unfinishedEvent struct {
 	Event
 	text   string
 	quoted bool
@@ -40,7 +40,7 @@ func (s *script) parseHTTPLine(line string) (bool, error) {
 		s.open.text += "\n" + strings.TrimLeft(line, " \t")
 		return true, nil
 	}
-	s.finishOpen()
+	s.finishOpenEvent()
 	m := httpMark.FindStringSubmatch(line)
 	if m == nil {
 		return false, nil
@@ -56,7 +56,7 @@ func (s *script) parseHTTPLine(line string) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	s.open = &unfinished{Event: httpMarks[m[2]], text: text, quoted: strings.HasPrefix(m[3], "q ")}
+	s.open = &unfinishedEvent{Event: httpMarks[m[2]], text: text, quoted: strings.HasPrefix(m[3], "q ")}
 	s.open.Exchange = number
 	return true, nil
 }
@@ -74,9 +74,9 @@ func (s *script) parseOver(number int, arg string) error {
 	return err
 }
 
-// finishOpen adds the event that is still open, after its last line. It does nothing if there is
-// none.
-func (s *script) finishOpen() {
+// finishOpenEvent adds the event that is still open, after its last line. It does nothing if there
+// is none.
+func (s *script) finishOpenEvent() {
 	if s.open == nil {
 		return
 	}

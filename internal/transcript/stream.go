@@ -113,8 +113,8 @@ type StreamEvent struct {
 	ByteOrderMark bool
 }
 
-// Complete reports whether a blank line ends the event. Clients ignore incomplete events.
-func (ev *StreamEvent) Complete() bool { return ev.Blank != "" }
+// IsComplete reports whether a blank line ends the event. Clients ignore incomplete events.
+func (ev *StreamEvent) IsComplete() bool { return ev.Blank != "" }
 
 // StreamLine is one line of an event stream.
 type StreamLine struct {
@@ -225,7 +225,7 @@ func (ev *StreamEvent) carriesMessage() bool {
 	if len(ev.Data) == 0 {
 		return false
 	}
-	if ev.Complete() && (ev.Type == "" || ev.Type == "message") {
+	if ev.IsComplete() && (ev.Type == "" || ev.Type == "message") {
 		return true
 	}
 	f := wire.Parse(ev.Data)

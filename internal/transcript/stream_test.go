@@ -137,10 +137,10 @@ func TestStreamLaws(t *testing.T) {
 		var got []string
 		for i, p := range pieces {
 			ev := ParseStream([]byte(p))
-			if !ev.Complete() && !ev.ByteOrderMark && i < len(pieces)-1 {
+			if !ev.IsComplete() && !ev.ByteOrderMark && i < len(pieces)-1 {
 				t.Fatalf("piece %q is not complete", p)
 			}
-			if ev.Complete() && ev.HasData {
+			if ev.IsComplete() && ev.HasData {
 				got = append(got, ev.Type+"|"+string(ev.Data))
 			}
 		}
@@ -172,7 +172,7 @@ func TestRedactHTTP(t *testing.T) {
 			c.event.Exchange = 1
 			c.event.setDerived()
 			before := c.event
-			got := r.Events([]*Event{&c.event})[0]
+			got := r.RedactEvents([]*Event{&c.event})[0]
 			text := string(got.Raw) + got.Detail
 			if got.Stream != nil {
 				text = string(got.Stream)
@@ -199,7 +199,7 @@ func TestRedactKnownSecretsInExchanges(t *testing.T) {
 		}
 		for _, e := range []Event{{Kind: Requested, Raw: text}, {Kind: Responded, Raw: text}} {
 			e.setDerived()
-			got := NewRedactor(redact.New(secret)).Events([]*Event{&e})[0]
+			got := NewRedactor(redact.New(secret)).RedactEvents([]*Event{&e})[0]
 			if bytes.Contains(got.Raw, []byte(secret)) {
 				t.Fatalf("%q is in %q", secret, got.Raw)
 			}
@@ -207,7 +207,7 @@ func TestRedactKnownSecretsInExchanges(t *testing.T) {
 		for _, piece := range split(string(text)) {
 			e := Event{Kind: Streamed, Stream: []byte(piece)}
 			e.setDerived()
-			got := NewRedactor(redact.New(secret)).Events([]*Event{&e})[0]
+			got := NewRedactor(redact.New(secret)).RedactEvents([]*Event{&e})[0]
 			if bytes.Contains(got.Stream, []byte(secret)) {
 				t.Fatalf("%q is in %q", secret, got.Stream)
 			}

@@ -60,7 +60,7 @@ func (f *file) readTextLog() ([]*Recording, error) {
 
 func parseTextLine(text []byte) (loggedMessage, bool) {
 	if m := sdkLine.FindSubmatch(text); m != nil && bytes.HasPrefix(m[2], []byte("{")) {
-		return withMessage(loggedMessage{side: sideOf(string(m[1]))}, m[2]), true
+		return withMessage(loggedMessage{side: directionOf(string(m[1]))}, m[2]), true
 	}
 	m := hostLine.FindSubmatch(text)
 	if m == nil {

@@ -137,7 +137,7 @@ type Transcript struct {
 	kept     int64         // weight of the server's kept output, see eventWeight
 	limit    int64         // of kept, see DefaultLimit
 	limits   Limits
-	received received // counted by Admit
+	received receivedCounts // counted by Admit
 	// retracted counts the calls of Retract.
 	retracted int
 
@@ -171,11 +171,11 @@ func New() *Transcript { return NewWithin(nil, Limits{}) }
 // NewWithin returns an empty transcript that starts now, with its own limits and a budget shared
 // with other transcripts, which may be nil.
 func NewWithin(b *Budget, l Limits) *Transcript {
-	return &Transcript{start: time.Now(), limit: DefaultLimit, limits: l.orDefaults(), budget: b}
+	return &Transcript{start: time.Now(), limit: DefaultLimit, limits: l.withDefaults(), budget: b}
 }
 
-// Began returns the time when the transcript began; event times are relative to it.
-func (t *Transcript) Began() time.Time { return t.start }
+// StartTime returns the time when the transcript began; event times are relative to it.
+func (t *Transcript) StartTime() time.Time { return t.start }
 
 // Add records e as the newest event and returns it with Seq and At set. Raw and Stream must not be
 // modified afterwards. A Requested event without a number begins the next exchange. For an event

@@ -66,9 +66,9 @@ type Ending struct {
 	Records []*transcript.Transcript
 }
 
-// Mortal is an HTTP link to a server whose process can exit. The link can't detect that by itself,
-// so it is notified.
-type Mortal interface {
+// ExitNotifiable is an HTTP link to a server whose process can exit. The link can't detect that by
+// itself, so it is notified.
+type ExitNotifiable interface {
 	Web
 	// ServerEnded notifies the link that the process exited and nothing more can arrive.
 	ServerEnded(detail string)
@@ -83,8 +83,8 @@ type Canceller interface {
 	CloseResponse(id wire.ID, reason string) bool
 }
 
-// Weighed is a link to a server whose memory use can be measured.
-type Weighed interface {
+// MemoryMeter is a link to a server whose memory use can be measured.
+type MemoryMeter interface {
 	Link
 	// Resident returns the private memory of all processes of the server, in bytes. ok reports
 	// whether it is known.

@@ -19,9 +19,9 @@ import (
 // Callers detect optional interfaces at run time, so a link that lost a method would lose
 // the feature without an error.
 var (
-	_ transport.Sharer = (*started.Dialer)(nil)
-	_ transport.Mortal = (*streamablehttp.Link)(nil)
-	_ transport.Mortal = (*sse.Link)(nil)
+	_ transport.Sharer         = (*started.Dialer)(nil)
+	_ transport.ExitNotifiable = (*streamablehttp.Link)(nil)
+	_ transport.ExitNotifiable = (*sse.Link)(nil)
 )
 
 const (
@@ -68,8 +68,8 @@ func TestLinks(t *testing.T) {
 			if _, ok := link.(transport.Web); ok != c.web {
 				t.Errorf("implements transport.Web: %v", ok)
 			}
-			if _, ok := link.(transport.Mortal); ok != c.web {
-				t.Errorf("implements transport.Mortal: %v", ok)
+			if _, ok := link.(transport.ExitNotifiable); ok != c.web {
+				t.Errorf("implements transport.ExitNotifiable: %v", ok)
 			}
 			if _, ok := link.(transport.Local); ok {
 				t.Error("implements transport.Local without having started the server")

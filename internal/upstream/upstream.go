@@ -101,14 +101,14 @@ func (d *Double) Find(tokens []string, after int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, token := range tokens {
-		if found := d.find(token, after); found != "" {
+		if found := d.findToken(token, after); found != "" {
 			return found
 		}
 	}
 	return ""
 }
 
-func (d *Double) find(token string, after int) string {
+func (d *Double) findToken(token string, after int) string {
 	for _, r := range d.kept[min(after, len(d.kept)):] {
 		for name, text := range r.parts {
 			if containsToken(text, token) || slices.Contains(credentials, name) && isCredential(text, token) {

@@ -37,14 +37,16 @@ func NewReport(version string) Report {
 }
 
 // Expect registers that a judge judges a place. The opinion silent applies unless the judge gives
-// one with Say. Further calls for the same judge and place have no effect.
+// one with AddOpinion. Further calls for the same judge and place have no effect.
 func (b *Builder) Expect(place Place, judge string, silent Opinion) {
 	b.opinions.expect(place, judge, silent)
 }
 
-// Say records a judge's opinion of a place. If a judge gives several opinions of a place, the most
-// severe counts. An opinion that was not announced with Expect is ignored.
-func (b *Builder) Say(place Place, judge string, said Opinion) { b.opinions.say(place, judge, said) }
+// AddOpinion records a judge's opinion of a place. If a judge gives several opinions of a place,
+// the most severe counts. An opinion that was not announced with Expect is ignored.
+func (b *Builder) AddOpinion(place Place, judge string, said Opinion) {
+	b.opinions.add(place, judge, said)
+}
 
 // Find adds the finding that describe returns, unless there is one with the same key.
 func (b *Builder) Find(k Key, describe func() Finding) {
@@ -87,9 +89,9 @@ func (b *Builder) Report() *Report {
 		b.findings = b.Review(p.Verdicts, b.findings)
 	}
 	p.add(b.findings)
-	p.group(b.occurrences)
+	p.groupByCause(b.occurrences)
 	if b.Blocks {
-		p.block()
+		p.markBlocked()
 	}
 	return p
 }

@@ -31,12 +31,12 @@ type Occurrence struct {
 	Received int
 }
 
-// group marks findings that have a common cause according to their evidence (see hasSameCause). The
-// root of a group is its most severe finding, or the first of equally severe ones; the field Group
-// of each finding in the group is set to the root's id. A finding that shares its cause with no
-// other has no group. The function also marks as a crash each finding that was seen only where the
-// server ended.
-func (p *Report) group(occurrences map[Key][]Occurrence) {
+// groupByCause marks findings that have a common cause according to their evidence (see
+// hasSameCause). The root of a group is its most severe finding, or the first of equally severe
+// ones; the field Group of each finding in the group is set to the root's id. A finding that shares
+// its cause with no other has no group. The function also marks as a crash each finding that was
+// seen only where the server ended.
+func (p *Report) groupByCause(occurrences map[Key][]Occurrence) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
 		f := &p.Findings[i]

@@ -70,7 +70,7 @@ func TestOpinionsMerge(t *testing.T) {
 				o.expect(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
 			}
 			for _, s := range c.said {
-				o.say(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
+				o.add(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
 			}
 			v := o.verdicts()
 			if len(v) != 1 || v[0].Outcome != c.want.outcome || v[0].Reason != c.want.reason {
@@ -96,7 +96,7 @@ func TestBlock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &Report{Verdicts: blocked()}
 			p.add(c.findings)
-			p.block()
+			p.markBlocked()
 			if p.Verdicts[0].BlockedBy != c.want {
 				t.Errorf("blocked by %q, not by %q", p.Verdicts[0].BlockedBy, c.want)
 			}

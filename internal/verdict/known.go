@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A Stale is an entry of a baseline that no longer applies.
-type Stale struct {
+// A StaleEntry is an entry of a baseline that no longer applies.
+type StaleEntry struct {
 	Requirement string         `json:"requirement"`
 	Revision    spec.Revision  `json:"revision,omitempty"`  // "" if the entry names none
 	Transport   spec.Transport `json:"transport,omitempty"` // "" if the entry names none

@@ -61,8 +61,8 @@ func (o *opinions) expect(place Place, judge string, silent Opinion) {
 	}
 }
 
-// say implements Builder.Say.
-func (o *opinions) say(place Place, judge string, said Opinion) {
+// add implements Builder.AddOpinion.
+func (o *opinions) add(place Place, judge string, said Opinion) {
 	have := o.all[OpinionKey{place, judge}]
 	if have != nil && (!have.given || said.Outcome > have.Outcome) {
 		*have = opinion{said, true}
@@ -102,23 +102,23 @@ func (o *opinions) verdicts() []Verdict {
 	return out
 }
 
-// block sets BlockedBy of each blocked verdict to the finding that blocks the rest of its revision:
-// a finding on the handshake, or the only broken one.
-func (p *Report) block() {
+// markBlocked sets BlockedBy of each blocked verdict to the finding that blocks the rest of its
+// revision: a finding on the handshake, or the only broken one.
+func (p *Report) markBlocked() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		if v.Outcome != Blocked {
 			continue
 		}
-		if v.BlockedBy = p.blocker(v.Revision); v.BlockedBy != "" {
+		if v.BlockedBy = p.blockingFinding(v.Revision); v.BlockedBy != "" {
 			v.Reason = "by " + v.BlockedBy + ": " + v.Reason
 		}
 	}
 }
 
-// blocker returns the id of the finding that blocks the rest of a revision, or "" if that is
-// unknown.
-func (p *Report) blocker(r spec.Revision) string {
+// blockingFinding returns the id of the finding that blocks the rest of a revision, or "" if that
+// is unknown.
+func (p *Report) blockingFinding(r spec.Revision) string {
 	var broken []string
 	for i := range p.Findings {
 		f := &p.Findings[i]

@@ -26,7 +26,7 @@ func TestGroupNamesTheCWEOfACrash(t *testing.T) {
 		f := Finding{Requirement: "base.parse-error", Revision: spec.V20251125, Transport: of.transport, Outcome: Warning}
 		p := &Report{}
 		p.add([]Finding{f})
-		p.group(map[Key][]Occurrence{f.Key(): of.seen})
+		p.groupByCause(map[Key][]Occurrence{f.Key(): of.seen})
 		if got := p.Findings[0].CWE; got != of.want {
 			t.Errorf("%s: CWE-%d, want CWE-%d", of.name, got, of.want)
 		}

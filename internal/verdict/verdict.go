@@ -187,7 +187,7 @@ type Report struct {
 	FailOn         string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)
 	Gateway        *Gateway        `json:"gateway,omitempty"`    // what a gateway changes; nil if the server is not a gateway
 	Baseline       string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
-	Stale          []Stale         `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
+	Stale          []StaleEntry    `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
 	// Artifact is the path, from the repository's root, of the file to which formats that need a
 	// place in the code attach the findings.
 	Artifact string `json:"artifact,omitempty"`

@@ -22,7 +22,7 @@ func NewNotification(method string, params any) []byte {
 func buildMessage(id ID, method string, params any) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"jsonrpc":"2.0"`)
-	if id.Present() {
+	if id.IsPresent() {
 		b.WriteString(`,"id":` + id.Raw())
 	}
 	b.WriteString(`,"method":`)
@@ -66,7 +66,7 @@ func NewError(id ID, code int64, message string, data any) []byte {
 }
 
 func idOrNull(id ID) string {
-	if !id.Present() {
+	if !id.IsPresent() {
 		return "null"
 	}
 	return id.Raw()

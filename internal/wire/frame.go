@@ -96,8 +96,8 @@ func (f *Frame) Has(kind ProblemKind) bool {
 	return false
 }
 
-// Readable reports whether Parse read a JSON value within the limits.
-func (f *Frame) Readable() bool { return f.Batch || len(f.Messages) > 0 }
+// IsReadable reports whether Parse read a JSON value within the limits.
+func (f *Frame) IsReadable() bool { return f.Batch || len(f.Messages) > 0 }
 
 // Message is one JSON-RPC message, or another JSON value where a message is expected.
 type Message struct {
@@ -115,7 +115,7 @@ type Message struct {
 
 	// params, result and err are the members within params, result and error, which are read
 	// most often.
-	params, result, err parts
+	params, result, err memberList
 }
 
 // Member returns the raw value of a member, or nil if it is absent.
@@ -160,7 +160,7 @@ func Parse(raw []byte) *Frame {
 		f.addProblems(Problem{Kind: Empty})
 		return f
 	}
-	if at := tooDeep(raw[start:]); at >= 0 {
+	if at := tooDeepAt(raw[start:]); at >= 0 {
 		f.addProblems(Problem{Kind: TooDeep, Offset: int64(start + at), Detail: fmt.Sprintf("more than %d levels", MaxDepth)})
 		return f
 	}
@@ -229,8 +229,8 @@ func invalidAt(b []byte) int {
 	}
 }
 
-// tooDeep returns the offset at which the value at the start of b exceeds MaxDepth, or -1.
-func tooDeep(b []byte) int {
+// tooDeepAt returns the offset at which the value at the start of b exceeds MaxDepth, or -1.
+func tooDeepAt(b []byte) int {
 	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= MaxDepth {
 		return -1 // nearly every frame; saves the loop over single bytes
 	}
@@ -305,11 +305,11 @@ func parseMessage(v jsontext.Value) (m Message, ok bool) {
 		m.Members[name] = value
 		switch name {
 		case "params":
-			m.params = partsOf(value)
+			m.params = memberListOf(value)
 		case "result":
-			m.result = partsOf(value)
+			m.result = memberListOf(value)
 		case "error":
-			m.err = partsOf(value)
+			m.err = memberListOf(value)
 		}
 	}
 	if id, ok := m.Members["id"]; ok {
@@ -320,7 +320,7 @@ func parseMessage(v jsontext.Value) (m Message, ok bool) {
 		m.Method, _ = Text(method)
 	}
 	switch {
-	case hasMethod && m.ID.Present():
+	case hasMethod && m.ID.IsPresent():
 		m.Kind = Request
 	case hasMethod:
 		m.Kind = Notification

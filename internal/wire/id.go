@@ -38,8 +38,8 @@ func (id ID) String() string {
 // Raw returns the id's JSON text, empty if the id is absent.
 func (id ID) Raw() string { return id.text }
 
-// Present reports whether there was an id member, even if it was null.
-func (id ID) Present() bool { return id.text != "" }
+// IsPresent reports whether there was an id member, even if it was null.
+func (id ID) IsPresent() bool { return id.text != "" }
 
 // IsNull reports whether the id is null.
 func (id ID) IsNull() bool { return id.text == "null" }
@@ -63,7 +63,7 @@ func (id ID) Same(other ID) bool { return id.text == other.text || id.Key() == o
 // integer is its decimal digits.
 func (id ID) Key() string {
 	if id.IsString() {
-		if inside, ok := id.verbatim(); ok {
+		if inside, ok := id.verbatimKey(); ok {
 			return inside
 		}
 		if b, err := jsontext.AppendUnquote(nil, id.text); err == nil {
@@ -80,9 +80,9 @@ func (id ID) Key() string {
 	return id.text
 }
 
-// verbatim returns the text of a string id without its closing quote, and reports whether the text
-// can serve as the id's key: it contains neither escapes nor non-ASCII characters.
-func (id ID) verbatim() (string, bool) {
+// verbatimKey returns the text of a string id without its closing quote, and reports whether the
+// text can serve as the id's key: it contains neither escapes nor non-ASCII characters.
+func (id ID) verbatimKey() (string, bool) {
 	end := len(id.text) - 1
 	if end < 1 || id.text[end] != '"' {
 		return "", false

@@ -13,12 +13,12 @@ func TestIDPreservesText(t *testing.T) {
 	seen := map[ID]bool{}
 	for _, text := range []string{`1`, `1.0`, `"1"`, `1e0`, `null`, `"\u0031"`, ` `} {
 		id := RawID(text)
-		if seen[id] || id.Raw() != text || id.String() != text || !id.Present() {
+		if seen[id] || id.Raw() != text || id.String() != text || !id.IsPresent() {
 			t.Errorf("id %s equals another one, or is %q", text, id.Raw())
 		}
 		seen[id] = true
 	}
-	if none := (ID{}); none.Present() || none.Raw() != "" || none.String() != "(no id)" || none.IsNull() || none != RawID("") {
+	if none := (ID{}); none.IsPresent() || none.Raw() != "" || none.String() != "(no id)" || none.IsNull() || none != RawID("") {
 		t.Errorf("the zero id is %q", none)
 	}
 	if IntID(-5) != RawID("-5") || StringID(`a"b`) != RawID(`"a\"b"`) || StringID("\xff") != RawID("\"\uFFFD\"") {

@@ -42,8 +42,8 @@ func checkParse(t interface {
 	if !utf8.Valid(raw) && !seen[InvalidUTF8] {
 		t.Fatalf("the bytes are not UTF-8, but the problems are %v", f.Problems)
 	}
-	if f.Readable() == (seen[NotJSON] || seen[Empty]) {
-		t.Fatalf("Readable() = %v with problems %v", f.Readable(), f.Problems)
+	if f.IsReadable() == (seen[NotJSON] || seen[Empty]) {
+		t.Fatalf("Readable() = %v with problems %v", f.IsReadable(), f.Problems)
 	}
 	for i := range f.Messages {
 		m := &f.Messages[i]
@@ -53,7 +53,7 @@ func checkParse(t interface {
 		if (m.Members == nil) != (m.Raw.Kind() != '{') || len(m.Names) < len(m.Members) {
 			t.Fatalf("%q has the members %v and the names %v", m.Raw, m.Members, m.Names)
 		}
-		if m.ID.Present() != m.Has("id") || m.Kind == Request && !m.Has("method") || m.Kind == Response && m.Has("method") {
+		if m.ID.IsPresent() != m.Has("id") || m.Kind == Request && !m.Has("method") || m.Kind == Response && m.Has("method") {
 			t.Fatalf("%q has kind %v", m.Raw, m.Kind)
 		}
 	}
@@ -120,7 +120,7 @@ func TestBuildParseRoundTrip(t *testing.T) {
 		if value != nil {
 			same("params", m.Params())
 		}
-		if m = read(NewNotification(method, value), Notification); m.Method != method || m.ID.Present() {
+		if m = read(NewNotification(method, value), Notification); m.Method != method || m.ID.IsPresent() {
 			t.Fatalf("id %s, method %q", m.ID, m.Method)
 		}
 		if m = read(NewResult(id, value), Response); m.ID != id || m.IsError() {

@@ -11,16 +11,16 @@ import (
 // of a double.
 const longestInRange = 300
 
-// OutOfRange reports whether v contains a number that is too large or too small for an IEEE 754
-// double. RFC 8259 allows parsers to refuse such numbers.
-func OutOfRange(v jsontext.Value) bool {
+// HasNumberOutOfRange reports whether v contains a number that is too large or too small for an
+// IEEE 754 double. RFC 8259 allows parsers to refuse such numbers.
+func HasNumberOutOfRange(v jsontext.Value) bool {
 	for i := 0; i < len(v); {
 		switch b := v[i]; {
 		case b == '"':
 			i = stringEnd(v, i)
 		case b == '-' || b >= '0' && b <= '9':
 			end := valueEnd(v, i)
-			if beyondDouble(v[i:end]) {
+			if exceedsDouble(v[i:end]) {
 				return true
 			}
 			i = end
@@ -31,7 +31,7 @@ func OutOfRange(v jsontext.Value) bool {
 	return false
 }
 
-func beyondDouble(number []byte) bool {
+func exceedsDouble(number []byte) bool {
 	exponent := bytes.IndexAny(number, "eE")
 	if exponent < 0 && len(number) <= longestInRange {
 		return false

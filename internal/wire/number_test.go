@@ -22,7 +22,7 @@ func TestOutOfRange(t *testing.T) {
 		"0." + strings.Repeat("0", 400):                false,
 		``:                                             false,
 	} {
-		if got := OutOfRange(jsontext.Value(text)); got != want {
+		if got := HasNumberOutOfRange(jsontext.Value(text)); got != want {
 			t.Errorf("%.60s: %v", text, got)
 		}
 	}

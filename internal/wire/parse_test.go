@@ -120,8 +120,8 @@ func TestParseProblems(t *testing.T) {
 			if string(f.Raw) != c.in {
 				t.Errorf("Raw is %.100q", f.Raw)
 			}
-			if want := c.want.Batch || len(c.want.Messages) > 0; f.Readable() != want {
-				t.Errorf("Readable() = %v", f.Readable())
+			if want := c.want.Batch || len(c.want.Messages) > 0; f.IsReadable() != want {
+				t.Errorf("Readable() = %v", f.IsReadable())
 			}
 		})
 	}
@@ -146,8 +146,8 @@ func TestParseEnforcesLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := Parse([]byte(c.in))
-			if f.Has(TooMany) != c.many || len(f.Messages) != c.messages || f.Readable() != (c.messages > 0) {
-				t.Errorf("TooMany %v, %d messages, readable %v", f.Has(TooMany), len(f.Messages), f.Readable())
+			if f.Has(TooMany) != c.many || len(f.Messages) != c.messages || f.IsReadable() != (c.messages > 0) {
+				t.Errorf("TooMany %v, %d messages, readable %v", f.Has(TooMany), len(f.Messages), f.IsReadable())
 			}
 		})
 	}

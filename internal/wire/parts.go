@@ -6,19 +6,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parts are the members of an object in wire order, including repetitions. With them, a member is
-// found without parsing the object again. They are nil if there are none, or more than maxParts.
-type parts []part
+// memberList are the members of an object in wire order, including repetitions. With them, a member
+// is found without parsing the object again. They are nil if there are none, or more than maxParts.
+type memberList []rawMember
 
-// A part is one member: the text between the quotes of its name, and its value.
-type part struct{ name, value []byte }
+// A rawMember is one member: the text between the quotes of its name, and its value.
+type rawMember struct{ name, value []byte }
 
 // maxParts is the largest number of members that are kept. Few objects in messages have more.
 const maxParts = 32
 
-func partsOf(v jsontext.Value) parts {
-	var out parts
-	for w := walk(v, '{'); ; {
+func memberListOf(v jsontext.Value) memberList {
+	var out memberList
+	for w := walkerOf(v, '{'); ; {
 		name, value, ok := w.Member()
 		if !ok {
 			return out
@@ -26,7 +26,7 @@ func partsOf(v jsontext.Value) parts {
 		if len(out) == maxParts {
 			return nil
 		}
-		out = append(out, part{name, value})
+		out = append(out, rawMember{name, value})
 	}
 }
 
@@ -45,7 +45,7 @@ func (m *Message) errorAt(pointer string) jsontext.Value {
 }
 
 // at is like At(v, pointer), where p are the members of v.
-func (p parts) at(v jsontext.Value, pointer string) jsontext.Value {
+func (p memberList) at(v jsontext.Value, pointer string) jsontext.Value {
 	if p == nil || pointer == "" || pointer[0] != '/' {
 		return At(v, pointer)
 	}

@@ -33,7 +33,7 @@ func hasOtherMembers(m *Message) bool {
 // ignores the id, which IsLegal checks.
 func hasNumbersInRange(m *Message) bool {
 	for name, value := range m.Members {
-		if name != "id" && OutOfRange(value) {
+		if name != "id" && HasNumberOutOfRange(value) {
 			return false
 		}
 	}

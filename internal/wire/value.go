@@ -62,7 +62,7 @@ func lenient() []jsontext.Options {
 // members iterates over the members of object v in wire order.
 func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
-		for w := walk(v, '{'); ; {
+		for w := walkerOf(v, '{'); ; {
 			quoted, value, ok := w.Member()
 			if !ok {
 				return
@@ -117,7 +117,7 @@ func internName(name []byte) string {
 // elements iterates over the elements of array v.
 func elements(v jsontext.Value) iter.Seq[jsontext.Value] {
 	return func(yield func(jsontext.Value) bool) {
-		for w := walk(v, '['); ; {
+		for w := walkerOf(v, '['); ; {
 			e, ok := w.Element()
 			if !ok || !yield(e) {
 				return
@@ -126,8 +126,8 @@ func elements(v jsontext.Value) iter.Seq[jsontext.Value] {
 	}
 }
 
-// walk returns a Walker over v if v begins with opening, else an empty one.
-func walk(v jsontext.Value, opening byte) Walker {
+// walkerOf returns a Walker over v if v begins with opening, else an empty one.
+func walkerOf(v jsontext.Value, opening byte) Walker {
 	v = bytes.TrimLeft(v, space)
 	if len(v) == 0 || v[0] != opening {
 		return Walker{}
@@ -269,7 +269,7 @@ func child(v jsontext.Value, part string) jsontext.Value {
 	switch v.Kind() {
 	case '{':
 		var found jsontext.Value
-		for w := walk(v, '{'); ; {
+		for w := walkerOf(v, '{'); ; {
 			name, value, ok := w.Member()
 			if !ok {
 				return found

@@ -28,7 +28,7 @@ func messageFaults() []*Fault {
 			sendLineOnInitialized(`{"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
 		newFault("base.jsonrpc-2-0/empty-method", "the server sends a notification whose method is an empty string", sendLineOnInitialized(`{"jsonrpc":"2.0","method":""}`)),
 		newFault("base.jsonrpc-2-0/shapeless", "the server sends an object that is not a request, notification or response", sendLineOnInitialized(`{"jsonrpc":"2.0","status":"ready"}`)),
-		newFault("base.message-utf8/latin-1", "the first description in a list contains Latin-1 characters", EditBytes(isListResult, latin1)),
+		newFault("base.message-utf8/latin-1", "the first description in a list contains Latin-1 characters", EditBytes(isListResult, insertLatin1)),
 		newFault("base.message-utf8/cut-character", "the first description in a list ends within a UTF-8 character",
 			EditBytes(isListResult, func(b []byte) []byte { return insertIntoDescription(b, "\xe2\x82") })),
 		newFault("base.message-utf8/byte-order-mark", "responses begin with a byte order mark",
@@ -47,7 +47,7 @@ func insertIntoDescription(frame []byte, text string) []byte {
 	return []byte(strings.Replace(string(frame), `"description":"`, `"description":"`+text, 1))
 }
 
-func latin1(frame []byte) []byte { return insertIntoDescription(frame, "d\xe9j\xe0 vu: ") }
+func insertLatin1(frame []byte) []byte { return insertIntoDescription(frame, "d\xe9j\xe0 vu: ") }
 
 func idFaults() []*Fault {
 	return []*Fault{
@@ -57,9 +57,9 @@ func idFaults() []*Fault {
 		newFault("base.request-id-type/missing", "the server's requests have no id", dropMember(IsServerRequest, "id")),
 		newFault("base.request-id-not-null/null", "the server's requests have the id null", setRequestIDs(func(int64) string { return "null" })),
 		newFault("base.request-id-unique-per-session/always-1", "all the server's requests have the id 1, two of them at once",
-			combine(setRequestIDs(func(int64) string { return "1" }), requestOnInitialized(spec.MethodPing, nil))),
+			combineSeams(setRequestIDs(func(int64) string { return "1" }), requestOnInitialized(spec.MethodPing, nil))),
 		newStatefulFault("base.request-id-unique-per-session/after-answer", "the server reuses an id after the first request got its response", func() *refserver.Seams {
-			return combine(setRequestIDs(func(int64) string { return `"again"` }), onInitialized(func(s *refserver.Session) {
+			return combineSeams(setRequestIDs(func(int64) string { return `"again"` }), onInitialized(func(s *refserver.Session) {
 				s.Go(func(ctx context.Context) {
 					for range 2 {
 						_, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil)
@@ -88,7 +88,7 @@ func idFaults() []*Fault {
 		}))),
 		newStatefulFault("base.response-id-echo/twins", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
 			t := &twinIDs{}
-			return combine(t.seams(never), editResponseIDs(func(id string) string {
+			return combineSeams(t.seams(never), editResponseIDs(func(id string) string {
 				if digits := strings.Trim(id, `"`); digits != id && t.has(digits) {
 					return digits
 				}
@@ -116,7 +116,7 @@ func idFaults() []*Fault {
 				return strconv.Itoa(int(int32(n))) //nolint:gosec // the truncation is the fault
 			}
 			return id
-		})).overTransports(ordered()...),
+		})).overTransports(orderedTransports()...),
 		newFault("base.response-id-echo/empty-string-as-null", `the id "" is echoed as null`, editResponseIDs(func(id string) string { return replaceIfEqual(id, `""`, "null") })),
 		newFault("base.response-id-echo/zero-as-null", "the id 0 is echoed as null", editResponseIDs(func(id string) string { return replaceIfEqual(id, "0", "null") })),
 		newFault("base.response-id-echo/errors-as-string", "errors carry integer ids as strings", EditMessage(errorsWithID(), func(m Members) {
@@ -196,7 +196,7 @@ func (t *twinIDs) hasTwin(id wire.ID) bool {
 	return t.has(`"` + id.Raw() + `"`)
 }
 
-func isResponseWithID(o *refserver.Out) bool { return o.ID.Present() && Responses()(o) }
+func isResponseWithID(o *refserver.Out) bool { return o.ID.IsPresent() && Responses()(o) }
 
 func replaceIfEqual(s, from, to string) string {
 	if s == from {
@@ -222,7 +222,7 @@ func singleMessage(when func(m *wire.Message) bool) func(*refserver.Session, *wi
 // request.
 func dropRequestsByText(when func(raw []byte) bool) *refserver.Seams {
 	return onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
-		return requestWithID(wire.ID.Present)(s, f) && when(f.Raw)
+		return requestWithID(wire.ID.IsPresent)(s, f) && when(f.Raw)
 	}, dropFrame)
 }
 
@@ -232,19 +232,19 @@ func responseFaults() []*Fault {
 	return []*Fault{
 		newFault("base.request-answered/unknown-method", "requests with an unknown method get no response", dropMessages(Errors(spec.CodeMethodNotFound))),
 		newFault("base.request-answered/bad-params", "requests with invalid params get no response", dropMessages(errorsWithID(spec.CodeInvalidParams))),
-		newFault("base.request-answered/string-ids", "requests with a string id get no response", dropByID(wire.ID.IsString)).overTransports(ordered()...),
-		newFault("base.request-answered/id-zero", "requests with id 0 are treated as notifications", dropByID(func(id wire.ID) bool { return id.Raw() == "0" })).overTransports(ordered()...),
+		newFault("base.request-answered/string-ids", "requests with a string id get no response", dropByID(wire.ID.IsString)).overTransports(orderedTransports()...),
+		newFault("base.request-answered/id-zero", "requests with id 0 are treated as notifications", dropByID(func(id wire.ID) bool { return id.Raw() == "0" })).overTransports(orderedTransports()...),
 		newFault("base.request-answered/empty-id", "requests with an empty string as id are treated as notifications",
-			dropByID(func(id wire.ID) bool { return id.Raw() == `""` })).overTransports(ordered()...),
+			dropByID(func(id wire.ID) bool { return id.Raw() == `""` })).overTransports(orderedTransports()...),
 		newFault("base.request-answered/with-meta", "requests with _meta get no response", suppressResponse("", func(c *refserver.Call) bool {
 			return c.Method != spec.MethodInitialize && wire.At(c.Params, "/_meta") != nil
 		})),
 		newFault("base.request-answered/backwards", "requests that do not begin with the member jsonrpc get no response",
-			dropRequestsByText(func(raw []byte) bool { return !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) })).overTransports(ordered()...),
+			dropRequestsByText(func(raw []byte) bool { return !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) })).overTransports(orderedTransports()...),
 		newFault("base.request-answered/blanks", "requests with white space around their colons get no response",
-			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`" : `)) })).overTransports(ordered()...),
+			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`" : `)) })).overTransports(orderedTransports()...),
 		newFault("base.request-answered/escapes", "requests whose method is written with escapes get no response",
-			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`"method":"\u`)) })).overTransports(ordered()...),
+			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`"method":"\u`)) })).overTransports(orderedTransports()...),
 		newFault("base.request-answered/long-dropped", "messages longer than 64 KiB are dropped",
 			onIncoming(func(_ *refserver.Session, f *wire.Frame) bool { return len(f.Raw) > 64<<10 }, dropFrame)),
 
@@ -275,7 +275,7 @@ func responseFaults() []*Fault {
 		newFault("base.response-unsolicited/made-up", "the server sends a result for a request that no client sent", sendLineOnInitialized(`{"jsonrpc":"2.0","id":987654,"result":{}}`)),
 		newFault("base.response-unsolicited/made-up-string", "the server sends an error for a request that no client sent",
 			sendLineOnInitialized(`{"jsonrpc":"2.0","id":"nobody","error":{"code":-32603,"message":"Internal error"}}`)),
-		newFault("base.response-unsolicited/to-responses", "the server responds to the client's responses", combine(
+		newFault("base.response-unsolicited/to-responses", "the server responds to the client's responses", combineSeams(
 			setRequestIDs(func(n int64) string { return fmt.Sprintf(`"server-%d"`, n) }),
 			onIncoming(singleMessage(func(m *wire.Message) bool { return m.Kind == wire.Response }), func(s *refserver.Session, raw []byte) refserver.FrameAction {
 				s.SendRaw(wire.NewError(wire.Parse(raw).Messages[0].ID, -32601, "Method not found", nil))
@@ -344,7 +344,7 @@ func errorFaults() []*Fault {
 
 		newFault("base.invalid-params-2024-11-05/internal-error", "invalid params get -32603", setErrorCode(errorsWithID(spec.CodeInvalidParams), "-32603")),
 		newFault("base.invalid-params-2024-11-05/zero", "invalid params get error code 0", setErrorCode(errorsWithID(spec.CodeInvalidParams), "0")),
-		newFault("base.invalid-params-2024-11-05/get-anything", "prompts/get and resources/read accept params without name and uri", combine(
+		newFault("base.invalid-params-2024-11-05/get-anything", "prompts/get and resources/read accept params without name and uri", combineSeams(
 			acceptMissingParam(spec.MethodPromptsGet, "name", `{"messages":[]}`),
 			acceptMissingParam(spec.MethodResourcesRead, "uri", `{"contents":[]}`),
 		)),

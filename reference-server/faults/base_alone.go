@@ -26,7 +26,7 @@ func singleMessageFaults() []*Fault {
 			return holdUntilNext(spec.MethodResourcesRead)
 		}).overTransports(spec.Stdio),
 		newFault("base.request-answered/surrogates", "requests with an escaped surrogate pair get no response",
-			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`\ud83d\udddd`)) })).overTransports(ordered()...),
+			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`\ud83d\udddd`)) })).overTransports(orderedTransports()...),
 		newStatefulFault("base.request-answered/unsubscribed-twice", "a resources/unsubscribe without a subscription ends the process", func() *refserver.Seams {
 			return onRedundantUnsubscribe(func(c *refserver.Call) (any, *refserver.Error) {
 				c.Session.Exit(1)
@@ -35,14 +35,14 @@ func singleMessageFaults() []*Fault {
 		}).overTransports(spec.Stdio),
 		newFault("base.request-answered/nul-in-argument", "a call with an escaped NUL in an argument ends the process",
 			exitOnRequest(spec.MethodToolsCall, hasNUL)).overTransports(spec.Stdio),
-		newFault("base.message-utf8/results-latin-1", "the description of a resource link from a tool contains Latin-1 characters", EditBytes(Results(spec.MethodToolsCall), latin1)),
+		newFault("base.message-utf8/results-latin-1", "the description of a resource link from a tool contains Latin-1 characters", EditBytes(Results(spec.MethodToolsCall), insertLatin1)),
 	}
 }
 
 // legalSingleMessages returns the legal variations that resemble singleMessageFaults.
 func legalSingleMessages() []*Fault {
 	return []*Fault{
-		newVariation("slow-call", "a call of one tool takes a second and a half, even if the client sends nothing more", combine(
+		newVariation("slow-call", "a call of one tool takes a second and a half, even if the client sends nothing more", combineSeams(
 			editTool("content", func(t map[string]any) { t["description"] = "Takes a second and a half." }),
 			WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "content" {
@@ -55,7 +55,7 @@ func legalSingleMessages() []*Fault {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "There is no such subscription"}
 			})
 		}),
-		newVariation("wrong-arguments-slow", "a call of a tool with arguments that violate its schema is refused after four seconds", combine(
+		newVariation("wrong-arguments-slow", "a call of a tool with arguments that violate its schema is refused after four seconds", combineSeams(
 			editTool("echo", func(t map[string]any) { t["description"] = "Returns the text; without one it waits." }),
 			WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if lacksText(c) {
@@ -90,7 +90,7 @@ func onRedundantUnsubscribe(respond func(*refserver.Call) (any, *refserver.Error
 		uri, _ := wire.Text(wire.At(c.Params, "/uri"))
 		return subscription{c.Session, uri}
 	}
-	return combine(
+	return combineSeams(
 		WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			open.Store(of(c), true)
 			return next(c)
@@ -122,7 +122,7 @@ func holdUntilNextIf(method string, holds func(*refserver.Call) bool) *refserver
 		delete(held, s)
 		return false
 	}, dropFrame)
-	return combine(release, WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(release, WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if !holds(c) {
 			return result, err

@@ -20,10 +20,10 @@ func concurrencyFaults() []*Fault {
 			return swapResults(spec.MethodResourcesRead)
 		}),
 		newStatefulFault("base.response-id-echo/lists-crossed", "two concurrent lists get each other's results", func() *refserver.Seams {
-			return combine(swapResults(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesTemplates))
+			return combineSeams(swapResults(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesTemplates))
 		}),
 		newStatefulFault("base.response-id-echo/calls-crossed", "two concurrent tools/call get each other's results", func() *refserver.Seams {
-			return combine(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
+			return combineSeams(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
 		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("base.request-answered/lookalike-calls", `of two concurrent tools/call with the ids 1 and "1" the first gets no response`, func() *refserver.Seams {
 			return dropOvertaken(spec.MethodToolsCall, func(id wire.ID) string { return strings.Trim(id.Raw(), `"`) })
@@ -71,7 +71,7 @@ func dropOvertaken(method string, keyOf func(wire.ID) string) *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]wire.ID{}
 	lost := map[callKey]bool{}
-	return combine(WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		key := callKey{c.Session, keyOf(c.ID)}
 		mu.Lock()
 		running[key] = c.ID
@@ -139,5 +139,5 @@ func swapResults(methods ...string) *refserver.Seams {
 	for _, method := range methods {
 		all = append(all, WrapHandler(method, change))
 	}
-	return combine(all...)
+	return combineSeams(all...)
 }

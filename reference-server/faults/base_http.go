@@ -42,13 +42,13 @@ func byMethod(name string) func(v *exchange) bool {
 func httpFaults() []*Fault {
 	const response, served = "base.http-response/", "base.http-legal-request-served/"
 	cancels := func(v *exchange) bool { return v.has(wire.Notification, spec.MethodCancelled) }
-	garbage := func(v *exchange) bool { return v.frame != nil && !v.frame.Readable() }
+	garbage := func(v *exchange) bool { return v.frame != nil && !v.frame.IsReadable() }
 	return append(restrictTransports([]spec.Transport{spec.StreamableHTTP}, []*Fault{
 		newFault(response+"delete-closes", "DELETE ends the connection without a response", onExchange(isDelete, closeWithoutResponse)),
 		newFault(response+"delete-silent", "DELETE gets no response", onExchange(isDelete, neverRespond)),
 		newFault(response+"delete-garbled", "DELETE gets text that is not HTTP", onExchange(isDelete, respondWithGarbage)),
 		newFault(response+"delete-cut", "DELETE gets a body that is shorter than its Content-Length", onExchange(isDelete, func(v *exchange) {
-			v.next.ServeHTTP(discarded{}, v.r)
+			v.next.ServeHTTP(discardingWriter{}, v.r)
 			v.w.Header().Set("Content-Length", "100")
 			respondText(http.StatusOK)(v)
 		})),
@@ -61,15 +61,15 @@ func httpFaults() []*Fault {
 			}
 		})),
 		newFault(response+"cancelled-closes", "the server handles notifications/cancelled, then closes the connection without a response", onExchange(cancels, func(v *exchange) {
-			v.next.ServeHTTP(discarded{}, v.r)
+			v.next.ServeHTTP(discardingWriter{}, v.r)
 			closeWithoutResponse(v)
 		})),
 		newFault(response+"cancelled-silent", "the server handles notifications/cancelled, then never responds", onExchange(cancels, func(v *exchange) {
-			v.next.ServeHTTP(discarded{}, v.r)
+			v.next.ServeHTTP(discardingWriter{}, v.r)
 			neverRespond(v)
 		})),
 		newFault(served+"delete-500", "DELETE ends the session but gets 500", onExchange(isDelete, func(v *exchange) {
-			v.next.ServeHTTP(discarded{}, v.r)
+			v.next.ServeHTTP(discardingWriter{}, v.r)
 			respondText(http.StatusInternalServerError)(v)
 		})),
 		newFault(response+"tool-closes", "tools/call of a tool that exists ends the connection without a response", onExchange(hasRequestOf(spec.MethodToolsCall), func(v *exchange) {
@@ -121,14 +121,14 @@ func httpFaults() []*Fault {
 // refuseAsUnparsable refuses a request with a parse error.
 var refuseAsUnparsable = respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
 
-// discarded is an http.ResponseWriter that discards the response.
-type discarded struct{}
+// discardingWriter is an http.ResponseWriter that discards the response.
+type discardingWriter struct{}
 
 // Header implements http.ResponseWriter.
-func (discarded) Header() http.Header { return http.Header{} }
+func (discardingWriter) Header() http.Header { return http.Header{} }
 
 // Write implements http.ResponseWriter.
-func (discarded) Write(b []byte) (int, error) { return len(b), nil }
+func (discardingWriter) Write(b []byte) (int, error) { return len(b), nil }
 
 // WriteHeader implements http.ResponseWriter.
-func (discarded) WriteHeader(int) {}
+func (discardingWriter) WriteHeader(int) {}

@@ -65,13 +65,15 @@ func silentAfter(when func(*refserver.Session, *wire.Frame) bool) *refserver.Sea
 }
 
 // isNotJSON matches frames that are not JSON, except blank ones.
-func isNotJSON(_ *refserver.Session, f *wire.Frame) bool { return !f.Readable() && !f.Has(wire.Empty) }
+func isNotJSON(_ *refserver.Session, f *wire.Frame) bool {
+	return !f.IsReadable() && !f.Has(wire.Empty)
+}
 
 // isInvalidRequest matches frames with one object that has an id and resembles a
 // request, but is invalid: its jsonrpc is not "2.0" or it has no method.
 var isInvalidRequest = singleMessage(func(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
-	return m.ID.Present() && m.Kind != wire.Response && (version != "2.0" || m.Method == "")
+	return m.ID.IsPresent() && m.Kind != wire.Response && (version != "2.0" || m.Method == "")
 })
 
 // isInvalidRequestError matches the errors for frames that are JSON but not a valid
@@ -118,7 +120,7 @@ func malformedFaults() []*Fault {
 // id. Inside the server these requests have a unique string id instead.
 func acceptIllegalID(raw string) *refserver.Seams {
 	inside := wire.StringID("illegal " + raw)
-	return combine(
+	return combineSeams(
 		onIncoming(requestWithID(func(id wire.ID) bool { return id.Raw() == raw }), editMembers(func(m Members) { m["id"] = jsontext.Value(inside.Raw()) })),
 		setMember(func(o *refserver.Out) bool { return o.ID == inside && Responses()(o) }, "id", raw),
 	)

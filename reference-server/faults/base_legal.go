@@ -49,7 +49,7 @@ func legalMessages() []*Fault {
 			e["message"] = jsontext.Value(`"Das ging leider schief."`)
 		})),
 		newVariation("null-error-id", "errors to unreadable messages have the id null", setMember(func(o *refserver.Out) bool {
-			return !o.ID.Present() && Errors()(o)
+			return !o.ID.IsPresent() && Errors()(o)
 		}, "id", "null")).inRevisions(spec.V20251125),
 		newVariation("huge-ids-rounded", "integer ids beyond 2^53 are echoed rounded", editResponseIDs(func(id string) string {
 			if n, err := strconv.ParseInt(id, 10, 64); err == nil && (n > 1<<53 || n < -1<<53) {
@@ -110,16 +110,16 @@ func legalServerMessages() []*Fault {
 		newVariation("string-ids", "the server's requests have string ids", setRequestIDs(func(n int64) string { return fmt.Sprintf(`"server/%d"`, n) })),
 		newVariation("negative-ids", "the server's requests have negative ids", setRequestIDs(func(n int64) string { return strconv.FormatInt(-n, 10) })),
 		newVariation("same-ids-as-the-client", "the server's requests use ids that the client may also be using", setRequestIDs(func(n int64) string { return strconv.FormatInt(n-1, 10) })),
-		newVariation("pings", "the server pings the client after notifications/initialized and every 5 s", combine(
+		newVariation("pings", "the server pings the client after notifications/initialized and every 5 s", combineSeams(
 			pingEvery(5*time.Second), onInitialized(func(s *refserver.Session) {
 				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil) })
 			}))),
 		newVariation("pings-before-initialized", "the server pings the client right after the response to initialize", EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 			o.Frames = append(o.Frames, wire.NewRequest(wire.StringID("early"), spec.MethodPing, nil))
-		})).overTransports(ordered()...),
+		})).overTransports(orderedTransports()...),
 		newVariation("logs-at-once", "log messages follow right after the response to initialize", appendLines(Results(spec.MethodInitialize),
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":null}}`,
-			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)).overTransports(ordered()...),
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)).overTransports(orderedTransports()...),
 		newVariation("unknown-notifications-logged", "a notification whose method lacks the prefix notifications/ gets a log message",
 			afterNotification(func(n *refserver.Notification) bool { return !strings.HasPrefix(n.Method, "notifications/") }, func(n *refserver.Notification) {
 				n.Session.SendRaw([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":"unknown notification"}}`))

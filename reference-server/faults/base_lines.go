@@ -36,7 +36,7 @@ func lineFaults() []*Fault {
 		newStatefulFault("base.error-code-integer/escape", "a URI with a malformed percent escape gets an error with a string as code", func() *refserver.Seams {
 			var malformed sync.Map // requests, by session and id
 			key := func(s *refserver.Session, id wire.ID) string { return fmt.Sprintf("%p %s", s, id.Key()) }
-			return combine(
+			return combineSeams(
 				WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					if _, ok := malformedEscape(c); ok {
 						malformed.Store(key(c.Session, c.ID), true)

@@ -35,7 +35,7 @@ func orderFaults() []*Fault {
 func reassignReplies(pick func(open []wire.ID, id wire.ID) wire.ID) *refserver.Seams {
 	var mu sync.Mutex
 	open, asked := map[*refserver.Session][]wire.ID{}, map[*refserver.Session][]wire.ID{}
-	return combine(markReadOnly("ask-sampling"), &refserver.Seams{
+	return combineSeams(markReadOnly("ask-sampling"), &refserver.Seams{
 		Outgoing: func(o *refserver.Out) {
 			if IsServerRequest(o) && o.Method == spec.MethodSampling {
 				mu.Lock()

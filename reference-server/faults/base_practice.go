@@ -17,7 +17,7 @@ func legalPractice() []*Fault {
 				values[i] = "One of: " + values[i].(string) + " (and more)"
 			}
 		})),
-		newVariation("empty-capabilities", "every capability but tasks is an empty object, and the server announces no changes", combine(
+		newVariation("empty-capabilities", "every capability but tasks is an empty object, and the server announces no changes", combineSeams(
 			EditResult(spec.MethodInitialize, func(r map[string]any) {
 				declared := r["capabilities"].(map[string]any)
 				for name := range declared {

@@ -16,7 +16,7 @@ func raceFaults() []*Fault {
 			spec.V20250326, spec.V20250618, spec.V20251125).overTransports(spec.Stdio, spec.StreamableHTTP), // in the oldest revision few requests are concurrent
 		newStatefulFault("base.response-once/cancelled", "a cancelled request gets an error at once and its result later", func() *refserver.Seams {
 			t := newCallTracker()
-			return combine(t.seams(), onCancellation(func(n *refserver.Notification, _ func(*refserver.Notification)) {
+			return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, _ func(*refserver.Notification)) {
 				if id := cancelledIn(n); t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(id, -32800, "Request cancelled", nil))
 				}
@@ -27,7 +27,7 @@ func raceFaults() []*Fault {
 		}, exitWith(1))),
 		newStatefulFault("base.response-once/cancelled-in-between", "a request cancelled before its response gets both an error and its result", func() *refserver.Seams {
 			t := newCallTracker()
-			return combine(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, _ func(*refserver.Notification)) {
+			return combineSeams(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, _ func(*refserver.Notification)) {
 				if t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(cancelledIn(n), -32800, "Request cancelled", nil))
 				}
@@ -35,7 +35,7 @@ func raceFaults() []*Fault {
 		}).inRevisions(spec.V20241105),
 		newStatefulFault("base.response-once/cancelled-late", "the cancellation of a completed request gets an error with that request's id", func() *refserver.Seams {
 			t := newCallTracker()
-			return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
 				if t.isKnown(n) && !t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(cancelledIn(n), int64(spec.CodeInvalidRequest), "Request not found", nil))
@@ -44,7 +44,7 @@ func raceFaults() []*Fault {
 		}),
 		newStatefulFault("base.notification-no-response/cancelled-unknown", "the cancellation of an unknown request gets an error with id null", func() *refserver.Seams {
 			t := newCallTracker()
-			return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
 				if id := cancelledIn(n); (id.IsString() || id.IsInteger()) && !t.isKnown(n) {
 					n.Session.SendRaw([]byte(nullIDError))
@@ -60,7 +60,7 @@ func doubleConcurrent() *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]bool{}
 	raced := map[callKey]bool{}
-	return combine(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+	return combineSeams(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		running[callKey{c.Session, c.ID.Key()}] = true

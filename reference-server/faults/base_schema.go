@@ -73,7 +73,7 @@ func schemaFaults() []*Fault {
 			}
 			return result, nil
 		})),
-		newFault("base.json-schema-2020-12/refused", "a tool refuses points that its prefixItems permits", combine(
+		newFault("base.json-schema-2020-12/refused", "a tool refuses points that its prefixItems permits", combineSeams(
 			property("distance", "from", "items", false), // without prefixItems this would permit no elements
 			distance(func(valid bool, result any) (any, *refserver.Error) {
 				if valid {

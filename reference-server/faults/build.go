@@ -51,7 +51,7 @@ func Errors(codes ...spec.Code) MessageFilter {
 
 // errorsWithID is like Errors, but matches only errors with an id.
 func errorsWithID(codes ...spec.Code) MessageFilter {
-	return func(o *refserver.Out) bool { return o.ID.Present() && Errors(codes...)(o) }
+	return func(o *refserver.Out) bool { return o.ID.IsPresent() && Errors(codes...)(o) }
 }
 
 // IsServerRequest matches requests to the client.

@@ -19,11 +19,11 @@ func requestIf(when func(s *refserver.Session) bool, method string, params any) 
 
 // declares matches sessions whose client declared a capability.
 func declares(path ...string) func(s *refserver.Session) bool {
-	return func(s *refserver.Session) bool { return s.Declared(path...) }
+	return func(s *refserver.Session) bool { return s.ClientDeclared(path...) }
 }
 
 func doesNotDeclare(path ...string) func(s *refserver.Session) bool {
-	return func(s *refserver.Session) bool { return !s.Declared(path...) }
+	return func(s *refserver.Session) bool { return !s.ClientDeclared(path...) }
 }
 
 // allOf matches sessions that match all conditions.

@@ -99,7 +99,7 @@ func sendAfterCancellation(frame func(id wire.ID, token jsontext.Value) []byte) 
 // sendAfterCancellationBy is like sendAfterCancellation with another delay.
 func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token jsontext.Value) []byte) *refserver.Seams {
 	t := newCallTracker()
-	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
@@ -112,7 +112,7 @@ func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token j
 // suppressCancelled sends no responses to cancelled calls.
 func suppressCancelled() *refserver.Seams {
 	t := newCallTracker()
-	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		t.cancel(n)
 		next(n)
 	}), dropMessages(func(o *refserver.Out) bool { return Responses()(o) && t.cancelled(o.Session, o.ID) }))
@@ -121,7 +121,7 @@ func suppressCancelled() *refserver.Seams {
 // exitOnCancelledRunning ends the process when a running call is cancelled.
 func exitOnCancelledRunning() *refserver.Seams {
 	t := newCallTracker()
-	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
 			n.Session.Exit(1)
 			<-n.Session.Context().Done() // so that the server reads no further messages
@@ -135,7 +135,7 @@ func exitOnCancelledRunning() *refserver.Seams {
 func onLateResponse(f func(s *refserver.Session, raw []byte) refserver.FrameAction) *refserver.Seams {
 	var mu sync.Mutex
 	given := map[string]bool{}
-	return combine(EditOutgoing(isCancellation, func(o *refserver.Out) {
+	return combineSeams(EditOutgoing(isCancellation, func(o *refserver.Out) {
 		mu.Lock()
 		defer mu.Unlock()
 		given[cancelledID(&wire.Parse(o.Frames[0]).Messages[0]).Key()] = true

@@ -18,8 +18,8 @@ type edit = func(m map[string]any)
 //go:noinline
 func setValue(name string, value any) edit { return func(m map[string]any) { m[name] = value } }
 
-// omit removes members.
-func omit(names ...string) edit {
+// omitMembers removes members.
+func omitMembers(names ...string) edit {
 	return func(m map[string]any) {
 		for _, name := range names {
 			delete(m, name)
@@ -112,7 +112,7 @@ func editPromptBlocks(kind string, e edit) *refserver.Seams {
 
 // editToolBlocks is editBlocks for tools/call and tasks/result.
 func editToolBlocks(kind string, e edit) *refserver.Seams {
-	return combine(editBlocks(spec.MethodToolsCall, kind, e), editBlocks(spec.MethodTasksResult, kind, e))
+	return combineSeams(editBlocks(spec.MethodToolsCall, kind, e), editBlocks(spec.MethodTasksResult, kind, e))
 }
 
 // setAnnotation sets a member of the annotations of every item of a list.
@@ -128,8 +128,8 @@ func editIcons(method string, e edit) *refserver.Seams {
 	return editListItems(method, inItems("icons", e))
 }
 
-// replaceWith replaces an object with raw JSON.
-func replaceWith(text string) edit {
+// replaceObject replaces an object with raw JSON.
+func replaceObject(text string) edit {
 	return func(m map[string]any) {
 		clear(m)
 		for name, v := range decodeObject(rawJSON(text)) {

@@ -110,7 +110,7 @@ func redirectEndpoint(status int) *refserver.Seams {
 // prefixEventIDs adds a prefix with unusual characters to the ids of events.
 func prefixEventIDs() *refserver.Seams {
 	const mark = "é / ☃ {\"n\":"
-	return combine(onExchange(isResume, func(v *exchange) {
+	return combineSeams(onExchange(isResume, func(v *exchange) {
 		id := strings.TrimPrefix(v.r.Header.Get(eventHeader), mark)
 		v.r.Header.Set(eventHeader, id)
 		v.serve()

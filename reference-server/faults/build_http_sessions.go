@@ -45,7 +45,7 @@ func reuseSessionIDs() *refserver.Seams {
 	var mu sync.Mutex
 	var free []string
 	used := map[string]bool{}
-	return combine(
+	return combineSeams(
 		mapSessionIDs(func(_ int, id string) string {
 			mu.Lock()
 			defer mu.Unlock()
@@ -326,7 +326,7 @@ func (*discardWriter) Write(b []byte) (int, error) { return len(b), nil }
 func failAfterDisconnect() *refserver.Seams {
 	var mu sync.Mutex
 	left := map[string]bool{}
-	return combine(onExchange(hasRequestOf(spec.MethodToolsCall), func(v *exchange) {
+	return combineSeams(onExchange(hasRequestOf(spec.MethodToolsCall), func(v *exchange) {
 		v.serve()
 		if v.r.Context().Err() != nil {
 			mu.Lock()

@@ -7,11 +7,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// combine merges the seams of several faults. Seams that wrap a handler are nested, with the last
-// one outermost. The BeforeHandle seams all run, in the given order; so do the Outgoing seams,
+// combineSeams merges the seams of several faults. Seams that wrap a handler are nested, with the
+// last one outermost. The BeforeHandle seams all run, in the given order; so do the Outgoing seams,
 // until one of them drops the message. Every other seam, and Protection as a whole, is that of the
 // last fault that sets it.
-func combine(several ...*refserver.Seams) *refserver.Seams {
+func combineSeams(several ...*refserver.Seams) *refserver.Seams {
 	t := &refserver.Seams{}
 	for _, one := range several {
 		s := *one

@@ -174,7 +174,7 @@ func buriedRaces() []*Fault {
 			var mu sync.Mutex
 			running := 0
 			crowded := map[callKey]bool{}
-			return combine(WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combineSeams(WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				mu.Lock()
 				if running++; running > most {
 					crowded[callKey{c.Session, c.ID.Key()}] = true

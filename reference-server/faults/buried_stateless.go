@@ -11,9 +11,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// declared returns the value of a key of a request's _meta, as JSON, or "" if _meta lacks the
+// metaValue returns the value of a key of a request's _meta, as JSON, or "" if _meta lacks the
 // key.
-func declared(c *refserver.Call, key string) string {
+func metaValue(c *refserver.Call, key string) string {
 	return string(wire.At(c.Params, spec.MetaPointer(key)))
 }
 
@@ -35,7 +35,7 @@ func newFollower(before func(c *refserver.Call) bool, method string) *follower {
 // seams returns the seams that mark requests in the order in which they are read, and edit the
 // responses to marked requests.
 func (f *follower) seams(edit func(o *refserver.Out)) *refserver.Seams {
-	return combine(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+	return combineSeams(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.was && c.Method == f.method {
@@ -82,22 +82,22 @@ func buriedStateless() []*Fault {
 	requests := func(method string) func(c *refserver.Call) bool {
 		return func(c *refserver.Call) bool { return c.Method == method }
 	}
-	return rowsIn(spec.StatelessRevisions(),
+	return limitRevisions(spec.StatelessRevisions(),
 		newStatefulFault("stateless.no-prior-request-context/after-url-mode", "prompts/list right after a request that declares only elicitation by URL gets -32602",
 			editAfter(func(c *refserver.Call) bool {
-				return declared(c, spec.MetaClientCapabilities) == `{"elicitation":{"url":{}}}`
+				return metaValue(c, spec.MetaClientCapabilities) == `{"elicitation":{"url":{}}}`
 			}, spec.MethodPromptsList, func(o *refserver.Out) {
 				o.Frames[0] = wire.NewError(o.ID, int64(spec.CodeInvalidParams), "Invalid params: elicitation/form is required", nil)
 			})),
 		newStatefulFault("stateless.result-type/after-subscription", "resources/list right after subscriptions/listen has no resultType",
-			editAfter(requests(spec.MethodListen), spec.MethodResourcesList, onResult(omit("resultType")))),
+			editAfter(requests(spec.MethodListen), spec.MethodResourcesList, onResult(omitMembers("resultType")))),
 		newStatefulFault("discover.independent-of-connection/after-subscription", "server/discover after subscriptions/listen and prompts/get names other capabilities", func() *refserver.Seams {
 			h := &methodHistory{}
 			after := func(c *refserver.Call) bool { return h.endsWith(c.Method, spec.MethodListen, spec.MethodPromptsGet) }
 			return newFollower(after, spec.MethodDiscover).seams(onResult(setValue("capabilities", map[string]any{"tools": map[string]any{}})))
 		}),
 		newStatefulFault("caching.ttl.non-negative/after-emergency", "tools/list right after a request with the log level emergency has a ttlMs of -1",
-			editAfter(func(c *refserver.Call) bool { return declared(c, spec.MetaLogLevel) == `"emergency"` }, spec.MethodToolsList, onResult(setValue("ttlMs", -1)))),
+			editAfter(func(c *refserver.Call) bool { return metaValue(c, spec.MetaLogLevel) == `"emergency"` }, spec.MethodToolsList, onResult(setValue("ttlMs", -1)))),
 		newStatefulFault("base.response-once/after-second-round", "resources/templates/list right after a second round gets two responses",
 			editAfter(func(c *refserver.Call) bool { return wire.At(c.Params, "/inputResponses") != nil }, spec.MethodResourcesTemplates, func(o *refserver.Out) {
 				o.Frames = append(o.Frames, o.Frames[0])
@@ -112,7 +112,7 @@ func buriedStateless() []*Fault {
 			}))),
 		newStatefulFault("base.response-once/after-cancellation", "prompts/list right after a cancellation gets two responses", func() *refserver.Seams {
 			f := newFollower(func(*refserver.Call) bool { return false }, spec.MethodPromptsList)
-			return combine(f.seams(func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }),
+			return combineSeams(f.seams(func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }),
 				onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 					f.mu.Lock()
 					f.was = true
@@ -135,7 +135,7 @@ func buriedStateless() []*Fault {
 		newStatefulFault("subscriptions.ack-filter-subset/declined", "a type that the filter names with false is acknowledged if the filter also names resources", func() *refserver.Seams {
 			var mu sync.Mutex
 			odd := map[string]bool{} // by the id of the subscription
-			return combine(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+			return combineSeams(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 				filter := wire.At(c.Params, "/notifications")
 				mu.Lock()
 				defer mu.Unlock()

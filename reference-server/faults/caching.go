@@ -12,12 +12,12 @@ func cachingFaults() []*Fault {
 	const required, integer, positive = "caching.hints.required/", "caching.ttl.integer/", "caching.ttl.non-negative/"
 	const scope, pages = "caching.scope.known-value/", "caching.scope.same-on-all-pages/"
 	return []*Fault{
-		newFault(required+"discover", "server/discover has no caching hints", editHints(omit("ttlMs", "cacheScope"), spec.MethodDiscover)),
-		newFault(required+"tools", "tools/list has no caching hints", editHints(omit("ttlMs", "cacheScope"), spec.MethodToolsList)),
-		newFault(required+"prompts", "prompts/list has no caching hints", editHints(omit("ttlMs", "cacheScope"), spec.MethodPromptsList)),
-		newFault(required+"resources", "resources/list has no cacheScope", editHints(omit("cacheScope"), spec.MethodResourcesList)),
-		newFault(required+"templates", "resources/templates/list has no ttlMs", editHints(omit("ttlMs"), spec.MethodResourcesTemplates)),
-		newFault(required+"read", "resources/read has no caching hints", editHints(omit("ttlMs", "cacheScope"), spec.MethodResourcesRead)),
+		newFault(required+"discover", "server/discover has no caching hints", editHints(omitMembers("ttlMs", "cacheScope"), spec.MethodDiscover)),
+		newFault(required+"tools", "tools/list has no caching hints", editHints(omitMembers("ttlMs", "cacheScope"), spec.MethodToolsList)),
+		newFault(required+"prompts", "prompts/list has no caching hints", editHints(omitMembers("ttlMs", "cacheScope"), spec.MethodPromptsList)),
+		newFault(required+"resources", "resources/list has no cacheScope", editHints(omitMembers("cacheScope"), spec.MethodResourcesList)),
+		newFault(required+"templates", "resources/templates/list has no ttlMs", editHints(omitMembers("ttlMs"), spec.MethodResourcesTemplates)),
+		newFault(required+"read", "resources/read has no caching hints", editHints(omitMembers("ttlMs", "cacheScope"), spec.MethodResourcesRead)),
 		newFault(required+"spelling", "the hints are called ttl_ms and cache_scope", editHints(func(r map[string]any) {
 			renameMember("ttlMs", "ttl_ms")(r)
 			renameMember("cacheScope", "cache_scope")(r)
@@ -25,7 +25,7 @@ func cachingFaults() []*Fault {
 		newFault(required+"in-meta", "the hints are in _meta", editHints(func(r map[string]any) {
 			meta := r["_meta"].(map[string]any)
 			meta["ttlMs"], meta["cacheScope"] = r["ttlMs"], r["cacheScope"]
-			omit("ttlMs", "cacheScope")(r)
+			omitMembers("ttlMs", "cacheScope")(r)
 		})),
 		newFault(required+"retried", "a result that used the client's input has no caching hints", WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
@@ -33,7 +33,7 @@ func cachingFaults() []*Fault {
 				return result, err
 			}
 			r := decodeObject(result)
-			omit("ttlMs", "cacheScope")(r)
+			omitMembers("ttlMs", "cacheScope")(r)
 			return r, nil
 		})),
 
@@ -51,13 +51,13 @@ func cachingFaults() []*Fault {
 		newFault(scope+"null", "cacheScope is null", editHints(setValue("cacheScope", nil), spec.MethodPromptsList)),
 
 		newFault(pages+"first", "the first page of a list is public, the others are private", editLaterPages(setValue("cacheScope", "private"))),
-		newFault("caching.ttl.per-page/first-only", "only the first page of a list has ttlMs", editLaterPages(omit("ttlMs"))),
+		newFault("caching.ttl.per-page/first-only", "only the first page of a list has ttlMs", editLaterPages(omitMembers("ttlMs"))),
 	}
 }
 
 // legalCaching returns the legal variations in caching hints.
 func legalCaching() []*Fault {
-	return rowsIn(spec.StatelessRevisions(),
+	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("stale-at-once", "no result may be cached", editHints(setValue("ttlMs", 0))),
 		newVariation("fresh-for-years", "ttlMs is larger than 32 bits", editHints(setValue("ttlMs", rawJSON("315360000000")))),
 		newVariation("whole-fractions", "ttlMs has a fraction of zero", editHints(setValue("ttlMs", rawJSON("60000.0")))),
@@ -88,7 +88,7 @@ func editHints(e edit, methods ...string) *refserver.Seams {
 	for _, method := range methods {
 		all = append(all, EditResult(method, ifHas("ttlMs", e)))
 	}
-	return combine(all...)
+	return combineSeams(all...)
 }
 
 // editLaterPages edits every page of a list except the first.
@@ -113,8 +113,8 @@ func ifInputRequired(e edit) edit {
 	}
 }
 
-// rowsIn limits several faults or variations to some revisions.
-func rowsIn(revisions []spec.Revision, rows ...*Fault) []*Fault {
+// limitRevisions limits several faults or variations to some revisions.
+func limitRevisions(revisions []spec.Revision, rows ...*Fault) []*Fault {
 	for i := range rows {
 		rows[i].Revisions = revisions
 	}

@@ -22,12 +22,12 @@ func cancellationFaults() []*Fault {
 	// does not end the process.
 	return []*Fault{
 		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
-		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combine(ignoreCancellations(), suppressCancelled())).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
+		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combineSeams(ignoreCancellations(), suppressCancelled())).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
 
 		newFault(silent+"error", "a cancelled request gets an error after 150 ms", sendAfterCancellation(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewError(id, -32800, "Request cancelled", nil)
 		})).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
-		newFault(silent+"at-once", "a cancelled call of a tool with the name t7 gets an error at once", combine(
+		newFault(silent+"at-once", "a cancelled call of a tool with the name t7 gets an error at once", combineSeams(
 			renameListedTool("slow", "t7"), sendAfterCancellationBy(0, func(id wire.ID, _ jsontext.Value) []byte {
 				return wire.NewError(id, int64(spec.CodeInternal), "The request was cancelled", nil)
 			}))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio),
@@ -48,7 +48,7 @@ func cancellationFaults() []*Fault {
 		}),
 
 		newFault(malformed+"dies-without-params", "a cancellation without params ends the process", exitOnCancellation(func(m *wire.Message) bool { return m.Params() == nil })).overTransports(spec.Stdio),
-		newFault(malformed+"dies-without-id", "a cancellation without a requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return !cancelledID(m).Present() })).overTransports(spec.Stdio),
+		newFault(malformed+"dies-without-id", "a cancellation without a requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return !cancelledID(m).IsPresent() })).overTransports(spec.Stdio),
 		newFault(malformed+"dies-of-null", "a cancellation with requestId null ends the process", exitOnCancellation(func(m *wire.Message) bool { return cancelledID(m).IsNull() })).overTransports(spec.Stdio),
 		newFault(malformed+"dies-of-objects", "a cancellation with an object as requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return strings.HasPrefix(cancelledID(m).Raw(), "{") })).overTransports(spec.Stdio),
 		newStatefulFault(malformed+"deaf", "after a cancellation with requestId true the server responds to nothing", func() *refserver.Seams {
@@ -93,7 +93,7 @@ func cancellationFaults() []*Fault {
 		newFault(own+"nothing", "the server sends a cancellation without requestId", notifyOnInitialized(spec.MethodCancelled, `{"reason":"x"}`)).inRevisions(olderRevisions()...),
 		newFault(own+"null", "the server sends a cancellation with requestId null", notifyOnInitialized(spec.MethodCancelled, `{"requestId":null}`)),
 
-		newFault("cancellation.no-messages-after-cancel.stdio/progress", "a cancelled tool continues and reports progress", combine(ignoreCancellations(), suppressCancelled())),
+		newFault("cancellation.no-messages-after-cancel.stdio/progress", "a cancelled tool continues and reports progress", combineSeams(ignoreCancellations(), suppressCancelled())),
 		newFault("cancellation.no-messages-after-cancel.stdio/late", "a cancelled tool reports progress once more after 150 ms", sendAfterCancellation(func(_ wire.ID, token jsontext.Value) []byte {
 			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1e6})
 		})),
@@ -102,7 +102,7 @@ func cancellationFaults() []*Fault {
 			c.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(c.ID.Raw()), "reason": "busy"})
 			return next(c)
 		})),
-		newFault("cancellation.server-ends-subscription/silent", "on shutdown subscriptions end without a message", combine(
+		newFault("cancellation.server-ends-subscription/silent", "on shutdown subscriptions end without a message", combineSeams(
 			dropMessages(isCancellation), dropMessages(Responses(spec.MethodListen)))),
 		newFault(idType+"text-for-number", `a cancellation with the string "1" cancels the request with the number 1`, onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if id := cancelledIn(n); id.IsString() {

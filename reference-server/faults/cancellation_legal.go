@@ -28,7 +28,7 @@ func legalCancellation() []*Fault {
 func refuseCancelled() *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]chan struct{}{}
-	return combine(WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method == spec.MethodInitialize || c.Method == spec.MethodToolsCall {
 			return next(c)
 		}
@@ -71,7 +71,7 @@ const maxHoldUp = 200 * time.Millisecond
 func readOneByOne() *refserver.Seams {
 	var mu sync.Mutex
 	pending := map[callKey]chan struct{}{}
-	return combine(EditOutgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult || o.Kind == refserver.OutError }, func(o *refserver.Out) {
+	return combineSeams(EditOutgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult || o.Kind == refserver.OutError }, func(o *refserver.Out) {
 		mu.Lock()
 		defer mu.Unlock()
 		key := callKey{o.Session, o.ID.Key()}

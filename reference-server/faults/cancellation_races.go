@@ -33,7 +33,7 @@ func cancelRaceFaults() []*Fault {
 		}).inRevisions(spec.V20241105),
 		newStatefulFault(race+"swallows-calls", "when a tools/call is cancelled, another one in flight gets no response either", func() *refserver.Seams {
 			t := newCallTracker()
-			return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				if t.cancel(n) {
 					t.cancelAnother(n.Session)
 				}
@@ -50,7 +50,7 @@ func cancelRaceFaults() []*Fault {
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault(idType+"both", `the cancellation of 1 or "1" cancels both requests`, func() *refserver.Seams {
 			t := newCallTracker()
-			return combine(delayRequests(longDelay), t.seams(), mapCancelledIDs(func(id wire.ID) []wire.ID {
+			return combineSeams(delayRequests(longDelay), t.seams(), mapCancelledIDs(func(id wire.ID) []wire.ID {
 				if id.IsInteger() {
 					return []wire.ID{id, wire.StringID(id.Raw())}
 				}
@@ -99,7 +99,7 @@ func cancelRaceFaults() []*Fault {
 		newStatefulFault(race+"dies-of-late-initialize", "the cancellation of initialize during the session ends the process", func() *refserver.Seams {
 			var began atomic.Bool
 			seams := exitOnCancelledInitialize(func(*refserver.Session) bool { return began.Load() })
-			return combine(seams, afterNotification(hasMethod(spec.MethodInitialized), func(*refserver.Notification) { began.Store(true) }))
+			return combineSeams(seams, afterNotification(hasMethod(spec.MethodInitialized), func(*refserver.Notification) { began.Store(true) }))
 		}).overTransports(spec.Stdio),
 		newStatefulFault("cancellation.stop-processing/lost-when-early", "a cancellation right after its request is lost", loseEarlyCancellation).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio), // over HTTP a check cannot tell which message arrived first
 	}
@@ -130,7 +130,7 @@ func delayRequests(d time.Duration) *refserver.Seams {
 // dropOtherResponse delays requests by longDelay. When a request is cancelled, it drops the
 // response to that request, and the response to another running request of the session.
 func dropOtherResponse(t *callTracker) *refserver.Seams {
-	return combine(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combineSeams(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
 			t.cancelAnother(n.Session)
 		}
@@ -141,7 +141,7 @@ func dropOtherResponse(t *callTracker) *refserver.Seams {
 // mapCancelledIDs applies each cancellation to all ids that f returns for its id.
 func mapCancelledIDs(f func(id wire.ID) []wire.ID) *refserver.Seams {
 	return onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
-		if !cancelledIn(n).Present() {
+		if !cancelledIn(n).IsPresent() {
 			next(n)
 			return
 		}
@@ -165,7 +165,7 @@ func rememberEarlyCancellations() *refserver.Seams {
 		mu.Unlock()
 		next(n)
 	})
-	return combine(seams, WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(seams, WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		mu.Lock()
 		key := callKey{c.Session, c.ID.Key()}
 		known[key] = true
@@ -193,7 +193,7 @@ func rememberEarlyCancellations() *refserver.Seams {
 func hangAfterCancelledWait() *refserver.Seams {
 	t := newCallTracker()
 	var hangs atomic.Bool
-	return combine(t.seams(), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(t.seams(), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if hangs.Load() {
 			return nil, refserver.NoResponse
 		}
@@ -245,7 +245,7 @@ func (c *truncatingReader) Read(b []byte) (int, error) {
 func loseEarlyCancellation() *refserver.Seams {
 	var mu sync.Mutex
 	early := map[callKey]bool{}
-	return combine(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+	return combineSeams(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		early[callKey{c.Session, c.ID.Key()}] = c.Method == spec.MethodToolsCall

@@ -45,9 +45,9 @@ func completionFaults() []*Fault {
 	}
 	return []*Fault{
 		newFault("completion.capability.declared/missing", "the server completes values but does not declare completions", withholdCapabilities("completions")),
-		newFault("completion.unsupported-method-not-found/no-values", "the server does not declare completions, and returns no values", combine(withholdCapabilities("completions"), answers(isInitialized))),
+		newFault("completion.unsupported-method-not-found/no-values", "the server does not declare completions, and returns no values", combineSeams(withholdCapabilities("completions"), answers(isInitialized))),
 		newFault("completion.unsupported-method-not-found/invalid-params", "the server does not declare completions, and refuses them with -32602",
-			combine(withholdCapabilities("completions"), refuses(isInitialized, spec.CodeInvalidParams))),
+			combineSeams(withholdCapabilities("completions"), refuses(isInitialized, spec.CodeInvalidParams))),
 		newFault("completion.answered/unknown-method", "completion/complete gets -32601", refuses(isInitialized, spec.CodeMethodNotFound)),
 		newFault("completion.unknown-prompt/no-values", "completion for an unknown prompt returns no values instead of an error", served(unknown)),
 		newFault("completion.unknown-prompt/internal-error", "completion for an unknown prompt gets -32603", coded(unknown, spec.CodeInternal)),

@@ -10,9 +10,9 @@ func completionShapeFaults() []*Fault {
 	const shape, complete = "completion.result-schema/", spec.MethodComplete
 	completion := func(e edit) *refserver.Seams { return EditResult(complete, inMember("completion", e)) }
 	return []*Fault{
-		newFault(shape+"bare-values", "values are in the result itself, without the member completion", EditResult(complete, replaceWith(`{"values":["a"]}`))),
+		newFault(shape+"bare-values", "values are in the result itself, without the member completion", EditResult(complete, replaceObject(`{"values":["a"]}`))),
 		newFault(shape+"array", "the member completion is an array", EditResult(complete, setValue("completion", []any{"a"}))),
-		newFault(shape+"no-values", "completion results lack values", completion(omit("values"))),
+		newFault(shape+"no-values", "completion results lack values", completion(omitMembers("values"))),
 		newFault(shape+"values-null", "the values of a completion are null", completion(setValue("values", nil))),
 		newFault(shape+"values-objects", "the values of a completion are objects", completion(setValue("values", rawJSON(`[{"value":"a","label":"A"}]`)))),
 		newFault(shape+"values-numbers", "the values of a completion are numbers", completion(setValue("values", []any{1, 2}))),

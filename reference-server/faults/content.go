@@ -9,16 +9,16 @@ func contentFaults() []*Fault {
 	const link = `{"type":"resource_link","uri":"demo://text/hello","name":"hello"}`
 	const oldest, second, later = "content.type.by-revision-2024-11-05/", "content.type.by-revision-2025-03-26/", "content.type.by-revision-2025-06-18/"
 	return []*Fault{
-		newFault(oldest+"audio", "prompts contain audio, which a later revision introduced", editPromptBlocks("text", replaceWith(audio))),
-		newFault(oldest+"link", "prompts contain resource links, which a later revision introduced", editPromptBlocks("text", replaceWith(link))),
+		newFault(oldest+"audio", "prompts contain audio, which a later revision introduced", editPromptBlocks("text", replaceObject(audio))),
+		newFault(oldest+"link", "prompts contain resource links, which a later revision introduced", editPromptBlocks("text", replaceObject(link))),
 		newFault(oldest+"markdown", "text in prompts has the type markdown", editPromptBlocks("text", setValue("type", "markdown"))),
-		newFault(second+"link", "prompts contain resource links, which a later revision introduced", editPromptBlocks("text", replaceWith(link))),
-		newFault(second+"link-in-tools", "tools return resource links, which a later revision introduced", editToolBlocks("text", replaceWith(link))),
+		newFault(second+"link", "prompts contain resource links, which a later revision introduced", editPromptBlocks("text", replaceObject(link))),
+		newFault(second+"link-in-tools", "tools return resource links, which a later revision introduced", editToolBlocks("text", replaceObject(link))),
 		newFault(second+"upper-case", "text in prompts has the type Text", editPromptBlocks("text", setValue("type", "Text"))),
-		newFault(later+"tool-use", "prompts contain tool_use, which is only for sampling", editPromptBlocks("text", replaceWith(`{"type":"tool_use","id":"1","name":"echo","input":{}}`))),
-		newFault(later+"tool-result", "tools return tool_result, which is only for sampling", editToolBlocks("text", replaceWith(`{"type":"tool_result","toolUseId":"1","content":[]}`))),
-		newFault(later+"json", "tools return a block of the type json", editToolBlocks("text", replaceWith(`{"type":"json","json":{"a":1}}`))),
-		newFault(later+"video", "prompts contain a video", editPromptBlocks("image", replaceWith(`{"type":"video","data":"AAAA","mimeType":"video/mp4"}`))),
+		newFault(later+"tool-use", "prompts contain tool_use, which is only for sampling", editPromptBlocks("text", replaceObject(`{"type":"tool_use","id":"1","name":"echo","input":{}}`))),
+		newFault(later+"tool-result", "tools return tool_result, which is only for sampling", editToolBlocks("text", replaceObject(`{"type":"tool_result","toolUseId":"1","content":[]}`))),
+		newFault(later+"json", "tools return a block of the type json", editToolBlocks("text", replaceObject(`{"type":"json","json":{"a":1}}`))),
+		newFault(later+"video", "prompts contain a video", editPromptBlocks("image", replaceObject(`{"type":"video","data":"AAAA","mimeType":"video/mp4"}`))),
 		newFault(later+"camel-case", "tools return links of the type resourceLink", editToolBlocks("resource_link", setValue("type", "resourceLink"))),
 
 		newFault("content.image.base64/data-uri", "images in prompts are data: URIs", editPromptBlocks("image", setValue("data", "data:image/png;base64,iVBORw0KGgo="))),
@@ -55,8 +55,8 @@ func contentFaults() []*Fault {
 		newFault("content.prompt-embedded.uri-valid/percent", "resources embedded in prompts have a lone percent sign in their URI", editPromptBlocks("resource", inMember("resource", setValue("uri", "demo://text/100%")))),
 		newFault("content.prompt-embedded.text-or-blob/both", "resources embedded in prompts have both text and blob", editPromptBlocks("resource", inMember("resource", ifHas("text", setValue("blob", "SGVsbG8="))))),
 		newFault("content.prompt-embedded.text-or-blob/no-base64", "blobs embedded in prompts are plain text", editPromptBlocks("resource", inMember("resource", ifHas("blob", setValue("blob", "Hello, world."))))),
-		newFault("content.prompt-embedded.text-or-blob/neither", "resources embedded in prompts have neither text nor blob", editPromptBlocks("resource", inMember("resource", omit("text", "blob")))),
-		newFault("content.prompt-embedded.mime-type-present/missing", "resources embedded in prompts lack a MIME type", editPromptBlocks("resource", inMember("resource", omit("mimeType")))),
+		newFault("content.prompt-embedded.text-or-blob/neither", "resources embedded in prompts have neither text nor blob", editPromptBlocks("resource", inMember("resource", omitMembers("text", "blob")))),
+		newFault("content.prompt-embedded.mime-type-present/missing", "resources embedded in prompts lack a MIME type", editPromptBlocks("resource", inMember("resource", omitMembers("mimeType")))),
 	}
 }
 

@@ -33,7 +33,7 @@ func legalShapes() []*Fault {
 			return r, nil
 		})
 	}
-	rest := omit("title", "description", "icons", "annotations", "mimeType", "size", "_meta")
+	rest := omitMembers("title", "description", "icons", "annotations", "mimeType", "size", "_meta")
 	return []*Fault{
 		// Additional members, and missing optional ones.
 		newVariation("members-everywhere", "every object that may have additional members has one", EditResult("", func(r map[string]any) {
@@ -41,22 +41,22 @@ func legalShapes() []*Fault {
 				addEverywhere(r)
 			}
 		})),
-		newVariation("bare-resources", "resources and templates have only a name and a URI", combine(editListItems(resources, rest), editListItems(templates, rest))),
-		newVariation("bare-contents", "contents of resources have only a URI and text or blob", editListItems(read, omit("mimeType"))),
-		newVariation("bare-arguments", "arguments of prompts have only a name", editListItems(prompts, inItems("arguments", omit("title", "description", "required")))),
-		newVariation("no-titles", "tools, prompts, resources and the server have no title", combine(editListItems(tools, omit("title")), editListItems(prompts, omit("title")), editListItems(resources, omit("title")),
-			EditResult(spec.MethodInitialize, inMember("serverInfo", omit("title"))))).inRevisions(newer...),
-		newVariation("empty-texts", "titles, descriptions, and the names of resources and of the server are empty", combine(
+		newVariation("bare-resources", "resources and templates have only a name and a URI", combineSeams(editListItems(resources, rest), editListItems(templates, rest))),
+		newVariation("bare-contents", "contents of resources have only a URI and text or blob", editListItems(read, omitMembers("mimeType"))),
+		newVariation("bare-arguments", "arguments of prompts have only a name", editListItems(prompts, inItems("arguments", omitMembers("title", "description", "required")))),
+		newVariation("no-titles", "tools, prompts, resources and the server have no title", combineSeams(editListItems(tools, omitMembers("title")), editListItems(prompts, omitMembers("title")), editListItems(resources, omitMembers("title")),
+			EditResult(spec.MethodInitialize, inMember("serverInfo", omitMembers("title"))))).inRevisions(newer...),
+		newVariation("empty-texts", "titles, descriptions, and the names of resources and of the server are empty", combineSeams(
 			editListItems(tools, applyBoth(setValue("title", ""), setValue("description", ""))), editListItems(prompts, applyBoth(setValue("title", ""), setValue("description", ""))),
 			editListItems(resources, applyBoth(setValue("name", ""), setValue("description", ""))), EditResult(spec.MethodInitialize, func(r map[string]any) {
 				r["instructions"], r["serverInfo"] = "", map[string]any{"name": "", "version": ""}
 			}))),
-		newVariation("odd-texts", "titles and descriptions contain control characters, emoji and many lines", combine(
+		newVariation("odd-texts", "titles and descriptions contain control characters, emoji and many lines", combineSeams(
 			editListItems(tools, applyBoth(setValue("title", "\u0000\u202e🙂"), setValue("description", strings.Repeat("line\r\n\t", 2000)))),
 			editListItems(resources, applyBoth(setValue("name", " a/b:c\n"), setValue("description", "{\"json\":true}"))),
 		)),
-		newVariation("empty-lists", "all lists are empty", combine(EditResult(tools, setValue("tools", []any{})), EditResult(prompts, setValue("prompts", []any{})),
-			EditResult(resources, setValue("resources", []any{})), EditResult(templates, setValue("resourceTemplates", []any{})), onePage())),
+		newVariation("empty-lists", "all lists are empty", combineSeams(EditResult(tools, setValue("tools", []any{})), EditResult(prompts, setValue("prompts", []any{})),
+			EditResult(resources, setValue("resources", []any{})), EditResult(templates, setValue("resourceTemplates", []any{})), removeCursors())),
 		newVariation("empty-arguments", "prompts without arguments have an empty list of them", editListItems(prompts, func(p map[string]any) {
 			if p["arguments"] == nil {
 				p["arguments"] = []any{}
@@ -65,7 +65,7 @@ func legalShapes() []*Fault {
 		newVariation("free-names", "the name of a tool contains arbitrary characters", renameTool("fail", "fail (always), échoue/!")).inRevisions(olderRevisions()...),
 		newVariation("deep-meta", "_meta is nested 100 levels deep", EditResult("", inMember("_meta", setValue("com.example/deep", rawJSON(strings.Repeat(`[{"a":`, 50)+"null"+strings.Repeat("}]", 50)))))),
 
-		newVariation("ahead-2024-11-05", "members that only later revisions define have values that those revisions do not permit", combine(addLaterMembers(
+		newVariation("ahead-2024-11-05", "members that only later revisions define have values that those revisions do not permit", combineSeams(addLaterMembers(
 			"title", "icons", "outputSchema", "execution", "websiteUrl", "structuredContent", "lastModified", "message"),
 			editListItems(tools, setValue("annotations", []any{})), editListItems(prompts, setValue("_meta", "x")))).inRevisions(spec.V20241105),
 		newVariation("ahead-2025-03-26", "members that only later revisions define have values that those revisions do not permit", addLaterMembers(
@@ -76,10 +76,10 @@ func legalShapes() []*Fault {
 		newVariation("priority-bounds", "priorities are exactly 0 and 1, in several notations", notes("priority",
 			rawJSON("0"), rawJSON("1"), rawJSON("1.0"), rawJSON("0e0"), rawJSON("1E0"), rawJSON("-0.0"), rawJSON("5e-10"))),
 		newVariation("audiences", "audiences are empty or contain a role twice", notes("audience", []any{}, []any{"user", "user"}, []any{"assistant"})),
-		newVariation("annotations-empty", "annotations are empty or contain members that no revision defines", combine(
+		newVariation("annotations-empty", "annotations are empty or contain members that no revision defines", combineSeams(
 			each(resources, "annotations", map[string]any{}, map[string]any{"x-colour": "red", "importance": nil}),
 			editToolBlocks("", setValue("annotations", map[string]any{})), editPromptBlocks("", setValue("annotations", map[string]any{"priority": 1, "x": []any{}})))),
-		newVariation("annotations-on-the-resource", "annotations of embedded resources are inside the resource", combine(
+		newVariation("annotations-on-the-resource", "annotations of embedded resources are inside the resource", combineSeams(
 			editToolBlocks("resource", inMember("resource", setValue("annotations", map[string]any{"audience": []any{"user"}, "priority": 0.7}))),
 			editPromptBlocks("resource", inMember("resource", setValue("annotations", map[string]any{"audience": []any{"user"}, "priority": 0.7}))))),
 		newVariation("dates", "lastModified uses every notation of ISO 8601", notes("lastModified",
@@ -91,7 +91,7 @@ func legalShapes() []*Fault {
 				t["annotations"] = map[string]any{}
 			}
 		})).inRevisions(revisionsWithReadOnlyHint()...),
-		newVariation("icons-odd", "icons are empty, or use every size, theme and kind of source", combine(editListItems(tools, setValue("icons", []any{})),
+		newVariation("icons-odd", "icons are empty, or use every size, theme and kind of source", combineSeams(editListItems(tools, setValue("icons", []any{})),
 			each(prompts, "icons", rawJSON(`[{"src":"https://example.com/i.svg"},{"src":"http://[::1]:8080/i.png?s=1#f","sizes":["any","1x1","0512x512"],"theme":"dark"}]`)),
 			each(resources, "icons", rawJSON(`[{"src":"DATA:image/PNG;base64,iVBORw0KGgo=","mimeType":"image/png","sizes":[],"theme":"light","x":1}]`)),
 			each(templates, "icons", rawJSON(`[{"src":"data:image/svg+xml;charset=utf-8;base64,PHN2Zy8%2B","mimeType":"image/svg+xml; charset=utf-8"}]`)))).inRevisions(spec.V20251125),
@@ -104,19 +104,19 @@ func legalShapes() []*Fault {
 		newVariation("templates", "a template has every operator of RFC 6570", addTemplate("demo://operators/{+path}{#fragment}{.ext}{/segments*}{;parameter}{?query,lang}{&more*}{prefix:3}{a.b,x_1}{%41}")),
 
 		// Content.
-		newVariation("empty-text", "text is empty in resources and prompts, and in some results of tools", combine(editListItems(resources, omit("size")), editListItems(read, ifHas("text", setValue("text", ""))), editPromptBlocks("text", setValue("text", "")),
+		newVariation("empty-text", "text is empty in resources and prompts, and in some results of tools", combineSeams(editListItems(resources, omitMembers("size")), editListItems(read, ifHas("text", setValue("text", ""))), editPromptBlocks("text", setValue("text", "")),
 			editToolBlocks("text", func(b map[string]any) {
 				if text, _ := b["text"].(string); !strings.HasPrefix(text, "{") && !strings.Contains(text, " ") {
 					b["text"] = ""
 				}
 			}))),
-		newVariation("empty-base64", "images, audio in prompts, and blobs from tools are empty", combine(editToolBlocks("image", setValue("data", "")), editPromptBlocks("image", setValue("data", "")), editPromptBlocks("audio", setValue("data", "")),
+		newVariation("empty-base64", "images, audio in prompts, and blobs from tools are empty", combineSeams(editToolBlocks("image", setValue("data", "")), editPromptBlocks("image", setValue("data", "")), editPromptBlocks("audio", setValue("data", "")),
 			editToolBlocks("resource", inMember("resource", ifHas("blob", setValue("blob", "")))))),
 		newVariation("no-messages", "a prompt has no messages", EditResult(get, setValue("messages", []any{}))),
 		newVariation("several-contents", "resources/read returns several contents", EditResult(read, func(r map[string]any) {
 			r["contents"] = append(r["contents"].([]any), map[string]any{"uri": "demo://other", "text": ""}, map[string]any{"uri": "urn:x:y", "blob": "", "mimeType": "inode/x-empty"})
 		})),
-		newVariation("bare-link", "tools return links to resources that are not listed", combine(editToolBlocks("resource_link", replaceWith(`{"type":"resource_link","name":"","uri":"https://example.com/page"}`)))).inRevisions(newer...),
+		newVariation("bare-link", "tools return links to resources that are not listed", combineSeams(editToolBlocks("resource_link", replaceObject(`{"type":"resource_link","name":"","uri":"https://example.com/page"}`)))).inRevisions(newer...),
 		newVariation("structured-extras", "structured content has members that the output schema does not define", editAddResult(func(r map[string]any) {
 			r["structuredContent"] = rawJSON(`{"sum":3,"unit":null,"more":{"a":[]}}`)
 			r["content"] = []any{textBlock(" { \"more\" : {\"a\":[]},\n\"unit\": null, \"sum\": 3.0e0 } ")}
@@ -217,16 +217,16 @@ func addLaterMembers(names ...string) *refserver.Seams {
 	for method := range listMembers {
 		several = append(several, editListItems(method, ahead))
 	}
-	return combine(append(several, editToolBlocks("", ahead), editPromptBlocks("", ahead), EditResult(spec.MethodToolsCall, ahead),
+	return combineSeams(append(several, editToolBlocks("", ahead), editPromptBlocks("", ahead), EditResult(spec.MethodToolsCall, ahead),
 		EditResult(spec.MethodInitialize, inMember("serverInfo", ahead)), editSentParams(spec.MethodProgress, ahead))...)
 }
 
-// onePage removes nextCursor from all results.
-func onePage() *refserver.Seams { return EditResult("", omit("nextCursor")) }
+// removeCursors removes nextCursor from all results.
+func removeCursors() *refserver.Seams { return EditResult("", omitMembers("nextCursor")) }
 
 // renameTool renames a tool in tools/list and tools/call.
 func renameTool(name, other string) *refserver.Seams {
-	return combine(editTool(name, setValue("name", other)), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(editTool(name, setValue("name", other)), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if asked, _ := wire.Text(wire.At(c.Params, "/name")); asked == other {
 			_, p := wire.Members(c.Params)
 			p["name"] = wire.Quote(name)
@@ -250,7 +250,7 @@ func mapURIs(uris ...string) *refserver.Seams {
 		uri, _ := m["uri"].(string)
 		m["uri"] = swap(uri, known, uris)
 	}
-	return combine(WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if uri, ok := wire.Text(wire.At(c.Params, "/uri")); ok {
 			_, p := wire.Members(c.Params)
 			p["uri"] = wire.Quote(swap(uri, uris, known))
@@ -267,7 +267,7 @@ func mapURIs(uris ...string) *refserver.Seams {
 // first variable.
 func addTemplate(text string) *refserver.Seams {
 	prefix, _, _ := strings.Cut(text, "{")
-	return combine(EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
+	return combineSeams(EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
 		if _, more := r["nextCursor"]; !more {
 			r["resourceTemplates"] = append(r["resourceTemplates"].([]any), map[string]any{"uriTemplate": text, "name": "odd"})
 		}
@@ -287,7 +287,7 @@ func addTemplate(text string) *refserver.Seams {
 // legalMiscellaneous returns the legal variations that belong to no other table.
 func legalMiscellaneous() []*Fault {
 	return []*Fault{
-		newVariation("another-type", "images have a MIME type that does not match their data", combine(editToolBlocks("image", setValue("mimeType", "image/jpeg")), editPromptBlocks("image", setValue("mimeType", "image/webp")))),
+		newVariation("another-type", "images have a MIME type that does not match their data", combineSeams(editToolBlocks("image", setValue("mimeType", "image/jpeg")), editPromptBlocks("image", setValue("mimeType", "image/webp")))),
 		newVariation("prompt-with-link", "every prompt contains a link to a resource that is not listed", EditResult(spec.MethodPromptsGet, func(r map[string]any) {
 			r["messages"] = append(r["messages"].([]any), map[string]any{
 				"role": "user", "content": map[string]any{"type": "resource_link", "uri": "demo://elsewhere", "name": "elsewhere"},

@@ -27,14 +27,14 @@ func discoverFaults() []*Fault {
 		newFault("discover.listed-versions-work/refused", "server/discover lists a revision that initialize refuses", refuseCalls(spec.MethodInitialize, func(c *refserver.Call) bool {
 			return requestedVersion(c) == string(spec.V20241105)
 		}, spec.CodeInvalidParams, "Unsupported protocol version")),
-		newFault(capabilities+"invalid-request", "the list of a capability that is not declared gets -32600", combine(
-			discovered(inMember("capabilities", omit("prompts"))),
+		newFault(capabilities+"invalid-request", "the list of a capability that is not declared gets -32600", combineSeams(
+			discovered(inMember("capabilities", omitMembers("prompts"))),
 			refuseCalls(spec.MethodPromptsList, always, spec.CodeInvalidRequest, "No prompts"))),
 		newStatefulFault(same+"changes", "every second result of server/discover lacks a capability", func() *refserver.Seams {
 			var n atomic.Int32
 			return discovered(func(r map[string]any) {
 				if n.Add(1)%2 == 0 {
-					inMember("capabilities", omit("completions"))(r)
+					inMember("capabilities", omitMembers("completions"))(r)
 				}
 			})
 		}),
@@ -46,10 +46,10 @@ func discoverFaults() []*Fault {
 				}
 			})
 		}),
-		newFault(info+"missing", "the result of server/discover does not name the server", discovered(inMember("_meta", omit(spec.MetaServerInfo)))),
+		newFault(info+"missing", "the result of server/discover does not name the server", discovered(inMember("_meta", omitMembers(spec.MetaServerInfo)))),
 		newFault(info+"top-level", "server/discover names the server in serverInfo, as initialize does, not in _meta", discovered(func(r map[string]any) {
 			r["serverInfo"] = r["_meta"].(map[string]any)[spec.MetaServerInfo]
-			inMember("_meta", omit(spec.MetaServerInfo))(r)
+			inMember("_meta", omitMembers(spec.MetaServerInfo))(r)
 		})),
 	}
 }
@@ -57,8 +57,8 @@ func discoverFaults() []*Fault {
 // legalDiscovery returns the legal variations of server/discover.
 func legalDiscovery() []*Fault {
 	discovered := func(e edit) *refserver.Seams { return EditResult(spec.MethodDiscover, e) }
-	return rowsIn(spec.StatelessRevisions(),
-		newVariation("discovery-without-instructions", "server/discover has no instructions", discovered(omit("instructions"))),
+	return limitRevisions(spec.StatelessRevisions(),
+		newVariation("discovery-without-instructions", "server/discover has no instructions", discovered(omitMembers("instructions"))),
 		newVariation("versions-in-another-order", "server/discover lists the oldest version first", discovered(func(r map[string]any) {
 			all, _ := r["supportedVersions"].([]any)
 			slices.Reverse(all)
@@ -77,7 +77,7 @@ func editSupported(edit func(all []any) []any) *refserver.Seams {
 		all, _ := m[member].([]any)
 		m[member] = edit(all)
 	}
-	return combine(
+	return combineSeams(
 		EditResult(spec.MethodDiscover, func(r map[string]any) { in(r, "supportedVersions") }),
 		editStatelessErrors(spec.CodeUnsupported, always, inErrorData(func(data map[string]any) { in(data, "supported") })))
 }

@@ -54,7 +54,7 @@ func elicitationFaults() []*Fault {
 		newFault(https+"other-scheme", "the URL of an elicitation has a custom scheme", page(`"acme://connect"`)),
 		newFault(https+"required", "the URL of a required elicitation is http", demands(`"http://acme.com/connect"`)),
 		newFault(secret+"password", "the URL of an elicitation contains a password", page(`"https://ada:lovelace@acme.com/connect"`)),
-		newFault(unique+"constant", "all elicitations by URL have the same elicitationId", combine(
+		newFault(unique+"constant", "all elicitations by URL have the same elicitationId", combineSeams(
 			editSentParams(spec.MethodElicit, ifHas("elicitationId", setValue("elicitationId", "visit"))),
 			editSentParams(spec.MethodElicitDone, setValue("elicitationId", "visit")))),
 		newFault(known+"made-up", "elicitation/complete has an unknown elicitationId", notifyOnInitialized(spec.MethodElicitDone, `{"elicitationId":"made-up"}`)),
@@ -112,7 +112,7 @@ func elicitationResponseFaults() []*Fault {
 			}
 			return textResult("You like " + colour + ".")
 		})),
-		newFault("elicitation.response.validated/refused", "a tool that should ask the user refuses every form", combine(
+		newFault("elicitation.response.validated/refused", "a tool that should ask the user refuses every form", combineSeams(
 			addFixedTools(officialResults(nil)), renameListedTool("ask-elicitation", "test_elicitation_sep1034_defaults"), askColour("test_elicitation_sep1034_defaults", func(string) any {
 				return map[string]any{"isError": true, "content": []any{textBlock("The form is wrong.")}}
 			}))),
@@ -153,7 +153,7 @@ func askColour(tool string, respond func(colour string) any) *refserver.Seams {
 
 // acceptsForms reports whether the client declared elicitation in form mode.
 func acceptsForms(s *refserver.Session) bool {
-	return s.Declared("elicitation") && (s.Declared("elicitation", "form") || !s.Declared("elicitation", "url"))
+	return s.ClientDeclared("elicitation") && (s.ClientDeclared("elicitation", "form") || !s.ClientDeclared("elicitation", "url"))
 }
 
 // firstText returns the text of the first content block of a tool result.

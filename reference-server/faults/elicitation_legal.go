@@ -17,10 +17,10 @@ func legalServerRequests() []*Fault {
 		return requestIf(acceptsForms, spec.MethodElicit, rawJSON(params))
 	}
 	return []*Fault{
-		newVariation("roots-never-asked", "only a tool requests the roots", combine(dropMessages(func(o *refserver.Out) bool {
-			return IsServerRequest(o) && o.Method == spec.MethodRootsList && !o.Related.Present()
+		newVariation("roots-never-asked", "only a tool requests the roots", combineSeams(dropMessages(func(o *refserver.Out) bool {
+			return IsServerRequest(o) && o.Method == spec.MethodRootsList && !o.Related.IsPresent()
 		}), &refserver.Seams{RequestTimeout: noTimeout})).inRevisions(spec.V20250618),
-		newVariation("asks-at-once", "the server requests sampling and elicitation right after notifications/initialized, as far as declared", combine(
+		newVariation("asks-at-once", "the server requests sampling and elicitation right after notifications/initialized, as far as declared", combineSeams(
 			requestIfDeclared("sampling", spec.MethodSampling, samplingParams), form(aForm),
 			requestIf(declares("elicitation", "url"), spec.MethodElicit, rawJSON(aPage)),
 		)).inRevisions(newer...),
@@ -53,7 +53,7 @@ func legalServerRequests() []*Fault {
 		newVariation("page-at-home", "the server elicits a URL on the user's machine twice, with the same elicitationId", onInitialized(func(s *refserver.Session) {
 			s.Go(func(ctx context.Context) {
 				for range 2 {
-					if s.Declared("elicitation", "url") {
+					if s.ClientDeclared("elicitation", "url") {
 						_, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodElicit, rawJSON(`{"mode":"url","message":"Please look.","elicitationId":"e1","url":"http://127.0.0.1:4711/visit?user=1"}`))
 						s.Notify(spec.MethodElicitDone, map[string]any{"elicitationId": "e1"})
 					}
@@ -78,7 +78,7 @@ func legalServerRequests() []*Fault {
 			return messages
 		})).inRevisions(spec.V20251125),
 		newVariation("loop-ended-at-once", "the server ends a sampling loop although the model requests tool use", wrapTool("ask-sampling-tools", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if !c.Declared("sampling", "tools") {
+			if !c.ClientDeclared("sampling", "tools") {
 				return next(c)
 			}
 			_, _ = c.SendRequest(spec.MethodSampling, samplingWith("tools", rawJSON(weatherTools)))

@@ -16,4 +16,4 @@ func Shapes() []*Fault {
 func Tables() map[string][]func() []*Fault { return tables }
 
 // Combine is combine.
-var Combine = combine
+var Combine = combineSeams

@@ -41,7 +41,7 @@ func TestRowsAreSound(t *testing.T) {
 		}
 		for _, over := range transports(f) {
 			for _, r := range revisions(f, over) {
-				if !q.AppliesTo(r, over) || !over.DefinedIn(r) {
+				if !q.AppliesTo(r, over) || !over.IsDefinedIn(r) {
 					t.Errorf("%s: the requirement does not exist in %s over %s", f.ID, r, over)
 				}
 			}
@@ -68,7 +68,7 @@ func revisions(f faults.Fault, over spec.Transport) []spec.Revision {
 		return nil
 	}
 	q := spec.Requirements().Lookup(f.Requirement)
-	return slices.DeleteFunc(f.AppliesIn(), func(r spec.Revision) bool { return !f.Legal && !q.AppliesTo(r, over) || !over.DefinedIn(r) })
+	return slices.DeleteFunc(f.AppliesIn(), func(r spec.Revision) bool { return !f.Legal && !q.AppliesTo(r, over) || !over.IsDefinedIn(r) })
 }
 
 // TestEveryPermissionIsUsed checks that each testable MAY of the handshake revisions, and

@@ -97,7 +97,7 @@ func lifecycleFaults() []*Fault {
 		newFault("lifecycle.unknown-client-capabilities/dies", "unknown client capabilities end the process", exitOnRequest(spec.MethodInitialize, hasUnknownCapability)),
 
 		newFault("lifecycle.undeclared-capability-error/prompts", "prompts are not declared, and prompts/list returns an empty list", withholdAndServeEmpty("prompts", spec.MethodPromptsList, "prompts")),
-		newFault("lifecycle.undeclared-capability-error/resources", "resources are not declared, and their lists are empty", combine(
+		newFault("lifecycle.undeclared-capability-error/resources", "resources are not declared, and their lists are empty", combineSeams(
 			withholdAndServeEmpty("resources", spec.MethodResourcesList, "resources"),
 			replaceResult(spec.MethodResourcesTemplates, `{"resourceTemplates":[]}`),
 		)),
@@ -164,7 +164,7 @@ func requestBeforeInitialized(what func(s *refserver.Session) (method string, pa
 	return EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 		method, params := what(o.Session)
 		declared := map[string]string{spec.MethodRootsList: "roots", spec.MethodSampling: "sampling"}
-		if o.Session.Declared(declared[method]) {
+		if o.Session.ClientDeclared(declared[method]) {
 			o.Frames = append(o.Frames, wire.NewRequest(wire.StringID("early"), method, params))
 		}
 	})
@@ -187,7 +187,7 @@ func hasUnknownCapability(c *refserver.Call) bool {
 // withholdAndServeEmpty removes a capability from the results of initialize and server/discover,
 // but the list method of the capability still returns an empty list.
 func withholdAndServeEmpty(capability, list, member string) *refserver.Seams {
-	return combine(withholdCapabilities(capability), WrapHandler(list, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(withholdCapabilities(capability), WrapHandler(list, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Revision == "" {
 			return next(c)
 		}
@@ -198,6 +198,6 @@ func withholdAndServeEmpty(capability, list, member string) *refserver.Seams {
 // withholdCapabilities removes capabilities from the results of initialize and
 // server/discover.
 func withholdCapabilities(capabilities ...string) *refserver.Seams {
-	withhold := inMember("capabilities", omit(capabilities...))
-	return combine(EditResult(spec.MethodInitialize, withhold), EditResult(spec.MethodDiscover, withhold))
+	withhold := inMember("capabilities", omitMembers(capabilities...))
+	return combineSeams(EditResult(spec.MethodInitialize, withhold), EditResult(spec.MethodDiscover, withhold))
 }

@@ -34,7 +34,7 @@ func legalInitialization() []*Fault {
 			caps["experimental"] = map[string]any{"com.example/feature": map[string]any{"on": true}}
 			caps["com.example/other"] = map[string]any{}
 		})),
-		newVariation("tools-only", "the server offers only tools, and their list never changes", combine(declareOnly("tools"), removeTool("content"))),
+		newVariation("tools-only", "the server offers only tools, and their list never changes", combineSeams(declareOnly("tools"), removeTool("content"))),
 		newVariation("no-capabilities", "the server offers nothing", declareOnly()),
 		newVariation("reinitialize-served", "a second initialize gets a result", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			c.Revision = ""
@@ -81,7 +81,7 @@ func declareOnly(capabilities ...string) *refserver.Seams {
 	for _, name := range capabilities {
 		offered[name] = true
 	}
-	return combine(EditResult(spec.MethodInitialize, func(r map[string]any) {
+	return combineSeams(EditResult(spec.MethodInitialize, func(r map[string]any) {
 		caps := map[string]any{}
 		for _, name := range capabilities {
 			caps[name] = map[string]any{}

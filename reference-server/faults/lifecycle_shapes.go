@@ -18,7 +18,7 @@ func initializeShapeFaults() []*Fault {
 		newFault(opening+"title-null", "the server's title is null", server(setValue("title", nil))).inRevisions(sinceRevision(spec.V20250618)...),
 		newFault(opening+"title-object", "the server's title is an object of translations", server(setValue("title", map[string]any{"en": "Server"}))).inRevisions(sinceRevision(spec.V20250618)...),
 		newFault(opening+"icons-object", "the server's icons are a single object", server(setValue("icons", rawJSON(`{"src":"https://example.com/i.png"}`)))).inRevisions(spec.V20251125),
-		newFault(opening+"icon-no-source", "the server's icon has no src", editIcons(spec.MethodInitialize, omit("src"))).inRevisions(spec.V20251125),
+		newFault(opening+"icon-no-source", "the server's icon has no src", editIcons(spec.MethodInitialize, omitMembers("src"))).inRevisions(spec.V20251125),
 		newFault(opening+"website-null", "the server's websiteUrl is null", server(setValue("websiteUrl", nil))).inRevisions(spec.V20251125),
 		newFault(opening+"description-array", "the server's description is an array of lines", server(setValue("description", []any{"One.", "Two."}))).inRevisions(spec.V20251125),
 		newFault(opening+"experimental-array", "the experimental capabilities are an array", able("experimental", []any{"x"})),

@@ -22,12 +22,12 @@ func loggingFaults() []*Fault {
 		return refuseCalls(spec.MethodSetLevel, func(c *refserver.Call) bool { return level == "" || levelOf(c) == level }, code, "This can't be done")
 	}
 	return []*Fault{
-		newFault(declared+"when-ready", "the server sends a log message although logging is not declared", combine(
+		newFault(declared+"when-ready", "the server sends a log message although logging is not declared", combineSeams(
 			withholdCapabilities("logging"), notifyOnInitialized(spec.MethodMessage, `{"level":"info","data":"ready"}`))),
 		newFault(declared+"tool", "a tool sends log messages although logging is not declared", withholdCapabilities("logging")).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(declared+"at-once", "a log message precedes the response to initialize, which does not declare logging", combine(
+		newFault(declared+"at-once", "a log message precedes the response to initialize, which does not declare logging", combineSeams(
 			withholdCapabilities("logging"), prependLines(Results(spec.MethodInitialize), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`))),
-		newFault(declared+"false-friend", "logging is declared only under experimental", combine(
+		newFault(declared+"false-friend", "logging is declared only under experimental", combineSeams(
 			withholdCapabilities("logging"), notifyOnInitialized(spec.MethodMessage, `{"level":"info","data":"ready"}`), setCapability("experimental", map[string]any{"logging": map[string]any{}}))),
 
 		newFault(accepted+"unknown-method", "logging/setLevel gets -32601 although logging is declared", refuseLevel("", spec.CodeMethodNotFound)),
@@ -53,7 +53,7 @@ func loggingFaults() []*Fault {
 		})),
 
 		newFault(threshold+"ignored", "logging/setLevel has no effect", replaceLevel(ifKnownLevel(func(string) string { return "debug" }))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.Stdio), // over HTTP a message may have been on its way before the level was set
-		newFault(threshold+"ignored-on-get", "logging/setLevel has no effect on log messages, which go to the stream of a GET", combine(
+		newFault(threshold+"ignored-on-get", "logging/setLevel has no effect on log messages, which go to the stream of a GET", combineSeams(
 			replaceLevel(ifKnownLevel(func(string) string { return "debug" })), moveToListeningStream(isLog))).inRevisions(revisionsWithReadOnlyHint()...).overTransports(spec.StreamableHTTP),
 		newFault(threshold+"one-below", "messages one level below the minimum are sent, too", replaceLevel(ifKnownLevel(func(level string) string {
 			return logLevels()[max(0, severity(level)-1)]
@@ -89,7 +89,7 @@ func loggingFaults() []*Fault {
 		newStatefulFault(above+"not-itself", "messages of exactly the set level are not sent", dropLogMessages(func(set, level string) bool { return set == level })).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault(above+"no-emergency", "messages of the level emergency are not sent", dropLogMessages(func(_, level string) bool { return level == "emergency" })).inRevisions(revisionsWithReadOnlyHint()...),
 
-		newFault(unsupported+"served", "logging/setLevel succeeds although logging is not declared", combine(withholdCapabilities("logging"), dropMessages(isLog))),
+		newFault(unsupported+"served", "logging/setLevel succeeds although logging is not declared", combineSeams(withholdCapabilities("logging"), dropMessages(isLog))),
 	}
 }
 
@@ -137,7 +137,7 @@ func dropLogMessages(when func(set, level string) bool) func() *refserver.Seams 
 	return func() *refserver.Seams {
 		var set atomic.Value
 		set.Store("")
-		return combine(
+		return combineSeams(
 			WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				if err == nil {

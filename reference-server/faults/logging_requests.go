@@ -40,7 +40,7 @@ func requestLoggingFaults() []*Fault {
 
 		newStatefulFault(before+"same-write", "a log message follows right after the response", func() *refserver.Seams {
 			wants := levelTracker{}
-			return combine(wants.seams(), appendLines(wants.isResponse, string(wire.NewNotification(spec.MethodMessage, logParams()))))
+			return combineSeams(wants.seams(), appendLines(wants.isResponse, string(wire.NewNotification(spec.MethodMessage, logParams()))))
 		}),
 
 		newStatefulFault(own+"subscription", "log messages come on the stream of a subscription, too", func() *refserver.Seams {
@@ -71,14 +71,14 @@ func requestLoggingFaults() []*Fault {
 
 // legalRequestLogging returns the legal variations in log levels of requests.
 func legalRequestLogging() []*Fault {
-	return rowsIn(spec.StatelessRevisions(),
+	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("logs-withheld", "no request gets log messages", dropMessages(isLog)),
 		newVariation("logs-some-above", "calls get only log messages of the level emergency", replaceRequestLevel(ifKnownLevel(func(string) string { return "emergency" }))),
 		newStatefulVariation("logs-for-everything", "every request with a log level gets a log message in the same write as its response", func() *refserver.Seams {
 			wants := levelTracker{}
-			return combine(wants.seams(), prependLines(wants.isResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":null}}`))
+			return combineSeams(wants.seams(), prependLines(wants.isResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":null}}`))
 		}).overTransports(spec.Stdio),
-		newVariation("levels-passed-over", "logging is not declared, and log levels are ignored", combine(withholdCapabilities("logging"), replaceRequestLevel(func(string) string { return "" }))),
+		newVariation("levels-passed-over", "logging is not declared, and log levels are ignored", combineSeams(withholdCapabilities("logging"), replaceRequestLevel(func(string) string { return "" }))),
 	)
 }
 
@@ -139,7 +139,7 @@ func (t *levelTracker) isResponse(o *refserver.Out) bool {
 func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var others []*refserver.Call
-	return combine(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+	return combineSeams(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		if when(c) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -24,7 +24,7 @@ func logMessageFaults() []*Fault {
 		newFault(log+"no-params", "a log message has no params", logs("")),
 		newFault(log+"array", "the params of a log message are an array", logs(`["info","x"]`)),
 		newFault(log+"meta-null", "the _meta of a log message is null", logs(`{"level":"info","data":"x","_meta":null}`)),
-		newFault(log+"tool", "the log messages of a tool have no data", editSentParams(spec.MethodMessage, omit("data"))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(log+"tool", "the log messages of a tool have no data", editSentParams(spec.MethodMessage, omitMembers("data"))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("logging.set-level.empty-result/echo", "logging/setLevel returns the level", replaceResult(spec.MethodSetLevel, `{"level":"info"}`)),
 		newFault("logging.set-level.empty-result/ok", "logging/setLevel returns ok", replaceResult(spec.MethodSetLevel, `{"ok":true}`)),
 	}

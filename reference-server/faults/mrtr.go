@@ -39,7 +39,7 @@ func multiRoundFaults() []*Fault {
 		})),
 		newFault(supported+"completion", "completion/complete requires input", replaceResult(spec.MethodComplete, string(wire.JSON(asks)))),
 
-		newFault(either+"neither", "a result that requires input has neither inputRequests nor requestState", required(omit("inputRequests", "requestState"))),
+		newFault(either+"neither", "a result that requires input has neither inputRequests nor requestState", required(omitMembers("inputRequests", "requestState"))),
 		newFault(either+"empty", "a result that requires input has no requestState, and inputRequests are empty", required(func(r map[string]any) {
 			delete(r, "requestState")
 			r["inputRequests"] = map[string]any{}
@@ -106,7 +106,7 @@ func multiRoundFaults() []*Fault {
 
 // legalMultiRound returns the legal variations in multi-round trips.
 func legalMultiRound() []*Fault {
-	return rowsIn(spec.StatelessRevisions(),
+	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("odd-keys", "keys of inputRequests are odd strings", renameInputs(func(key string) string { return "~1/" + key + " \u00e9" })),
 		newStatefulVariation("states-respelled", "requestState has characters outside of ASCII", func() *refserver.Seams {
 			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })
@@ -128,7 +128,7 @@ func editInputRequired(e edit) *refserver.Seams {
 	for _, method := range []string{spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead} {
 		all = append(all, EditResult(method, ifInputRequired(e)))
 	}
-	return combine(all...)
+	return combineSeams(all...)
 }
 
 // isRetry reports whether a request has inputResponses or a requestState.
@@ -153,7 +153,7 @@ func completeRetries(when func(responses jsontext.Value) bool) *refserver.Seams 
 
 // wrapState changes each requestState that the server sends, and restores it in the retry.
 func wrapState(send, receive func(state string) string) *refserver.Seams {
-	return combine(
+	return combineSeams(
 		WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if state, ok := wire.Text(wire.At(c.Params, "/requestState")); ok {
 				params := decodeObject(c.Params)
@@ -178,7 +178,7 @@ func greetByState(greeting any) *refserver.Seams {
 		_ = json.Unmarshal(b, &s)
 		return s
 	}
-	return combine(
+	return combineSeams(
 		wrapState(
 			func(sealed string) string {
 				return base64.RawURLEncoding.EncodeToString(wire.JSON(state{greeting, sealed}))
@@ -266,7 +266,7 @@ func bindToSession() *refserver.Seams {
 
 // renameInputs changes the keys of inputRequests, and restores them in the retry.
 func renameInputs(rename func(key string) string) *refserver.Seams {
-	return combine(
+	return combineSeams(
 		WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wire.At(c.Params, "/inputResponses").Kind() == '{' {
 				params := decodeObject(c.Params)

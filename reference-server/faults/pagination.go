@@ -55,7 +55,7 @@ func ignoreCursor(c *refserver.Call, next Handler) (any, *refserver.Error) {
 
 // singlePage returns every list as one page, whatever the cursor.
 func singlePage() *refserver.Seams {
-	return combine(repage(func(all []any) [][]any { return [][]any{all} }, plainCursor), onCursor(anyCursor, ignoreCursor))
+	return combineSeams(repage(func(all []any) [][]any { return [][]any{all} }, plainCursor), onCursor(anyCursor, ignoreCursor))
 }
 
 func paginationFaults() []*Fault {

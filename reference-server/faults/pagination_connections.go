@@ -30,9 +30,9 @@ func connectionFaults() []*Fault {
 	}
 }
 
-// alternate makes every second server leave out, in a list, the first entry of each page that has
-// several entries.
-func alternate(method string) func() *refserver.Seams {
+// shortenPagesOfEverySecondServer makes every second server leave out, in a list, the first entry
+// of each page that has several entries.
+func shortenPagesOfEverySecondServer(method string) func() *refserver.Seams {
 	var servers atomic.Int64
 	return func() *refserver.Seams {
 		if servers.Add(1)%2 == 0 {
@@ -47,7 +47,7 @@ func alternate(method string) func() *refserver.Seams {
 func forgetAfter(method, list string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var asked atomic.Bool
-		return combine(
+		return combineSeams(
 			WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				asked.Store(true)
 				return next(c)

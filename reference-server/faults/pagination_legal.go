@@ -65,7 +65,7 @@ func legalLists() []*Fault {
 			delete(c, "total")
 			delete(c, "hasMore")
 		})),
-		newVariation("any-subscription", "subscriptions to unknown resources are accepted", combine(
+		newVariation("any-subscription", "subscriptions to unknown resources are accepted", combineSeams(
 			acceptsUnknown(spec.MethodResourcesSubscribe), acceptsUnknown(spec.MethodResourcesUnsubscribe))),
 	}
 }

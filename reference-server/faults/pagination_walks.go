@@ -16,7 +16,7 @@ import (
 // more than once.
 func walkFaults() []*Fault {
 	changing := func(seams *refserver.Seams) *refserver.Seams {
-		return combine(markReadOnly("trigger-list-changed"), seams)
+		return combineSeams(markReadOnly("trigger-list-changed"), seams)
 	}
 	return []*Fault{
 		newFault("pagination.walk.complete/gap", "the list omits an item between two pages", repage(func(all []any) [][]any {
@@ -36,14 +36,14 @@ func walkFaults() []*Fault {
 func legalWalks() []*Fault {
 	return []*Fault{
 		newStatefulVariation("stale-cursors-refused", "a cursor from before a change of its list is refused", func() *refserver.Seams {
-			return combine(markReadOnly("trigger-list-changed"), refuseStaleCursors(false))
+			return combineSeams(markReadOnly("trigger-list-changed"), refuseStaleCursors(false))
 		}),
 		newStatefulVariation("pages-of-any-size", "the same cursor returns pages of varying size", varyPageSizes),
 		newStatefulVariation("lists-change-unannounced", "every third list lacks its last item, and listChanged is not declared", func() *refserver.Seams {
 			quiet := dropMessages(func(o *refserver.Out) bool {
 				return o.Method == spec.MethodToolsChanged || o.Method == spec.MethodPromptsChanged || o.Method == spec.MethodResourcesChanged
 			})
-			return combine(quiet, repage(dropLastEveryThirdTime(), plainCursor), EditResult(spec.MethodInitialize, func(r map[string]any) {
+			return combineSeams(quiet, repage(dropLastEveryThirdTime(), plainCursor), EditResult(spec.MethodInitialize, func(r map[string]any) {
 				for _, declared := range r["capabilities"].(map[string]any) {
 					if of, isObject := declared.(map[string]any); isObject {
 						delete(of, "listChanged")
@@ -60,7 +60,7 @@ func legalWalks() []*Fault {
 func dropLastEverySecondTime() *refserver.Seams {
 	var mu sync.Mutex
 	times := map[string]int{}
-	return combine(singlePage(), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(singlePage(), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || !isList(c) || c.Revision == "" {
 			return result, err
@@ -159,7 +159,7 @@ func refuseEarlierCursors() *refserver.Seams {
 	var mu sync.Mutex
 	reached := map[string]int{}
 	cut := func(all []any) [][]any { return [][]any{all[:1], all[1:min(2, len(all))], all[min(2, len(all)):]} }
-	return combine(repage(cut, plainCursor), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(repage(cut, plainCursor), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		cursor, isText := wire.Text(wire.At(c.Params, "/cursor"))
 		if !isList(c) || c.Revision == "" {
 			return next(c)

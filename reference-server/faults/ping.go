@@ -37,7 +37,7 @@ func pingFaults() []*Fault {
 				defer func() { <-turn }()
 				return next(c)
 			}
-			return combine(wrapSlow(inTurn), WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combineSeams(wrapSlow(inTurn), WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				sleep(c.Context(), 50*time.Millisecond) // by then the earlier calls wait for the slot
 				return inTurn(c, next)
 			}))
@@ -61,7 +61,7 @@ func pingFaults() []*Fault {
 			refuseCalls(spec.MethodPing, func(c *refserver.Call) bool { return c.Params != nil }, spec.CodeInvalidParams, "ping takes no params")),
 		newStatefulFault("ping.responds/not-beside-a-tool", "while a tool runs, ping gets no response", func() *refserver.Seams {
 			var tools atomic.Int32
-			return combine(
+			return combineSeams(
 				&refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 					if f := wire.Parse(raw); len(f.Messages) == 1 && f.Messages[0].Method == spec.MethodToolsCall {
 						tools.Add(1)
@@ -99,10 +99,10 @@ func pingFaults() []*Fault {
 		})).inRevisions(sinceRevision(spec.V20250618)...),
 		newStatefulFault("ping.responds/several-asked", "while a tool has two requests pending at the client, ping gets no response", func() *refserver.Seams {
 			var open atomic.Int32
-			return combine(
+			return combineSeams(
 				&refserver.Seams{RequestTimeout: noTimeout},
 				wrapTool("ask-sampling", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-					if !c.Declared("roots") {
+					if !c.ClientDeclared("roots") {
 						return next(c)
 					}
 					var other sync.WaitGroup
@@ -133,11 +133,11 @@ func pingFaults() []*Fault {
 			refuseCalls(spec.MethodPing, waiting, spec.CodeInvalidRequest, "Server not initialized")).overTransports(legacy...),
 		newStatefulFault("ping.before-initialized/refused-until-initialized", "ping is refused before notifications/initialized", func() *refserver.Seams {
 			ready, onReady := trackInitialized()
-			return combine(onReady, refuseCalls(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }, spec.CodeInvalidRequest, "Server not initialized"))
+			return combineSeams(onReady, refuseCalls(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }, spec.CodeInvalidRequest, "Server not initialized"))
 		}),
 		newStatefulFault("ping.before-initialized/silent-until-initialized", "ping gets no response before notifications/initialized", func() *refserver.Seams {
 			ready, onReady := trackInitialized()
-			return combine(onReady, suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }))
+			return combineSeams(onReady, suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }))
 		}).overTransports(legacy...).withOwnServer(),
 
 		newFault("ping.not-excessive/flood", "the server pings the client every 10 ms", pingEvery(10*time.Millisecond)),
@@ -153,7 +153,7 @@ func pingFaults() []*Fault {
 			return &refserver.Seams{
 				RequestTimeout: noTimeout,
 				HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
-					if n.Method == spec.MethodInitialized && n.Session.Declared("roots") {
+					if n.Method == spec.MethodInitialized && n.Session.ClientDeclared("roots") {
 						// This blocks the only reader, which would have to read the
 						// response.
 						_, _ = n.Session.SendRequest(n.Session.Context(), wire.ID{}, spec.MethodRootsList, nil)
@@ -221,12 +221,12 @@ func whilePending(ping func(c *refserver.Call, next Handler, q *pendingRequest) 
 	return func() *refserver.Seams {
 		var mu sync.Mutex
 		open := map[*refserver.Session]*pendingRequest{}
-		return combine(
+		return combineSeams(
 			&refserver.Seams{RequestTimeout: noTimeout},
 			EditOutgoing(IsServerRequest, func(o *refserver.Out) {
 				mu.Lock()
 				defer mu.Unlock()
-				if o.Method != spec.MethodPing && o.Related.Present() && open[o.Session] == nil {
+				if o.Method != spec.MethodPing && o.Related.IsPresent() && open[o.Session] == nil {
 					open[o.Session] = &pendingRequest{o.ID, o.Method, make(chan struct{})}
 				}
 			}),

@@ -109,10 +109,10 @@ func progressFaults() []*Fault {
 	}
 }
 
-// ordered returns the transports that deliver all messages of the server in one order. Over
-// Streamable HTTP, messages on different streams have no order, and the stream of a request ends
-// with the response.
-func ordered() []spec.Transport { return []spec.Transport{spec.Stdio, spec.SSE} }
+// orderedTransports returns the transports that deliver all messages of the server in one order.
+// Over Streamable HTTP, messages on different streams have no order, and the stream of a request
+// ends with the response.
+func orderedTransports() []spec.Transport { return []spec.Transport{spec.Stdio, spec.SSE} }
 
 func isProgress(o *refserver.Out) bool {
 	return o.Kind == refserver.OutNotification && o.Method == spec.MethodProgress
@@ -157,7 +157,7 @@ func onToolEnd(f func(c *refserver.Call, err *refserver.Error)) *refserver.Seams
 // write, if the request had a progress token.
 func appendProgress(when MessageFilter, progress float64) *refserver.Seams {
 	t := newCallTracker()
-	return combine(t.seams(), EditOutgoing(Responses(), func(o *refserver.Out) {
+	return combineSeams(t.seams(), EditOutgoing(Responses(), func(o *refserver.Out) {
 		if token := t.token(o.Session, o.ID); token != nil && when(o) {
 			o.Frames = append(o.Frames, wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": progress}))
 		}
@@ -191,7 +191,7 @@ func withToken(o *refserver.Out, token any) {
 func useNewestToken() *refserver.Seams {
 	var mu sync.Mutex
 	newest := map[*refserver.Session]any{}
-	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if token := tokenOf(c); token != nil {
 			mu.Lock()
 			newest[c.Session] = token

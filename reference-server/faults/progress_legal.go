@@ -17,7 +17,7 @@ import (
 func legalUtilities() []*Fault {
 	return []*Fault{
 		// Logging.
-		newVariation("logs-on-stderr", "log messages are written to stderr, and logging is not declared", combine(
+		newVariation("logs-on-stderr", "log messages are written to stderr, and logging is not declared", combineSeams(
 			withholdCapabilities("logging"), dropMessages(isLog), refuseCalls(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found"),
 			&refserver.Seams{Start: func(p *refserver.Process) { _, _ = p.Err.Write([]byte("<7>debug: to be read by people\n")) }})),
 		newVariation("logs-of-any-level-at-first", "before logging/setLevel debug messages are sent", notifyOnInitialized(spec.MethodMessage, `{"level":"debug","data":null}`)),
@@ -25,7 +25,7 @@ func legalUtilities() []*Fault {
 			var set atomic.Bool
 			return appendLines(func(o *refserver.Out) bool { return Results(spec.MethodSetLevel)(o) && !set.Swap(true) },
 				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"late"}}`)
-		}).overTransports(ordered()...),
+		}).overTransports(orderedTransports()...),
 		newVariation("emergencies", "a message of the level emergency precedes every response", prependLines(isSessionResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":{}}}`)),
 		newVariation("levels-with-meta", "the result of logging/setLevel has _meta", replaceResult(spec.MethodSetLevel, `{"_meta":{"com.example/level":"set"}}`)),
 		newVariation("levels-fail", "logging/setLevel fails for every level but info", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -63,8 +63,8 @@ func legalUtilities() []*Fault {
 		newVariation("own-tokens", "the server's requests have progress tokens", addTokens(func(n int64) any { return n })),
 
 		// Cancellation.
-		newVariation("cancelled-in-the-end", "a cancelled request fails for another reason", failCancelled()).overTransports(ordered()...),
-		newVariation("progress-crosses-cancellation", "progress and the response follow a cancellation", finishCancelled()).overTransports(ordered()...),
+		newVariation("cancelled-in-the-end", "a cancelled request fails for another reason", failCancelled()).overTransports(orderedTransports()...),
+		newVariation("progress-crosses-cancellation", "progress and the response follow a cancellation", finishCancelled()).overTransports(orderedTransports()...),
 		newStatefulVariation("ends-cancelled", "calls run one at a time, and a cancelled one delays the next", delayAfterCancelled),
 		newVariation("cancels-late", "the server cancels each of its requests when the response arrives", onIncoming(
 			singleMessage(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
@@ -120,7 +120,7 @@ func finishCancelled() *refserver.Seams {
 func respondToCancelled(method string, respond func(c *refserver.Call)) *refserver.Seams {
 	t := newCallTracker()
 	t.method = method
-	return combine(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		t.cancel(n)
 		next(n)
 	}), WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

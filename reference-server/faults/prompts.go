@@ -35,23 +35,23 @@ func promptFaults() []*Fault {
 	const unknown, lacking, noText, noName = "no such prompt", "is required", "must be strings", "name must be"
 	return []*Fault{
 		newFault("prompts.capability.declared/missing", "prompts are listed and returned but not declared", withholdCapabilities("prompts")),
-		newFault("prompts.capability.declared/unlisted", "prompts are not declared, prompts/list is refused, and prompts/get succeeds", combine(withholdCapabilities("prompts"), refusedList, anyGet(aPrompt))),
+		newFault("prompts.capability.declared/unlisted", "prompts are not declared, prompts/list is refused, and prompts/get succeeds", combineSeams(withholdCapabilities("prompts"), refusedList, anyGet(aPrompt))),
 		newFault("prompts.list.answered/internal-error", "prompts/list gets an internal error", refuseCalls(spec.MethodPromptsList, isInitialized, spec.CodeInternal, "Internal error")),
 		newFault("prompts.list.answered/unknown-method", "prompts/list gets -32601", refusedList),
-		newFault("prompts.list.params-optional/refused", "prompts/list is refused without params", refuseCalls(spec.MethodPromptsList, noParams, spec.CodeInvalidParams, "params are required")),
+		newFault("prompts.list.params-optional/refused", "prompts/list is refused without params", refuseCalls(spec.MethodPromptsList, lacksParams, spec.CodeInvalidParams, "params are required")),
 		newFault("prompts.name.unique/twice", "two prompts have the same name", editPrompt("greeting", func(p map[string]any) { p["name"] = "hello" })),
 		newFault("prompts.name.unique/on-another-page", "prompts on different pages have the same name", editPrompt("document", func(p map[string]any) { p["name"] = "hello" })),
 		newFault("prompts.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of prompts are announced but not declared",
-			combine(setCapability("prompts", map[string]any{}), sendLineOnInitialized(changed))),
+			combineSeams(setCapability("prompts", map[string]any{}), sendLineOnInitialized(changed))),
 		newFault("prompts.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of prompts are announced though listChanged is false",
-			combine(setCapability("prompts", map[string]any{"listChanged": false}), sendLineOnInitialized(changed))),
+			combineSeams(setCapability("prompts", map[string]any{"listChanged": false}), sendLineOnInitialized(changed))),
 		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt disappears without a notification", func() *refserver.Seams {
 			return removeAfterWalk(spec.MethodPromptsList, "prompts", "hello")
 		}),
 
-		newStatefulFault("prompts.list.same-on-every-connection/alternating", "every second process leaves prompts out of its list", alternate(spec.MethodPromptsList)),
+		newStatefulFault("prompts.list.same-on-every-connection/alternating", "every second process leaves prompts out of its list", shortenPagesOfEverySecondServer(spec.MethodPromptsList)),
 		newStatefulFault("prompts.list.no-side-effect-of-requests/forgets", "after a tools/call some prompts are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodPromptsList)),
-		newFault("prompts.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of prompts", combine(
+		newFault("prompts.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of prompts", combineSeams(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodPromptsChanged)))),
 		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a notification", dropEverySecond(spec.MethodPromptsChanged)).overTransports(spec.Stdio),
 
@@ -62,9 +62,9 @@ func promptFaults() []*Fault {
 		})),
 		newFault("prompts.get.listed-is-gettable/unknown-method", "prompts/get gets -32601", refuseCalls(spec.MethodPromptsGet, isInitialized, spec.CodeMethodNotFound, "Method not found")),
 		newFault("prompts.get.listed-is-gettable/promised", "a prompt that the official suite knows is refused with an internal error",
-			combine(addFixedTools(officialResults(nil)), addPrompt("test_simple_prompt", ""))),
-		newFault("prompts.get.arguments-optional/refused", "a prompt is refused without arguments", refuseCalls(spec.MethodPromptsGet, noArguments, spec.CodeInvalidParams, "arguments must be an object")),
-		newFault("prompts.get.arguments-optional/internal-error", "a prompt without arguments gets an internal error", refuseCalls(spec.MethodPromptsGet, noArguments, spec.CodeInternal, "Internal error")),
+			combineSeams(addFixedTools(officialResults(nil)), addPrompt("test_simple_prompt", ""))),
+		newFault("prompts.get.arguments-optional/refused", "a prompt is refused without arguments", refuseCalls(spec.MethodPromptsGet, lacksArguments, spec.CodeInvalidParams, "arguments must be an object")),
+		newFault("prompts.get.arguments-optional/internal-error", "a prompt without arguments gets an internal error", refuseCalls(spec.MethodPromptsGet, lacksArguments, spec.CodeInternal, "Internal error")),
 		newFault("prompts.get.unknown-name/served", "prompts/get of an unknown prompt returns a result", taken(unknown)),
 		newFault("prompts.get.unknown-name/method-not-found", "unknown prompts get -32601", coded(unknown, spec.CodeMethodNotFound)),
 		newFault("prompts.get.unknown-name/zero", "unknown prompts get error code 0", coded(unknown, 0)),
@@ -74,14 +74,14 @@ func promptFaults() []*Fault {
 		newFault("prompts.get.missing-name/served", "prompts/get without a name returns a result", taken(noName)),
 		newFault("prompts.get.missing-name/internal-error", "prompts/get without a name gets -32603", coded(noName, spec.CodeInternal)),
 		newFault("prompts.get.not-supported-error/no-messages", "prompts are not declared, and prompts/get returns no messages",
-			combine(withholdCapabilities("prompts"), refusedList, anyGet(`{"messages":[]}`))),
+			combineSeams(withholdCapabilities("prompts"), refusedList, anyGet(`{"messages":[]}`))),
 	}
 }
 
 // addPrompt adds a prompt to the first page of the list. prompts/get of this prompt returns
 // result, or an internal error if result is "".
 func addPrompt(name, result string) *refserver.Seams {
-	return combine(
+	return combineSeams(
 		WrapHandler(spec.MethodPromptsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			listed, err := next(c)
 			if err != nil || wire.At(c.Params, "/cursor") != nil {

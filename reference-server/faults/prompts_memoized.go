@@ -47,7 +47,7 @@ func memoizedPromptFaults() []*Fault {
 func legalMemoizedPrompts() []*Fault {
 	return []*Fault{
 		newStatefulVariation("prompts-remembered", "prompts/get returns the same result for the same arguments", func() *refserver.Seams {
-			return combine(EditResult(spec.MethodPromptsGet, markMemoized),
+			return combineSeams(EditResult(spec.MethodPromptsGet, markMemoized),
 				memoize(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(c.Params) }))
 		}),
 	}

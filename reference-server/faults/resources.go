@@ -31,7 +31,7 @@ func resourceListFaults() []*Fault {
 	}
 	return []*Fault{
 		newFault("resources.capability.declared/listed", "resources are listed but not declared", withholdCapabilities("resources")),
-		newFault("resources.capability.declared/templates-listed", "templates are listed but resources are not declared", combine(
+		newFault("resources.capability.declared/templates-listed", "templates are listed but resources are not declared", combineSeams(
 			withholdCapabilities("resources"), refuseCalls(spec.MethodResourcesList, always, spec.CodeMethodNotFound, "Method not found"))),
 		newFault("resources.list.answered/refused", "the list of resources is refused", refuseCalls(spec.MethodResourcesList, always, spec.CodeMethodNotFound, "Method not found")),
 		newFault("resources.list.answered/none", "resources/list gets -32002", refuseCalls(spec.MethodResourcesList, always, spec.CodeResourceNotFound, "No resources")),
@@ -137,15 +137,15 @@ func resourceReadFaults() []*Fault {
 		newFault("resources.read.size-is-raw-bytes/base64", "the size of an image is the length of its base64", size("demo://image/dot", 96)),
 		newFault("resources.read.size-is-raw-bytes/characters", "the size of a text is counted in characters", size("demo://text/unicode", 20)),
 		newFault("resources.read.size-is-raw-bytes/zero", "the size of a text is 0", size(hello, 0)),
-		newStatefulFault("resources.read.size-is-raw-bytes/stale", "the sizes of resources stay those of the first list", staleSizes).inRevisions(revisionsWithReadOnlyHint()...),
+		newStatefulFault("resources.read.size-is-raw-bytes/stale", "the sizes of resources stay those of the first list", keepFirstSizes).inRevisions(revisionsWithReadOnlyHint()...),
 	}
 }
 
-// staleSizes keeps the sizes that resources had in the first list. It also gives the tool that
+// keepFirstSizes keeps the sizes that resources had in the first list. It also gives the tool that
 // changes a size readOnlyHint, so that the harness calls it.
-func staleSizes() *refserver.Seams {
+func keepFirstSizes() *refserver.Seams {
 	var known sync.Map // sizes by URI
-	return combine(markReadOnly("update-resource"), EditResult(spec.MethodResourcesList, func(r map[string]any) {
+	return combineSeams(markReadOnly("update-resource"), EditResult(spec.MethodResourcesList, func(r map[string]any) {
 		for _, resource := range objectsIn(r, "resources") {
 			if size := resource["size"]; size != nil {
 				resource["size"], _ = known.LoadOrStore(resource["uri"], size)
@@ -187,7 +187,7 @@ func templateFaults() []*Fault {
 		newFault("resources.templates.mime-only-if-uniform/other", "resources of a template have another MIME type than the template", typed(uriHasPrefix("demo://items/"), "text/html")),
 		newFault("resources.templates.mime-only-if-uniform/one", "one resource of a template has another MIME type than the template", typed(uriEquals("demo://items/1"), "application/json")),
 		newFault("resources.templates.expansion-readable/lost", "resources with completed variables are not found", onRead(uriHasPrefix("demo://items/"), failWith(spec.CodeResourceNotFound, "Resource not found"))),
-		newFault("resources.templates.expansion-readable/promised", "the expansion of a template that the official suite knows is not found", combine(
+		newFault("resources.templates.expansion-readable/promised", "the expansion of a template that the official suite knows is not found", combineSeams(
 			addFixedTools(officialResults(nil)), EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
 				for _, listed := range objectsIn(r, "resourceTemplates") {
 					listed["uriTemplate"] = "test://template/{id}/data"
@@ -221,7 +221,7 @@ func dropEverySecond(method string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var n atomic.Int64
 		matches := notifications(method)
-		return combine(markReadOnly("trigger-list-changed"), dropMessages(func(o *refserver.Out) bool { return matches(o) && n.Add(1)%2 == 0 }))
+		return combineSeams(markReadOnly("trigger-list-changed"), dropMessages(func(o *refserver.Out) bool { return matches(o) && n.Add(1)%2 == 0 }))
 	}
 }
 
@@ -239,16 +239,16 @@ func subscriptionFaults() []*Fault {
 		newFault("resources.subscribe.confirmed/not-empty", "the result of resources/subscribe is not empty", replaceResult(spec.MethodResourcesSubscribe, `{"subscribed":true}`)),
 		newFault("resources.subscribe.unsupported-error/confirmed", "subscriptions are not declared but accepted", setResourcesCapability(map[string]any{"listChanged": true})),
 		newFault("resources.subscribe.unsupported-error/false", "subscriptions are declared as false but accepted", setResourcesCapability(map[string]any{"subscribe": false})),
-		newFault("resources.subscribe.update-sent/silent", "a subscriber gets no notification of a change", combine(
+		newFault("resources.subscribe.update-sent/silent", "a subscriber gets no notification of a change", combineSeams(
 			markReadOnly("update-resource"), dropMessages(notifications(spec.MethodResourcesUpdated)))),
 		newFault("resources.subscribe.no-update-without-subscription/at-once", "the server sends updates without a subscription", sendLineOnInitialized(updateOf(note))),
 		newFault("resources.unsubscribe.confirmed/refused", "resources/unsubscribe fails", refuseCalls(spec.MethodResourcesUnsubscribe, always, spec.CodeInternal, "Internal error")),
 		newFault("resources.unsubscribe.confirmed/not-empty", "the result of resources/unsubscribe contains the URI", replaceResult(spec.MethodResourcesUnsubscribe, `{"uri":"demo://note"}`)),
-		newFault("resources.unsubscribe.stops-updates/goes-on", "the server sends updates after resources/unsubscribe", combine(
+		newFault("resources.unsubscribe.stops-updates/goes-on", "the server sends updates after resources/unsubscribe", combineSeams(
 			markReadOnly("update-resource"), WrapHandler(spec.MethodResourcesUnsubscribe, func(*refserver.Call, Handler) (any, *refserver.Error) { return map[string]any{}, nil }))),
-		newFault("resources.updated.requires-subscribe-capability/undeclared", "the server sends updates although subscriptions are not declared", combine(
+		newFault("resources.updated.requires-subscribe-capability/undeclared", "the server sends updates although subscriptions are not declared", combineSeams(
 			setResourcesCapability(map[string]any{"listChanged": true}), sendLineOnInitialized(updateOf(note)))),
-		newFault("resources.updated.requires-subscribe-capability/no-resources", "the server sends updates although resources are not declared", combine(
+		newFault("resources.updated.requires-subscribe-capability/no-resources", "the server sends updates although resources are not declared", combineSeams(
 			withholdCapabilities("resources"), sendLineOnInitialized(updateOf(note)))),
 	}
 }
@@ -256,20 +256,20 @@ func subscriptionFaults() []*Fault {
 func changedResourcesFaults() []*Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`
 	announcing := func(capability *refserver.Seams) *refserver.Seams {
-		return combine(capability, sendLineOnInitialized(changed))
+		return combineSeams(capability, sendLineOnInitialized(changed))
 	}
 	const older, newer = "resources.list-changed.only-if-declared-2024-11-05/", "resources.list-changed.only-if-declared-2025-06-18/"
 	return []*Fault{
-		newFault("resources.list-changed.sent-on-change-2024-11-05/silent", "the server does not notify changes of the list of resources", combine(
+		newFault("resources.list-changed.sent-on-change-2024-11-05/silent", "the server does not notify changes of the list of resources", combineSeams(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
-		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process leaves resources out of its list", alternate(spec.MethodResourcesList)),
+		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process leaves resources out of its list", shortenPagesOfEverySecondServer(spec.MethodResourcesList)),
 		newStatefulFault("resources.list.no-side-effect-of-requests/forgets", "after a tools/call some resources are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodResourcesList)),
-		newFault("resources.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of resources", combine(
+		newFault("resources.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of resources", combineSeams(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
-		newFault("resources.listen.update-delivered/silent", "subscriptions get no updates of resources", combine(
+		newFault("resources.listen.update-delivered/silent", "subscriptions get no updates of resources", combineSeams(
 			markReadOnly("update-resource"), dropMessages(notifications(spec.MethodResourcesUpdated)))),
 		newStatefulFault("resources.list-changed.sent-on-change-2024-11-05/removed", "a resource is removed again without a notification", dropEverySecond(spec.MethodResourcesChanged)).overTransports(spec.Stdio),
-		newFault("resources.read.listed-is-readable/promised", "a resource that the official suite knows is refused with an internal error", combine(
+		newFault("resources.read.listed-is-readable/promised", "a resource that the official suite knows is refused with an internal error", combineSeams(
 			addFixedTools(officialResults(nil)), EditResult(spec.MethodResourcesList, func(r map[string]any) {
 				for _, listed := range objectsIn(r, "resources") {
 					if listed["uri"] == hello {

@@ -71,7 +71,7 @@ func countReads() *refserver.Seams {
 func keepLastSubscription() *refserver.Seams {
 	var mu sync.Mutex
 	last := map[*refserver.Session]string{}
-	return combine(WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		mu.Lock()
 		last[c.Session], _ = wire.Text(wire.At(c.Params, "/uri"))
 		mu.Unlock()

@@ -21,15 +21,15 @@ func legalResources() []*Fault {
 	unknown := func(method string) *refserver.Seams {
 		return refuseCalls(method, always, spec.CodeMethodNotFound, "Method not found")
 	}
-	noSubscriptions := combine(unknown(spec.MethodResourcesSubscribe), unknown(spec.MethodResourcesUnsubscribe))
+	noSubscriptions := combineSeams(unknown(spec.MethodResourcesSubscribe), unknown(spec.MethodResourcesUnsubscribe))
 	return []*Fault{
 		// Capabilities.
-		newVariation("resources-without-subscriptions", "the resources capability has only listChanged", combine(setResourcesCapability(map[string]any{"listChanged": true}), noSubscriptions)),
-		newVariation("resources-without-changes", "the resources capability has only subscribe", combine(
+		newVariation("resources-without-subscriptions", "the resources capability has only listChanged", combineSeams(setResourcesCapability(map[string]any{"listChanged": true}), noSubscriptions)),
+		newVariation("resources-without-changes", "the resources capability has only subscribe", combineSeams(
 			setResourcesCapability(map[string]any{"subscribe": true}), dropMessages(notifications(spec.MethodResourcesChanged)))),
-		newVariation("resources-flags-false", "the resources capability has only false members", combine(
+		newVariation("resources-flags-false", "the resources capability has only false members", combineSeams(
 			setResourcesCapability(map[string]any{"subscribe": false, "listChanged": false}), noSubscriptions, dropMessages(notifications(spec.MethodResourcesChanged)))),
-		newVariation("subscriptions-refused-as-invalid", "subscriptions are not declared, and refused with -32600", combine(
+		newVariation("subscriptions-refused-as-invalid", "subscriptions are not declared, and refused with -32600", combineSeams(
 			setResourcesCapability(map[string]any{}), refuseCalls(spec.MethodResourcesSubscribe, always, spec.CodeInvalidRequest, "No subscriptions here"), dropMessages(notifications(spec.MethodResourcesChanged)))),
 
 		// Lists and contents.
@@ -63,7 +63,7 @@ func legalResources() []*Fault {
 			}
 			return result, err
 		})),
-		newVariation("catch-all", "a template matches every URI, and resources/read of an unknown URI returns text", combine(
+		newVariation("catch-all", "a template matches every URI, and resources/read of an unknown URI returns text", combineSeams(
 			EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
 				if r["nextCursor"] == nil {
 					r["resourceTemplates"] = append(r["resourceTemplates"].([]any), map[string]any{"uriTemplate": "{+anything}", "name": "anything"})
@@ -78,7 +78,7 @@ func legalResources() []*Fault {
 			onRead(uriContains(missingName), serveText("Whatever you like.")))),
 		newStatefulVariation("clock", "a resource has different contents on every read", func() *refserver.Seams {
 			var n atomic.Int64
-			return combine(markReadOnly("update-resource"), onlyMembers(spec.MethodResourcesList, "resources", "uri", "name"),
+			return combineSeams(markReadOnly("update-resource"), onlyMembers(spec.MethodResourcesList, "resources", "uri", "name"),
 				onRead(uriEquals(note), func(uri string) (any, *refserver.Error) {
 					return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": fmt.Sprint(n.Add(1))}}}, nil
 				}))
@@ -91,7 +91,7 @@ func legalResources() []*Fault {
 		}),
 		newStatefulVariation("size-of-the-last-read", "every read lengthens a resource that a tool changes, and lists contain its current size", func() *refserver.Seams {
 			var last atomic.Int64
-			return combine(markReadOnly("update-resource"), onRead(uriEquals(note), func(uri string) (any, *refserver.Error) {
+			return combineSeams(markReadOnly("update-resource"), onRead(uriEquals(note), func(uri string) (any, *refserver.Error) {
 				return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": strings.Repeat("x", int(last.Add(1)))}}}, nil
 			}), EditResult(spec.MethodResourcesList, func(r map[string]any) {
 				for _, resource := range objectsIn(r, "resources") {
@@ -104,14 +104,14 @@ func legalResources() []*Fault {
 
 		// Notifications.
 		newVariation("resources-change", "the server sends resources/list_changed before every response", prependLines(isSessionResponse, changed)),
-		newVariation("changes-are-told", "tools that change resources have readOnlyHint true", combine(markReadOnly("update-resource"), markReadOnly("trigger-list-changed"))),
-		newVariation("updates-below", "updates have the URI of a sub-resource of the subscribed one", combine(markReadOnly("update-resource"),
+		newVariation("changes-are-told", "tools that change resources have readOnlyHint true", combineSeams(markReadOnly("update-resource"), markReadOnly("trigger-list-changed"))),
+		newVariation("updates-below", "updates have the URI of a sub-resource of the subscribed one", combineSeams(markReadOnly("update-resource"),
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames[0] = []byte(updateOf(note + "/line/1")) }))),
 		newStatefulVariation("updates-at-once", "an update comes before and after the response to each subscription", func() *refserver.Seams {
 			var subscribed sync.Map // by session and URI: an unsubscribe without a subscription gets no update
-			return combine(updatesAround(spec.MethodResourcesSubscribe, &subscribed), updatesAround(spec.MethodResourcesUnsubscribe, &subscribed))
+			return combineSeams(updatesAround(spec.MethodResourcesSubscribe, &subscribed), updatesAround(spec.MethodResourcesUnsubscribe, &subscribed))
 		}),
-		newVariation("updates-twice", "the server sends each update twice", combine(markReadOnly("update-resource"),
+		newVariation("updates-twice", "the server sends each update twice", combineSeams(markReadOnly("update-resource"),
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }))),
 
 		// Cursors.

@@ -14,7 +14,7 @@ import (
 func updateFaults() []*Fault {
 	unreported := func(name, title string, forgets func(l *subscriptions, what, uri string)) *Fault {
 		return newStatefulFault("resources.subscribe.update-sent/"+name, title, func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), trackSubscriptions(forgets, func(l *subscriptions, o *refserver.Out, uri string) {
+			return combineSeams(markReadOnly("update-resource"), trackSubscriptions(forgets, func(l *subscriptions, o *refserver.Out, uri string) {
 				if !l.on[uri] {
 					o.Frames = nil
 				}
@@ -46,16 +46,16 @@ func updateFaults() []*Fault {
 			}
 		}),
 		newStatefulFault("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the previous one", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), keepLastSubscription())
+			return combineSeams(markReadOnly("update-resource"), keepLastSubscription())
 		}),
 		newStatefulFault("resources.subscribe.no-update-without-subscription/other-stream", "a subscription applies to all streams", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesSubscribe)))
+			return combineSeams(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesSubscribe)))
 		}).inRevisions(spec.V20241105).overTransports(spec.SSE),
 		newStatefulFault("resources.subscribe.no-update-without-subscription/other-session", "a subscription applies to all sessions", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesSubscribe)))
+			return combineSeams(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesSubscribe)))
 		}).overTransports(spec.StreamableHTTP),
 		newStatefulFault("resources.subscribe.no-update-without-subscription/first-listener", "updates are also sent to the client that listened first", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), copyToListeningStreams(firstStream, wire.Notification, spec.MethodResourcesUpdated))
+			return combineSeams(markReadOnly("update-resource"), copyToListeningStreams(firstStream, wire.Notification, spec.MethodResourcesUpdated))
 		}).overTransports(spec.StreamableHTTP),
 	}
 }
@@ -67,7 +67,7 @@ func legalChangeNotifications() []*Fault {
 	const gathering = 600 * time.Millisecond
 	return []*Fault{
 		newStatefulVariation("updates-late", "an update is sent some time after the change, if the subscription still exists", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), trackSubscriptions(nil, func(l *subscriptions, o *refserver.Out, uri string) {
+			return combineSeams(markReadOnly("update-resource"), trackSubscriptions(nil, func(l *subscriptions, o *refserver.Out, uri string) {
 				frames := o.Frames
 				o.Frames = nil
 				o.Session.Go(func(ctx context.Context) {
@@ -84,7 +84,7 @@ func legalChangeNotifications() []*Fault {
 				})
 			}))
 		}),
-		newVariation("lists-told-late", "list_changed is sent some time after the change", combine(markReadOnly("trigger-list-changed"),
+		newVariation("lists-told-late", "list_changed is sent some time after the change", combineSeams(markReadOnly("trigger-list-changed"),
 			EditOutgoing(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && (o.Method == spec.MethodResourcesChanged || o.Method == spec.MethodToolsChanged || o.Method == spec.MethodPromptsChanged)
 			}, func(o *refserver.Out) {
@@ -142,7 +142,7 @@ func trackSubscriptions(onChange func(l *subscriptions, what, uri string), onUpd
 			return next(c)
 		})
 	}
-	return combine(
+	return combineSeams(
 		follow(spec.MethodResourcesSubscribe), follow(spec.MethodResourcesUnsubscribe),
 		EditOutgoing(Errors(), func(o *refserver.Out) { happen(o.Session, refused, "") }),
 		afterNotification(hasMethod(spec.MethodCancelled), func(n *refserver.Notification) { happen(n.Session, spec.MethodCancelled, "") }),

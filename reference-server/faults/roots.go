@@ -27,11 +27,11 @@ func rootsFaults() []*Fault {
 			return m.Has("result") && len(wire.Elements(wire.At(m.Result(), "/roots"))) == 0
 		}, exitWith(1))),
 		newStatefulFault(gone+"error-hangs", "after an error response to roots/list the server waits for ever", func() *refserver.Seams {
-			return combine(onClientResponse(spec.MethodRootsList, isErrorResponse, dropFrame)(), &refserver.Seams{RequestTimeout: noTimeout})
+			return combineSeams(onClientResponse(spec.MethodRootsList, isErrorResponse, dropFrame)(), &refserver.Seams{RequestTimeout: noTimeout})
 		}).inRevisions(spec.V20250326, spec.V20250618, spec.V20251125),
 		newStatefulFault(gone+"no-folder-dies", "a root that does not exist ends the process", onClientResponse(spec.MethodRootsList, resultHasText("/roots/0/uri", "file:///mcp-conform/there/is/no/such/folder"), exitWith(1))),
 		newStatefulFault("roots.change.asks-again/tool-remembers", "a tool keeps the first result of roots/list after the roots changed", func() *refserver.Seams {
-			return combine(onIncoming(changed, dropFrame), memoizeRoots())
+			return combineSeams(onIncoming(changed, dropFrame), memoizeRoots())
 		}).inRevisions(revisionsWithReadOnlyHint()...),
 	}
 }

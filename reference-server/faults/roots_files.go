@@ -25,7 +25,7 @@ func legalFiles() []*Fault {
 		newVariation("files-in-the-root", "only files in the client's root folder can be read", serveFiles(func(_ *refserver.Call, path string) bool {
 			return strings.Contains(filepath.Clean(path), root)
 		})),
-		newVariation("prompts-of-files", "prompts declare arguments that are file names, and return the files", combine(replaceByFiles(""), EditResult(spec.MethodPromptsList, func(r map[string]any) {
+		newVariation("prompts-of-files", "prompts declare arguments that are file names, and return the files", combineSeams(replaceByFiles(""), EditResult(spec.MethodPromptsList, func(r map[string]any) {
 			for _, p := range objectsIn(r, "prompts") {
 				p["description"] = "Shows the file that an argument names."
 			}

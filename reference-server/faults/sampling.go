@@ -92,7 +92,7 @@ func toolLoopFaults() []*Fault {
 			blocks := objectsIn(m, "content")
 			blocks[len(blocks)-1]["toolUseId"] = "weather"
 		})),
-		newFault(reply+"one-left-out", "the last of several tool uses is missing, with its result", combine(
+		newFault(reply+"one-left-out", "the last of several tool uses is missing, with its result", combineSeams(
 			editMessagesWithBlock("tool_use", dropLastBlock), editMessagesWithBlock("tool_result", dropLastBlock))),
 		newFault("sampling.tool-result.structured-conforms/text", "structured tool results have a string for a number", editMessagesWithBlock("tool_result", func(m map[string]any) {
 			for _, b := range objectsIn(m, "content") {
@@ -140,7 +140,7 @@ func dropLastBlock(m map[string]any) {
 // the model uses no tool or the client returns an error. The number of requests is not limited. If
 // the client lacks the capability sampling.tools, loopForEver only calls next.
 func loopForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
-	if !c.Declared("sampling", "tools") {
+	if !c.ClientDeclared("sampling", "tools") {
 		return next(c)
 	}
 	question := map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": "How warm is it?"}}
@@ -205,7 +205,7 @@ func legalOrder() []*Fault {
 	return []*Fault{
 		newStatefulVariation("sampling-one-at-a-time", "a session has at most one pending sampling request", func() *refserver.Seams {
 			var turns sync.Map // by session: a channel of capacity 1 that serves as a lock
-			return combine(markReadOnly("ask-sampling"), &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			return combineSeams(markReadOnly("ask-sampling"), &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				if name, _ := wire.Text(wire.At(c.Params, "/name")); c.Method != spec.MethodToolsCall || name != "ask-sampling" {
 					return next(c)
 				}

@@ -35,15 +35,15 @@ func legalRequestShapes() []*Fault {
 			spec.MethodResourcesChanged, spec.MethodElicitDone)),
 		newVariation("list-changed-params", "list_changed notifications have empty params", editAllSentParams(func(map[string]any) {},
 			spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged)),
-		newVariation("progress-bare", "progress has neither total nor message", editSentParams(progress, omit("total", "message"))),
+		newVariation("progress-bare", "progress has neither total nor message", editSentParams(progress, omitMembers("total", "message"))),
 		newVariation("progress-numbers", "progress is in decimal and exponent notation, and exceeds its total", editSentParams(progress, func(p map[string]any) {
 			if n, ok := p["progress"].(interface{ String() string }); ok {
 				p["progress"], p["total"] = rawJSON(n.String()+".50"), rawJSON("1e0")
 			}
 		})),
-		newVariation("cancel-without-reason", "cancellations give no reason", editSentParams(spec.MethodCancelled, omit("reason"))),
+		newVariation("cancel-without-reason", "cancellations give no reason", editSentParams(spec.MethodCancelled, omitMembers("reason"))),
 
-		newVariation("roots-params", "roots/list has empty params, or only _meta", combine(
+		newVariation("roots-params", "roots/list has empty params, or only _meta", combineSeams(
 			requestIfDeclared("roots", spec.MethodRootsList, rawJSON("{}")), requestIfDeclared("roots", spec.MethodRootsList, rawJSON(`{"_meta":{}}`)),
 			requestIfDeclared("roots", spec.MethodRootsList, rawJSON(`{"_meta":{"progressToken":"roots","com.example/x":null}}`)))),
 		newVariation("sampling-bare", "sampling has only the required members", editSentParams(sampling, func(p map[string]any) {
@@ -74,13 +74,13 @@ func legalRequestShapes() []*Fault {
 		newVariation("form-names", "a form field has enumNames", field(func(p map[string]any) {
 			p["colour"] = rawJSON(`{"type":"string","enum":["r","g"],"enumNames":["Red","Green"]}`)
 		})).inRevisions(newer...),
-		newVariation("form-dialect", "a form declares its dialect, and a field has a pattern", combine(
+		newVariation("form-dialect", "a form declares its dialect, and a field has a pattern", combineSeams(
 			form(setValue("$schema", "https://json-schema.org/draft/2020-12/schema")),
 			field(setValue("code", rawJSON(`{"type":"string","pattern":"^[a-z]+$"}`))))).inRevisions(spec.V20251125),
 		newVariation("form-optional", "a form has an empty required list", form(setValue("required", []any{}))).inRevisions(newer...),
 		newVariation("visit-first", "a call gets error -32042", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			name, _ := wire.Text(wire.At(c.Params, "/name"))
-			if name != "ask-elicitation-url" || !c.Declared("elicitation", "url") {
+			if name != "ask-elicitation-url" || !c.ClientDeclared("elicitation", "url") {
 				return next(c)
 			}
 			return nil, &refserver.Error{Code: spec.CodeURLElicitation, Message: "A page has to be visited first", Data: rawJSON(`{"elicitations":[
@@ -95,14 +95,14 @@ func editAllSentParams(e edit, methods ...string) *refserver.Seams {
 	for _, m := range methods {
 		several = append(several, editSentParams(m, e))
 	}
-	return combine(several...)
+	return combineSeams(several...)
 }
 
 // requestIfDeclared sends a request to the client after notifications/initialized if the client
 // declared the capability.
 func requestIfDeclared(capability, method string, params any) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
-		if s.Declared(capability) {
+		if s.ClientDeclared(capability) {
 			s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, method, params) })
 		}
 	})

@@ -25,11 +25,11 @@ func samplingShapeFaults() []*Fault {
 	const oldest, middle, newest = "sampling.message.content-types-2024-11-05/", "sampling.message.content-types-2025-03-26/", "sampling.message.content-types-2025-11-25/"
 	tool := func(text string) *refserver.Seams { return sendSampling(setValue("tools", rawJSON(`[`+text+`]`))) }
 	return []*Fault{
-		newFault(request+"no-max-tokens", "sampling has no maxTokens", sendSampling(omit("maxTokens"))),
+		newFault(request+"no-max-tokens", "sampling has no maxTokens", sendSampling(omitMembers("maxTokens"))),
 		newFault(request+"snake-case", "sampling has max_tokens instead of maxTokens", sendSampling(renameMember("maxTokens", "max_tokens"))),
 		newFault(request+"max-tokens-text", "the maxTokens of sampling is a string", sendSampling(setValue("maxTokens", "100"))),
 		newFault(request+"max-tokens-null", "the maxTokens of sampling is null", sendSampling(setValue("maxTokens", nil))),
-		newFault(request+"no-messages", "sampling has no messages", sendSampling(omit("messages"))),
+		newFault(request+"no-messages", "sampling has no messages", sendSampling(omitMembers("messages"))),
 		newFault(request+"prompt", "sampling has a prompt instead of messages", sendSampling(renameMember("messages", "prompt"))),
 		newFault(request+"no-params", "sampling has no params", requestOnInitialized(spec.MethodSampling, nil)),
 		newFault(request+"temperature-text", "the temperature of sampling is a string", sendSampling(setValue("temperature", "0.5"))),
@@ -48,8 +48,8 @@ func samplingShapeFaults() []*Fault {
 		newFault("sampling.priorities.range/above", "the intelligence priority of sampling is 1.1", sendSampling(inMember("modelPreferences", setValue("intelligencePriority", rawJSON("1.1"))))),
 
 		newFault(role+"system", "a message of sampling has the role system", sendSampling(inItems("messages", setValue("role", "system")))),
-		newFault(role+"missing", "a message of sampling has no role", sendSampling(inItems("messages", omit("role")))),
-		newFault(role+"no-content", "a message of sampling has no content", sendSampling(inItems("messages", omit("content")))),
+		newFault(role+"missing", "a message of sampling has no role", sendSampling(inItems("messages", omitMembers("role")))),
+		newFault(role+"no-content", "a message of sampling has no content", sendSampling(inItems("messages", omitMembers("content")))),
 		newFault(oldest+"audio", "a sampling message contains audio, which a later revision introduced", sendSamplingContent(audio)),
 		newFault(oldest+"array", "a sampling message has an array of blocks, which a later revision introduced", sendSamplingContent("["+image+"]")),
 		newFault(oldest+"resource", "a message of sampling is an embedded resource", sendSamplingContent(resource)),

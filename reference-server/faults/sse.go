@@ -137,7 +137,7 @@ func respondInBody() *refserver.Seams {
 		}
 		return waiting[id]
 	}
-	return combine(editResponses(opensListeningStream, func(_ *exchange, r *responseEditor) {
+	return combineSeams(editResponses(opensListeningStream, func(_ *exchange, r *responseEditor) {
 		id := ""
 		r.editBody = func(b []byte) []byte {
 			if isEndpoint(b) {

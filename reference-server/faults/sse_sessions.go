@@ -15,7 +15,7 @@ func sseCrossingFaults() []*Fault {
 	// 2024-11-05, the only revision that defines this transport, does not define readOnlyHint, so
 	// the tools lack it by default.
 	with := func(tool string, seams func() *refserver.Seams) func() *refserver.Seams {
-		return func() *refserver.Seams { return combine(markReadOnly(tool), seams()) }
+		return func() *refserver.Seams { return combineSeams(markReadOnly(tool), seams()) }
 	}
 	return []*Fault{
 		newStatefulFault("sse.multiple-clients/crossed", "a response is sent to the client that last used its id", with("slow", routeByCallIDOverSSE)),
@@ -30,7 +30,7 @@ func sseCrossingFaults() []*Fault {
 func routeByCallIDOverSSE() *refserver.Seams {
 	var mu sync.Mutex
 	streams, newest := map[string]*responseEditor{}, map[string]string{}
-	return combine(editResponses(opensListeningStream, func(_ *exchange, r *responseEditor) {
+	return combineSeams(editResponses(opensListeningStream, func(_ *exchange, r *responseEditor) {
 		r.editBody = func(b []byte) []byte {
 			mu.Lock()
 			defer mu.Unlock()
@@ -59,10 +59,10 @@ func routeByCallIDOverSSE() *refserver.Seams {
 func sseLeakFaults() []*Fault {
 	return []*Fault{
 		newStatefulFault("sse.response-on-own-stream/log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
-			return combine(markReadOnly("log"), applyToAllSessions(hasRequestOf(spec.MethodSetLevel)))
+			return combineSeams(markReadOnly("log"), applyToAllSessions(hasRequestOf(spec.MethodSetLevel)))
 		}),
 		newStatefulFault("sse.response-on-own-stream/logs", "log messages are sent on all streams", func() *refserver.Seams {
-			return combine(markReadOnly("log"), sendToAllStreams(wire.Notification, spec.MethodMessage))
+			return combineSeams(markReadOnly("log"), sendToAllStreams(wire.Notification, spec.MethodMessage))
 		}),
 	}
 }

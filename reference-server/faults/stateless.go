@@ -80,7 +80,7 @@ func metadataFaults() []*Fault {
 // calls whose params have a value at the JSON pointer in the parameter member.
 func askIfUndeclared(capability, member string, input map[string]any) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if wire.At(c.Params, member) == nil || c.Declared(capability) {
+		if wire.At(c.Params, member) == nil || c.ClientDeclared(capability) {
 			return next(c)
 		}
 		return map[string]any{"resultType": "input_required", "inputRequests": map[string]any{"a": input}}, nil
@@ -202,11 +202,11 @@ func refuseBeforeDiscover(message string) *refserver.Seams {
 // server that sends requests or does not know subscriptions/listen.
 func resultFaults() []*Fault {
 	const kind, known, info, asked = "stateless.result-type/", "stateless.result-type-known/", "stateless.server-info/", "stateless.no-server-requests/"
-	unnamed := inMember("_meta", omit(spec.MetaServerInfo))
+	unnamed := inMember("_meta", omitMembers(spec.MetaServerInfo))
 	calls := ofMethods(spec.MethodToolsCall)
 	return []*Fault{
-		newFault(kind+"missing", "no result has a resultType", editStatelessResult(always, omit("resultType"))),
-		newFault(kind+"calls", "results of tools have no resultType", editStatelessResult(calls, omit("resultType"))),
+		newFault(kind+"missing", "no result has a resultType", editStatelessResult(always, omitMembers("resultType"))),
+		newFault(kind+"calls", "results of tools have no resultType", editStatelessResult(calls, omitMembers("resultType"))),
 		newFault(kind+"null", "resultType is null", editStatelessResult(ofMethods(spec.MethodToolsList), setValue("resultType", nil))),
 		newFault(known+"completed", "resultType is completed", editStatelessResult(calls, setValue("resultType", "completed"))),
 		newFault(known+"capital", "resultType is Complete", editStatelessResult(ofMethods(spec.MethodResourcesRead), setValue("resultType", "Complete"))),
@@ -277,7 +277,7 @@ func refuseForeignCursors() *refserver.Seams {
 		}
 		return result, err
 	})
-	return combine(seams, onExchange(isPost, func(v *exchange) {
+	return combineSeams(seams, onExchange(isPost, func(v *exchange) {
 		v.r.Header.Set(mark, v.r.RemoteAddr)
 		v.serve()
 	}))
@@ -286,7 +286,7 @@ func refuseForeignCursors() *refserver.Seams {
 // legalStateless returns the legal variations in checking metadata and in the members of
 // every result.
 func legalStateless() []*Fault {
-	return rowsIn(spec.StatelessRevisions(),
+	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("more-in-results", "results have members and metadata that the revision does not know", editStatelessResult(always, func(r map[string]any) {
 			r["com.example/more"] = map[string]any{"a": 1}
 			inMember("_meta", setValue("com.example/more", true))(r)

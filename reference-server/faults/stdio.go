@@ -38,15 +38,15 @@ func stdioFaults() []*Fault {
 			return append(chunk, '\n')
 		})),
 
-		newFault("stdio.no-embedded-newlines/indented", "messages after initialize are spread over several lines", EditBytes(isAfterInitialize, indented)),
+		newFault("stdio.no-embedded-newlines/indented", "messages after initialize are spread over several lines", EditBytes(isAfterInitialize, indentFrame)),
 		newFault("stdio.no-embedded-newlines/long-indented", "responses to tools/call of more than 16,000 bytes are spread over several lines", EditBytes(Responses(spec.MethodToolsCall), func(b []byte) []byte {
 			if len(b) <= 16_000 {
 				return b
 			}
-			return indented(b)
+			return indentFrame(b)
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("stdio.no-embedded-newlines/initialize-indented", "the response to initialize is spread over several lines",
-			EditBytes(Responses(spec.MethodInitialize), indented)).unreachable(),
+			EditBytes(Responses(spec.MethodInitialize), indentFrame)).unreachable(),
 		newFault("stdio.no-embedded-newlines/in-strings", "the first description in a list contains an unescaped newline",
 			EditBytes(isListResult, func(b []byte) []byte { return insertIntoDescription(b, "First line.\n") })),
 
@@ -72,7 +72,7 @@ func stdioFaults() []*Fault {
 		})),
 		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/after-work", "after resources/subscribe the server does not exit when stdin is closed", func() *refserver.Seams {
 			var subscribed atomic.Bool
-			return combine(WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combineSeams(WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				subscribed.Store(true)
 				return next(c)
 			}), onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
@@ -81,14 +81,14 @@ func stdioFaults() []*Fault {
 		}),
 		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/after-asking", "after a request to the client the server does not exit when stdin is closed", func() *refserver.Seams {
 			var asked atomic.Bool
-			return combine(EditOutgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutRequest }, func(*refserver.Out) { asked.Store(true) }),
+			return combineSeams(EditOutgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutRequest }, func(*refserver.Out) { asked.Store(true) }),
 				onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 					return 0, why != refserver.InputClosed || !asked.Load()
 				}))
 		}).inRevisions(revisionsWithReadOnlyHint()...),
 		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/during-call", "during a tools/call the server does not exit when stdin is closed", func() *refserver.Seams {
 			var running atomic.Int32
-			return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combineSeams(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				running.Add(1)
 				defer running.Add(-1)
 				return next(c)
@@ -107,7 +107,7 @@ func stdioFaults() []*Fault {
 		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/cancelled", "after the cancellation of a request in flight the server does not exit when stdin is closed", func() *refserver.Seams {
 			var stays atomic.Bool
 			t := newCallTracker()
-			seams := combine(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
+			seams := combineSeams(delayRequests(longDelay), t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				if t.cancel(n) {
 					stays.Store(true)
 				}
@@ -127,7 +127,7 @@ func inOwnProcess(f *Fault) *Fault {
 	return f
 }
 
-func indented(frame []byte) []byte {
+func indentFrame(frame []byte) []byte {
 	var b bytes.Buffer
 	if json.Indent(&b, frame, "", "  ") != nil {
 		return frame
@@ -173,7 +173,7 @@ const (
 // splitLongWrites writes long results in two halves.
 func splitLongWrites() *refserver.Seams {
 	var out *refserver.Process
-	return combine(&refserver.Seams{Start: func(p *refserver.Process) { out = p }}, EditOutgoing(Results(), func(o *refserver.Out) {
+	return combineSeams(&refserver.Seams{Start: func(p *refserver.Process) { out = p }}, EditOutgoing(Results(), func(o *refserver.Out) {
 		frame := o.Frames[0]
 		if out == nil || len(frame) < longAnswer || len(o.Frames) > 1 {
 			return

@@ -16,7 +16,7 @@ func statelessStdioFaults() []*Fault {
 		})),
 		newStatefulFault(exits+"subscribed", "after subscriptions/listen the server does not exit when stdin is closed", func() *refserver.Seams {
 			var subscribed atomic.Bool
-			return combine(WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combineSeams(WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				subscribed.Store(true)
 				return next(c)
 			}), onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {

@@ -17,7 +17,7 @@ func isChangeEvent(event []byte) bool {
 // it has no Origin header and names no unknown protocol version.
 func isAcceptedListening(v *exchange) bool {
 	version := spec.Revision(v.r.Header.Get(versionHeader))
-	return opensListeningStream(v) && v.r.Header.Get("Origin") == "" && (version == "" || version.Published())
+	return opensListeningStream(v) && v.r.Header.Get("Origin") == "" && (version == "" || version.IsPublished())
 }
 
 // A changeNotifier sends an event about a change on the listening streams of a session that
@@ -71,7 +71,7 @@ func broadcast(tell changeNotifier) *refserver.Seams {
 			return tell(e, session, b)
 		}
 	}
-	return combine(markReadOnly("update-resource"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
+	return combineSeams(markReadOnly("update-resource"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		switch {
 		case isPost(v):

@@ -158,7 +158,7 @@ func legalCrossing() []*Fault {
 	return []*Fault{
 		newStatefulVariation("http-changes-for-all", "list_changed is also sent to another session", func() *refserver.Seams {
 			e := newListeningStreams()
-			return combine(markReadOnly("trigger-list-changed"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
+			return combineSeams(markReadOnly("trigger-list-changed"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				session := v.r.Header.Get(sessionHeader)
 				if opensListeningStream(v) {
 					remove := e.add(session, r)

@@ -80,7 +80,7 @@ func headerMismatchFaults() []*Fault {
 		newFault(version+"served", "MCP-Protocol-Version is not compared with the body", editRequestHeaders(both(not(lacksHeader(versionHeader)), not(lacksMeta(spec.MetaVersion))), setVersionHeader)),
 		newFault(version+"header-counts", "the server uses the version in MCP-Protocol-Version, whatever the body says", editRequestHeaders(func(c *refserver.Call) bool {
 			return c.Header.Get(versionHeader) == string(spec.V20260728)
-		}, asCurrent)),
+		}, setCurrentVersion)),
 		newFault(version+"unsupported", "different versions in header and body get -32022", editStatelessErrors(spec.CodeHeaderMismatch, func(c *refserver.Call) bool {
 			return c.Header.Get(versionHeader) != namedVersion(c)
 		}, func(e *refserver.Error) {
@@ -271,7 +271,7 @@ func statelessStreamFaults() []*Fault {
 
 // legalHeaders returns the legal variations of Streamable HTTP in the stateless era.
 func legalHeaders() []*Fault {
-	rows := rowsIn(spec.StatelessRevisions(),
+	rows := limitRevisions(spec.StatelessRevisions(),
 		// The server serves earlier revisions, too, whose transport has sessions.
 		newVariation("session-assigned-in-both-eras", "every response has an Mcp-Session-Id", editHeaders(func(v *exchange) bool {
 			return isPost(v) && v.r.Header.Get(versionHeader) == string(spec.V20260728)

@@ -44,7 +44,7 @@ func leakFaults() []*Fault {
 			})
 		}),
 		newStatefulFault(isolated+"unsubscribed", "one client's unsubscribe ends the subscriptions of all sessions", func() *refserver.Seams {
-			return combine(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesUnsubscribe)))
+			return combineSeams(markReadOnly("update-resource"), applyToAllSessions(hasRequestOf(spec.MethodResourcesUnsubscribe)))
 		}),
 		newStatefulFault(isolated+"all-end", "the end of one session ends all sessions", endAllSessions),
 	}

@@ -145,8 +145,8 @@ func legalStreamable() []*Fault {
 	quiet := dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodProgress })
 	return []*Fault{
 		jsonOnly(newVariation("http-json-only", "requests get JSON responses only, and no progress", quiet)),
-		jsonOnly(newVariation("http-get-405", "requests get JSON responses only, and GET gets 405", combine(no405, quiet, withholdCapabilities("logging"), refuseCalls(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found")))),
-		newVariation("http-get-405-streams", "GET gets 405, and events have no ids", combine(no405, editEvents(isPost, removeEventID))).inRevisions(older...),
+		jsonOnly(newVariation("http-get-405", "requests get JSON responses only, and GET gets 405", combineSeams(no405, quiet, withholdCapabilities("logging"), refuseCalls(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found")))),
+		newVariation("http-get-405-streams", "GET gets 405, and events have no ids", combineSeams(no405, editEvents(isPost, removeEventID))).inRevisions(older...),
 		newVariation("http-get-405-primed", "GET gets 405, and event ids can't be used to resume", no405).inRevisions(spec.V20251125),
 		newVariation("http-get-late", "GET gets its response after some time", onExchange(opensListeningStream, func(v *exchange) {
 			if sleep(v.r.Context(), time.Second) {
@@ -308,7 +308,7 @@ func legalStreams() []*Fault {
 			}
 			return b
 		})),
-		newVariation("stream-polling", "slow calls are polled: the server closes connections before the response", combine(editEvents(anyExchange, func(b []byte) []byte {
+		newVariation("stream-polling", "slow calls are polled: the server closes connections before the response", combineSeams(editEvents(anyExchange, func(b []byte) []byte {
 			if isPriming(b) {
 				return append([]byte("retry: 20\n"), b...)
 			}

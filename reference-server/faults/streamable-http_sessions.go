@@ -95,7 +95,7 @@ func versionHeaderFaults() []*Fault {
 	const invalid = "streamable-http.version-header-invalid-400/"
 	illegal := func(v *exchange) bool {
 		version := spec.Revision(v.r.Header.Get(versionHeader))
-		return version != "" && !version.Published() && !isInitialize(v)
+		return version != "" && !version.IsPublished() && !isInitialize(v)
 	}
 	return []*Fault{
 		newFault("streamable-http.version-header-default/400", "requests without MCP-Protocol-Version get 400", onExchange(func(v *exchange) bool {
@@ -135,7 +135,7 @@ func closingFaults() []*Fault {
 		newStatefulFault("streamable-http.session-terminated-404/closes", "a request with the id of an ended session gets no HTTP response", endedOnes(closeWithoutResponse)),
 		newFault("streamable-http.version-header-invalid-400/closes", "a request with an unknown MCP-Protocol-Version gets no HTTP response", onExchange(func(v *exchange) bool {
 			version := v.r.Header.Get(versionHeader)
-			return version != "" && !spec.Revision(version).Published()
+			return version != "" && !spec.Revision(version).IsPublished()
 		}, closeWithoutResponse)),
 	}
 }

@@ -37,7 +37,7 @@ func streamFaults() []*Fault {
 			return b
 		})),
 		newStatefulFault(delivered+"other-stream", "responses are sent on the stream of another request", func() *refserver.Seams {
-			return combine(moveEventsToNextStream(eventHasResponse), editEvents(isPost, removeEventID))
+			return combineSeams(moveEventsToNextStream(eventHasResponse), editEvents(isPost, removeEventID))
 		}),
 		newFault(early+"resumed", "streams end before the response, which only a resumed stream has", editEvents(callsSlow, dropEvents(eventHasResponse))).inRevisions(older...),
 		newFault(early+"lost", "streams end before the response, which is never sent", editEvents(callsSlow, chainEdits(dropEvents(eventHasResponse), removeEventID))).inRevisions(older...),
@@ -141,7 +141,7 @@ func listenFaults() []*Fault {
 				mu.Unlock()
 			})
 		}),
-		newFault("streamable-http.get-retry-before-close/closed", "slow calls are polled, and no connection has a retry field", combine(
+		newFault("streamable-http.get-retry-before-close/closed", "slow calls are polled, and no connection has a retry field", combineSeams(
 			onExchange(callsSlow, func(v *exchange) {
 				ctx, cancel := context.WithTimeout(v.r.Context(), briefly)
 				defer cancel()
@@ -164,18 +164,18 @@ func resumeFaults() []*Fault {
 			return regexp.MustCompile(`(?m)^id: .*$`).ReplaceAll(b, []byte("id: 1"))
 		})),
 		newStatefulFault("streamable-http.no-cross-stream-replay/all", "a resumed stream replays events of all streams", func() *refserver.Seams {
-			return combine(replayForeignEvents(), unfinished)
+			return combineSeams(replayForeignEvents(), unfinished)
 		}),
 		newStatefulFault("streamable-http.no-cross-stream-replay/any-session", "a stream can be resumed from every session", resumeFromAnySession),
-		newFault("streamable-http.last-event-id-replay/from-start", "a resumed stream begins from the start", combine(unfinished, onExchange(isResume, func(v *exchange) {
+		newFault("streamable-http.last-event-id-replay/from-start", "a resumed stream begins from the start", combineSeams(unfinished, onExchange(isResume, func(v *exchange) {
 			stream, _, _ := strings.Cut(v.r.Header.Get(eventHeader), "-")
 			v.r.Header.Set(eventHeader, stream+"-0")
 			v.serve()
 		}))),
-		newFault(viaGet+"405", "streams have event ids, but GET gets 405", combine(unfinished, onExchange(isResume, respondText(http.StatusMethodNotAllowed)))),
-		newFault(viaGet+"404", "streams have event ids, but a GET that resumes gets 404", combine(unfinished, onExchange(isResume, respondText(http.StatusNotFound)))),
-		newFault(viaGet+"500", "streams have event ids, but the server fails to resume them", combine(unfinished, onExchange(isResume, respondText(http.StatusInternalServerError)))),
-		newFault(viaGet+"400", "streams have event ids, but can't be resumed", combine(unfinished, onExchange(isResume, respondText(http.StatusBadRequest)))),
+		newFault(viaGet+"405", "streams have event ids, but GET gets 405", combineSeams(unfinished, onExchange(isResume, respondText(http.StatusMethodNotAllowed)))),
+		newFault(viaGet+"404", "streams have event ids, but a GET that resumes gets 404", combineSeams(unfinished, onExchange(isResume, respondText(http.StatusNotFound)))),
+		newFault(viaGet+"500", "streams have event ids, but the server fails to resume them", combineSeams(unfinished, onExchange(isResume, respondText(http.StatusInternalServerError)))),
+		newFault(viaGet+"400", "streams have event ids, but can't be resumed", combineSeams(unfinished, onExchange(isResume, respondText(http.StatusBadRequest)))),
 		newStatefulFault("streamable-http.disconnect-not-cancel/fails", "a request fails when its connection breaks", failAfterDisconnect),
 	}
 }

@@ -23,7 +23,7 @@ func listenFilterFaults() []*Fault {
 		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
 		newFault(acked+"ignored", "subscriptions/listen is ignored", suppressResponse(spec.MethodListen, always)),
 		newStatefulFault(acked+"second", "only the first subscription of a process is acknowledged", ignoreLaterSubscriptions),
-		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omit("notifications"))),
+		newFault(acked+"no-filter", "the acknowledgement does not contain the filter that the server agrees to", editSentParams(spec.MethodAcknowledged, omitMembers("notifications"))),
 		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
 		newFault(acked+"refused", "subscriptions to resources get an error", refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/notifications/resourceSubscriptions") != nil
@@ -38,11 +38,11 @@ func listenFilterFaults() []*Fault {
 		newFault(subset+"undeclared", "the server acknowledges changes to the list of tools, which it does not declare", withholdListChanged("tools")),
 
 		newFault(supported+"nothing", "the server acknowledges no type of notification", editSentParams(spec.MethodAcknowledged, setValue("notifications", map[string]any{}))),
-		newFault(supported+"no-prompts", "the server does not acknowledge changes to the list of prompts, which it declares", agreeTo(omit("promptsListChanged"))),
+		newFault(supported+"no-prompts", "the server does not acknowledge changes to the list of prompts, which it declares", agreeTo(omitMembers("promptsListChanged"))),
 
-		newFault(present+"lists", "notifications of changed lists have no subscriptionId", editSentParams(spec.MethodToolsChanged, omit("_meta"))),
-		newFault(present+"updates", "notifications of updates have no subscriptionId", editSentParams(spec.MethodResourcesUpdated, omit("_meta"))),
-		newFault(present+"acknowledgement", "the acknowledgement has no subscriptionId", editSentParams(spec.MethodAcknowledged, omit("_meta"))).overTransports(spec.StreamableHTTP),
+		newFault(present+"lists", "notifications of changed lists have no subscriptionId", editSentParams(spec.MethodToolsChanged, omitMembers("_meta"))),
+		newFault(present+"updates", "notifications of updates have no subscriptionId", editSentParams(spec.MethodResourcesUpdated, omitMembers("_meta"))),
+		newFault(present+"acknowledgement", "the acknowledgement has no subscriptionId", editSentParams(spec.MethodAcknowledged, omitMembers("_meta"))).overTransports(spec.StreamableHTTP),
 		newFault(present+"member", "the subscriptionId is in params instead of _meta", editSentParams(spec.MethodToolsChanged, func(p map[string]any) {
 			p["subscriptionId"] = p["_meta"].(map[string]any)[spec.MetaSubscriptionID]
 			delete(p, "_meta")
@@ -84,7 +84,7 @@ func listenFilterFaults() []*Fault {
 		newStatefulFault("subscriptions.client-cancel-http/id-taken", "the id of a subscription whose stream was closed can't be used again", refuseUsedIDs).overTransports(spec.StreamableHTTP),
 
 		newFault("subscriptions.graceful-close-response/none", "on shutdown subscriptions/listen gets no response", dropMessages(Responses(spec.MethodListen))),
-		newFault("subscriptions.graceful-close-id/none", "the last result of a subscription has no subscriptionId", EditResult(spec.MethodListen, omit("_meta"))),
+		newFault("subscriptions.graceful-close-id/none", "the last result of a subscription has no subscriptionId", EditResult(spec.MethodListen, omitMembers("_meta"))),
 		newFault("subscriptions.graceful-close-id/other", "the last result of a subscription names another one", EditResult(spec.MethodListen, inMember("_meta", setValue(spec.MetaSubscriptionID, "other")))),
 
 		newFault(required+"everything", "a subscription without a filter gets all notifications", withFilter(map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true})),
@@ -109,7 +109,7 @@ func withChangingTools(rows ...*Fault) []*Fault {
 		seams := rows[i].Seams
 		rows[i].Seams = func() refserver.Seams {
 			own := seams()
-			return *combine(markReadOnly("trigger-list-changed"), markReadOnly("update-resource"), &own)
+			return *combineSeams(markReadOnly("trigger-list-changed"), markReadOnly("update-resource"), &own)
 		}
 	}
 	return rows
@@ -117,15 +117,15 @@ func withChangingTools(rows ...*Fault) []*Fault {
 
 // legalSubscriptions returns the legal variations in subscriptions.
 func legalSubscriptions() []*Fault {
-	return rowsIn(spec.StatelessRevisions(), withChangingTools(
+	return limitRevisions(spec.StatelessRevisions(), withChangingTools(
 		newVariation("acknowledges-late", "subscriptions are acknowledged after 50 ms", WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			sleep(c.Context(), 50*time.Millisecond)
 			return next(c)
 		})),
 		newVariation("changes-twice", "each change is announced twice", EditOutgoing(isChange, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
-		newVariation("no-changes-declared", "no changes are declared, and none are acknowledged", combine(
+		newVariation("no-changes-declared", "no changes are declared, and none are acknowledged", combineSeams(
 			withholdListChanged("tools", "prompts", "resources"),
-			EditResult(spec.MethodDiscover, inMember("capabilities", inMember("resources", omit("subscribe")))),
+			EditResult(spec.MethodDiscover, inMember("capabilities", inMember("resources", omitMembers("subscribe")))),
 			editFilter(func(filter map[string]any) { clear(filter) }))),
 		newVariation("updates-of-parts", "updates name a part of the resource", editSentParams(spec.MethodResourcesUpdated, func(p map[string]any) {
 			if uri, ok := p["uri"].(string); ok {
@@ -153,7 +153,7 @@ func isChange(o *refserver.Out) bool {
 func withholdListChanged(capabilities ...string) *refserver.Seams {
 	return EditResult(spec.MethodDiscover, inMember("capabilities", func(all map[string]any) {
 		for _, name := range capabilities {
-			inMember(name, omit("listChanged"))(all)
+			inMember(name, omitMembers("listChanged"))(all)
 		}
 	}))
 }
@@ -229,7 +229,7 @@ func sendWithFirstID() *refserver.Seams {
 			m[spec.MetaSubscriptionID] = jsontext.Value(first.Load().Raw())
 		})))
 	}
-	return combine(seams...)
+	return combineSeams(seams...)
 }
 
 // refuseUsedIDs refuses subscriptions with the id of an earlier one.

@@ -27,7 +27,7 @@ func taskDeclarationFaults() []*Fault {
 		newFault("tasks.removed/list", "tasks/list is served in 2026-07-28", serveMethod(spec.MethodTasksList, map[string]any{"tasks": []any{}})),
 		newFault("tasks.removed/result", "tasks/result is served in 2026-07-28", serveMethod(spec.MethodTasksResult, map[string]any{"content": []any{}})),
 		newFault("tasks.capability-declared/undeclared", "tools run as tasks, but tasks are not declared", editCapabilities(func(r map[string]any) { delete(r, "tasks") })),
-		newFault("tasks.capability-declared/status", "the server sends tasks/status, but tasks are not declared", combine(
+		newFault("tasks.capability-declared/status", "the server sends tasks/status, but tasks are not declared", combineSeams(
 			editCapabilities(func(r map[string]any) { delete(r, "tasks") }), ignoreTasks(),
 			onInitialized(func(s *refserver.Session) { s.Notify(spec.MethodTasksStatus, aTask) }),
 		)),
@@ -37,7 +37,7 @@ func taskDeclarationFaults() []*Fault {
 		newFault("tasks.capability-shape/list", "tasks.requests is an array", editCapabilities(func(r map[string]any) {
 			r["tasks"].(map[string]any)["requests"] = []string{"tools/call"}
 		})),
-		newFault("tasks.undeclared-ignored/refused", "calls as tasks are refused because tasks are not declared", combine(
+		newFault("tasks.undeclared-ignored/refused", "calls as tasks are refused because tasks are not declared", combineSeams(
 			editCapabilities(func(r map[string]any) { delete(r, "tasks") }), ignoresAll)),
 		newFault("tasks.requests-exhaustive/lists", "tools/list returns a task", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if isTaskCall(c) {
@@ -200,7 +200,7 @@ func taskClientFaults() []*Fault {
 	return []*Fault{
 		newFault("tasks.server-no-tasks-without-capability/elicits", "the server requests elicitation as a task, which the client did not declare", requestOnInitialized(spec.MethodElicit, params)),
 		newFault("tasks.server-respects-client-capability/elicits", "the server requests elicitation as a task from a client that declared only other tasks", onInitialized(func(s *refserver.Session) {
-			if s.Declared("tasks") {
+			if s.ClientDeclared("tasks") {
 				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodElicit, params) })
 			}
 		})),

@@ -9,7 +9,7 @@ import (
 // legalTasks returns the legal variations in tasks.
 func legalTasks() []*Fault {
 	shown := func(edit func(t map[string]any)) *refserver.Seams {
-		return combine(editTask(edit), EditResult(spec.MethodTasksGet, edit), EditResult(spec.MethodTasksCancel, edit), EditResult(spec.MethodTasksList, func(r map[string]any) {
+		return combineSeams(editTask(edit), EditResult(spec.MethodTasksGet, edit), EditResult(spec.MethodTasksCancel, edit), EditResult(spec.MethodTasksList, func(r map[string]any) {
 			for _, t := range objectsIn(r, "tasks") {
 				edit(t)
 			}
@@ -20,12 +20,12 @@ func legalTasks() []*Fault {
 		r["tasks"] = map[string]any{"requests": map[string]any{"tools": map[string]any{"call": map[string]any{}}}}
 	})
 	all := []*Fault{
-		newVariation("tasks-undeclared", "tasks are not declared, and ignored in calls", combine(
+		newVariation("tasks-undeclared", "tasks are not declared, and ignored in calls", combineSeams(
 			editCapabilities(func(r map[string]any) { delete(r, "tasks") }), ignoreTasks(),
 			refuseAsUnknown(spec.MethodTasksGet), refuseAsUnknown(spec.MethodTasksResult), refuseAsUnknown(spec.MethodTasksList), refuseAsUnknown(spec.MethodTasksCancel),
 		)),
-		newVariation("tasks-without-operations", "tasks support neither list nor cancel", combine(onlyCalls, refuseAsUnknown(spec.MethodTasksList), refuseAsUnknown(spec.MethodTasksCancel))),
-		newVariation("tasks-unlimited", "tasks have a null ttl, no pollInterval and no statusMessage", combine(quiet, shown(func(t map[string]any) {
+		newVariation("tasks-without-operations", "tasks support neither list nor cancel", combineSeams(onlyCalls, refuseAsUnknown(spec.MethodTasksList), refuseAsUnknown(spec.MethodTasksCancel))),
+		newVariation("tasks-unlimited", "tasks have a null ttl, no pollInterval and no statusMessage", combineSeams(quiet, shown(func(t map[string]any) {
 			t["ttl"] = nil
 			delete(t, "pollInterval")
 			if t["status"] != "failed" {
@@ -33,7 +33,7 @@ func legalTasks() []*Fault {
 			}
 		}))),
 		newVariation("tasks-silent", "the server sends no tasks/status", quiet),
-		newVariation("tasks-elsewhere", "times of tasks end in +00:00 instead of Z, without fractions", combine(quiet, shown(func(t map[string]any) {
+		newVariation("tasks-elsewhere", "times of tasks end in +00:00 instead of Z, without fractions", combineSeams(quiet, shown(func(t map[string]any) {
 			for _, name := range []string{"createdAt", "lastUpdatedAt"} {
 				text := t[name].(string)
 				t[name] = text[:len("2006-01-02T15:04:05")] + "+00:00"
@@ -59,7 +59,7 @@ func legalTasks() []*Fault {
 				}
 				return next(c)
 			}
-			return combine(WrapHandler(spec.MethodTasksGet, gone), WrapHandler(spec.MethodTasksResult, gone), WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combineSeams(WrapHandler(spec.MethodTasksGet, gone), WrapHandler(spec.MethodTasksResult, gone), WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := gone(c, next)
 				if err == nil {
 					n.set(taskID(c), "gone")

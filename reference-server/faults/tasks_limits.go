@@ -98,7 +98,7 @@ func removeAfterDisconnect() *refserver.Seams {
 	var mu sync.Mutex
 	gone := map[string]bool{}
 	about := func(params jsontext.Value) string { return string(wire.At(params, "/taskId")) }
-	return combine(onExchange(hasRequestOf(spec.MethodTasksResult), func(v *exchange) {
+	return combineSeams(onExchange(hasRequestOf(spec.MethodTasksResult), func(v *exchange) {
 		v.serve()
 		if v.r.Context().Err() != nil {
 			mu.Lock()

@@ -82,7 +82,7 @@ func taskStatusFaults() []*Fault {
 			}
 			return next(c)
 		})),
-		newFault("tasks.failed-status/completed", "failed tasks have the status completed", withoutStatusNotifications(combine(
+		newFault("tasks.failed-status/completed", "failed tasks have the status completed", withoutStatusNotifications(combineSeams(
 			EditResult(spec.MethodTasksGet, setCompletedIfFailed), EditResult(spec.MethodTasksList, func(r map[string]any) {
 				for _, t := range objectsIn(r, "tasks") {
 					setCompletedIfFailed(t)
@@ -205,7 +205,7 @@ func editRepeatedGet(edit func(r map[string]any)) func() *refserver.Seams {
 // withoutStatusNotifications drops status notifications, which would contradict the
 // fault.
 func withoutStatusNotifications(s *refserver.Seams) *refserver.Seams {
-	return combine(s, dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus }))
+	return combineSeams(s, dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus }))
 }
 
 func isEnded(r map[string]any) bool { return r["status"] == "completed" || r["status"] == "failed" }
@@ -224,7 +224,7 @@ func stayInInputRequired() *refserver.Seams {
 
 func removeAfterResult() *refserver.Seams {
 	n := newTextStore()
-	return combine(WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		defer n.set(taskID(c), "fetched")
 		return next(c)
 	}), refuseCalls(spec.MethodTasksGet, func(c *refserver.Call) bool { return n.get(taskID(c)) != "" }, spec.CodeInvalidParams, "Invalid params: there is no such task"))
@@ -233,7 +233,7 @@ func removeAfterResult() *refserver.Seams {
 // completeLate delays the response that creates a task of the tool slow by twice the duration of
 // the work. tasks/get shows working tasks as completed.
 func completeLate() *refserver.Seams {
-	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if toolName(c) == "slow" && isTaskCall(c) {
 			milliseconds, _ := wire.Integer(wire.At(c.Params, "/arguments/durationMs"))
 			steps, _ := wire.Integer(wire.At(c.Params, "/arguments/steps"))
@@ -252,7 +252,7 @@ func completeLate() *refserver.Seams {
 // completeCancelled lets cancelled tasks continue and shows their final status.
 func completeCancelled() *refserver.Seams {
 	n := newTextStore()
-	return combine(WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if n.count(taskID(c)) > 1 || statusOf(c, next) != "working" {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid params: the task is over"}
 		}
@@ -269,7 +269,7 @@ func completeCancelled() *refserver.Seams {
 // request that created it.
 func cancelTaskByNotification() *refserver.Seams {
 	n := newTextStore()
-	return combine(
+	return combineSeams(
 		WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err == nil {
@@ -297,7 +297,7 @@ func cancelTaskByNotification() *refserver.Seams {
 // had a progress token.
 func progressAfterEnd() *refserver.Seams {
 	n := newTextStore()
-	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		token := wire.At(c.Params, "/_meta/progressToken")
 		if err == nil && token != nil {

@@ -18,24 +18,24 @@ func toolFaults() []*Fault {
 	older, newer := olderRevisions(), spec.V20251125
 	return []*Fault{
 		newFault("tools.capability.declared/missing", "tools are listed and called but not declared", withholdCapabilities("tools")),
-		newFault("tools.capability.declared/unlisted", "tools are not declared, tools/list is refused, and any call succeeds", combine(
+		newFault("tools.capability.declared/unlisted", "tools are not declared, tools/list is refused, and any call succeeds", combineSeams(
 			withholdCapabilities("tools"), refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeMethodNotFound, "Method not found"), fixedCallResult(`{"content":[{"type":"text","text":"Done."}]}`))),
 
 		newFault("tools.list.answered/internal-error", "tools/list gets an internal error", refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeInternal, "Internal error")),
 		newFault("tools.list.answered/unknown-method", "tools/list gets -32601", refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeMethodNotFound, "Method not found")),
 		newFault("tools.list.answered/empty-params", "tools/list with empty params is refused",
 			refuseCalls(spec.MethodToolsList, func(c *refserver.Call) bool { return string(c.Params) == "{}" }, spec.CodeInvalidParams, "cursor is required")),
-		newFault("tools.list.params-optional/refused", "tools/list is refused without params", refuseCalls(spec.MethodToolsList, noParams, spec.CodeInvalidParams, "params are required")),
+		newFault("tools.list.params-optional/refused", "tools/list is refused without params", refuseCalls(spec.MethodToolsList, lacksParams, spec.CodeInvalidParams, "params are required")),
 
-		newFault("tools.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of tools are announced but not declared", combine(
+		newFault("tools.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of tools are announced but not declared", combineSeams(
 			setCapability("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		newFault("tools.list-changed.only-if-declared-2025-06-18/no-flag", "changes to the list of tools are announced but not declared", combine(
+		newFault("tools.list-changed.only-if-declared-2025-06-18/no-flag", "changes to the list of tools are announced but not declared", combineSeams(
 			setCapability("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		newFault("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", combine(
+		newFault("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", combineSeams(
 			setCapability("tools", map[string]any{"listChanged": false}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		newStatefulFault("tools.list.same-on-every-connection/alternating", "every second process leaves tools out of its list", alternate(spec.MethodToolsList)),
+		newStatefulFault("tools.list.same-on-every-connection/alternating", "every second process leaves tools out of its list", shortenPagesOfEverySecondServer(spec.MethodToolsList)),
 		newStatefulFault("tools.list.no-side-effect-of-requests/forgets", "after a tools/call some tools are no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodToolsList)),
-		newFault("tools.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of tools", combine(
+		newFault("tools.list-changed.sent-on-change-2026-07-28/silent", "subscriptions get no notification of changes to the list of tools", combineSeams(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodToolsChanged)))),
 		newStatefulFault("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() *refserver.Seams {
 			return removeAfterWalk(spec.MethodToolsList, "tools", "fail")
@@ -60,10 +60,10 @@ func toolFaults() []*Fault {
 // callFaults returns the faults in handling tools/call.
 func callFaults() []*Fault {
 	return []*Fault{
-		newFault("tools.call.arguments-optional/refused", "a call without arguments is refused", refuseCalls(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault("tools.call.arguments-optional/refused", "a call without arguments is refused", refuseCalls(spec.MethodToolsCall, lacksArguments, spec.CodeInvalidParams, "arguments are required")).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.arguments-optional/is-error", "a call without arguments gets an isError result", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				if noArguments(c) {
+				if lacksArguments(c) {
 					return failedResult("expected object, received undefined"), nil
 				}
 				return next(c)
@@ -99,7 +99,7 @@ func callFaults() []*Fault {
 			return next(c)
 		})).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault("tools.call.malformed-request-error/no-name", "a call without a name succeeds", acceptMissingParam(spec.MethodToolsCall, "name", `{"content":[]}`)),
-		newFault("tools.call.not-supported-error/is-error", "tools are not declared, and calls return isError", combine(
+		newFault("tools.call.not-supported-error/is-error", "tools are not declared, and calls return isError", combineSeams(
 			withholdCapabilities("tools"), refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeMethodNotFound, "Method not found"),
 			fixedCallResult(`{"isError":true,"content":[{"type":"text","text":"There are no tools here."}]}`))),
 	}
@@ -142,17 +142,17 @@ func failureFaults() []*Fault {
 				}
 			}
 		})),
-		newFault("tools.input-schema.no-parameters-form/any", "the schema of tools without parameters accepts any arguments", editListItems(spec.MethodToolsList, bareSchema)),
+		newFault("tools.input-schema.no-parameters-form/any", "the schema of tools without parameters accepts any arguments", editListItems(spec.MethodToolsList, reduceSchema)),
 	}
 }
 
 // isInitialized reports whether initialize is complete.
 func isInitialized(c *refserver.Call) bool { return c.Revision != "" }
 
-func noParams(c *refserver.Call) bool { return c.Params == nil }
+func lacksParams(c *refserver.Call) bool { return c.Params == nil }
 
-// noArguments reports whether the params have a name but no arguments.
-func noArguments(c *refserver.Call) bool {
+// lacksArguments reports whether the params have a name but no arguments.
+func lacksArguments(c *refserver.Call) bool {
 	return wire.At(c.Params, "/name").Kind() == '"' && wire.At(c.Params, "/arguments") == nil
 }
 
@@ -271,5 +271,5 @@ func onFailure(f func(r map[string]any) (any, *refserver.Error)) *refserver.Seam
 	})
 }
 
-// bareSchema reduces the schema of a tool to its type.
-func bareSchema(tool map[string]any) { tool["inputSchema"] = map[string]any{"type": "object"} }
+// reduceSchema reduces the schema of a tool to its type.
+func reduceSchema(tool map[string]any) { tool["inputSchema"] = map[string]any{"type": "object"} }

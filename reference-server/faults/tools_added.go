@@ -20,7 +20,7 @@ type addedTool struct {
 
 // addTools adds tools at the end of the first page of tools/list.
 func addTools(tools ...addedTool) *refserver.Seams {
-	return combine(
+	return combineSeams(
 		WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil || wire.At(c.Params, "/cursor") != nil {
@@ -45,12 +45,12 @@ func addTools(tools ...addedTool) *refserver.Seams {
 	)
 }
 
-// A survey is a tool that shows most of its behaviour only with optional arguments. structured is
-// its structured content for the unit fahrenheit. data is the data of its image. problem is its
+// A surveyTool is a tool that shows most of its behaviour only with optional arguments. structured
+// is its structured content for the unit fahrenheit. data is the data of its image. problem is its
 // error message for an invalid options.limit; if it is "", the tool accepts the invalid value.
-type survey struct{ structured, data, problem string }
+type surveyTool struct{ structured, data, problem string }
 
-func (s survey) tool() addedTool {
+func (s surveyTool) tool() addedTool {
 	return addedTool{
 		entry: `{"name":"survey","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{` +
 			`"place":{"type":"string"},"unit":{"type":"string","enum":["celsius","fahrenheit"]},"picture":{"type":"boolean"},` +
@@ -77,7 +77,7 @@ func (s survey) tool() addedTool {
 }
 
 // problemOf returns what is wrong with the arguments, or "".
-func (s survey) problemOf(arguments jsontext.Value) string {
+func (s surveyTool) problemOf(arguments jsontext.Value) string {
 	is := func(name, kinds string) bool {
 		v := wire.At(arguments, name)
 		return v == nil || slices.Contains([]byte(kinds), byte(v.Kind()))
@@ -101,7 +101,7 @@ func (s survey) problemOf(arguments jsontext.Value) string {
 }
 
 // rightSurvey is a survey that conforms to its schemas.
-var rightSurvey = survey{structured: `{"value":39.2}`, data: "iVBORw0KGgo=", problem: "limit has to be an integer"}
+var rightSurvey = surveyTool{structured: `{"value":39.2}`, data: "iVBORw0KGgo=", problem: "limit has to be an integer"}
 
 // sumOf returns the sum in a result of the tool add, or 1 if the result has no sum.
 func sumOf(r map[string]any) float64 {
@@ -137,7 +137,7 @@ func optionalArgumentFaults() []*Fault {
 
 // renameListedTool renames a tool in tools/list and tools/call.
 func renameListedTool(tool, name string) *refserver.Seams {
-	return combine(editTool(tool, func(t map[string]any) { t["name"] = name }), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combineSeams(editTool(tool, func(t map[string]any) { t["name"] = name }), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		return next(renameCalledTool(c, func(called string) string {
 			if called == name {
 				return tool

@@ -30,24 +30,24 @@ func legalToolsAndPrompts() []*Fault {
 		})
 	}
 	return []*Fault{
-		newVariation("empty-list-of-tools", "tools are declared, but the list is empty", combine(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
+		newVariation("empty-list-of-tools", "tools are declared, but the list is empty", combineSeams(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
 			refuseNamed(spec.MethodToolsCall, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown tool"}
 			}))),
-		newVariation("empty-list-of-prompts", "prompts are declared, but the list is empty", combine(replaceResult(spec.MethodPromptsList, `{"prompts":[]}`),
+		newVariation("empty-list-of-prompts", "prompts are declared, but the list is empty", combineSeams(replaceResult(spec.MethodPromptsList, `{"prompts":[]}`),
 			refuseNamed(spec.MethodPromptsGet, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
 		newVariation("tools-of-the-official-suite", "the server also offers tools and a prompt of the official suite",
-			combine(addFixedTools(officialResults(nil)), addPrompt("test_simple_prompt", aPrompt))),
+			combineSeams(addFixedTools(officialResults(nil)), addPrompt("test_simple_prompt", aPrompt))),
 		newVariation("optional-arguments", "a tool has optional and nested arguments, which it validates", addTools(rightSurvey.tool())).inRevisions(sinceRevision(spec.V20250618)...),
-		newVariation("tools-by-number", "the names of tools do not describe what they do", combine(
+		newVariation("tools-by-number", "the names of tools do not describe what they do", combineSeams(
 			renameListedTool("slow", "t1"), renameListedTool("log", "t2"), renameListedTool("ask-roots", "t3"), renameListedTool("ask-sampling", "t4"), renameListedTool("ask-elicitation", "t5"),
 			renameListedTool("trigger-list-changed", "t6"), renameListedTool("update-resource", "t7"))),
 		newVariation("tool-always-fails", "two tools always fail in the same way", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return toolName(c) == "add" || toolName(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),
-		newVariation("silent-lists", "the server neither declares nor announces list changes", combine(
+		newVariation("silent-lists", "the server neither declares nor announces list changes", combineSeams(
 			setCapability("tools", map[string]any{"listChanged": false}), setCapability("prompts", map[string]any{}), setCapability("resources", map[string]any{"subscribe": true}),
 			dropMessages(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && strings.HasSuffix(o.Method, "/list_changed")
@@ -57,7 +57,7 @@ func legalToolsAndPrompts() []*Fault {
 			gone := refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 				return walks.Load() > 1 && string(wire.At(c.Params, "/name")) == `"fail"`
 			}, spec.CodeInvalidParams, "Unknown tool: fail")
-			return combine(removeAfterWalk(spec.MethodToolsList, "tools", "fail"), gone, WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combineSeams(removeAfterWalk(spec.MethodToolsList, "tools", "fail"), gone, WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				if isInitialized(c) && wire.At(c.Params, "/cursor") == nil && walks.Add(1) == 2 {
 					c.Session.SendRaw([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
@@ -65,7 +65,7 @@ func legalToolsAndPrompts() []*Fault {
 				return result, err
 			}))
 		}),
-		newVariation("names-of-128-characters", "names of tools have the maximal length and every kind of permitted character", combine(
+		newVariation("names-of-128-characters", "names of tools have the maximal length and every kind of permitted character", combineSeams(
 			EditResult(spec.MethodToolsList, func(r map[string]any) {
 				for _, t := range objectsIn(r, "tools") {
 					t["name"] = longName(t["name"].(string))
@@ -112,7 +112,7 @@ func legalToolsAndPrompts() []*Fault {
 			}
 			return next(c)
 		})),
-		newVariation("no-completion", "completion is not declared, and completion/complete gets -32601", combine(withholdCapabilities("completions"),
+		newVariation("no-completion", "completion is not declared, and completion/complete gets -32601", combineSeams(withholdCapabilities("completions"),
 			refuseCalls(spec.MethodComplete, isInitialized, spec.CodeMethodNotFound, "Method not found"))),
 		newVariation("unknown-templates-completed", "completion for unknown templates returns no values", completion(func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
 			if err != nil && strings.Contains(err.Message, "no such resource") {

@@ -12,7 +12,7 @@ func structuredContentFaults() []*Fault {
 		return newFault("tools.structured."+id, title, editAddResult(e))
 	}
 	return []*Fault{
-		structured("present/missing", "a tool with an output schema returns text only", omit("structuredContent")),
+		structured("present/missing", "a tool with an output schema returns text only", omitMembers("structuredContent")),
 		structured("present/snake-case", "a tool with an output schema returns structured_content", renameMember("structuredContent", "structured_content")),
 		structured("conforms/text", "structured content has a string where the output schema wants a number", setValue("structuredContent", map[string]any{"sum": "3"})),
 		structured("conforms/empty", "structured content lacks what the output schema requires", setValue("structuredContent", map[string]any{})),
@@ -34,13 +34,13 @@ func toolShapeFaults() []*Fault {
 	}
 	property := func(schema string) edit { return setValue("properties", map[string]any{"text": rawJSON(schema)}) }
 	return []*Fault{
-		newFault(list+"no-tools", "the list of tools lacks the member tools", EditResult(tools, omit("tools"))),
+		newFault(list+"no-tools", "the list of tools lacks the member tools", EditResult(tools, omitMembers("tools"))),
 		newFault(list+"tools-null", "the list of tools is null", EditResult(tools, setValue("tools", nil))),
 		newFault(list+"tools-object", "the list of tools is an object keyed by name", EditResult(tools, setValue("tools", rawJSON(`{"echo":{"inputSchema":{"type":"object"}}}`)))),
 		newFault(list+"tools-names", "the list of tools is an array of names", EditResult(tools, setValue("tools", []any{"echo", "add"}))),
-		newFault(list+"no-name", "tools have no name", editListItems(tools, omit("name"))),
+		newFault(list+"no-name", "tools have no name", editListItems(tools, omitMembers("name"))),
 		newFault(list+"name-number", "the names of tools are numbers", editListItems(tools, setValue("name", 7))),
-		newFault(list+"no-schema", "tools have no inputSchema", editListItems(tools, omit("inputSchema"))).inRevisions(olderRevisions()...),
+		newFault(list+"no-schema", "tools have no inputSchema", editListItems(tools, omitMembers("inputSchema"))).inRevisions(olderRevisions()...),
 		newFault(list+"parameters", "tools have parameters instead of an inputSchema", editListItems(tools, renameMember("inputSchema", "parameters"))).inRevisions(olderRevisions()...),
 		newFault(list+"snake-case", "tools have an input_schema instead of an inputSchema", editListItems(tools, renameMember("inputSchema", "input_schema"))).inRevisions(olderRevisions()...),
 		newFault(list+"description-null", "the descriptions of tools are null", editListItems(tools, setValue("description", nil))),
@@ -62,10 +62,10 @@ func toolShapeFaults() []*Fault {
 		newFault(list+"output-required-text", "the member required of an outputSchema is a string", output(setValue("required", "sum"))).inRevisions(sinceRevision(spec.V20250618)...),
 
 		newFault("tools.input-schema.object-not-null/null", "the inputSchema of tools is null", editListItems(tools, setValue("inputSchema", nil))),
-		newFault("tools.input-schema.object-not-null/missing", "tools have no inputSchema", editListItems(tools, omit("inputSchema"))),
+		newFault("tools.input-schema.object-not-null/missing", "tools have no inputSchema", editListItems(tools, omitMembers("inputSchema"))),
 		newFault("tools.input-schema.object-not-null/true", "the inputSchema of tools is true", editListItems(tools, setValue("inputSchema", true))),
 		newFault("tools.input-schema.object-not-null/empty", "the inputSchema of tools is empty", editListItems(tools, setValue("inputSchema", map[string]any{}))),
-		newFault("tools.input-schema.object-not-null/no-type", "the inputSchema of tools has no type", input(omit("type"))),
+		newFault("tools.input-schema.object-not-null/no-type", "the inputSchema of tools has no type", input(omitMembers("type"))),
 		newFault("tools.input-schema.object-not-null/types", "the type of inputSchema is a list of types", input(setValue("type", []any{"object"}))),
 		newFault("tools.input-schema.object-not-null/string", "the inputSchema of tools has the type string", input(setValue("type", "string"))),
 		newFault("tools.input-schema.is-json-schema-2024-11-05/unknown-type", "an inputSchema has a type that does not exist", input(property(`{"type":"text"}`))),
@@ -74,7 +74,7 @@ func toolShapeFaults() []*Fault {
 		newFault("tools.input-schema.is-json-schema-2024-11-05/boolean-bound", "an inputSchema has a boolean exclusiveMinimum, as in draft 4",
 			input(property(`{"type":"number","minimum":0,"exclusiveMinimum":true}`))),
 		newFault("tools.output-schema.root-object-2025-06-18/array", "an outputSchema has the type array", output(setValue("type", "array"))),
-		newFault("tools.output-schema.root-object-2025-06-18/no-type", "an outputSchema has no type", output(omit("type"))),
+		newFault("tools.output-schema.root-object-2025-06-18/no-type", "an outputSchema has no type", output(omitMembers("type"))),
 		newFault("tools.output-schema.root-object-2025-06-18/any-of", "an outputSchema has anyOf instead of a type", editListItems(tools, ifHas("outputSchema",
 			setValue("outputSchema", rawJSON(`{"anyOf":[{"type":"object"},{"type":"null"}]}`))))),
 		newFault("tools.output-schema.valid/unknown-type", "an outputSchema has a type that does not exist", output(setValue("properties", rawJSON(`{"sum":{"type":"double"}}`)))),
@@ -92,24 +92,24 @@ func callShapeFaults() []*Fault {
 		return newFault("tools.structured."+id, title, editAddResult(e))
 	}
 	return []*Fault{
-		callResult("no-content", "results of tools have no content", omit("content")),
+		callResult("no-content", "results of tools have no content", omitMembers("content")),
 		callResult("content-null", "the content of results of tools is null", setValue("content", nil)),
 		callResult("content-text", "the content of results of tools is a string", setValue("content", "Done.")),
 		callResult("content-block", "the content of results of tools is a single block", setValue("content", rawJSON(`{"type":"text","text":"Done."}`))),
 		callResult("content-texts", "the content of results of tools is an array of strings", setValue("content", []any{"Done."})),
-		callResult("tool-result", "results of tools have toolResult, as in 2024-10-07", replaceWith(`{"toolResult":{"sum":3}}`)),
+		callResult("tool-result", "results of tools have toolResult, as in 2024-10-07", replaceObject(`{"toolResult":{"sum":3}}`)),
 		callResult("is-error-text", "isError of results of tools is a string", setValue("isError", "false")),
 		callResult("is-error-null", "isError of results of tools is null", setValue("isError", nil)),
 		callResult("meta-null", "the _meta of results of tools is null", setValue("_meta", nil)),
-		newFault(call+"structured-only", "results with structured content have no content", EditResult(tool, ifHas("structuredContent", omit("content")))).inRevisions(sinceRevision(spec.V20250618)...),
+		newFault(call+"structured-only", "results with structured content have no content", EditResult(tool, ifHas("structuredContent", omitMembers("content")))).inRevisions(sinceRevision(spec.V20250618)...),
 		newFault(call+"text-null", "text from tools is null", editToolBlocks("text", setValue("text", nil))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(call+"text-object", "text from tools is an object", editToolBlocks("text", setValue("text", map[string]any{"sum": 3}))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(call+"text-number", "text from tools is a number", editToolBlocks("text", setValue("text", 3))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(call+"image-without-type", "images from tools have no MIME type", editToolBlocks("image", omit("mimeType"))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"image-without-type", "images from tools have no MIME type", editToolBlocks("image", omitMembers("mimeType"))).inRevisions(revisionsWithReadOnlyHint()...),
 		newFault(call+"image-without-data", "images from tools have a URL instead of data", editToolBlocks("image", renameMember("data", "url"))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(call+"resource-without-uri", "resources embedded by tools have no URI", editToolBlocks("resource", inMember("resource", omit("uri")))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(call+"resource-neither", "resources embedded by tools have neither text nor a blob", editToolBlocks("resource", inMember("resource", omit("text", "blob")))).inRevisions(revisionsWithReadOnlyHint()...),
-		newFault(call+"link-without-name", "links from tools have no name", editToolBlocks("resource_link", omit("name"))).inRevisions(sinceRevision(spec.V20250618)...),
+		newFault(call+"resource-without-uri", "resources embedded by tools have no URI", editToolBlocks("resource", inMember("resource", omitMembers("uri")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"resource-neither", "resources embedded by tools have neither text nor a blob", editToolBlocks("resource", inMember("resource", omitMembers("text", "blob")))).inRevisions(revisionsWithReadOnlyHint()...),
+		newFault(call+"link-without-name", "links from tools have no name", editToolBlocks("resource_link", omitMembers("name"))).inRevisions(sinceRevision(spec.V20250618)...),
 
 		structured("object-only-2025-06-18/array", "structured content is an array", setValue("structuredContent", []any{3})),
 		structured("object-only-2025-06-18/text", "structured content is JSON in a string", setValue("structuredContent", `{"sum":3}`)),

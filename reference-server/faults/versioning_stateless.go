@@ -22,7 +22,7 @@ func perRequestFaults() []*Fault {
 			var served atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isStatelessCall(c) && isUnpublished(c) && served.Load() {
-					asCurrent(c)
+					setCurrentVersion(c)
 				}
 				result, err := next(c)
 				if err == nil && isStatelessCall(c) {
@@ -56,7 +56,7 @@ func perRequestFaults() []*Fault {
 		newFault(list+"no-data", "error -32022 has no data", refuseVersion(func(e *refserver.Error) { e.Data = nil })),
 		newFault(list+"text", "error -32022 has the versions in a string", refuseVersion(inErrorData(setValue("supported", "2026-07-28")))),
 		newFault(list+"empty", "error -32022 lists no version", refuseVersion(inErrorData(setValue("supported", []string{})))),
-		newFault(list+"not-repeated", "error -32022 does not repeat the requested version", refuseVersion(inErrorData(omit("requested")))),
+		newFault(list+"not-repeated", "error -32022 does not repeat the requested version", refuseVersion(inErrorData(omitMembers("requested")))),
 		newFault(list+"another-requested", "error -32022 repeats another version than the requested one", refuseVersion(inErrorData(setValue("requested", "2026-07-28")))),
 		newFault("versioning.supported-list-consistent/shorter", "error -32022 lists fewer versions than server/discover", refuseVersion(inErrorData(setValue("supported", []string{"2026-07-28"})))),
 		newFault(status+"200", "error -32022 comes with status 200", refuseVersion(setStatus(200))).overTransports(spec.StreamableHTTP),
@@ -91,10 +91,10 @@ func eraFaults() []*Fault {
 			}
 			return next(c)
 		})).inRevisions(spec.V20260728),
-		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", editStatelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omit("resultType", "ttlMs", "cacheScope"))),
+		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", editStatelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omitMembers("resultType", "ttlMs", "cacheScope"))),
 		newFault("versioning.extension-id-format/no-prefix", "an extension has an identifier without a prefix", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"tasks": map[string]any{}})))),
 		newFault("versioning.extension-id-format/bad-label", "an extension has an identifier that begins with a digit", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"1example.com/tasks": map[string]any{}})))),
-		newFault("versioning.extension-fallback/task", "tools return a resultType of an extension that the client did not declare", combine(
+		newFault("versioning.extension-fallback/task", "tools return a resultType of an extension that the client did not declare", combineSeams(
 			EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}))),
 			editStatelessResult(ofMethods(spec.MethodToolsCall), func(r map[string]any) { r["resultType"] = "task" }))),
 	}
@@ -103,14 +103,14 @@ func eraFaults() []*Fault {
 // isUnpublished reports whether a request names a version that was never published.
 func isUnpublished(c *refserver.Call) bool {
 	version := namedVersion(c)
-	return version != "" && !spec.Revision(version).Published()
+	return version != "" && !spec.Revision(version).IsPublished()
 }
 
 // namesOlderVersion reports whether a request names a handshake revision.
 func namesOlderVersion(c *refserver.Call) bool { return isSupportedVersion(namedVersion(c)) }
 
-// asCurrent changes the version of a request to the current revision, in body and header.
-func asCurrent(c *refserver.Call) {
+// setCurrentVersion changes the version of a request to the current revision, in body and header.
+func setCurrentVersion(c *refserver.Call) {
 	setMeta(c, Members{spec.MetaVersion: wire.Quote(string(spec.V20260728))})
 	if c.Header != nil {
 		c.Header.Set(versionHeader, string(spec.V20260728))
@@ -121,7 +121,7 @@ func asCurrent(c *refserver.Call) {
 func serveVersions(when func(c *refserver.Call) bool) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isStatelessCall(c) && when(c) {
-			asCurrent(c)
+			setCurrentVersion(c)
 		}
 		return next(c)
 	})
@@ -138,7 +138,7 @@ func inErrorData(e edit) func(err *refserver.Error) {
 
 // legalVersions returns the legal variations in handling versions.
 func legalVersions() []*Fault {
-	return rowsIn(spec.StatelessRevisions(),
+	return limitRevisions(spec.StatelessRevisions(),
 		newVariation("version-error-in-other-words", "error -32022 has another message, and more data", editStatelessErrors(spec.CodeUnsupported, always, func(e *refserver.Error) {
 			inErrorData(setValue("hint", "update"))(e)
 			e.Message = "Version?"

@@ -18,7 +18,7 @@ import (
 
 // A prober sends requests to the server from outside of any conversation, and judges the answers.
 type prober struct {
-	*suite.Outside
+	*suite.OutsideClient
 	t         *suite.T
 	documents map[string]*suite.OutsideResponse // metadata documents by URL
 	// refused is the first refusal of a request without a token.
@@ -30,7 +30,7 @@ type prober struct {
 
 // An innerRequest is a request in a session that a client without a token has opened.
 type innerRequest struct {
-	use
+	accessRequest
 	session string // its id, "" if the server has no sessions
 }
 
@@ -47,7 +47,7 @@ func openProber(ctx context.Context, t *suite.T) *prober {
 }
 
 func newProber(t *suite.T, c *client.Conversation) *prober {
-	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideResponse{}}
+	return &prober{OutsideClient: t.OutsideClient(c), t: t, documents: map[string]*suite.OutsideResponse{}}
 }
 
 // openProtectedProber is like openProber, but it also ends the case if the server does not refuse a
@@ -79,11 +79,11 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
 		body := wire.NewNotification(spec.MethodInitialized, nil)
 		p.Send(ctx, "POST of "+spec.MethodInitialized+" without a token", http.MethodPost, p.URL, p.HeadersIn(session, http.MethodPost, body, nil), body)
 	}
-	var later []use
+	var later []accessRequest
 	for _, method := range p.t.DeclaredLists() {
-		later = append(later, use{method: method})
+		later = append(later, accessRequest{method: method})
 	}
-	for _, u := range append(later, p.uses()...) {
+	for _, u := range append(later, p.accessRequests()...) {
 		p.inner = &innerRequest{u, session}
 		if a := p.sendOpening(ctx, "without a token", nil); a.Status == http.StatusUnauthorized {
 			return a

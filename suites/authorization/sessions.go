@@ -50,26 +50,27 @@ func (p *prober) requestMaker() func() []byte {
 	return func() []byte { return p.C.Request(p.C.NewID(), method, nil) }
 }
 
-// A use is a request for something that a server would protect even if its lists are open.
-type use struct {
+// An accessRequest is a request for something that a server would protect even if its lists are
+// open.
+type accessRequest struct {
 	method string
 	params map[string]any
 }
 
-// uses returns a request for a tool, a resource and a prompt, as far as the server declares them.
-// The requests have no effect, because what they ask for does not exist.
-func (p *prober) uses() []use {
-	var out []use
+// accessRequests returns a request for a tool, a resource and a prompt, as far as the server
+// declares them. The requests have no effect, because what they ask for does not exist.
+func (p *prober) accessRequests() []accessRequest {
+	var out []accessRequest
 	for _, u := range []struct {
 		capability string
-		use
+		accessRequest
 	}{
-		{"tools", use{spec.MethodToolsCall, map[string]any{"name": uri.Nowhere, "arguments": map[string]any{}}}},
-		{"resources", use{spec.MethodResourcesRead, map[string]any{"uri": "mcp-conform:" + uri.Nowhere}}},
-		{"prompts", use{spec.MethodPromptsGet, map[string]any{"name": uri.Nowhere}}},
+		{"tools", accessRequest{spec.MethodToolsCall, map[string]any{"name": uri.Nowhere, "arguments": map[string]any{}}}},
+		{"resources", accessRequest{spec.MethodResourcesRead, map[string]any{"uri": "mcp-conform:" + uri.Nowhere}}},
+		{"prompts", accessRequest{spec.MethodPromptsGet, map[string]any{"name": uri.Nowhere}}},
 	} {
 		if p.t.Inventory.Declares(u.capability) {
-			out = append(out, u.use)
+			out = append(out, u.accessRequest)
 		}
 	}
 	return out
@@ -78,7 +79,7 @@ func (p *prober) uses() []use {
 // useRequest returns a function that makes a new request for the first of uses; nil if there is
 // none.
 func (p *prober) useRequest() func() []byte {
-	all := p.uses()
+	all := p.accessRequests()
 	if len(all) == 0 {
 		return nil
 	}

@@ -22,7 +22,7 @@ const (
 // watchUpstream uses what the server offers, and looks for the client's token in the requests of
 // the server to the service that it calls.
 func watchUpstream(ctx context.Context, t *suite.T) {
-	header, token := t.Outside(t.Open(ctx, client.Options{})).Authorization()
+	header, token := t.OutsideClient(t.Open(ctx, client.Options{})).Authorization()
 	switch {
 	case header == "":
 		t.Skip("the server serves requests without a token")

@@ -44,7 +44,7 @@ func TestTheAddressShowsWhetherTheServerIsPublic(t *testing.T) {
 			t.Fatal(err)
 		}
 		peer, _ := netip.ParseAddr(c.peer)
-		p := &prober{Outside: &suite.Outside{Access: transport.Access{URL: server}}, refused: &suite.OutsideResponse{Peer: peer}}
+		p := &prober{OutsideClient: &suite.OutsideClient{Access: transport.Access{URL: server}}, refused: &suite.OutsideResponse{Peer: peer}}
 		if got := oauth.LeadsIntoPrivateNetwork(p.connectedURL(), private); got != c.want {
 			t.Errorf("%s at %q: %t", c.server, c.peer, got)
 		}

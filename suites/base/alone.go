@@ -18,10 +18,10 @@ const requestAnswered = "base.request-answered"
 // that message.
 const followTime = 100 * time.Millisecond
 
-// silences returns how long a case waits before it sends the next message. No two of these times
-// differ by less than twice followTime. So a response that always takes equally long can come right
-// after the next message with only one of them.
-func silences() []time.Duration {
+// silenceDurations returns how long a case waits before it sends the next message. No two of these
+// times differ by less than twice followTime. So a response that always takes equally long can come
+// right after the next message with only one of them.
+func silenceDurations() []time.Duration {
 	return []time.Duration{1500 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}
 }
 
@@ -47,7 +47,7 @@ func sendAlone(ctx context.Context, t *suite.T) {
 		if unanswered == maxUnanswered {
 			break
 		}
-		r, followed := sendThenNext(ctx, c, a, silences()[0])
+		r, followed := sendThenNext(ctx, c, a, silenceDurations()[0])
 		switch {
 		case r.Answered() && !followed:
 			answered = true
@@ -56,7 +56,7 @@ func sendAlone(ctx context.Context, t *suite.T) {
 			unanswered++
 			continue
 		}
-		for _, silence := range silences()[1:] {
+		for _, silence := range silenceDurations()[1:] {
 			if r, followed = sendThenNext(ctx, c, a, silence); !followed {
 				break
 			}
@@ -66,7 +66,7 @@ func sendAlone(ctx context.Context, t *suite.T) {
 				Requirement: requestAnswered,
 				Summary:     "The server answers a request only when it gets another message.",
 				Permitted:   "the response at once: a client may send nothing more before it has the response",
-				Seen:        fmt.Sprintf("%s: no response in silences of %v, and each time one right after the next request", a.method, silences()),
+				Seen:        fmt.Sprintf("%s: no response in silences of %v, and each time one right after the next request", a.method, silenceDurations()),
 				At:          r.Positions(),
 			})
 			return

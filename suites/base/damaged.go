@@ -123,7 +123,7 @@ func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 // therefore matches no request. It returns nil if there is no such response.
 func unmatchedResponse(e *transcript.Event) *wire.Message {
 	for i := range e.Messages() {
-		if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
+		if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.IsPresent() || m.ID.IsNull()) {
 			return m
 		}
 	}

@@ -36,11 +36,11 @@ func (p echoTool) params(word string) map[string]any {
 // echo word.
 func (p echoTool) callEchoesOnly(ctx context.Context, c *client.Conversation, word string) bool {
 	r := c.Do(ctx, spec.MethodToolsCall, p.params(word), client.Within(aloneTime))
-	return r.Succeeded() && slices.Equal(wordsIn(r), []string{word})
+	return r.Succeeded() && slices.Equal(echoWordsIn(r), []string{word})
 }
 
-// wordsIn returns the echo words in a result.
-func wordsIn(r *client.Reply) []string {
+// echoWordsIn returns the echo words in a result.
+func echoWordsIn(r *client.Reply) []string {
 	return slices.DeleteFunc(echoWords(), func(word string) bool { return !strings.Contains(string(r.Message.Result()), word) })
 }
 
@@ -95,7 +95,7 @@ func compareEchoes(ctx context.Context, t *suite.T, c *client.Conversation, p ec
 			continue
 		}
 		own := echoWords()[i]
-		switch in := wordsIn(r); {
+		switch in := echoWordsIn(r); {
 		case slices.Contains(in, own):
 			seen = true
 		case len(in) == 1 && p.callEchoesOnly(ctx, c, own):

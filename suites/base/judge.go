@@ -131,7 +131,7 @@ func (p *sentLine) problem() (summary string, weight verdict.Weight) {
 		return "The server does not answer " + kind + ".", verdict.Full
 	case p.reply == nil:
 		return "", verdict.Full
-	case p.invented && p.id.Present():
+	case p.invented && p.id.IsPresent():
 		return "", verdict.Full // a rule reports the changed id
 	case p.invented:
 		return "The server answers " + kind + " with an unknown id.", verdict.Full
@@ -159,7 +159,7 @@ func (p *sentLine) hasPermittedCode() bool {
 // status.
 func (p *sentLine) lacksID() bool {
 	sound := p.id.IsString() || p.id.IsInteger()
-	return p.reply != nil && p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())
+	return p.reply != nil && p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.IsPresent() || p.reply.ID.IsNull())
 }
 
 func (p *sentLine) describePermitted() string {

@@ -158,7 +158,7 @@ func (w *lineRun) noteEvent(e *transcript.Event) {
 // id, the line with id null; the line directly before the response; any line that still expects a
 // response.
 func (w *lineRun) assignResponse(e *transcript.Event, m *wire.Message) {
-	usable := m.ID.Present() && !m.ID.IsNull()
+	usable := m.ID.IsPresent() && !m.ID.IsNull()
 	foreign := usable && !w.c.HasSent(m.ID)
 	if p := w.posts[e.Exchange]; p != nil {
 		if p.reply == nil {
@@ -167,7 +167,7 @@ func (w *lineRun) assignResponse(e *transcript.Event, m *wire.Message) {
 		return
 	}
 	ways := []func(*sentLine) bool{
-		func(p *sentLine) bool { return usable && p.id.Present() && p.id.Same(m.ID) },
+		func(p *sentLine) bool { return usable && p.id.IsPresent() && p.id.Same(m.ID) },
 		func(p *sentLine) bool { return foreign && p.stem.Same(m.ID) },
 		func(p *sentLine) bool { return !usable && m.Has("result") && p.requirement == nullID },
 		func(p *sentLine) bool { return (foreign || !usable) && e.Seq < p.until },

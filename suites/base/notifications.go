@@ -138,7 +138,7 @@ func unmatchedResponses(c *client.Conversation, from int) []int {
 			continue
 		}
 		for i := range e.Frame.Messages {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.IsPresent() || m.ID.IsNull()) {
 				at = append(at, e.Seq)
 			}
 		}

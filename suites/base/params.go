@@ -60,7 +60,7 @@ func invalidParamsCase() suite.Case {
 					c = t.Conversation(ctx)
 				}
 				asked++
-				for o := range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(b.method), Odd: suite.OddParams(b.method, b.params), ByName: true}) {
+				for o := range t.Probe(ctx, c, suite.Probe{Control: t.OrdinaryRequest(b.method), Odd: suite.OddParams(b.method, b.params), ByName: true}) {
 					unanswered[b.method] = !o.Answered()
 					if t.CanInterpret(o, paramsRequirement(t.Revision)) {
 						judgeParams(t, c, o.Reply)
@@ -123,7 +123,7 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 	case isError && spec.Code(code) == spec.CodeHeaderMismatch && c.Web() != nil:
 		t.NotObserved(requirement, "the server refused the headers: a request without the parameter has no Mcp-Name")
 		return
-	case isError && spec.Foresees(spec.BadParams, t.Revision, spec.Code(code)):
+	case isError && spec.IsCodeFor(spec.BadParams, t.Revision, spec.Code(code)):
 		t.Kept(requirement)
 		return
 	case isError:

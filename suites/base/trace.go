@@ -20,7 +20,7 @@ func traceCase() suite.Case {
 			c := t.Conversation(ctx)
 			requests := []suite.Request{{Method: spec.MethodDiscover}}
 			for _, method := range []string{spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet} {
-				requests = append(requests, t.Ordinary(method))
+				requests = append(requests, t.OrdinaryRequest(method))
 			}
 			for _, r := range requests {
 				params := map[string]any{"_meta": map[string]any{

@@ -21,7 +21,7 @@ import (
 // request too. It cancels a call of each other kind of asking tool in the same way. Then the first
 // tool has to work again.
 func cancelAskingCall(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
+	t.RequireTool(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.AskingCall()
 	var open atomic.Bool
 	open.Store(true)

@@ -12,7 +12,7 @@ import (
 )
 
 func runSlowCall(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Slow)
+	t.RequireTool(inventory.Slow)
 	slow, _ := t.Inventory.SlowCall(duration, steps)
 	c := t.Conversation(ctx)
 	after := newCapacityCheck(ctx, t, c)
@@ -22,7 +22,7 @@ func runSlowCall(ctx context.Context, t *suite.T) {
 
 // runSlowRaces runs races with concurrent calls of a slow tool.
 func runSlowRaces(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Slow)
+	t.RequireTool(inventory.Slow)
 	c := t.Conversation(ctx)
 	after := newCapacityCheck(ctx, t, c)
 	// The call lasts at least the grace, because on a busy machine it takes longer to cancel a call

@@ -10,20 +10,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// completable is a reference for which values can be requested.
-type completable struct {
+// completableArgument is a reference for which values can be requested.
+type completableArgument struct {
 	ref  map[string]any
 	name string
 }
 
-// completables returns the first arguments of prompts, at most maxPrompts, and the first variables
-// of templates, at most maxVariables.
-func completables(t *suite.T) []completable {
-	var out []completable
+// completableArguments returns the first arguments of prompts, at most maxPrompts, and the first
+// variables of templates, at most maxVariables.
+func completableArguments(t *suite.T) []completableArgument {
+	var out []completableArgument
 	for _, p := range t.Inventory.PromptEntries {
 		for _, a := range p.Arguments {
 			if len(out) < maxPrompts {
-				out = append(out, completable{promptRef(p.Name), a.Name})
+				out = append(out, completableArgument{promptRef(p.Name), a.Name})
 			}
 		}
 	}
@@ -31,7 +31,7 @@ func completables(t *suite.T) []completable {
 	for _, template := range t.Inventory.Templates {
 		for _, v := range uri.Parse(template).Variables {
 			if len(out) < most {
-				out = append(out, completable{templateRef(template), v})
+				out = append(out, completableArgument{templateRef(template), v})
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func completables(t *suite.T) []completable {
 // kind also with a prefix and with other values as context.
 func completeAll(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
-	all := completables(t)
+	all := completableArguments(t)
 	if len(all) == 0 {
 		t.Skip("the server has no prompt arguments and no template variables")
 	}
@@ -76,7 +76,7 @@ func completeUnknown(ctx context.Context, t *suite.T) {
 		completeParams(promptRef(unknownName), "name", ""),
 		completeParams(templateRef("mcp-conform://no-such-template/{name}"), "name", ""),
 	}
-	if all := completables(t); len(all) > 0 {
+	if all := completableArguments(t); len(all) > 0 {
 		requests = append(requests, completeParams(all[0].ref, unknownName, ""))
 	}
 	a.probeInvalid(ctx, t, requests...)
@@ -87,8 +87,8 @@ func completeUnknown(ctx context.Context, t *suite.T) {
 // requests.
 func completeMalformed(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
-	s := completable{promptRef(unknownName), unknownName}
-	if all := completables(t); len(all) > 0 {
+	s := completableArgument{promptRef(unknownName), unknownName}
+	if all := completableArguments(t); len(all) > 0 {
 		s = all[0]
 	}
 	argument := func(name, value any) map[string]any { return map[string]any{"name": name, "value": value} }
@@ -112,20 +112,20 @@ func completeUndeclared(ctx context.Context, t *suite.T) {
 		t.Skip("the server declares completions, or the revision has no such capability")
 	}
 	a := newCompleter(t.Conversation(ctx))
-	s := completable{promptRef(unknownName), unknownName}
-	if all := completables(t); len(all) > 0 {
+	s := completableArgument{promptRef(unknownName), unknownName}
+	if all := completableArguments(t); len(all) > 0 {
 		s = all[0]
 	}
 	for range t.Probe(ctx, a.c, suite.Probe{
-		Control: t.Ordinary(""), Odd: suite.OddParams(spec.MethodComplete, completeParams(s.ref, s.name, "")), ByName: true, Limit: requestTime,
+		Control: t.OrdinaryRequest(""), Odd: suite.OddParams(spec.MethodComplete, completeParams(s.ref, s.name, "")), ByName: true, Limit: requestTime,
 	}) { // rules judge the response
 	}
 }
 
 // probeInvalid sends invalid requests after a valid one as control.
 func (a completer) probeInvalid(ctx context.Context, t *suite.T, params ...map[string]any) {
-	control := t.Ordinary("")
-	if all := completables(t); len(all) > 0 {
+	control := t.OrdinaryRequest("")
+	if all := completableArguments(t); len(all) > 0 {
 		control = suite.Request{Method: spec.MethodComplete, Params: completeParams(all[0].ref, all[0].name, "")}
 	}
 	for range t.Probe(ctx, a.c, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodComplete, params...), ByName: true, Limit: requestTime}) {

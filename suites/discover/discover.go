@@ -51,7 +51,7 @@ func useListedVersions(ctx context.Context, t *suite.T) {
 		return
 	}
 	for _, version := range listed {
-		if !t.Transport.DefinedIn(spec.Revision(version)) {
+		if !t.Transport.IsDefinedIn(spec.Revision(version)) {
 			continue
 		}
 		c := t.Open(ctx, client.Options{})

@@ -149,7 +149,7 @@ func judgeVisit(t *suite.T, c *client.Conversation, declined, n *suite.ToolCall)
 	if !n.Answered() || declined.Message.IsError() {
 		return
 	}
-	t.Expect(c, n.Reply, n.At(spec.MethodElicit)).Keeps(acceptWithoutContent, "The server's call fails after the user agrees to open a URL.",
+	t.Expect(c, n.Reply, n.RequestEvent(spec.MethodElicit)).Keeps(acceptWithoutContent, "The server's call fails after the user agrees to open a URL.",
 		suite.Satisfy("a result, as after the user declines, or error -32042 (another URL is required)", func(r *client.Reply) bool {
 			code, failed := r.Message.ErrorCode()
 			return !failed || spec.Code(code) == spec.CodeURLElicitation

@@ -24,14 +24,14 @@ func TestSlowTools(t *testing.T) {
 		{"all tools that ask take long", slow(func(string) bool { return true })},
 		{"a visit is wanted first", wantsVisit},
 	} {
-		suitetest.TryRuled(t, elicitation.Cases(), x.name, "elicitation.answers", spec.V20251125, x.seams, nil)
+		suitetest.TryWithRules(t, elicitation.Cases(), x.name, "elicitation.answers", spec.V20251125, x.seams, nil)
 	}
 }
 
 // slow delays the response to calls of tools whose text satisfies when, beyond the client's
 // timeout.
 func slow(when func(text string) bool) func() refserver.Seams {
-	return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+	return suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)
 		text, _ := wire.Text(wire.At(wire.JSON(result), "/content/0/text"))
 		if c.Method == spec.MethodToolsCall && err == nil && wire.At(wire.JSON(result), "/isError") == nil && when(text) {

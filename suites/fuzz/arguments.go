@@ -108,7 +108,7 @@ func answeredCalls(execution *fuzz.Execution, t *script.Conversation) []toolCall
 	var out []toolCall
 	d := transcript.DialogueOf(t.Events)
 	for e, m := range transcript.Messages(t.Events, transcript.Received) {
-		r := d.Of(m)
+		r := d.RequestOf(m)
 		if m.Kind != wire.Response || r == nil || r.Response().Message != m {
 			continue
 		}

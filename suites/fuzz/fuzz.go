@@ -100,7 +100,7 @@ func invalidParams(execution *fuzz.Execution) []fuzz.Breach {
 				Seen:        "a result for " + op.Method + " whose params do not keep " + op.Violates + " at " + describePointer(op.At),
 				At:          []int{e.Seq},
 			}
-			if r := d.Of(m); r != nil {
+			if r := d.RequestOf(m); r != nil {
 				found.At = []int{r.Event.Seq, e.Seq}
 			}
 			if op.At == "/_meta" {

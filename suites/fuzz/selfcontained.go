@@ -66,14 +66,14 @@ func eachPlainRequest(execution *fuzz.Execution, f func(n int, e *transcript.Eve
 			if m.Kind != wire.Response || r == nil || op == nil || op.Do != script.Send || op.Violates != "" || !slices.Contains(pure, r.Message.Method) || r.Message.ParamAt("/cursor") != nil {
 				continue
 			}
-			f(n, e, m, r.Message.Method+declared(r.Message), r)
+			f(n, e, m, r.Message.Method+stableMeta(r.Message), r)
 		}
 	}
 }
 
-// declared returns the _meta of a request without the keys whose values differ from request to
+// stableMeta returns the _meta of a request without the keys whose values differ from request to
 // request.
-func declared(m *wire.Message) string {
+func stableMeta(m *wire.Message) string {
 	names, values := wire.Members(m.ParamAt("/_meta"))
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return name == "progressToken" || name == "traceparent" || name == "tracestate" || name == "baggage"

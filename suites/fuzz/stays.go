@@ -95,7 +95,7 @@ func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*t
 				one := suspect{event: e}
 				switch {
 				case m.Kind == wire.Request:
-					one.request, one.own = dialogue.Of(m), execution.OperationOf(t, m) == nil
+					one.request, one.own = dialogue.RequestOf(m), execution.OperationOf(t, m) == nil
 				case m.Kind == wire.Response:
 					one.own = !answered
 				case m.Method == spec.MethodCancelled:
@@ -105,8 +105,8 @@ func findSuspects(execution *fuzz.Execution, t *script.Conversation, events []*t
 			}
 		case transcript.Received:
 			for i := range e.Messages() {
-				if m := &e.Frame.Messages[i]; m.Kind == wire.Response && dialogue.Of(m) != nil {
-					s.clear(dialogue.Of(m))
+				if m := &e.Frame.Messages[i]; m.Kind == wire.Response && dialogue.RequestOf(m) != nil {
+					s.clear(dialogue.RequestOf(m))
 				}
 			}
 		}
@@ -158,7 +158,7 @@ func illegalityOf(e *transcript.Event) int {
 	switch {
 	case len(e.Raw) == 0:
 		return 0 // an empty line shows nothing
-	case len(e.Frame.Problems) > 0 && !e.Frame.Readable(), e.Frame.Has(wire.InvalidUTF8), e.Frame.Has(wire.NotJSON), e.Frame.Has(wire.TrailingText):
+	case len(e.Frame.Problems) > 0 && !e.Frame.IsReadable(), e.Frame.Has(wire.InvalidUTF8), e.Frame.Has(wire.NotJSON), e.Frame.Has(wire.TrailingText):
 		return unreadable
 	}
 	for i := range e.Messages() {

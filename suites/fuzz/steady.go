@@ -34,7 +34,7 @@ func equalResponses(execution *fuzz.Execution) []fuzz.Breach {
 		}
 		d := transcript.DialogueOf(t.Events)
 		for e, m := range transcript.Messages(t.Events, transcript.Received) {
-			r := d.Of(m)
+			r := d.RequestOf(m)
 			if m.Kind != wire.Response || r == nil || !slices.Contains(pure, r.Message.Method) {
 				continue
 			}

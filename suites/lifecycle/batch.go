@@ -41,7 +41,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 			case e.Kind != transcript.Received || m.Kind != wire.Response:
 			case m.ID.Same(alone) || m.ID.Same(beside):
 				responses++
-			case !m.ID.Present() || m.ID.IsNull():
+			case !m.ID.IsPresent() || m.ID.IsNull():
 				refusals++ // refusal of a batch as a whole
 			}
 		}

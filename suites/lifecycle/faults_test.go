@@ -37,26 +37,26 @@ func TestFaults(t *testing.T) {
 		{"deaf after two refusals", "lifecycle.deficient-initialize", deafAfterRefusals(2),
 			[]string{"lifecycle.error-cases-prepared: The server does not answer a valid initialize after an invalid one. (warning)"}},
 
-		{"ended by an early request", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
+		{"ended by an early request", "lifecycle.unregulated", suitetest.HandleSeams(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				c.Session.Exit(1)
 				return nil, refserver.NoResponse
 			}
 			return next(c)
 		}), []string{"lifecycle.request-before-initialize: The server exits at a request before initialized. (note)"}},
-		{"an early request served", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
+		{"an early request served", "lifecycle.unregulated", suitetest.HandleSeams(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				return map[string]any{"tools": []any{}}, nil
 			}
 			return next(c)
 		}), nil},
-		{"an early request met with silence", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
+		{"an early request met with silence", "lifecycle.unregulated", suitetest.HandleSeams(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				return nil, refserver.NoResponse
 			}
 			return next(c)
 		}), nil},
-		{"exit ends the server", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
+		{"exit ends the server", "lifecycle.unregulated", suitetest.HandleSeams(func(c *call, next chain) (any, *fail) {
 			if c.Method == "exit" {
 				c.Session.Exit(0)
 				return nil, refserver.NoResponse
@@ -107,7 +107,7 @@ func with(v any, pairs ...any) map[string]any {
 
 // undeclaring declares no capabilities, and answers lists with err unless it is nil.
 func undeclaring(err *fail) func() refserver.Seams {
-	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
+	return suitetest.HandleSeams(func(c *call, next chain) (any, *fail) {
 		switch c.Method {
 		case spec.MethodInitialize:
 			result, failed := next(c)
@@ -122,7 +122,7 @@ func undeclaring(err *fail) func() refserver.Seams {
 }
 
 func onDeficient(f func(*call, chain) (any, *fail)) func() refserver.Seams {
-	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
+	return suitetest.HandleSeams(func(c *call, next chain) (any, *fail) {
 		if c.Method == spec.MethodInitialize && (wire.At(c.Params, "/capabilities") == nil || wire.At(c.Params, "/clientInfo") == nil) {
 			return f(c, next)
 		}
@@ -131,7 +131,7 @@ func onDeficient(f func(*call, chain) (any, *fail)) func() refserver.Seams {
 }
 
 func onSecond(f func(*call) (any, *fail)) func() refserver.Seams {
-	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
+	return suitetest.HandleSeams(func(c *call, next chain) (any, *fail) {
 		if c.Method == spec.MethodInitialize && c.Revision != "" {
 			return f(c)
 		}
@@ -207,7 +207,7 @@ type fault struct {
 }
 
 func (f fault) run(t *testing.T, rev spec.Revision) {
-	suitetest.TryRuled(t, lifecycle.Cases(), f.name, f.judge, rev, f.seams, f.want)
+	suitetest.TryWithRules(t, lifecycle.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }
 
 // TestShutdownRefusedByStatus checks that over HTTP a status alone counts as a refusal of a request.

@@ -32,7 +32,7 @@ func Cases() []suite.Case {
 			Requirements:       []string{serves},
 			SharesConversation: true,
 			Unchecked:          true,
-			Run:                useDeclared,
+			Run:                useDeclaredLists,
 		},
 		{
 			ID:                 "lifecycle.undeclared-capabilities",
@@ -40,7 +40,7 @@ func Cases() []suite.Case {
 			Requirements:       []string{undeclared},
 			SharesConversation: true,
 			Unchecked:          true,
-			Run:                useUndeclared,
+			Run:                useUndeclaredLists,
 		},
 		{
 			ID:    "lifecycle.unknown-capabilities",

@@ -16,10 +16,10 @@ var listMethods = []struct{ capability, method string }{
 	{"resources", spec.MethodResourcesTemplates},
 }
 
-// useDeclared sends ping and the list methods of the declared capabilities. The server was alive
-// when the conversation began. If a write fails, the server has ended since, which counts as a
-// failure.
-func useDeclared(ctx context.Context, t *suite.T) {
+// useDeclaredLists sends ping and the list methods of the declared capabilities. The server was
+// alive when the conversation began. If a write fails, the server has ended since, which counts as
+// a failure.
+func useDeclaredLists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	methods := []string{spec.MethodPing}
 	for _, list := range listMethods {
@@ -50,7 +50,7 @@ func useDeclared(ctx context.Context, t *suite.T) {
 	}
 }
 
-func useUndeclared(ctx context.Context, t *suite.T) {
+func useUndeclaredLists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	asked := false
 	for _, list := range listMethods {

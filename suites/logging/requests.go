@@ -32,7 +32,7 @@ func withLevel(params map[string]any, level any) map[string]any {
 // requestLogs calls the tool without a level before and after calls with levels, which must not
 // affect the calls without one.
 func requestLogs(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Logging)
+	t.RequireTool(inventory.Logging)
 	c := t.Conversation(ctx)
 	tool, _ := t.Inventory.LoggingCall()
 	call := func(params map[string]any) bool {
@@ -55,7 +55,7 @@ func requestLogs(ctx context.Context, t *suite.T) {
 // requestLogsOnStreams calls the tool while other streams are open: that of a subscription, that of
 // a slow call without a level, or both.
 func requestLogsOnStreams(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Logging)
+	t.RequireTool(inventory.Logging)
 	c := t.Conversation(ctx)
 	tool, _ := t.Inventory.LoggingCall()
 	listening, err := c.Subscribe(ctx, map[string]any{})

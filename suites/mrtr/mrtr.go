@@ -34,7 +34,7 @@ func Cases() []suite.Case {
 				"mrtr.retry-completes", "mrtr.validate-input-responses", "mrtr.malformed-input-error", "mrtr.unexpected-input-ignored",
 				"mrtr.missing-input-asked-again", "caching.hints.absent-on-input-required", "deprecated.sampling", "deprecated.roots",
 			},
-			Run: retry,
+			Run: retryRequests,
 		},
 		{
 			ID:       "mrtr.capabilities",
@@ -66,7 +66,7 @@ func Cases() []suite.Case {
 			ID:           "mrtr.abandoned",
 			Title:        "Leaves requests that require input without a retry, and sends one again",
 			Requirements: []string{noAssumption},
-			Run:          abandon,
+			Run:          abandonRequests,
 		},
 	}
 }
@@ -79,9 +79,9 @@ const (
 	callTime  = 3 * time.Second
 )
 
-// candidates returns requests that may require input: calls of tools that seem to ask the
+// likelyRequests returns requests that may require input: calls of tools that seem to ask the
 // client something, prompts without arguments, and resources.
-func candidates(t *suite.T) []suite.Request {
+func likelyRequests(t *suite.T) []suite.Request {
 	var out []suite.Request
 	seen := map[string]bool{}
 	for _, role := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling, inventory.AsksRoots} {
@@ -134,8 +134,8 @@ func (a inputRequest) begin(ctx context.Context) (next map[string]any, ok bool) 
 	return a.c.NextRound(a.Params, r)
 }
 
-// completes reports whether a response is a complete result in which nothing failed.
-func completes(r *client.Reply) bool {
+// isCompleteResult reports whether a response is a complete result in which nothing failed.
+func isCompleteResult(r *client.Reply) bool {
 	kind, _ := wire.Text(wire.At(responseResult(r), "/resultType"))
 	return kind == "complete" && string(wire.At(responseResult(r), "/isError")) != "true"
 }
@@ -151,7 +151,7 @@ func responseResult(r *client.Reply) []byte {
 // there is none.
 func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most int) []inputRequest {
 	var out []inputRequest
-	for _, r := range candidates(t) {
+	for _, r := range likelyRequests(t) {
 		if len(out) == most || ctx.Err() != nil || !c.Alive() {
 			break
 		}
@@ -166,7 +166,7 @@ func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most in
 	return out
 }
 
-func retry(ctx context.Context, t *suite.T) {
+func retryRequests(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, willingClient(t))
 	for _, a := range findAsking(ctx, t, c, maxAsking) {
 		next, ok := a.begin(ctx)
@@ -190,7 +190,7 @@ func retry(ctx context.Context, t *suite.T) {
 // to change.
 var changesOfInput = []func(next, responses map[string]any) (map[string]any, bool){
 	func(next, responses map[string]any) (map[string]any, bool) { // no responses
-		return without(next, "inputResponses"), len(responses) > 0
+		return withoutMember(next, "inputResponses"), len(responses) > 0
 	},
 	func(next, responses map[string]any) (map[string]any, bool) { // all but one
 		some := maps.Clone(responses)
@@ -198,26 +198,26 @@ var changesOfInput = []func(next, responses map[string]any) (map[string]any, boo
 			delete(some, key)
 			break
 		}
-		return with(next, "inputResponses", some), len(responses) > 1
+		return withMember(next, "inputResponses", some), len(responses) > 1
 	},
 	func(next, responses map[string]any) (map[string]any, bool) { // one more
-		return with(next, "inputResponses", with(responses, "mcp-conform/extra", map[string]any{"action": "accept", "content": map[string]any{}})), len(responses) > 0
+		return withMember(next, "inputResponses", withMember(responses, "mcp-conform/extra", map[string]any{"action": "accept", "content": map[string]any{}})), len(responses) > 0
 	},
 	func(next, responses map[string]any) (map[string]any, bool) { // an array instead of an object
-		return with(next, "inputResponses", []any{}), len(responses) > 0
+		return withMember(next, "inputResponses", []any{}), len(responses) > 0
 	},
 	func(next, responses map[string]any) (map[string]any, bool) {
-		return with(next, "inputResponses", eachResponse(responses, "yes")), len(responses) > 0
+		return withMember(next, "inputResponses", replaceResponses(responses, "yes")), len(responses) > 0
 	},
 	func(next, responses map[string]any) (map[string]any, bool) {
-		return with(next, "inputResponses", eachResponse(responses, map[string]any{"com.example/none": true})), len(responses) > 0
+		return withMember(next, "inputResponses", replaceResponses(responses, map[string]any{"com.example/none": true})), len(responses) > 0
 	},
 	func(next, responses map[string]any) (map[string]any, bool) { // contents that no form permits
-		return with(next, "inputResponses", eachResponse(responses, map[string]any{"action": "accept", "content": map[string]any{}, "roots": 1})), len(responses) > 0
+		return withMember(next, "inputResponses", replaceResponses(responses, map[string]any{"action": "accept", "content": map[string]any{}, "roots": 1})), len(responses) > 0
 	},
 }
 
-func eachResponse(responses map[string]any, value any) map[string]any {
+func replaceResponses(responses map[string]any, value any) map[string]any {
 	out := map[string]any{}
 	for key := range responses {
 		out[key] = value
@@ -225,13 +225,13 @@ func eachResponse(responses map[string]any, value any) map[string]any {
 	return out
 }
 
-func with(m map[string]any, name string, value any) map[string]any {
+func withMember(m map[string]any, name string, value any) map[string]any {
 	out := maps.Clone(m)
 	out[name] = value
 	return out
 }
 
-func without(m map[string]any, name string) map[string]any {
+func withoutMember(m map[string]any, name string) map[string]any {
 	out := maps.Clone(m)
 	delete(out, name)
 	return out
@@ -246,9 +246,9 @@ func declareLess(ctx context.Context, t *suite.T) {
 	everything := o.Capabilities
 	o.Capabilities = map[string]any{}
 	c := t.StartFresh(ctx, o)
-	all := candidates(t)
+	all := likelyRequests(t)
 	declare := func(params, capabilities map[string]any) map[string]any {
-		return with(params, "_meta", map[string]any{spec.MetaClientCapabilities: capabilities})
+		return withMember(params, "_meta", map[string]any{spec.MetaClientCapabilities: capabilities})
 	}
 	send := func(r suite.Request, params map[string]any) (next map[string]any, ok bool) {
 		reply := c.Do(ctx, r.Method, params, client.OneRound, client.Within(callTime))
@@ -275,7 +275,7 @@ func declareLess(ctx context.Context, t *suite.T) {
 	each(map[string]any{"elicitation": map[string]any{"url": none}})
 	for _, r := range all {
 		if next, ok := send(r, declare(r.Params, everything)); ok {
-			send(r, declare(without(next, "inputResponses"), none))
+			send(r, declare(withoutMember(next, "inputResponses"), none))
 		}
 	}
 }

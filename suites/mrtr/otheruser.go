@@ -26,7 +26,7 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 		send := func(params map[string]any) *suite.OutsideResponse {
 			return u.Post(ctx, c.Request(c.NewID(), a.Method, params))
 		}
-		if isComplete(send(without(next, "requestState"))) {
+		if isComplete(send(withoutMember(next, "requestState"))) {
 			continue
 		}
 		foreign := send(next)
@@ -40,7 +40,7 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 			})
 			return
 		}
-		seen = seen || completes(a.send(ctx, next))
+		seen = seen || isCompleteResult(a.send(ctx, next))
 	}
 	if !seen {
 		t.GiveUp("the server completed no retry of the first user with a requestState")

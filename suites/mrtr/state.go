@@ -29,11 +29,11 @@ func changeState(ctx context.Context, t *suite.T) {
 	for i, a := range inputRequest {
 		next, ok := a.begin(ctx)
 		state, hasState := stateOf(next)
-		if !ok || !hasState || !completes(a.send(ctx, next)) {
+		if !ok || !hasState || !isCompleteResult(a.send(ctx, next)) {
 			continue
 		}
 		stated++
-		accepted := tamper(ctx, t, a, state)
+		accepted := tamperWithState(ctx, t, a, state)
 		for _, other := range inputRequest[i+1:] {
 			if other.Method == a.Method && !accepted { // only a protected state has to name its request
 				swapStates(ctx, t, a, other)
@@ -185,23 +185,23 @@ func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2
 			next, ok := a.begin(ctx)
 			state, hasState := stateOf(next)
 			all := forgeries(state)
-			if !ok || !hasState || i >= len(all) || ctx.Err() != nil || !yield(all[i], with(next, "requestState", all[i].state)) {
+			if !ok || !hasState || i >= len(all) || ctx.Err() != nil || !yield(all[i], withMember(next, "requestState", all[i].state)) {
 				return
 			}
 		}
 	}
 }
 
-// tamper retries the request with changed states. Whether the state matters to the server is not
-// known, so an accepted change is only a note, unless the result shows that the server used it.
-// tamper reports whether a change was accepted.
-func tamper(ctx context.Context, t *suite.T, a inputRequest, first string) (accepted bool) {
+// tamperWithState retries the request with changed states. Whether the state matters to the server
+// is not known, so an accepted change is only a note, unless the result shows that the server used
+// it. tamperWithState reports whether a change was accepted.
+func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first string) (accepted bool) {
 	for forged, params := range a.forgedRetries(ctx, first) {
 		r := a.send(ctx, params)
 		if !r.Answered() {
 			return accepted
 		}
-		if !completes(r) {
+		if !isCompleteResult(r) {
 			t.Kept(stateTampered)
 			continue
 		}
@@ -227,7 +227,7 @@ func tamper(ctx context.Context, t *suite.T, a inputRequest, first string) (acce
 // the request in other completes with its own state; the caller has checked that for the one in a.
 func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 	own, ok := other.begin(ctx)
-	if !ok || !completes(other.send(ctx, own)) {
+	if !ok || !isCompleteResult(other.send(ctx, own)) {
 		return
 	}
 	foreign, ok := a.begin(ctx)
@@ -240,10 +240,10 @@ func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 	if !ok || !hasOwn || !hasForeign || mine == theirs {
 		return
 	}
-	r := other.send(ctx, with(own, "requestState", foreign["requestState"]))
+	r := other.send(ctx, withMember(own, "requestState", foreign["requestState"]))
 	switch {
 	case !r.Answered():
-	case !completes(r):
+	case !isCompleteResult(r):
 		t.Kept(stateBound)
 	default:
 		t.Deviates(a.c, verdict.Deviation{
@@ -309,7 +309,7 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 			continue
 		}
 		next, ok = a.begin(ctx)
-		if !r.Answered() || !ok || !completes(a.send(ctx, next)) {
+		if !r.Answered() || !ok || !isCompleteResult(a.send(ctx, next)) {
 			continue
 		}
 		judged = true
@@ -333,9 +333,10 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 // maxAbandoned is how many requests are left without a retry.
 const maxAbandoned = 12
 
-// abandon sends a request that requires input several times, and never retries it with the input.
-// The same request, sent once more, must then still get a result, which may require input again.
-func abandon(ctx context.Context, t *suite.T) {
+// abandonRequests sends a request that requires input several times, and never retries it with the
+// input. The same request, sent once more, must then still get a result, which may require input
+// again.
+func abandonRequests(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, willingClient(t))
 	a := findAsking(ctx, t, c, 1)[0]
 	for range maxAbandoned {

@@ -114,7 +114,7 @@ func (l *listing) subscribe(ctx context.Context) (end func()) {
 	if l.c.Revision().Era() != spec.Stateless || l.changed == "" || !l.c.Server().Declares(l.capability+".listChanged") {
 		return func() {}
 	}
-	s, err := l.c.Subscribe(ctx, map[string]any{spec.FilterOf(l.changed): true})
+	s, err := l.c.Subscribe(ctx, map[string]any{spec.FilterMember(l.changed): true})
 	if err != nil {
 		return func() {}
 	}

@@ -54,7 +54,7 @@ func walkConcurrently(ctx context.Context, l *listing) {
 // before the change. The server decides what the rest of that walk contains; afterwards the list
 // must be served as before.
 func resumeAfterChange(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesTools, inventory.ChangesResources, inventory.ChangesPrompts)
+	t.RequireTool(inventory.ChangesTools, inventory.ChangesResources, inventory.ChangesPrompts)
 	c := t.Conversation(ctx)
 	tried := false
 	for _, known := range lists {

@@ -30,7 +30,7 @@ const farIDs = 7001
 // ping for the response, or leaves the ping unread. Roots, sampling and elicitation are each
 // tested, because servers may wait for them in different ways.
 func pingWhileAsked(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
+	t.RequireTool(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	a := &askingConversation{t: t}
 	a.c = t.Start(ctx, client.Options{FirstID: farIDs, Answer: a.thinks.answer})
 	t.AwaitQuiet(ctx, a.c) // by now, requests that the server sends on its own at the start have come
@@ -72,7 +72,7 @@ type askingConversation struct {
 // pings and the call were answered, so that another tool can follow.
 func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.KnownCall) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
-	a.thinks.begin()
+	a.thinks.leaveOpen()
 	if err := c.Send(ctx, c.Request(call, spec.MethodToolsCall, tool.Params())); err != nil {
 		a.t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
@@ -156,7 +156,7 @@ func (k *openRequests) answer(m *wire.Message) []byte {
 	return answer
 }
 
-func (k *openRequests) begin() { k.on.Store(true) }
+func (k *openRequests) leaveOpen() { k.on.Store(true) }
 
 // end returns the open requests. The server's later requests are no longer left open.
 func (k *openRequests) end() []*wire.Message {

@@ -37,7 +37,7 @@ const (
 
 // pingWhileBusy pings after the tool's first progress, which shows that it runs.
 func pingWhileBusy(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Slow)
+	t.RequireTool(inventory.Slow)
 	slow, _ := t.Inventory.SlowCall(busyTime, busySteps)
 	c := sharedConversation(ctx, t)
 	id, from := c.NewID(), c.Record.Len()
@@ -66,7 +66,7 @@ const (
 // it sends enough concurrent calls to keep a sequential server busy for thinkingTime, and pings
 // after them.
 func pingBehindCalls(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Slow)
+	t.RequireTool(inventory.Slow)
 	if last := t.KnownRevisions; len(last) > 0 && t.Revision != slices.Max(last) {
 		t.NotObserved(responds, "judged once for all revisions, in "+string(slices.Max(last)))
 		return

@@ -20,12 +20,12 @@ func TestFaults(t *testing.T) {
 	)
 	no := &refserver.Error{Code: spec.CodeInternal, Message: "no"}
 	for _, f := range []fault{
-		{"a lone _meta is permitted", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+		{"a lone _meta is permitted", "ping.shapes", suitetest.HandleSeams(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			return map[string]any{"_meta": map[string]any{"com.example/x": 1}}, nil
 		})), nil},
 		{"no time while a tool runs, in whatever words", "ping.while-busy", refusePingsDuringCalls(&refserver.Error{Code: -32000, Message: "Serveur occupé"}), nil},
 		{"eight at a time", "ping.behind-calls", busy(8), nil},
-		{"a ping takes longer than the tool", "ping.behind-calls", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+		{"a ping takes longer than the tool", "ping.behind-calls", suitetest.HandleSeams(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			time.Sleep(600 * time.Millisecond)
 			return map[string]any{}, nil
 		})), nil},
@@ -36,19 +36,19 @@ func TestFaults(t *testing.T) {
 			}
 			return true
 		}), nil},
-		{"unanswered before initialize", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+		{"unanswered before initialize", "ping.during-handshake", suitetest.HandleSeams(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				return nil, refserver.NoResponse
 			}
 			return map[string]any{}, nil
 		})), []string{earlyMute}},
-		{"a request without metadata before initialize, to a server of both eras", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+		{"a request without metadata before initialize, to a server of both eras", "ping.during-handshake", suitetest.HandleSeams(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "_meta is required"}
 			}
 			return map[string]any{}, nil
 		})), nil},
-		{"the end before initialize hides nothing", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+		{"the end before initialize hides nothing", "ping.during-handshake", suitetest.HandleSeams(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				c.Session.Exit(1)
 				return nil, refserver.NoResponse
@@ -77,7 +77,7 @@ type fault struct {
 }
 
 func (f fault) run(t *testing.T, rev spec.Revision) {
-	suitetest.TryRuled(t, ping.Cases(), f.name, f.judge, rev, f.seams, f.want)
+	suitetest.TryWithRules(t, ping.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }
 
 // refusePingsDuringCalls refuses pings while a tool runs.

@@ -128,9 +128,9 @@ type getter struct {
 
 func newGetter(c *client.Conversation) getter { return getter{c, c.Record.Moment()} }
 
-// get gets a prompt, with arguments unless they are nil, and reports whether more requests may
-// follow.
-func (g getter) get(ctx context.Context, name string, arguments map[string]any) bool {
+// getPrompt gets a prompt, with arguments unless they are nil, and reports whether more requests
+// may follow.
+func (g getter) getPrompt(ctx context.Context, name string, arguments map[string]any) bool {
 	params := map[string]any{"name": name}
 	if arguments != nil {
 		params["arguments"] = arguments
@@ -173,13 +173,13 @@ func getPrompts(ctx context.Context, t *suite.T) {
 	}
 	g := newGetter(t.Conversation(ctx))
 	for i, p := range prompts {
-		if least := p.Values(false); !g.get(ctx, p.Name, least) {
+		if least := p.Values(false); !g.getPrompt(ctx, p.Name, least) {
 			return
 		}
-		if len(p.RequiredArguments()) == 0 && !g.get(ctx, p.Name, nil) {
+		if len(p.RequiredArguments()) == 0 && !g.getPrompt(ctx, p.Name, nil) {
 			return
 		}
-		if i < maxProvoked && len(p.Arguments) > len(p.RequiredArguments()) && !g.get(ctx, p.Name, p.Values(true)) {
+		if i < maxProvoked && len(p.Arguments) > len(p.RequiredArguments()) && !g.getPrompt(ctx, p.Name, p.Values(true)) {
 			return
 		}
 	}
@@ -205,7 +205,7 @@ func getUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	odd := suite.OddParams(spec.MethodPromptsGet, map[string]any{"name": unknownName}, map[string]any{"arguments": map[string]any{}})
-	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(spec.MethodPromptsGet), ByName: true, Odd: odd})
+	newGetter(c).probe(ctx, t, suite.Probe{Control: t.OrdinaryRequest(spec.MethodPromptsGet), ByName: true, Odd: odd})
 	t.ResendAlone(ctx, c, odd[0])
 }
 
@@ -240,12 +240,12 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 		t.Skip("the server declares prompts")
 	}
 	odd := []suite.Request{{Method: spec.MethodPromptsList}, {Method: spec.MethodPromptsGet, Params: map[string]any{"name": unknownName}}}
-	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true})
+	newGetter(c).probe(ctx, t, suite.Probe{Control: t.OrdinaryRequest(""), Odd: odd, ByName: true})
 }
 
 // getAfterChange walks through the list before and after a call that is known to change it.
 func getAfterChange(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesPrompts)
+	t.RequireTool(inventory.ChangesPrompts)
 	change, _ := t.Inventory.ListChangeCall(spec.MethodPromptsList)
 	c := t.Conversation(ctx)
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)

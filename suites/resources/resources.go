@@ -241,7 +241,7 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 	}
 	c := sharedConversation(ctx, t)
 	odd := []suite.Request{{Method: spec.MethodResourcesList}, {Method: spec.MethodResourcesTemplates}}
-	for range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true}) { // rules judge the responses
+	for range t.Probe(ctx, c, suite.Probe{Control: t.OrdinaryRequest(""), Odd: odd, ByName: true}) { // rules judge the responses
 	}
 }
 
@@ -254,7 +254,7 @@ func readResources(ctx context.Context, t *suite.T) {
 			if ctx.Err() != nil || !c.Alive() || unanswered == maxUnanswered {
 				return false
 			}
-			if !read(ctx, c, uri).Answered() {
+			if !readResource(ctx, c, uri).Answered() {
 				unanswered++
 			}
 		}
@@ -272,8 +272,8 @@ func readResources(ctx context.Context, t *suite.T) {
 // refuse.
 func readPromised(ctx context.Context, t *suite.T) {
 	c := listedConversation(ctx, t)
-	for _, p := range promised(t) {
-		r := read(ctx, c, p.uri)
+	for _, p := range promisedResources(t) {
+		r := readResource(ctx, c, p.uri)
 		t.Expect(c, r).Keeps(p.requirement, p.refused, suite.BeResult())
 		if !r.Answered() {
 			return
@@ -281,15 +281,16 @@ func readPromised(ctx context.Context, t *suite.T) {
 	}
 }
 
-// A promise is a URI that the server's author says can be read, and the requirement that is broken
-// if it can't.
-type promise struct{ uri, requirement, refused string }
+// A promisedResource is a URI that the server's author says can be read, and the requirement that
+// is broken if it can't.
+type promisedResource struct{ uri, requirement, refused string }
 
-// promised returns the promises of resources and templates. It ends the case if there are none.
-func promised(t *suite.T) []promise {
-	var out []promise
+// promisedResources returns the promises of resources and templates. It ends the case if there are
+// none.
+func promisedResources(t *suite.T) []promisedResource {
+	var out []promisedResource
 	for _, resource := range t.Inventory.PromisedResources() {
-		out = append(out, promise{resource, readable, "The server refuses a resource that is known to work."})
+		out = append(out, promisedResource{resource, readable, "The server refuses a resource that is known to work."})
 	}
 	for _, text := range t.Inventory.Templates {
 		values, ok := t.Inventory.PromisedExpansion(text)
@@ -297,7 +298,7 @@ func promised(t *suite.T) []promise {
 			continue
 		}
 		if expanded, fits := uri.Parse(text).Expand(values); fits {
-			out = append(out, promise{expanded, expandable, "The server refuses an expansion of its template that is known to work."})
+			out = append(out, promisedResource{expanded, expandable, "The server refuses an expansion of its template that is known to work."})
 		}
 	}
 	if len(out) == 0 {
@@ -306,8 +307,8 @@ func promised(t *suite.T) []promise {
 	return out
 }
 
-// read requests a resource; rules judge the result.
-func read(ctx context.Context, c *client.Conversation, uri string) *client.Reply {
+// readResource requests a resource; rules judge the result.
+func readResource(ctx context.Context, c *client.Conversation, uri string) *client.Reply {
 	return c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))
 }
 

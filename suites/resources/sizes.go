@@ -24,7 +24,7 @@ var resizings = []int{1, 10, 100}
 // length with the size in the list. The reads before and after show that nothing else changes the
 // resource.
 func resizeResource(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesResource)
+	t.RequireTool(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.ResourceChangeCall()
 	c := t.Conversation(ctx)
 	before := listAndRead(ctx, t, c, uri)
@@ -107,7 +107,7 @@ func listAndRead(ctx context.Context, t *suite.T, c *client.Conversation, uri st
 // readContents reads a resource. It ends the case if the contents are not those of this resource
 // alone.
 func readContents(ctx context.Context, t *suite.T, c *client.Conversation, uri string) (*client.Reply, contents) {
-	r := read(ctx, c, uri)
+	r := readResource(ctx, c, uri)
 	if r.Succeeded() {
 		if items := wire.Elements(wire.At(r.Message.Result(), "/contents")); len(items) == 1 {
 			of, _ := wire.Text(wire.At(items[0], "/uri"))

@@ -52,7 +52,7 @@ func changeSubscription(ctx context.Context, c *client.Conversation, method, uri
 // have ended, after the subscription to this resource has ended, and twice after the client has
 // subscribed to it again.
 func provokeUpdates(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesResource)
+	t.RequireTool(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.ResourceChangeCall()
 	c := t.Conversation(ctx)
 	changes := 0
@@ -65,11 +65,11 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	// announces reports whether the server announces a change. If it does not, further changes show
 	// nothing.
 	announces := func() bool {
-		read(ctx, c, uri)
-		read(ctx, c, uri) // shows that a read by itself changes nothing
+		readResource(ctx, c, uri)
+		readResource(ctx, c, uri) // shows that a read by itself changes nothing
 		from := c.Record.Len()
 		call()
-		read(ctx, c, uri)
+		readResource(ctx, c, uri)
 		return t.AwaitNotification(ctx, c, from, spec.MethodResourcesUpdated)
 	}
 	others := subscribeConcurrently(ctx, c, uri, t.Inventory.Resources)
@@ -114,7 +114,7 @@ func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri stri
 
 // provokeListChange walks through the list before and after a change.
 func provokeListChange(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesResources)
+	t.RequireTool(inventory.ChangesResources)
 	change, _ := t.Inventory.ListChangeCall(spec.MethodResourcesList)
 	c := t.Conversation(ctx)
 	walkList(ctx, c, spec.MethodResourcesList)

@@ -44,7 +44,7 @@ func readExpansions(ctx context.Context, t *suite.T) {
 		}
 		for _, value := range firstN(maxExpansions, values) {
 			expanded, ok := template.Expand(map[string]string{template.Variables[0]: value})
-			if ok && !read(ctx, c, expanded).Answered() {
+			if ok && !readResource(ctx, c, expanded).Answered() {
 				return
 			}
 		}
@@ -65,7 +65,7 @@ func readMalformedEscapes(ctx context.Context, t *suite.T, c *client.Conversatio
 			continue
 		}
 		for _, escape := range []string{"%", "%zz", "%E0%A4%A", "%C3"} {
-			if !read(ctx, c, strings.ReplaceAll(expanded, uri.Nowhere, uri.Nowhere+escape)).Answered() {
+			if !readResource(ctx, c, strings.ReplaceAll(expanded, uri.Nowhere, uri.Nowhere+escape)).Answered() {
 				return false
 			}
 		}

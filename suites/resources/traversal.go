@@ -42,14 +42,14 @@ func readOutside(ctx context.Context, t *suite.T) {
 		if len(candidates) == 0 {
 			t.GiveUp("no listed resource and no template has a path")
 		}
-		switch r := read(ctx, c, "file:///"+file.path); {
+		switch r := readResource(ctx, c, "file:///"+file.path); {
 		case !r.Answered():
 			return // base.request-answered judges the missing response
 		case file.isIn(r):
 			t.GiveUp("the server offers /" + file.path + " by its own URI, so no file is out of bounds")
 		}
 		for _, candidate := range candidates[:min(len(candidates), maxTraversals)] {
-			r := read(ctx, c, candidate)
+			r := readResource(ctx, c, candidate)
 			if !r.Answered() {
 				return // base.request-answered judges the missing response
 			}

@@ -27,7 +27,7 @@ func readUnknown(ctx context.Context, t *suite.T) {
 // probeInvalid sends invalid reads after a valid one as control.
 func probeInvalid(ctx context.Context, t *suite.T, c *client.Conversation, params ...map[string]any) {
 	for r := range t.Probe(ctx, c, suite.Probe{
-		Control: t.Ordinary(spec.MethodResourcesRead), Odd: suite.OddParams(spec.MethodResourcesRead, params...), ByName: true, Limit: c.Options().Timeout,
+		Control: t.OrdinaryRequest(spec.MethodResourcesRead), Odd: suite.OddParams(spec.MethodResourcesRead, params...), ByName: true, Limit: c.Options().Timeout,
 	}) {
 		if !r.Answered() {
 			return

@@ -16,7 +16,7 @@ import (
 // TestServerMayEndSession checks that a server may end a session at any time, also when the roots
 // change, and that missing responses afterwards do not count as an exit.
 func TestServerMayEndSession(t *testing.T) {
-	suitetest.TryRuledOver(t, spec.StreamableHTTP, roots.Cases(), "with the change", "roots.change", spec.V20250618, endsWithChange, nil)
+	suitetest.TryWithRulesOver(t, spec.StreamableHTTP, roots.Cases(), "with the change", "roots.change", spec.V20250618, endsWithChange, nil)
 }
 
 // endsWithChange ends each session in which the client announces changed roots.

@@ -14,7 +14,7 @@ import (
 // TestToolThatAlwaysFails checks that a tool that fails whatever the client responds is not blamed
 // for the response.
 func TestToolThatAlwaysFails(t *testing.T) {
-	suitetest.TryRuled(t, sampling.Cases(), "fails", "sampling.answers", spec.V20251125, failing, nil)
+	suitetest.TryWithRules(t, sampling.Cases(), "fails", "sampling.answers", spec.V20251125, failing, nil)
 }
 
 // failing makes every tool that samples fail in the end.

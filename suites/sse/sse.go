@@ -82,7 +82,7 @@ func openStream(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header
 
 // streamTarget returns the target with which the conversation's stream was opened.
 func streamTarget(w *suite.Web) string {
-	if x := w.First(); x != nil {
+	if x := w.FirstExchange(); x != nil {
 		return x.RequestHead().Target()
 	}
 	return ""
@@ -92,15 +92,15 @@ func streamTarget(w *suite.Web) string {
 // another host.
 func announcedEndpoint(ctx context.Context, w *suite.Web, s *suite.Stream) string {
 	var data string
-	s.Until(ctx, answerTime, func(x *transcript.Exchange) bool {
+	s.WaitUntil(ctx, answerTime, func(x *transcript.Exchange) bool {
 		for _, e := range x.Body {
-			if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.Complete() {
+			if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.IsComplete() {
 				data = string(ev.Data)
 			}
 		}
 		return data != ""
 	})
-	return w.SameHost(streamTarget(w), data)
+	return w.ResolveOnHost(streamTarget(w), data)
 }
 
 func sideBySideCase() suite.Case {
@@ -112,7 +112,7 @@ func sideBySideCase() suite.Case {
 		Waits:        true,
 		OwnServer:    true,
 		OnlyOver:     spec.SSE,
-		Run:          func(ctx context.Context, t *suite.T) { t.OpenClients(ctx, multipleClients, ownStream).Work(ctx) },
+		Run:          func(ctx context.Context, t *suite.T) { t.OpenClients(ctx, multipleClients, ownStream).CheckAll(ctx) },
 	}
 }
 

@@ -151,7 +151,7 @@ func compareDiscovery(ctx context.Context, t *suite.T, c *client.Conversation) {
 		return
 	}
 	for _, member := range []string{"supportedVersions", "capabilities"} {
-		if isSame(wire.At(known, "/"+member), wire.At(r.Message.Result(), "/"+member)) {
+		if isSameUnordered(wire.At(known, "/"+member), wire.At(r.Message.Result(), "/"+member)) {
 			continue
 		}
 		t.Deviates(c, verdict.Deviation{
@@ -164,9 +164,9 @@ func compareDiscovery(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Kept(sameEachTime)
 }
 
-// isSame reports whether two values are equal. If they are arrays, it ignores the order of their
-// elements, and repeated ones.
-func isSame(a, b []byte) bool { return normalize(a) == normalize(b) }
+// isSameUnordered reports whether two values are equal. If they are arrays, it ignores the order of
+// their elements, and repeated ones.
+func isSameUnordered(a, b []byte) bool { return normalize(a) == normalize(b) }
 
 func normalize(v []byte) string {
 	if len(v) > 0 && v[0] == '[' {
@@ -177,7 +177,7 @@ func normalize(v []byte) string {
 		slices.Sort(out)
 		return fmt.Sprint(slices.Compact(out))
 	}
-	return canonical(v)
+	return canonicalForm(v)
 }
 
 // interleavedCase sends requests with the metadata of several clients concurrently in one

@@ -49,7 +49,7 @@ func identityCase() suite.Case {
 func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, method string, ordinary *client.Reply) {
 	offered := offerOf(ordinary)
 	for _, name := range clients {
-		r := doAs(ctx, c, name, method)
+		r := requestAs(ctx, c, name, method)
 		if !r.Answered() || r.Busy() {
 			continue
 		}
@@ -57,7 +57,7 @@ func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, met
 			t.Kept(noBehaviour)
 			continue
 		}
-		if again := doAs(ctx, c, name, method); offerOf(again) != offerOf(r) || offerOf(c.Do(ctx, method, nil)) != offered {
+		if again := requestAs(ctx, c, name, method); offerOf(again) != offerOf(r) || offerOf(c.Do(ctx, method, nil)) != offered {
 			t.NotObserved(noBehaviour, "the response to "+method+" changes by itself")
 			return
 		}
@@ -75,8 +75,8 @@ func compareClients(ctx context.Context, t *suite.T, c *client.Conversation, met
 	}
 }
 
-// doAs sends a request with another client name, or without clientInfo if the name is empty.
-func doAs(ctx context.Context, c *client.Conversation, name, method string) *client.Reply {
+// requestAs sends a request with another client name, or without clientInfo if the name is empty.
+func requestAs(ctx context.Context, c *client.Conversation, name, method string) *client.Reply {
 	meta := suite.WithoutMeta(c, spec.MetaClientInfo)
 	if name != "" {
 		meta[spec.MetaClientInfo] = map[string]any{"name": name, "version": "1"}

@@ -24,7 +24,7 @@ func metadataCase() suite.Case {
 		// those of an older revision. So these requests come last, in a conversation of their own.
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
-			methods := append([]string{spec.MethodDiscover}, first(t.DeclaredLists())...)
+			methods := append([]string{spec.MethodDiscover}, firstOnly(t.DeclaredLists())...)
 			methods = slices.DeleteFunc(methods, func(method string) bool {
 				return !c.Do(ctx, method, nil).Succeeded() // its refusals would show nothing
 			})
@@ -38,8 +38,8 @@ func metadataCase() suite.Case {
 	}
 }
 
-// first returns a slice with the first element of all, or an empty one if all is empty.
-func first[E any](all []E) []E { return all[:min(len(all), 1)] }
+// firstOnly returns a slice with the first element of all, or an empty one if all is empty.
+func firstOnly[E any](all []E) []E { return all[:min(len(all), 1)] }
 
 // malformedParams returns params whose metadata lacks the capabilities or has a member of
 // the wrong type. The first three name a version.
@@ -101,11 +101,11 @@ func servedRequests(ctx context.Context, t *suite.T, c *client.Conversation) []s
 		requests = append(requests, suite.Request{Method: method})
 	}
 	for _, method := range []string{spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodToolsCall} {
-		if r := t.Ordinary(method); r.Method == method {
+		if r := t.OrdinaryRequest(method); r.Method == method {
 			requests = append(requests, r)
 		}
 	}
-	requests = append(requests, first(completions(t))...)
+	requests = append(requests, firstOnly(completions(t))...)
 	return slices.DeleteFunc(requests, func(r suite.Request) bool {
 		return !c.Do(ctx, r.Method, r.Params, client.Within(callTime), client.OneRound).Succeeded()
 	})

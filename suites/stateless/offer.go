@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// canonical returns a value in its canonical form; "" if it has none.
-func canonical(v jsontext.Value) string {
+// canonicalForm returns a value in its canonical form; "" if it has none.
+func canonicalForm(v jsontext.Value) string {
 	v = slices.Clone(v)
 	if len(v) == 0 || v.Canonicalize() != nil {
 		return ""
@@ -35,10 +35,10 @@ func undeclaredCase() suite.Case {
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			roles := []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling, inventory.AsksRoots}
-			t.Needs(roles...)
+			t.RequireTool(roles...)
 			c := t.Conversation(ctx)
 			for _, role := range roles {
-				for _, k := range first(t.Inventory.KnownCalls(role)) {
+				for _, k := range firstOnly(t.Inventory.KnownCalls(role)) {
 					if !c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime), client.OneRound).IsInputRequired() {
 						continue
 					}

@@ -108,7 +108,7 @@ func (h *hurried) Read(p []byte) (int, error) {
 // TestSubscribesToListedResources checks that the subscription that is open while stdin closes is valid
 // if the server lists no resources.
 func TestSubscribesToListedResources(t *testing.T) {
-	suitetest.Unclear{
+	suitetest.UnclearServer{
 		Name: "no resources", Case: "stdio.closed-stdin", Revision: spec.V20260728,
 		Seams: func() refserver.Seams {
 			return *faults.EditResult(spec.MethodResourcesList, func(r map[string]any) {

@@ -32,7 +32,7 @@ func closedMidworkCase() suite.Case {
 // server whose request got no response is not judged: no keyword forbids it to wait, and many do
 // until their own timeout.
 func closeMidwork(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Slow, inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
+	t.RequireTool(inventory.Slow, inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	c := t.Start(ctx, client.Options{})
 	asked := callWithServerRequest(ctx, t, c)
 	took, runs := startSlowCall(ctx, t, c)

@@ -29,7 +29,7 @@ func oneChangeCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			call, uri, ok := changingCall(t)
 			if !ok {
-				t.Needs(inventory.ChangesResource, inventory.ChangesResources, inventory.ChangesTools, inventory.ChangesPrompts)
+				t.RequireTool(inventory.ChangesResource, inventory.ChangesResources, inventory.ChangesTools, inventory.ChangesPrompts)
 				t.GiveUp("mcp-conform can't subscribe to the resource that changes")
 			}
 			c := t.Start(ctx, client.Options{})
@@ -84,7 +84,7 @@ func listChangeCase() suite.Case {
 		Exclusive: true, // other sessions get notifications too
 		OnlyOver:  spec.StreamableHTTP,
 		Run: func(ctx context.Context, t *suite.T) {
-			t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources)
+			t.RequireTool(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources)
 			c := t.Start(ctx, client.Options{})
 			walk := func() {
 				for _, l := range changeable {

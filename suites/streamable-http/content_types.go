@@ -124,7 +124,7 @@ func contentTypeCase() suite.Case {
 func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	keep := true
 	send := func(h ...suite.Header) *transcript.Exchange {
-		request := w.Harmless(h...)
+		request := w.HarmlessRequest(h...)
 		request.Keep = keep
 		x := w.RoundTrip(ctx, request)
 		keep = isServed(x) // a server that refuses may leave the body unread, which would spoil the connection

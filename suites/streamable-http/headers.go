@@ -98,7 +98,7 @@ func nameCase() suite.Case {
 			w := t.Web(t.Conversation(ctx))
 			found := false
 			for method, member := range map[string]string{spec.MethodResourcesRead: "uri", spec.MethodPromptsGet: "name", spec.MethodToolsCall: "name"} {
-				r := t.Ordinary(method)
+				r := t.OrdinaryRequest(method)
 				name, _ := r.Params[member].(string)
 				if r.Method != method || name == "" {
 					continue

@@ -75,7 +75,7 @@ func callUntilStreamEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 	}
 	k, _ := t.Inventory.SlowCall(60*time.Millisecond, 2)
 	s := w.Begin(suite.WebRequest{Body: w.C.Request(w.C.NewID(), spec.MethodToolsCall, k.Params())})
-	s.Until(ctx, endTime, func(x *transcript.Exchange) bool { return x.Ended() != "" })
+	s.WaitUntil(ctx, endTime, func(x *transcript.Exchange) bool { return x.HowEnded() != "" })
 	s.Drop()
 }
 

@@ -76,7 +76,7 @@ func judgeNegotiatedLists(ctx context.Context, t *suite.T, w *suite.Web) {
 // Afterwards the conversation's revision is again the last one negotiated.
 func anotherRevision(ctx context.Context, t *suite.T, w *suite.Web) spec.Revision {
 	for _, r := range spec.HandshakeRevisions() {
-		if r == t.Revision || !spec.StreamableHTTP.DefinedIn(r) {
+		if r == t.Revision || !spec.StreamableHTTP.IsDefinedIn(r) {
 			continue
 		}
 		if id := openSessionIn(ctx, w, r); id != "" {

@@ -36,7 +36,7 @@ func paramCase() suite.Case {
 		Needs:              []string{"tools"},
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
-			t.NeedsCallable()
+			t.RequireCallableTool()
 			w := t.Web(t.Conversation(ctx))
 			inventory.Walk(ctx, w.C, spec.MethodToolsList, "tools", 200) // the client learns from it which arguments to repeat
 			tried, superfluous := 0, false
@@ -114,12 +114,12 @@ func propertyAt(schema jsontext.Value, path []string) (jsontext.Value, bool) {
 	return schema, true
 }
 
-// put returns a copy of arguments in which this argument has the given value.
-func (a headerArgument) put(arguments map[string]any, value any) map[string]any {
-	return put(arguments, a.Path, value)
+// withValue returns a copy of arguments in which this argument has the given value.
+func (a headerArgument) withValue(arguments map[string]any, value any) map[string]any {
+	return withValueAt(arguments, a.Path, value)
 }
 
-func put(in map[string]any, path []string, value any) map[string]any {
+func withValueAt(in map[string]any, path []string, value any) map[string]any {
 	out := maps.Clone(in)
 	if out == nil {
 		out = map[string]any{}
@@ -129,7 +129,7 @@ func put(in map[string]any, path []string, value any) map[string]any {
 		return out
 	}
 	inner, _ := out[path[0]].(map[string]any)
-	out[path[0]] = put(inner, path[1:], value)
+	out[path[0]] = withValueAt(inner, path[1:], value)
 	return out
 }
 
@@ -137,7 +137,7 @@ func put(in map[string]any, path []string, value any) map[string]any {
 // repeats the argument.
 func callWithHeader(ctx context.Context, w *suite.Web, tool string, arguments map[string]any, a headerArgument) {
 	header := paramHeader + a.Name
-	post := poster(ctx, w, suite.ValidCall(tool, a.put(arguments, a.value)))
+	post := poster(ctx, w, suite.ValidCall(tool, a.withValue(arguments, a.value)))
 	if !suite.IsServed(post()) {
 		return
 	}
@@ -157,7 +157,7 @@ func callWithHeader(ctx context.Context, w *suite.Web, tool string, arguments ma
 	post(suite.WithHeader(header, headers.EncodeBase64(right)))
 	if a.takesAnyText { // the client encodes them by itself
 		for _, text := range []string{"Größe", " padded ", "two\nlines", "=?base64?literal?="} {
-			poster(ctx, w, suite.ValidCall(tool, a.put(arguments, text)))()
+			poster(ctx, w, suite.ValidCall(tool, a.withValue(arguments, text)))()
 		}
 	}
 	if _, given := arguments[a.Path[0]]; !given {

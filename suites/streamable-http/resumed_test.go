@@ -18,7 +18,7 @@ func TestAnEventIsLost(t *testing.T) {
 	t.Parallel()
 	const lost = "streamable-http.last-event-id-replay: The server does not resend all progress when a stream is resumed. (note)"
 	for _, rev := range []spec.Revision{spec.V20250618, spec.V20251125} {
-		suitetest.TryRuledOver(t, spec.StreamableHTTP, streamablehttp.Cases(), string(rev), "streamable-http.resumption", rev, oneTooLate, []string{lost})
+		suitetest.TryWithRulesOver(t, spec.StreamableHTTP, streamablehttp.Cases(), string(rev), "streamable-http.resumption", rev, oneTooLate, []string{lost})
 	}
 }
 

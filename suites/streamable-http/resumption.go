@@ -37,7 +37,7 @@ func resumptionCase() suite.Case {
 		Waits:    true,
 		OnlyOver: spec.StreamableHTTP,
 		Run: func(ctx context.Context, t *suite.T) {
-			t.Needs(inventory.Slow)
+			t.RequireTool(inventory.Slow)
 			tool, _ := t.Inventory.SlowCall(slowFor, steps)
 			w := t.Web(t.Start(ctx, client.Options{}))
 			calls, other, further := []*cutCall{beginCall(w, tool), beginCall(w, tool)}, beginCall(w, tool), beginCall(w, tool)
@@ -82,7 +82,7 @@ func beginCall(w *suite.Web, tool inventory.KnownCall) *cutCall {
 // cut waits for the first event with an id, or with a message, and closes the connection. If
 // afterMessage is set, it waits for a message.
 func (k *cutCall) cut(ctx context.Context) {
-	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
+	x := k.stream.WaitUntil(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
 		return !k.afterMessage && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || x.ResponseTo(k.id) != nil
 	})
 	k.early = x != nil && x.ResponseTo(k.id) != nil
@@ -96,8 +96,8 @@ func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
 		return
 	}
 	k.again = w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader("Last-Event-ID", k.lastID)}})
-	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return x.ResponseTo(k.id) != nil })
-	k.again.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // for further messages
+	k.again.WaitUntil(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return x.ResponseTo(k.id) != nil })
+	k.again.WaitUntil(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // for further messages
 	k.again.Drop()
 }
 
@@ -121,7 +121,7 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	w.RoundTrip(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{header}})
 	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{header, suite.WithHeader("Last-Event-ID", k.lastID)}})
 	if again.AwaitOpened(ctx) {
-		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return x.ResponseTo(k.id) != nil })
+		again.WaitUntil(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return x.ResponseTo(k.id) != nil })
 	}
 	again.Drop()
 	endSession(ctx, w, id)

@@ -59,10 +59,10 @@ const endpointTimeout = 3 * time.Second
 func getWithoutSession(ctx context.Context, w *suite.Web) {
 	s := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader(sessionHeader)}})
 	if s.AwaitOpened(ctx) {
-		s.Until(ctx, endpointTimeout+50*time.Millisecond, func(x *transcript.Exchange) bool {
+		s.WaitUntil(ctx, endpointTimeout+50*time.Millisecond, func(x *transcript.Exchange) bool {
 			return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
 				ev := e.StreamEvent()
-				return ev != nil && ev.HasData && ev.Complete()
+				return ev != nil && ev.HasData && ev.IsComplete()
 			})
 		})
 	}

@@ -29,11 +29,11 @@ func sideBySideCase() suite.Case {
 			clients := t.OpenClients(ctx, multipleClients, isolation)
 			if !hasSession(t.Web(clients.First())) {
 				clients.Isolation = "" // without session ids it is unclear what belongs together
-				clients.Work(ctx)
+				clients.CheckAll(ctx)
 				return
 			}
 			judgeSessionIDs(t, clients)
-			clients.Work(ctx)
+			clients.CheckAll(ctx)
 		},
 	}
 }
@@ -52,7 +52,7 @@ func judgeSessionIDs(t *suite.T, clients *suite.ConcurrentClients) {
 			Requirement: uniqueSession,
 			Summary:     "The server gives two clients the same session id.",
 			Permitted:   "unique ids",
-			Seen:        "the session id " + wire.Excerpt(strconv.Quote(id), 80), At: suite.PositionsOf(w.First()),
+			Seen:        "the session id " + wire.Excerpt(strconv.Quote(id), 80), At: suite.PositionsOf(w.FirstExchange()),
 		})
 		return
 	}

@@ -58,15 +58,15 @@ func terminate(ctx context.Context, t *suite.T) {
 	}
 }
 
-// end describes how a subscription ended when the server exited.
-type end struct {
+// subscriptionEnd describes how a subscription ended when the server exited.
+type subscriptionEnd struct {
 	responded bool // by a result of subscriptions/listen
 	announced bool // by a cancellation
 	exit      *transcript.Event
 }
 
-func endOf(c *client.Conversation, s *client.Subscription) end {
-	var out end
+func endOf(c *client.Conversation, s *client.Subscription) subscriptionEnd {
+	var out subscriptionEnd
 	for _, e := range c.Record.From(s.Sent.Seq) {
 		switch e.Kind {
 		case transcript.Exited:

@@ -72,17 +72,17 @@ func Cases() []suite.Case {
 	}
 }
 
-// A change is a call that is known to change something, and a function that reads what the call
-// changes.
-type change struct {
+// A knownChange is a call that is known to change something, and a function that reads what the
+// call changes.
+type knownChange struct {
 	call         func(n int) inventory.KnownCall // each number makes another change
 	notification string
 	read         func(ctx context.Context, c *client.Conversation)
 }
 
-// changes returns a call for each change that is known.
-func changes(t *suite.T) []change {
-	var out []change
+// knownChanges returns a call for each change that is known.
+func knownChanges(t *suite.T) []knownChange {
+	var out []knownChange
 	for _, list := range []struct {
 		role                         inventory.Role
 		method, member, notification string
@@ -92,7 +92,7 @@ func changes(t *suite.T) []change {
 		{inventory.ChangesResources, spec.MethodResourcesList, "resources", spec.MethodResourcesChanged},
 	} {
 		if t.Inventory.HasCall(list.role) {
-			out = append(out, change{
+			out = append(out, knownChange{
 				call:         func(n int) inventory.KnownCall { return t.Inventory.NumberedCall(list.role, n) },
 				notification: list.notification,
 				read: func(ctx context.Context, c *client.Conversation) {
@@ -102,7 +102,7 @@ func changes(t *suite.T) []change {
 		}
 	}
 	if _, uri, ok := t.Inventory.ResourceChangeCall(); ok {
-		out = append(out, change{
+		out = append(out, knownChange{
 			call:         func(n int) inventory.KnownCall { k, _, _ := t.Inventory.NumberedResourceChangeCall(n); return k },
 			notification: spec.MethodResourcesUpdated,
 			read: func(ctx context.Context, c *client.Conversation) {
@@ -119,9 +119,9 @@ const (
 	maxURIs  = 3
 )
 
-// make makes the change for the nth time and gives the server time to send a notification
+// makeChange makes the change for the nth time and gives the server time to send a notification
 // of it. It reads what changes before and after.
-func (ch change) make(ctx context.Context, t *suite.T, c *client.Conversation, n int) (ok bool) {
+func (ch knownChange) makeChange(ctx context.Context, t *suite.T, c *client.Conversation, n int) (ok bool) {
 	ch.read(ctx, c)
 	from := c.Record.Len()
 	if !c.Do(ctx, spec.MethodToolsCall, ch.call(n).Params(), client.Within(0)).Answered() {
@@ -180,10 +180,10 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 	for _, filter := range []map[string]any{some, {}} {
 		listen(ctx, c, c.NewID(), filter)
 	}
-	all := changes(t)
+	all := knownChanges(t)
 	for _, ch := range all {
 		for n := range 2 { // the next call may remove what this one adds
-			if !ch.make(ctx, t, c, n+1) {
+			if !ch.makeChange(ctx, t, c, n+1) {
 				return
 			}
 		}
@@ -193,7 +193,7 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 	}
 	t.Fence(ctx, c)
 	t.Fence(ctx, c) // messages in transit have arrived
-	if len(all) > 0 && !all[0].make(ctx, t, c, 3) {
+	if len(all) > 0 && !all[0].makeChange(ctx, t, c, 3) {
 		return
 	}
 	t.AwaitQuiet(ctx, c)
@@ -282,9 +282,9 @@ func stayIdle(ctx context.Context, t *suite.T) {
 }
 
 func changeWithout(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources, inventory.ChangesResource)
+	t.RequireTool(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources, inventory.ChangesResource)
 	c := t.Conversation(ctx)
-	for _, ch := range changes(t) {
+	for _, ch := range knownChanges(t) {
 		for n := range 2 {
 			if !c.Do(ctx, spec.MethodToolsCall, ch.call(n+1).Params(), client.Within(0)).Answered() {
 				return

@@ -20,7 +20,7 @@ func declareClientTasks(ctx context.Context, t *suite.T) {
 		tools = append(tools, askers[:min(len(askers), maxAskers)]...)
 	}
 	if len(tools) == 0 {
-		t.Needs(inventory.AsksElicitation, inventory.AsksSampling)
+		t.RequireTool(inventory.AsksElicitation, inventory.AsksSampling)
 	}
 	caps := client.AllCapabilities(t.Revision)
 	caps["tasks"] = object{}

@@ -19,7 +19,7 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 	if len(run)+len(refuse) == 0 {
 		t.Skip("mcp-conform can't make arguments for any tool that it may call")
 	}
-	r := start(ctx, t)
+	r := startRunner(ctx, t)
 	for i, call := range refuse {
 		for range t.Probe(ctx, r.c, suite.Probe{
 			Control: suite.Request{Method: spec.MethodToolsCall, Params: call.Params()}, ByName: true, Limit: callTime,
@@ -110,11 +110,11 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 	for round := 1; ; round++ {
 		var busy []string
 		for _, id := range ids {
-			switch r.get(ctx, id) {
+			switch r.getStatus(ctx, id) {
 			case "working":
 				busy = append(busy, id)
 			case "input_required":
-				r.get(ctx, id) // its request has come by now
+				r.getStatus(ctx, id) // its request has come by now
 			}
 		}
 		if len(busy) == 0 || round > 1 && r.c.Record.Since(began)+r.interval > watchTime || ctx.Err() != nil {
@@ -138,9 +138,9 @@ func (r *runner) awaitResults(ctx context.Context, ids []string) {
 		if !r.request(ctx, spec.MethodTasksResult, id).Answered() {
 			continue
 		}
-		if r.get(ctx, id) == "input_required" {
+		if r.getStatus(ctx, id) == "input_required" {
 			r.c.Pause(ctx, leaveTime)
-			r.get(ctx, id)
+			r.getStatus(ctx, id)
 		}
 		if i == 0 {
 			r.request(ctx, spec.MethodTasksResult, id)
@@ -161,7 +161,7 @@ func (r *runner) requestUnusually(ctx context.Context, t *suite.T, ids []string)
 		inventory.Walk(ctx, r.c, spec.MethodTasksList, "tasks", maxPages)
 	}
 	for _, id := range ids {
-		r.get(ctx, id)
+		r.getStatus(ctx, id)
 	}
 }
 
@@ -176,7 +176,7 @@ func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) 
 		case reply.Answered():
 			t.Kept(relatedIgnored)
 			continue
-		case errors.Is(reply.Err, client.ErrUnanswered) && r.get(ctx, id) != "":
+		case errors.Is(reply.Err, client.ErrUnanswered) && r.getStatus(ctx, id) != "":
 			t.Deviates(r.c, verdict.Deviation{
 				Requirement: relatedIgnored,
 				Summary:     "The server does not answer a request whose _meta names another task.",
@@ -194,6 +194,6 @@ func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) 
 func (r *runner) cancelAtOnce(ctx context.Context, call inventory.KnownCall) {
 	for _, id := range r.create(ctx, asTask(call, "cancelled", object{"ttl": ttl})) {
 		r.request(ctx, spec.MethodTasksCancel, id)
-		r.get(ctx, id)
+		r.getStatus(ctx, id)
 	}
 }

@@ -17,7 +17,7 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 	if len(run) == 0 {
 		t.GiveUp("no tool that may be called runs as a task")
 	}
-	r := start(ctx, t)
+	r := startRunner(ctx, t)
 	u := t.OtherUser(ctx, r.c)
 	defer u.Leave(ctx)
 	ids := r.create(ctx, asTask(run[0], "ended", object{"ttl": ttl}))

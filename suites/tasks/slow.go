@@ -34,11 +34,11 @@ const (
 // while it runs. It is queried again when it would have ended: an equal call without a task shows
 // when that is.
 func runSlowTask(ctx context.Context, t *suite.T) {
-	t.Needs(inventory.Slow)
+	t.RequireTool(inventory.Slow)
 	if _, ok := findSlowTask(t); !ok {
 		t.Skip("the slow tool can't be called both as a task and without one")
 	}
-	r := start(ctx, t)
+	r := startRunner(ctx, t)
 	call, _ := t.Inventory.SlowCall(duration+beforeResult*r.c.FastestResponse(), steps)
 	plain, from := r.c.NewID(), r.c.Record.Len()
 	if err := r.c.Send(ctx, r.c.Request(plain, spec.MethodToolsCall, call.Params())); err != nil {
@@ -48,7 +48,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	if len(ids) == 0 {
 		t.GiveUp("the server did not run the call as a task")
 	}
-	r.get(ctx, ids[0]) // at once, to see whether the response came before the work was done
+	r.getStatus(ctx, ids[0]) // at once, to see whether the response came before the work was done
 	result := r.c.NewID()
 	if err := r.c.Send(ctx, r.c.Request(result, spec.MethodTasksResult, object{"taskId": ids[0]})); err != nil {
 		t.GiveUp("mcp-conform could not request the result: " + err.Error())
@@ -56,7 +56,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	long, _ := t.Inventory.SlowCall(longer*duration+beforeCancel*r.c.FastestResponse(), longer*steps)
 	ids = append(ids, r.create(ctx, asTask(long, "cancelled", object{"ttl": ttl}))...)
 	if r.isAnswered(from, result) {
-		r.get(ctx, ids[0]) // at once, to see whether the result came before the work was done
+		r.getStatus(ctx, ids[0]) // at once, to see whether the result came before the work was done
 	}
 	if len(ids) < 2 {
 		t.GiveUp("the server did not run the call as a task")
@@ -68,12 +68,12 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 		t.GiveUp("mcp-conform could not make the long call: " + err.Error())
 	}
 	r.awaitResponse(ctx, from, result)
-	r.get(ctx, ids[0])
+	r.getStatus(ctx, ids[0])
 	r.awaitResponse(ctx, from, plain)
 	t.AwaitQuiet(ctx, r.c) // by now, late messages of a cancelled execution have come
 	r.awaitResponse(ctx, from, whole)
 	for _, id := range ids {
-		r.get(ctx, id)
+		r.getStatus(ctx, id)
 	}
 }
 
@@ -101,14 +101,14 @@ func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 	if request := r.creatingRequest(id); request != "" {
 		_ = r.c.Notify(ctx, spec.MethodCancelled, object{"requestId": json.RawMessage(request), "reason": "tasks are cancelled otherwise"})
 		t.Fence(ctx, r.c)
-		r.get(ctx, id)
+		r.getStatus(ctx, id)
 	}
 	if !t.Inventory.Declares("tasks.cancel") {
 		t.NotApplicable(resultAfterCancel, "the server does not declare tasks.cancel")
 		return
 	}
 	if r.request(ctx, spec.MethodTasksCancel, id).Succeeded() {
-		r.get(ctx, id)
+		r.getStatus(ctx, id)
 		r.requestResultAfterCancel(ctx, t, id)
 	}
 	r.request(ctx, spec.MethodTasksCancel, id)

@@ -113,8 +113,9 @@ type runner struct {
 	held chan struct{} // closed when the server's requests may be answered; nil if they are answered at once
 }
 
-// start begins a conversation and lists the tools in it, so that the rules know their taskSupport.
-func start(ctx context.Context, t *suite.T) *runner {
+// startRunner begins a conversation and lists the tools in it, so that the rules know their
+// taskSupport.
+func startRunner(ctx context.Context, t *suite.T) *runner {
 	caps := client.AllCapabilities(t.Revision)
 	script := client.NewAnswers(caps)
 	r := &runner{interval: leastInterval}
@@ -152,9 +153,9 @@ func (r *runner) request(ctx context.Context, method, id string) *client.Reply {
 	return r.c.Do(ctx, method, object{"taskId": id}, client.Within(callTime))
 }
 
-// get returns the task's status; "" if there is none. It raises the interval to the server's poll
-// interval.
-func (r *runner) get(ctx context.Context, id string) string {
+// getStatus returns the task's status; "" if there is none. It raises the interval to the server's
+// poll interval.
+func (r *runner) getStatus(ctx context.Context, id string) string {
 	reply := r.request(ctx, spec.MethodTasksGet, id)
 	if !reply.Succeeded() {
 		return ""

@@ -23,7 +23,7 @@ func useUnknownTasks(ctx context.Context, t *suite.T) {
 	} else {
 		c.Do(ctx, spec.MethodTasksCancel, object{"taskId": inventedID})
 	}
-	control := t.Ordinary("")
+	control := t.OrdinaryRequest("")
 	if c.Server().Declares("tasks.list") {
 		control = suite.Request{Method: spec.MethodTasksList}
 	}
@@ -48,7 +48,7 @@ func useUnknownTasks(ctx context.Context, t *suite.T) {
 
 // judgeUnknown judges the response about a task that does not exist. Rules judge errors; only the
 // case knows that a result is wrong.
-func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r suite.Odd, method string, id any) {
+func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r suite.OddReply, method string, id any) {
 	d := verdict.Deviation{
 		Requirement: unknownID,
 		Permitted:   "an error with code -32602",

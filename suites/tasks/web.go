@@ -32,12 +32,12 @@ func httpCase() suite.Case {
 			if !ok {
 				t.Skip("no tool that is known to be slow may be called as a task")
 			}
-			r := start(ctx, t)
+			r := startRunner(ctx, t)
 			ids := r.create(ctx, asTask(call, "left", object{"ttl": ttl}), asTask(call, "stayed-with", object{"ttl": ttl}))
 			if len(ids) < 2 {
 				t.GiveUp("the server did not run the call as a task")
 			}
-			r.get(ctx, ids[0])
+			r.getStatus(ctx, ids[0])
 			stream := r.disconnect(ctx, t, ids[0])
 			listInNewSession(ctx, t, ids)
 			r.requestAgain(ctx, t, stream, ids)
@@ -59,7 +59,7 @@ func (r *runner) disconnect(ctx context.Context, t *suite.T, id string) *suite.S
 func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Stream, ids []string) {
 	stayed := r.request(ctx, spec.MethodTasksResult, ids[1])
 	again := r.request(ctx, spec.MethodTasksResult, ids[0])
-	r.get(ctx, ids[0])
+	r.getStatus(ctx, ids[0])
 	x := left.Exchange()
 	switch {
 	case x == nil || len(x.Messages()) > 0:

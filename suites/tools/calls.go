@@ -28,7 +28,7 @@ type readyTool struct {
 // readyTools returns the first callable tools that disturb no other case and for which arguments
 // can be generated. It ends the case if there are none.
 func readyTools(t *suite.T) []readyTool {
-	t.NeedsCallable()
+	t.RequireCallableTool()
 	callable := t.Inventory.Callable()
 	var out []readyTool
 	for _, tool := range callable {
@@ -177,10 +177,10 @@ func resourceLinks(r *client.Reply) []string {
 func callUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	k := newCaller(c)
-	control, odd := t.Ordinary(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
+	control, odd := t.OrdinaryRequest(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
 	mayChange := control.Method == spec.MethodToolsCall
 	for _, tool := range t.Inventory.Callable() {
-		name := otherCase(tool.Name)
+		name := changeLetterCase(tool.Name)
 		arguments, err := tool.Arguments()
 		if err == nil && name != tool.Name && !slices.ContainsFunc(t.Inventory.Tools, func(o inventory.Tool) bool { return o.Name == name }) {
 			control, mayChange = suite.ValidCall(tool.Name, arguments), !tool.ReadOnly
@@ -199,8 +199,8 @@ func callUnknown(ctx context.Context, t *suite.T) {
 	t.ResendAlone(ctx, c, odd[0])
 }
 
-// otherCase returns the name with the case of its first ASCII letter changed.
-func otherCase(name string) string {
+// changeLetterCase returns the name with the case of its first ASCII letter changed.
+func changeLetterCase(name string) string {
 	i := strings.IndexFunc(name, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) })
 	if i < 0 {
 		return name
@@ -216,7 +216,7 @@ func otherCase(name string) string {
 // tool may be called, because a lenient server might run it.
 func sendMalformedCalls(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	control := t.Ordinary(spec.MethodToolsCall)
+	control := t.OrdinaryRequest(spec.MethodToolsCall)
 	params := []map[string]any{{"arguments": map[string]any{}}, {"name": 5, "arguments": map[string]any{}}}
 	for _, tool := range t.Inventory.Callable() {
 		if arguments, err := tool.Arguments(); err == nil && len(arguments) == 0 {

@@ -33,7 +33,7 @@ func TestKnownChanges(t *testing.T) {
 	first := func(method string) func() refserver.Seams {
 		var once sync.Once
 		var result any
-		return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+		return suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 			if c.Method != method {
 				return next(c)
 			}
@@ -41,7 +41,7 @@ func TestKnownChanges(t *testing.T) {
 			return result, nil
 		})
 	}
-	idle := suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+	idle := suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if c.Method == spec.MethodToolsCall {
 			return map[string]any{"content": []any{}}, nil // it changes nothing
 		}
@@ -74,6 +74,6 @@ func TestProgressTokensOfCalls(t *testing.T) {
 	if !ok {
 		t.Fatalf("there is no fault %s", fault)
 	}
-	suitetest.TryRuled(t, suite.Cases(), fault, "tools.calls", spec.V20251125, func() refserver.Seams { return f.Seams() },
+	suitetest.TryWithRules(t, suite.Cases(), fault, "tools.calls", spec.V20251125, func() refserver.Seams { return f.Seams() },
 		[]string{"progress.token-echo: The server changes a progressToken. (warning)"})
 }

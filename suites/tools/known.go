@@ -155,7 +155,7 @@ func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conver
 		return
 	}
 	t.Fence(ctx, c) // the server has read that response
-	if c.Record.Dialogue().Of(&r.Sent.Messages()[0]).Response() != nil {
+	if c.Record.Dialogue().RequestOf(&r.Sent.Messages()[0]).Response() != nil {
 		return
 	}
 	t.Deviates(c, verdict.Deviation{

@@ -155,7 +155,7 @@ func callUndeclared(ctx context.Context, t *suite.T) {
 		t.Skip("the server declares tools")
 	}
 	odd := []suite.Request{{Method: spec.MethodToolsList}, suite.ValidCall(unknownName, map[string]any{})}
-	newCaller(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true})
+	newCaller(c).probe(ctx, t, suite.Probe{Control: t.OrdinaryRequest(""), Odd: odd, ByName: true})
 }
 
 // caller calls tools one after the other, within time limits.

@@ -52,8 +52,8 @@ func TestTheSameVersionTwice(t *testing.T) {
 		{"older versions are supported from the second session on", func(sessions int) bool { return sessions > 1 }},
 	} {
 		var older atomic.Int32
-		suitetest.TryRuledOver(t, spec.StreamableHTTP, versioning.Cases(), f.name, "versioning.repeated", spec.V20251125,
-			suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+		suitetest.TryWithRulesOver(t, spec.StreamableHTTP, versioning.Cases(), f.name, "versioning.repeated", spec.V20251125,
+			suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				asked, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
 				if c.Method == spec.MethodInitialize && asked != string(spec.V20251125) && !f.serves(int(older.Add(1))) {
 					_, members := wire.Members(c.Params)
@@ -88,7 +88,7 @@ func TestOnceForAllRevisions(t *testing.T) {
 // onUnknown returns seams for an initialize with an unknown version; f returns the version to
 // offer.
 func onUnknown(f func(c *refserver.Call, asked string) (string, *refserver.Error)) func() refserver.Seams {
-	return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+	return suitetest.HandleSeams(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)
 		asked, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
 		if f == nil || err != nil || c.Method != spec.MethodInitialize || slices.Contains(spec.HandshakeRevisions(), spec.Revision(asked)) {
@@ -112,5 +112,5 @@ type fault struct {
 }
 
 func (f fault) run(t *testing.T, rev spec.Revision) {
-	suitetest.TryRuled(t, versioning.Cases(), f.name, f.judge, rev, f.seams, f.want)
+	suitetest.TryWithRules(t, versioning.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }

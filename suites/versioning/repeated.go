@@ -36,7 +36,7 @@ func negotiateTwice(ctx context.Context, t *suite.T) {
 	var spoken, others []string
 	for _, r := range spec.HandshakeRevisions() {
 		switch {
-		case r == t.Revision || !t.Transport.DefinedIn(r):
+		case r == t.Revision || !t.Transport.IsDefinedIn(r):
 		case slices.Contains(t.KnownRevisions, r):
 			spoken = append(spoken, string(r))
 		default:

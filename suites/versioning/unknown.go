@@ -24,9 +24,9 @@ const ancient = "1900-01-01"
 // connection is initialized only once.
 var unknownVersions = []string{ancient, "2999-01-01", "not-a-version"}
 
-// unknownVersion runs in full only in the newest revision that the server supports: a request for
-// an unknown version is the same in all revisions, and each one needs a fresh server.
-func unknownVersion(ctx context.Context, t *suite.T) {
+// requestUnknownVersions runs in full only in the newest revision that the server supports: a
+// request for an unknown version is the same in all revisions, and each one needs a fresh server.
+func requestUnknownVersions(ctx context.Context, t *suite.T) {
 	if last := newestRevision(t.KnownRevisions); last != "" && t.Revision != last {
 		for _, id := range []string{otherVersion, latestVersion, unsupportedError} {
 			t.NotObserved(id, "judged once for all revisions, in "+string(last))
@@ -136,7 +136,7 @@ func (n *negotiation) judgeLatest(ctx context.Context, c *client.Conversation, r
 		n.t.NotObserved(latestVersion, "mcp-conform does not know which revisions the server speaks")
 	case offer == last:
 		n.t.Kept(latestVersion)
-	case !handshake && spec.Revision(offer).Published():
+	case !handshake && spec.Revision(offer).IsPublished():
 		n.reportDeviation(c, r, latestVersion, "The server offers a revision that has no handshake.", "the newest version that the server supports with a handshake, "+last)
 	case offer < last:
 		n.reportDeviation(c, r, latestVersion, "The server answers an unknown version with one that is not its newest.", "the newest version that the server supports, "+last)

@@ -28,7 +28,7 @@ func Cases() []suite.Case {
 			otherVersion, latestVersion, unsupportedError, errorsPrepared,
 			"versioning.initialize-known-version", // judged by a rule
 		},
-		Run: unknownVersion,
+		Run: requestUnknownVersions,
 	}, promptCase(), repeatedCase())
 }
 

@@ -126,7 +126,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 			requirement, unreachable := f.announced, s.Exchanges().RefuseGet()
 			for _, c := range seen {
 				if s.Era() == spec.Stateless { // only subscribers are notified
-					_, subscribed := l.openDuring(spec.FilterOf(f.changed), "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
+					_, subscribed := l.openDuring(spec.FilterMember(f.changed), "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
 					requirement, unreachable = f.announcedOnListen, !subscribed
 				}
 				if len(announced) > 0 && announced[len(announced)-1] > c.before.begun {

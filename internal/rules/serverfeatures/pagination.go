@@ -147,7 +147,7 @@ func (c *cursors) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items in the same order; a shorter page needs a nextCursor to the rest"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
 		d.Weight = max(d.Weight, unannouncedWeight(s, p.method))
-		if _, subscribed := c.subscriptions.openDuring(spec.FilterOf(listings[p.method].changed), "", last.request.Event.Seq, p.event.Seq); s.Era() == spec.Stateless && !subscribed {
+		if _, subscribed := c.subscriptions.openDuring(spec.FilterMember(listings[p.method].changed), "", last.request.Event.Seq, p.event.Seq); s.Era() == spec.Stateless && !subscribed {
 			d.Weight = verdict.OnlyNote // the list may have changed: only subscribers are notified
 		}
 		out.Deviates(d)

@@ -141,7 +141,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 
 // isSubscribed reports whether a subscription to the list was open while it changed.
 func (c *changedLists) isSubscribed(x unannouncedChange) bool {
-	_, ok := c.subscriptions.openDuring(spec.FilterOf(spec.MethodResourcesChanged), "", x.from.startPosition(), x.to.lastEvent().Seq)
+	_, ok := c.subscriptions.openDuring(spec.FilterMember(spec.MethodResourcesChanged), "", x.from.startPosition(), x.to.lastEvent().Seq)
 	return ok
 }
 

@@ -118,7 +118,7 @@ func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporte
 		d.Summary, d.Permitted = "The server does not list the version by which it serves the request.", "a list that includes this version"
 	case len(slices.Compact(sorted)) < len(versions):
 		d.Summary, d.Permitted = "The server lists a supported version twice.", "each version once"
-	case slices.ContainsFunc(versions, func(v string) bool { return !spec.Revision(v).Published() && !mayExist(v) }):
+	case slices.ContainsFunc(versions, func(v string) bool { return !spec.Revision(v).IsPublished() && !mayExist(v) }):
 		d.Weight = verdict.OnlyNote
 		d.Summary, d.Permitted = "The server lists a version that does not exist.", "revisions of the specification, such as 2026-07-28"
 	default:

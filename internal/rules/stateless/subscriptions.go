@@ -210,7 +210,7 @@ func (sub *subscription) isActive() bool {
 func (sub *subscription) deliversAny() bool {
 	agreed := sub.ack.Message.ParamAt("/notifications")
 	for method := range changes {
-		if filterIncludes(agreed, spec.FilterOf(method)) {
+		if filterIncludes(agreed, spec.FilterMember(method)) {
 			return true
 		}
 	}
@@ -231,7 +231,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		return
 	}
 	capability, isChange := changes[obs.Message.Method]
-	member := spec.FilterOf(obs.Message.Method)
+	member := spec.FilterMember(obs.Message.Method)
 	isAck := obs.Message.Method == spec.MethodAcknowledged
 	f := sharedSubscriptions.Of(s)
 	sub, sameID := f.subscriptionOf(s, obs)
@@ -250,7 +250,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 	d.At = rules.PositionsOf(sub.request.Event, obs.Event)
 	switch id := subscriptionID(obs.Message); {
-	case !id.Present():
+	case !id.IsPresent():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
 		out.Deviates(d)
@@ -357,11 +357,11 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 	switch {
 	case s.Transport != spec.Stdio:
 		if !isChange || slices.ContainsFunc(f.all, func(sub *subscription) bool {
-			return sub.isActive() && sub.requests(spec.FilterOf(obs.Message.Method))
+			return sub.isActive() && sub.requests(spec.FilterMember(obs.Message.Method))
 		}) {
 			return // it is on the wrong stream, which package streamablehttp judges
 		}
-	case active != nil && !id.Present():
+	case active != nil && !id.IsPresent():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
 		d.At = rules.PositionsOf(active.request.Event, obs.Event)
@@ -387,7 +387,7 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
 		return
 	}
-	if !subscriptionID(obs.Message).Present() {
+	if !subscriptionID(obs.Message).IsPresent() {
 		out.Observed(idElsewhere)
 		return
 	}

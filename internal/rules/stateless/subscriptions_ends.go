@@ -71,7 +71,7 @@ func (sub *subscription) refusalRequirement() (requirement, what string) {
 		return missing, what
 	case missing != "":
 		return refusedByError, what
-	case complete && !spec.Revision(version).Published() && !mayExist(version):
+	case complete && !spec.Revision(version).IsPublished() && !mayExist(version):
 		return unsupportedVersion, "of an unknown version"
 	default:
 		return refusedByError, "that it has to refuse"
@@ -169,7 +169,7 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 	}
 	out.Observed(acknowledged)
 	for method, capability := range changes {
-		member := spec.FilterOf(method)
+		member := spec.FilterMember(method)
 		d := sub.deviation(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
 		d.Permitted = "what the request names and the server declares, nothing else"
 		has := wire.At(agreed, "/"+member) != nil
@@ -258,7 +258,7 @@ func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 	names, _ := wire.Members(result)
 	kind, _ := wire.Text(sub.response.Message.ResultAt("/resultType"))
 	switch {
-	case !id.Present(): // the shape rules report a missing id
+	case !id.IsPresent(): // the shape rules report a missing id
 		return
 	case !id.Same(sub.request.Message.ID):
 		d.Summary = "The server's last result of a subscription names another one."

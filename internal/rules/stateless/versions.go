@@ -70,7 +70,7 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	code := codeOf(obs)
 	switch refused := obs.Message.IsError(); {
 	case refused && code == spec.CodeUnsupported:
-		if version.Published() {
+		if version.IsPublished() {
 			out.Observed(knownLegacy)
 		} else {
 			out.Observed(unsupportedVersion)
@@ -78,13 +78,13 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		judgeSupportedList(s, obs, out)
 	case refused && code == spec.CodeMethodNotFound && (req.Message.Method != spec.MethodDiscover || !s.IsStatelessOnly()):
 		// The order of the checks is not specified, and the handshake revisions have no server/discover.
-	case version.Published() && refused:
+	case version.IsPublished() && refused:
 		d.Requirement, d.Summary = knownLegacy, "The server refuses a handshake revision in _meta, but not with -32022."
 		if !s.IsStatelessOnly() {
 			d.Weight = verdict.OnlyNote // the server may support the revision, after initialize; -32022 is for unsupported ones
 		}
 		out.Deviates(d)
-	case version.Published():
+	case version.IsPublished():
 		out.Observed(knownLegacy)
 	case slices.Contains(s.SupportedVersions(), req.Metadata.Version) || mayExist(req.Metadata.Version):
 	default: // one summary for results and other errors, because servers do both, depending on the method
@@ -108,7 +108,7 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	case requested != asked:
 		d.Summary = "The server's error -32022 does not repeat the requested version."
 		out.Deviates(d)
-	case slices.Contains(supported, asked) && !(spec.Revision(asked).Published() && isHandshake(asked)):
+	case slices.Contains(supported, asked) && !(spec.Revision(asked).IsPublished() && isHandshake(asked)):
 		d.Summary, d.Weight = "The server's error -32022 lists the version that it refuses.", verdict.AtMostWarning
 		out.Deviates(d)
 	default:

@@ -44,7 +44,7 @@ func accountRules() []rules.Rule {
 // factsOf returns the facts about an exchange that may have no response.
 func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	f := discount.ExchangeFacts{
-		Method: x.Method(), Status: x.Status(), Ended: x.Ended(), Partial: x.isPartial() || v.isUnfinished(x),
+		Method: x.Method(), Status: x.Status(), Ended: x.HowEnded(), Partial: x.isPartial() || v.isUnfinished(x),
 		Waited:      v.s.Waits.GaveUpOn(x.Request) || x.Sent != nil && v.s.Waits.GaveUpOn(x.Sent),
 		ServerEnded: v.s.Signalled || v.s.InputClosed || v.s.OutputEnded || v.s.Exited != nil,
 	}
@@ -66,7 +66,7 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 // brokeBeforeCancellation reports whether the connection of x broke before the client cancelled
 // the request, so that the cancellation cannot be the reason.
 func (x *exchange) brokeBeforeCancellation(req *rules.Request) bool {
-	return x.Ended() == transcript.Broken && len(req.Cancellations) > 0 && x.End.Seq < req.Cancellations[0].Event.Seq
+	return x.HowEnded() == transcript.Broken && len(req.Cancellations) > 0 && x.End.Seq < req.Cancellations[0].Event.Seq
 }
 
 // isSessionOver reports whether the session of x got 404 at any time, or the client had sent a
@@ -82,14 +82,14 @@ func (v *view) isSessionOver(x *exchange) bool {
 // base.request-answered judges the responses to JSON-RPC requests.
 func (x *exchange) isPartial() bool {
 	return x.Response != nil && len(x.requests) == 0 && x.ResponseHead().MediaType() != transcript.EventStream &&
-		(x.Ended() == transcript.Broken || x.Ended() == transcript.Unreadable)
+		(x.HowEnded() == transcript.Broken || x.HowEnded() == transcript.Unreadable)
 }
 
 // isUnfinished reports whether the client waited until the timeout for the rest of a body whose
 // length the response head announces, while the server responded to other requests.
 func (v *view) isUnfinished(x *exchange) bool {
 	return x.Response != nil && x.ResponseHead().Has("Content-Length") && !x.IsStream() &&
-		x.Ended() == transcript.Dropped && v.s.Waits.GaveUpOn(x.Request)
+		x.HowEnded() == transcript.Dropped && v.s.Waits.GaveUpOn(x.Request)
 }
 
 // isUnanswered reports whether x got no HTTP response and no discount applies.
@@ -125,7 +125,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 				Permitted:   "an HTTP response; an error status to refuse the request",
 				At:          positionsOf(x.Request, x.Sent, x.End),
 			}
-			switch x.Ended() {
+			switch x.HowEnded() {
 			case transcript.Unreadable:
 				d.Summary, d.Seen = "The server answers an HTTP request with something that is not HTTP.", x.Method()+": "+rules.Excerpt(x.End.Detail)
 			case transcript.Broken:
@@ -253,7 +253,7 @@ func (x *exchange) judgeFailedInitialize(out *rules.Reporter) {
 		d.Summary = "The server refuses a valid initialize as unparsable."
 	case x.Status() == 500 && e != nil:
 		d.Summary = "The server fails on a valid initialize."
-	case x.isStreamOpened() && x.Ended() == transcript.Complete && !x.mayBeResumed():
+	case x.isStreamOpened() && x.HowEnded() == transcript.Complete && !x.mayBeResumed():
 		d.Summary, d.At = "The server ends the stream of initialize without the response.", positionsOf(x.Request, x.Sent, x.Response, x.End)
 	default:
 		return

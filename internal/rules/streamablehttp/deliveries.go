@@ -17,12 +17,12 @@ func judgeDeliveries(v *view, out *rules.Reporter) {
 		}
 		if _, all := lastResponse(x); all {
 			out.Observed(responseDelivered)
-			if x.Ended() == transcript.Complete {
+			if x.HowEnded() == transcript.Complete {
 				out.Observed(noEarlyClose)
 			}
 			return
 		}
-		if x.Ended() != transcript.Complete || v.mayBeMisread(x) || v.isExcused(x) || v.mayBeSessionOver(x) {
+		if x.HowEnded() != transcript.Complete || v.mayBeMisread(x) || v.isExcused(x) || v.mayBeSessionOver(x) {
 			return
 		}
 		v.judgeEarlyEnd(x, out)
@@ -120,7 +120,7 @@ func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 // events. It reports whether there is one.
 func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
 	for _, p := range x.events {
-		if p.Kind != transcript.Received || p.sse.Complete() || p.IsCut() || x.Ended() != transcript.Complete {
+		if p.Kind != transcript.Received || p.sse.IsComplete() || p.IsCut() || x.HowEnded() != transcript.Complete {
 			continue
 		}
 		out.Deviates(verdict.Deviation{

@@ -125,7 +125,7 @@ func (v *view) versionFlaws(x *exchange) flaw {
 			return otherVersion
 		}
 	case r == v.revision:
-	case r.Published() || x.hasInitialize() || mayBeVersion(version):
+	case r.IsPublished() || x.hasInitialize() || mayBeVersion(version):
 		return otherVersion
 	default:
 		return badVersion

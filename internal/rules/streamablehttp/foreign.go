@@ -36,7 +36,7 @@ func (v *view) ownerElsewhere(p streamEvent, x *exchange) *rules.Request {
 		return v.ifSentElsewhere(owner, x)
 	}
 	m := responseIn(p)
-	if m == nil || !m.ID.Present() || m.ID.IsNull() {
+	if m == nil || !m.ID.IsPresent() || m.ID.IsNull() {
 		return nil
 	}
 	var other *rules.Request

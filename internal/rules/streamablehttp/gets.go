@@ -235,7 +235,7 @@ func (v *view) judgeUnrelated(x *exchange, p streamEvent, out *rules.Reporter) {
 // later stream continues it.
 func judgeGetRetries(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if x.Method() != "GET" || !x.isStreamOpened() || x.Ended() != transcript.Complete || v.isExcused(x) {
+		if x.Method() != "GET" || !x.isStreamOpened() || x.HowEnded() != transcript.Complete || v.isExcused(x) {
 			continue
 		}
 		end := v.laterResponse(x)

@@ -123,7 +123,7 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 	m := x.errorIn()
 	switch {
 	case m == nil:
-	case !m.ID.Present() || m.ID.IsNull():
+	case !m.ID.IsPresent() || m.ID.IsNull():
 		out.Observed(originBody)
 	default:
 		out.Deviates(verdict.Deviation{

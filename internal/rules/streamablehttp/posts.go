@@ -93,13 +93,13 @@ func judgeWithoutRequests(v *view, out *rules.Reporter) {
 // judgeRefusalBody judges the messages in the body of a refusal. A complete body without a
 // JSON-RPC message is fine: there is no request whose id an error could have.
 func judgeRefusalBody(x *exchange, out *rules.Reporter) {
-	plain := x.hasBody() && x.Ended() == transcript.Complete && !isAmbiguousStatus(x.Status())
+	plain := x.hasBody() && x.HowEnded() == transcript.Complete && !isAmbiguousStatus(x.Status())
 	for _, m := range x.Messages() {
 		if !m.Has("jsonrpc") {
 			continue
 		}
 		plain = false
-		if m.IsError() && (!m.ID.Present() || m.ID.IsNull()) {
+		if m.IsError() && (!m.ID.IsPresent() || m.ID.IsNull()) {
 			out.Observed(rejectedBody)
 			continue
 		}
@@ -128,7 +128,7 @@ func judgePosts(v *view, out *rules.Reporter) {
 			} else {
 				out.Observed(contentType)
 			}
-			if media == jsonType && x.Ended() == transcript.Complete {
+			if media == jsonType && x.HowEnded() == transcript.Complete {
 				v.judgeJSONBody(x, out)
 				judgeBatchResponse(x, out)
 			}
@@ -189,7 +189,7 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	switch f := e.Frame; {
 	case f.Has(wire.TooDeep) || f.Has(wire.TooMany):
 		return
-	case !f.Readable():
+	case !f.IsReadable():
 		summary = "The server's JSON body is not JSON."
 	case f.Has(wire.TrailingText):
 		summary = "The server's JSON body has more than one value."
@@ -218,7 +218,7 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 // judgeBatchResponse judges whether the JSON body for a batch has all responses: they can come
 // nowhere else.
 func judgeBatchResponse(x *exchange, out *rules.Reporter) {
-	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].IsCut() || !x.Body[0].Frame.Readable() || x.errorIn() != nil {
+	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].IsCut() || !x.Body[0].Frame.IsReadable() || x.errorIn() != nil {
 		return
 	}
 	missing := 0

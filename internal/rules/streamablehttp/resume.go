@@ -50,7 +50,7 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 	}
 	first := map[place]streamEvent{}
 	for _, p := range v.eventsInOrder() {
-		if v.s.Transport != spec.StreamableHTTP || p.sse.ID == "" || !p.sse.Complete() {
+		if v.s.Transport != spec.StreamableHTTP || p.sse.ID == "" || !p.sse.IsComplete() {
 			continue
 		}
 		x := v.exchangeOf(p.Event)
@@ -177,7 +177,7 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 // closed the connection before x and has not sent all responses of the stream since; otherwise nil.
 func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 	last := v.ids[x.session][id]
-	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.mayBeMisread(origin) || v.isExcused(last) || v.mayBeSessionOver(last) {
+	if last.HowEnded() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.mayBeMisread(origin) || v.isExcused(last) || v.mayBeSessionOver(last) {
 		return nil
 	}
 	// A cancellation after the stream was lost is not an excuse.
@@ -333,7 +333,7 @@ func (v *view) earlierDelivery(p streamEvent) (streamEvent, bool) {
 func (v *view) isDistinguishable(m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Request, wire.Response:
-		return m.ID.Present() && !m.ID.IsNull()
+		return m.ID.IsPresent() && !m.ID.IsNull()
 	case wire.Notification:
 		token := m.ParamIDAt("/progressToken")
 		return m.Method == spec.MethodProgress && len(v.s.RequestsWithToken(token)) == 1

@@ -24,7 +24,7 @@ func judgeShutdown(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if closed != nil && x.Request.Seq > closed.End.Seq && !v.s.Signalled {
 			switch {
-			case x.Ended() == transcript.Unreachable:
+			case x.HowEnded() == transcript.Unreachable:
 				out.Deviates(verdict.Deviation{
 					Requirement: shutdownHTTP,
 					Summary:     "The server is unreachable after the client closed a connection.",
@@ -47,7 +47,7 @@ func judgeShutdown(v *view, out *rules.Reporter) {
 func (v *view) firstDroppedStream() *exchange {
 	var first *exchange
 	for _, x := range v.all {
-		if x.isStreamOpened() && x.Ended() == transcript.Dropped && (first == nil || x.End.Seq < first.End.Seq) {
+		if x.isStreamOpened() && x.HowEnded() == transcript.Dropped && (first == nil || x.End.Seq < first.End.Seq) {
 			first = x
 		}
 	}

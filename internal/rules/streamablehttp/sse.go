@@ -77,7 +77,7 @@ func (v *view) channels() []*channel {
 func (c *channel) findEndpoint() {
 	for i := range c.events {
 		p := &c.events[i]
-		if p.sse.Type != "endpoint" || !p.sse.Complete() {
+		if p.sse.Type != "endpoint" || !p.sse.IsComplete() {
 			continue
 		}
 		c.announced = p
@@ -164,7 +164,7 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 		out.Observed(endpointOrigin)
 	}
 	for _, p := range c.events {
-		if p.Seq < c.announced.Seq && p.sse.HasData && p.sse.Complete() {
+		if p.Seq < c.announced.Seq && p.sse.HasData && p.sse.IsComplete() {
 			d.Requirement, d.Summary, d.Permitted = endpointFirst, "The server sends another event before the endpoint event.", "the endpoint event before all others; comments do not count"
 			d.Seen, d.At = rules.Excerpt(p.Stream), positionsOf(c.Request, p.Event, c.announced.Event)
 			out.Deviates(d)
@@ -178,7 +178,7 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 // stream, another event, or the client's timeout.
 func (v *view) missingEndpoint(c *channel) *transcript.Event {
 	for _, p := range c.events {
-		if p.sse.HasData && p.sse.Complete() {
+		if p.sse.HasData && p.sse.IsComplete() {
 			return p.Event
 		}
 	}
@@ -280,7 +280,7 @@ func judgeLegacyMessages(v *view, out *rules.Reporter) {
 	}
 	for _, c := range v.channels() {
 		for _, p := range c.events {
-			if p.Kind != transcript.Received || !p.sse.Complete() {
+			if p.Kind != transcript.Received || !p.sse.IsComplete() {
 				continue
 			}
 			if p.sse.Type != "" && p.sse.Type != "message" {

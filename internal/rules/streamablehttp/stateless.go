@@ -196,7 +196,7 @@ func (v *view) judgeOwner(x *exchange, req *rules.Request, p streamEvent, m *wir
 // isSubscribed reports whether notifications of this method may belong to a subscription that was
 // open at the position at: the subscription requests them, or they acknowledge it.
 func (v *view) isSubscribed(method string, at int) bool {
-	filter := spec.FilterOf(method)
+	filter := spec.FilterMember(method)
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool {
 		if req.Message.Method != spec.MethodListen || !req.InFlight(at) {
 			return false

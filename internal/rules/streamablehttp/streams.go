@@ -124,7 +124,7 @@ func (v *view) mayBeMisread(x *exchange) bool {
 		if p.Kind != transcript.Received {
 			continue
 		}
-		if p.IsCut() || !p.Frame.Readable() {
+		if p.IsCut() || !p.Frame.IsReadable() {
 			return true
 		}
 		for i := range p.Frame.Messages {
@@ -209,7 +209,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 			}
 		}
 		until := v.end
-		switch x.Ended() {
+		switch x.HowEnded() {
 		case transcript.Complete:
 			out.Observed(requirement)
 			return
@@ -234,7 +234,7 @@ func (v *view) isCoveredElsewhere(p streamEvent) bool {
 	}
 	for i := range p.Frame.Messages {
 		m := &p.Frame.Messages[i]
-		stateless := v.s.Era() == spec.Stateless && (m.Method == spec.MethodMessage || spec.FilterOf(m.Method) != "")
+		stateless := v.s.Era() == spec.Stateless && (m.Method == spec.MethodMessage || spec.FilterMember(m.Method) != "")
 		if m.Kind != wire.Response && m.Method != spec.MethodProgress && !stateless {
 			return false
 		}
@@ -274,7 +274,7 @@ func (v *view) progressOf(p streamEvent) (*rules.Request, string) {
 	}
 	m := &p.Frame.Messages[0]
 	token := m.ParamIDAt("/progressToken")
-	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.Present() {
+	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.IsPresent() {
 		return nil, ""
 	}
 	owners := v.s.RequestsWithToken(token)
@@ -301,7 +301,7 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 				})
 			}
 			switch {
-			case !p.Frame.Readable():
+			case !p.Frame.IsReadable():
 				found(requirement, "The server's message event is not JSON.")
 			case p.Frame.Has(wire.TrailingText):
 				found(requirement, "The server's message event has more than one JSON value.")

@@ -307,7 +307,7 @@ type clientReply struct {
 func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[*transcript.Request]bool, out *rules.Reporter) {
 	id := obs.Message.ParamIDAt("/requestId")
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event)}
-	if !id.Present() {
+	if !id.IsPresent() {
 		if s.Revision() != spec.V20251125 { // 2025-11-25 has a separate requirement for it
 			d.Summary = "The server's cancellation names no request."
 			out.Deviates(d)

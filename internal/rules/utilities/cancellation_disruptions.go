@@ -43,7 +43,7 @@ type unansweredPing struct {
 }
 
 func (o *disruptions) noteServerRequest(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if token := tokenOf(obs.Message); token.Present() {
+	if token := tokenOf(obs.Message); token.IsPresent() {
 		o.tokens[token.Key()] = true
 	}
 }
@@ -168,7 +168,7 @@ func requestAt(all []*rules.Request, seq int) *rules.Request {
 // hasResponseWithoutID reports whether an event has a response without an id.
 func hasResponseWithoutID(e *transcript.Event) bool {
 	for i := range e.Messages() {
-		if m := &e.Messages()[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
+		if m := &e.Messages()[i]; m.Kind == wire.Response && (!m.ID.IsPresent() || m.ID.IsNull()) {
 			return true
 		}
 	}

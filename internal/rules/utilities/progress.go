@@ -71,7 +71,7 @@ func progressTokens() rules.Fold {
 		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			token := namedToken(obs.Message)
-			if !token.Present() || !isGovernedByRevision(s, obs.Event) {
+			if !token.IsPresent() || !isGovernedByRevision(s, obs.Event) {
 				return
 			}
 			all := g.withToken(token)
@@ -181,7 +181,7 @@ func progressIncreases() rules.Fold {
 			token := namedToken(obs.Message)
 			value, ok := parseNumber(obs.Message.ParamAt("/progress"))
 			req := g.onlyPossible(token)
-			if !token.Present() || !ok || req == nil {
+			if !token.IsPresent() || !ok || req == nil {
 				return
 			}
 			now := lastProgress{req, obs.Event, string(obs.Message.ParamAt("/progress")), value}
@@ -228,7 +228,7 @@ func progressRate() rules.Fold {
 	recent := map[string][]*transcript.Event{}
 	return rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodProgress): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		token := namedToken(obs.Message)
-		if !token.Present() {
+		if !token.IsPresent() {
 			return
 		}
 		recent[token.Key()] = append(recent[token.Key()], obs.Event)
@@ -262,7 +262,7 @@ func serverTokens() rules.Fold {
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(""): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			p, token := obs.ServerRequest, tokenOf(obs.ServerRequest.Message)
-			if !token.Present() {
+			if !token.IsPresent() {
 				return
 			}
 			q := nextWithToken(s, p)

@@ -40,7 +40,7 @@ func newTokenRequests() *tokenRequests {
 
 func (g *tokenRequests) note(req *rules.Request) {
 	token := tokenOf(req.Message)
-	if !token.Present() {
+	if !token.IsPresent() {
 		return
 	}
 	g.byKey[token.Key()] = append(withoutAnswered(g.byKey[token.Key()]), req)

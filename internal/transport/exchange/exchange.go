@@ -27,7 +27,7 @@ type Client struct {
 	Record *transcript.Transcript
 	Reach  Reach
 
-	idle    idle
+	idle    idleConnections
 	sender  sender
 	running sync.WaitGroup
 }
@@ -178,8 +178,8 @@ func (p *Pending) Number() int { p.mu.Lock(); defer p.mu.Unlock(); return p.numb
 // Head returns the head of the response, or nil if there is none yet.
 func (p *Pending) Head() *transcript.Head { p.mu.Lock(); defer p.mu.Unlock(); return p.head }
 
-// Ended returns how the exchange ended, or "" if it has not.
-func (p *Pending) Ended() (how transcript.How, detail string) {
+// HowEnded returns how the exchange ended, or "" if it has not.
+func (p *Pending) HowEnded() (how transcript.How, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.how, p.detail
@@ -200,8 +200,8 @@ func (p *Pending) Retry() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// ended describes how an exchange ended.
-type ended struct {
+// ending describes how an exchange ended.
+type ending struct {
 	how    transcript.How
 	detail string
 	stage  string // the stage that was reached, if no response came
@@ -228,7 +228,7 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 		if end.stage == "" { // the response had begun, so the obstacle is not why the client gave up
 			end.obstacle = ""
 		}
-		end = ended{how: transcript.Dropped, detail: dropped(cause, end.stage), obstacle: end.obstacle, reason: p.cancelReason()}
+		end = ending{how: transcript.Dropped, detail: describeDrop(cause, end.stage), obstacle: end.obstacle, reason: p.cancelReason()}
 	}
 	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail, Obstacle: end.obstacle, Reason: end.reason})
 	p.mu.Lock()
@@ -241,10 +241,10 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 
 // attempt performs the exchange once, as soon as the pacer releases it. If a reused connection
 // turns out to be closed, it sends the request again on a new one.
-func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
+func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ending {
 	p.attempts++
 	err := c.awaitPass(ctx, p)
-	raw := transcript.HeadBytes(c.Reach.head(r))
+	raw := transcript.HeadBytes(c.Reach.requestHead(r))
 	var conn *connection
 	if err == nil {
 		conn, err = c.connect(ctx, p, r)
@@ -253,7 +253,7 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	p.number = c.Record.Add(transcript.Event{Kind: transcript.Requested, Raw: raw}).Exchange
 	p.mu.Unlock()
 	if err != nil {
-		return ended{how: transcript.Unreachable, detail: explain(err), stage: stageOf(err), obstacle: obstacleOf(err)}
+		return ending{how: transcript.Unreachable, detail: explain(err), stage: stageOf(err), obstacle: obstacleOf(err)}
 	}
 	p.setQuit(func() { _ = conn.Close() })
 	end := c.converse(ctx, p, conn, raw, r)
@@ -270,9 +270,10 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	return end
 }
 
-// dropped describes why the client closed the connection, and at which stage of the exchange. The
-// description has no cause if the caller ended the exchange, and no stage if there was a response.
-func dropped(cause error, stage string) string {
+// describeDrop describes why the client closed the connection, and at which stage of the exchange.
+// The description has no cause if the caller ended the exchange, and no stage if there was a
+// response.
+func describeDrop(cause error, stage string) string {
 	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		if stage == beforeResponse {
 			return "the client closed the connection " + stage
@@ -306,7 +307,7 @@ func closeOnce(c chan struct{}) {
 }
 
 // converse records and writes the request, and reads the response.
-func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
+func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ending {
 	if r.Body != nil {
 		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body, Frame: r.Frame})
 	}
@@ -314,11 +315,11 @@ func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, hea
 }
 
 // exchange writes the request and reads the response.
-func (c *Client) exchange(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
+func (c *Client) exchange(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ending {
 	if whole := r.Chunks == nil && r.Pieces == nil; whole && len(head)+len(r.Body) <= shortRequest {
 		conn.sent = write(ctx, conn, head, r) == nil // a write error shows in the response
 		p.markWritten()
-		return c.response(p, r, conn.in)
+		return c.readResponse(p, r, conn.in)
 	}
 	return c.converseLong(ctx, p, conn, head, r)
 }
@@ -329,7 +330,7 @@ const shortRequest = 4 << 10
 
 // converseLong is like exchange, for requests whose write may block. A server may respond
 // before it has read the body, so the response is read concurrently.
-func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
+func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ending {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	p.setQuit(func() { stop(); _ = conn.Close() })
@@ -354,7 +355,7 @@ func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection,
 	case <-first:
 		p.markWritten()
 	}
-	return c.response(p, r, conn.in)
+	return c.readResponse(p, r, conn.in)
 }
 
 // write sends the head with CR LF line ends, and the body.

@@ -318,7 +318,7 @@ func TestNoListener(t *testing.T) {
 			x := &exchange.Client{Record: transcript.New()}
 			p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
 			<-p.Over()
-			if how, detail := p.Ended(); how != transcript.Unreachable || !strings.HasPrefix(detail, c.want) {
+			if how, detail := p.HowEnded(); how != transcript.Unreachable || !strings.HasPrefix(detail, c.want) {
 				t.Errorf("over %s: %s", how, detail)
 			}
 			events := x.Record.From(0)
@@ -346,14 +346,14 @@ func TestDrop(t *testing.T) {
 	<-p.Written()
 	p.Drop()
 	<-p.Over()
-	if how, detail := p.Ended(); how != transcript.Dropped || detail != "the client closed the connection before a response came" {
+	if how, detail := p.HowEnded(); how != transcript.Dropped || detail != "the client closed the connection before a response came" {
 		t.Errorf("over %s: %s", how, detail)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, io.ErrNoProgress)
 	defer cancel()
 	p = x.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
 	<-p.Over()
-	if how, detail := p.Ended(); how != transcript.Dropped || detail != io.ErrNoProgress.Error()+", before a response came" {
+	if how, detail := p.HowEnded(); how != transcript.Dropped || detail != io.ErrNoProgress.Error()+", before a response came" {
 		t.Errorf("over %s: %s", how, detail)
 	}
 	x.Wait()

@@ -29,7 +29,7 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readSi
 
 func newConnection(conn net.Conn, to string) *connection {
 	in, _ := readers.Get().(*bufio.Reader)
-	in.Reset(&sticky{r: conn})
+	in.Reset(&stickyReader{r: conn})
 	return &connection{Conn: conn, in: in, to: to}
 }
 
@@ -55,15 +55,15 @@ const (
 	longestIdle = time.Second
 )
 
-// idle holds the idle connections.
-type idle struct {
+// idleConnections holds the idle connections.
+type idleConnections struct {
 	mu     sync.Mutex
 	conns  []*connection
 	closed bool
 }
 
 // take removes and returns a usable connection to an address, or nil.
-func (i *idle) take(to string) *connection {
+func (i *idleConnections) take(to string) *connection {
 	for c := i.remove(to); c != nil; c = i.remove(to) {
 		if c.isUsable() {
 			c.sent, c.used = false, true
@@ -75,7 +75,7 @@ func (i *idle) take(to string) *connection {
 }
 
 // remove removes and returns the most recently used connection to an address, or nil.
-func (i *idle) remove(to string) *connection {
+func (i *idleConnections) remove(to string) *connection {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for n := len(i.conns) - 1; n >= 0; n-- {
@@ -88,7 +88,7 @@ func (i *idle) remove(to string) *connection {
 }
 
 // put adds an idle connection. It returns false if there is no room for it, or if close was called.
-func (i *idle) put(c *connection) bool {
+func (i *idleConnections) put(c *connection) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed || len(i.conns) == maxIdle {
@@ -100,7 +100,7 @@ func (i *idle) put(c *connection) bool {
 }
 
 // close closes all idle connections and rejects later ones.
-func (i *idle) close() {
+func (i *idleConnections) close() {
 	i.mu.Lock()
 	conns := i.conns
 	i.conns, i.closed = nil, true
@@ -129,7 +129,7 @@ func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
 	defer quit(nil)
 	p.setQuit(func() { quit(errDropped) })
 	p.passed, err = c.Reach.Pacer.waitTurn(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
-	return within(ctx, "", "while the server's rate limit delayed it", err)
+	return atStage(ctx, "", "while the server's rate limit delayed it", err)
 }
 
 // origin returns the scheme and host of a URL.
@@ -150,7 +150,7 @@ func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection,
 // release puts the connection into the idle pool after its exchange, or closes it if no other
 // exchange can use it. undisturbed reports whether the exchange took place without the client
 // ending it early.
-func (c *Client) release(conn *connection, p *Pending, r Request, end ended, undisturbed bool) {
+func (c *Client) release(conn *connection, p *Pending, r Request, end ending, undisturbed bool) {
 	keep := r.Keep && undisturbed && end.how == transcript.Complete && conn.isReusable(p.Head())
 	if !keep || !c.idle.put(conn) {
 		conn.discard()

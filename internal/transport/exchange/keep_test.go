@@ -92,7 +92,7 @@ func TestClosedThoughKept(t *testing.T) {
 	for range 3 {
 		p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte("{}"), Keep: true}})
 		<-p.Over()
-		if how, detail := p.Ended(); how != transcript.Complete {
+		if how, detail := p.HowEnded(); how != transcript.Complete {
 			t.Errorf("the exchange ended as %s: %s", how, detail)
 		}
 	}
@@ -142,7 +142,7 @@ func TestHead(t *testing.T) {
 	p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "HEAD"}})
 	<-p.Over()
 	x.Wait()
-	if how, detail := p.Ended(); how != transcript.Complete {
+	if how, detail := p.HowEnded(); how != transcript.Complete {
 		t.Errorf("the exchange ended as %s: %s", how, detail)
 	}
 }

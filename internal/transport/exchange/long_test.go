@@ -57,7 +57,7 @@ func TestLongBodiesThatBreakOff(t *testing.T) {
 	for i, p := range slices.Backward(all) { // the last have to wait
 		p.Drop()
 		clients[i].Wait()
-		if how, detail := p.Ended(); how != transcript.Dropped {
+		if how, detail := p.HowEnded(); how != transcript.Dropped {
 			t.Errorf("the exchange is %s: %s", how, detail)
 		}
 		if e := body(clients[i]); e != nil && (!e.Unterminated || e.Size > 256<<10 && (!e.IsCut() || len(e.Raw) > 4<<10)) {

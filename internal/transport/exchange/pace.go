@@ -62,9 +62,9 @@ type backoff struct {
 	uselessTime time.Duration // the sum of these waits
 }
 
-// wait returns how long to wait after a refusal: as long as the server demands or, if that is
+// waitAfter returns how long to wait after a refusal: as long as the server demands or, if that is
 // longer, a pause that doubles with each consecutive wait that did not help.
-func (b *backoff) wait(r refusal) time.Duration {
+func (b *backoff) waitAfter(r refusal) time.Duration {
 	return max(r.wait, min(firstPause<<b.useless, maxWait-b.uselessTime))
 }
 
@@ -77,7 +77,7 @@ func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
 	} else {
 		b.useless, b.uselessTime = 0, 0
 	}
-	wait = b.wait(r)
+	wait = b.waitAfter(r)
 	b.helped, b.last = false, wait
 	return wait, (b.serves || b.useless < maxUseless) && b.uselessTime < maxWait && b.uselessTime+wait <= maxWait
 }
@@ -157,7 +157,7 @@ type tally struct {
 	tooLong  bool // the server demanded a wait of more than maxWait
 }
 
-func (t *tally) refused(r refusal) {
+func (t *tally) noteRefused(r refusal) {
 	if t.refusals++; t.refusals == 1 || r.wait > t.longest.wait {
 		t.longest = r
 	}
@@ -170,30 +170,30 @@ func (t *tally) notice(rate float64, gaveUp bool) string {
 	text := "the server limits requests (" + t.longest.String() + "): mcp-conform "
 	switch {
 	case gaveUp:
-		return text + "waited " + t.times() + ", which did not help, and stopped waiting"
+		return text + "waited " + t.describeWaits() + ", which did not help, and stopped waiting"
 	case t.tooLong && t.waits == 0:
-		return text + "waits at most " + seconds(maxWait) + ", and sent no refused request again"
+		return text + "waits at most " + describeSeconds(maxWait) + ", and sent no refused request again"
 	case t.waits == 0:
 		return ""
 	}
-	text += "waited " + t.times()
+	text += "waited " + t.describeWaits()
 	if rate > 0 {
 		text += ", and slowed down to " + describeRate(rate)
 	}
 	if t.tooLong {
-		return text + "; it waits at most " + seconds(maxWait) + " at a time"
+		return text + "; it waits at most " + describeSeconds(maxWait) + " at a time"
 	}
 	return text + "; this is not counted as a failure"
 }
 
-func (t *tally) times() string {
+func (t *tally) describeWaits() string {
 	if t.waits == 1 {
-		return "once, for " + seconds(t.waited)
+		return "once, for " + describeSeconds(t.waited)
 	}
-	return fmt.Sprintf("%d times, %s in all", t.waits, seconds(t.waited))
+	return fmt.Sprintf("%d times, %s in all", t.waits, describeSeconds(t.waited))
 }
 
-func seconds(d time.Duration) string {
+func describeSeconds(d time.Duration) string {
 	if d < 10*time.Second {
 		return strconv.FormatFloat(math.Round(d.Seconds()*10)/10, 'f', -1, 64) + " s"
 	}

@@ -6,16 +6,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// paced is an http.RoundTripper that sends requests to a host when the pacer releases them. It
-// sends a request again if the host refuses it because of a rate limit.
-type paced struct {
+// pacedTransport is an http.RoundTripper that sends requests to a host when the pacer releases
+// them. It sends a request again if the host refuses it because of a rate limit.
+type pacedTransport struct {
 	pacer *Pacer
 	host  string
 	over  http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t *paced) RoundTrip(q *http.Request) (*http.Response, error) {
+func (t *pacedTransport) RoundTrip(q *http.Request) (*http.Response, error) {
 	if t.pacer == nil || q.URL.Host != t.host {
 		return t.over.RoundTrip(q)
 	}
@@ -36,7 +36,7 @@ func (t *paced) RoundTrip(q *http.Request) (*http.Response, error) {
 		if !mayRepeat {
 			return response, nil
 		}
-		if _, ok := t.pacer.responded(response.StatusCode, response.Header.Get, passed, attempts); !ok {
+		if _, ok := t.pacer.noteResponse(response.StatusCode, response.Header.Get, passed, attempts); !ok {
 			return response, nil
 		}
 		_ = response.Body.Close()

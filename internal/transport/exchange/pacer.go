@@ -133,29 +133,29 @@ func (p *Pacer) release() {
 	p.startTimer(now)
 }
 
-// responded notes the response to a request. passed is the time at which the request was released,
-// and attempts the number of times it has been sent. If the response is a refusal, why describes
-// it, and ok reports whether to send the request again.
-func (p *Pacer) responded(status int, header func(name string) string, passed time.Time, attempts int) (why string, ok bool) {
+// noteResponse notes the response to a request. passed is the time at which the request was
+// released, and attempts the number of times it has been sent. If the response is a refusal, why
+// describes it, and ok reports whether to send the request again.
+func (p *Pacer) noteResponse(status int, header func(name string) string, passed time.Time, attempts int) (why string, ok bool) {
 	if p == nil || status < http.StatusOK {
 		return "", false
 	}
 	r, refused := refusalOf(status, header, time.Now())
 	if !refused {
-		p.served(attempts > 1)
+		p.noteServed(attempts > 1)
 		return "", false
 	}
-	return r.String(), p.refused(r, passed, attempts)
+	return r.String(), p.noteRefused(r, passed, attempts)
 }
 
-// refused notes the refusal of a request, and reports whether to send the request again. passed is
-// the time at which the request was released, and attempts the number of times it has been sent.
-func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
+// noteRefused notes the refusal of a request, and reports whether to send the request again. passed
+// is the time at which the request was released, and attempts the number of times it has been sent.
+func (p *Pacer) noteRefused(r refusal, passed time.Time, attempts int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	p.pace.refuse(passed)
-	p.tally.refused(r)
+	p.tally.noteRefused(r)
 	switch {
 	case p.gaveUp, attempts >= maxAttempts:
 		return false
@@ -163,7 +163,7 @@ func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 		p.tally.tooLong = true
 		return false
 	case !p.isOpen || !passed.After(p.closed): // it was sent before the current or last wait began
-		if at := now.Add(p.backoff.wait(r)); !p.isOpen && at.After(p.ready) {
+		if at := now.Add(p.backoff.waitAfter(r)); !p.isOpen && at.After(p.ready) {
 			p.ready = at
 		}
 		return true
@@ -196,8 +196,8 @@ func (p *Pacer) reopen(now time.Time) {
 	}
 }
 
-// served notes that a request was served; repeated reports whether it was refused before.
-func (p *Pacer) served(repeated bool) {
+// noteServed notes that a request was served; repeated reports whether it was refused before.
+func (p *Pacer) noteServed(repeated bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.backoff.serves = true

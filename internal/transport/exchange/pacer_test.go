@@ -55,10 +55,10 @@ func send(ctx context.Context, p *Pacer, from *sender, l limit) (served bool, re
 		time.Sleep(2 * time.Millisecond)
 		r, refused := l()
 		if !refused {
-			p.served(refusals > 0)
+			p.noteServed(refusals > 0)
 			return true, refusals
 		}
-		if refusals++; !p.refused(r, passed, refusals) {
+		if refusals++; !p.noteRefused(r, passed, refusals) {
 			return false, refusals
 		}
 	}
@@ -214,7 +214,7 @@ func TestPacerOrder(t *testing.T) {
 		old, fresh, other := &sender{}, &sender{}, &sender{}
 		passed, _ := p.waitTurn(t.Context(), &transcript.Clock{}, old, false)
 		time.Sleep(time.Millisecond)
-		if !p.refused(refusal{status: 429, wait: 2 * time.Second}, passed, 1) {
+		if !p.noteRefused(refusal{status: 429, wait: 2 * time.Second}, passed, 1) {
 			t.Fatal("it is not sent again")
 		}
 		for range 2 * minSent { // so that there is a rate

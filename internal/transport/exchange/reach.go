@@ -73,20 +73,21 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 	}
 	toProxies := over(&net.Dialer{Timeout: defaultConnect})
 	toProxies.Proxy = func(q *http.Request) (*url.URL, error) { return r.proxyFor(q.URL) }
-	return transport.Access{URL: u, Fields: r.configured(), Client: &http.Client{
-		Transport:     &paced{r.Pacer, u.Host, &routes{r, over(guarded), toProxies}},
+	return transport.Access{URL: u, Fields: r.configuredFields(), Client: &http.Client{
+		Transport:     &pacedTransport{r.Pacer, u.Host, &routingTransport{r, over(guarded), toProxies}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// routes sends each request directly, or through the proxy that reach has for the request's URL.
-type routes struct {
+// routingTransport sends each request directly, or through the proxy that reach has for the
+// request's URL.
+type routingTransport struct {
 	reach             *Reach
 	direct, toProxies http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t *routes) RoundTrip(q *http.Request) (*http.Response, error) {
+func (t *routingTransport) RoundTrip(q *http.Request) (*http.Response, error) {
 	if proxy, err := t.reach.proxyFor(q.URL); err == nil && proxy == nil {
 		return t.direct.RoundTrip(q)
 	}
@@ -130,7 +131,7 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	}
 	conn, err := open(ctx, "tcp", at)
 	if err != nil {
-		return nil, withProxy(proxy, within(ctx, transcript.NoConnection, "while connecting to "+at, err))
+		return nil, withProxy(proxy, atStage(ctx, transcript.NoConnection, "while connecting to "+at, err))
 	}
 	if proxy != nil && proxy.Scheme == "https" {
 		if conn, err = r.secure(ctx, conn, proxy); err != nil {
@@ -143,15 +144,15 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	if proxy != nil {
 		if err := tunnel(ctx, conn, proxy, address(u)); err != nil {
 			_ = conn.Close()
-			return nil, withProxy(proxy, within(ctx, transcript.NoTunnel, "while the proxy "+at+" was asked for a connection to "+address(u), err))
+			return nil, withProxy(proxy, atStage(ctx, transcript.NoTunnel, "while the proxy "+at+" was asked for a connection to "+address(u), err))
 		}
 	}
 	return r.secure(ctx, conn, u)
 }
 
-// within returns err or, if the context has ended, a stageError with the cause of the context's
+// atStage returns err or, if the context has ended, a stageError with the cause of the context's
 // end. stage and obstacle describe the operation that the context interrupted.
-func within(ctx context.Context, obstacle transcript.Obstacle, stage string, err error) error {
+func atStage(ctx context.Context, obstacle transcript.Obstacle, stage string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &stageError{stage, context.Cause(ctx), obstacle}
 	}
@@ -203,7 +204,7 @@ func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, within(ctx, transcript.TLSFailed, "while agreeing on TLS", explainTLS(err, u.Hostname()))
+		return nil, atStage(ctx, transcript.TLSFailed, "while agreeing on TLS", explainTLS(err, u.Hostname()))
 	}
 	return secured, nil
 }
@@ -261,17 +262,17 @@ func (r *Reach) Authorizes() bool {
 	return slices.ContainsFunc(r.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") })
 }
 
-// configured returns the headers to send with every request, with the current token unless
+// configuredFields returns the headers to send with every request, with the current token unless
 // Fields contain an Authorization header.
-func (r *Reach) configured() []transcript.Field {
+func (r *Reach) configuredFields() []transcript.Field {
 	if r.Token == nil || r.Authorizes() {
 		return r.Fields
 	}
 	return append(slices.Clone(r.Fields), transcript.Field{Name: "Authorization", Value: "Bearer " + r.Token()})
 }
 
-// head returns the request line and the headers.
-func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
+// requestHead returns the request line and the headers.
+func (r *Reach) requestHead(q Request) (line string, fields []transcript.Field) {
 	const ours = 5 // maximum number of headers that are added here, including those for a proxy and a token
 	fields = make([]transcript.Field, 0, len(q.Fields)+len(r.Fields)+ours)
 	target := q.URL.RequestURI()
@@ -289,7 +290,7 @@ func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
 		fields = append(fields, transcript.Field{Name: "Host", Value: q.URL.Host})
 	}
 	fields = append(fields, q.Fields...)
-	for _, f := range r.configured() {
+	for _, f := range r.configuredFields() {
 		if !has(f.Name) {
 			fields = append(fields, f)
 		}

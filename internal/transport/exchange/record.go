@@ -27,7 +27,7 @@ type Sink interface {
 func NewSink(rec *transcript.Transcript, number int, head *transcript.Head) Sink {
 	o := output{rec: rec, number: number, stopped: make(chan struct{})}
 	close(o.stopped) // a caller that forwards the body must not be delayed
-	return o.sink(head)
+	return o.newSink(head)
 }
 
 // output records what the server sends in one exchange.
@@ -39,20 +39,20 @@ type output struct {
 	long    bool                          // the output holds a slot of longBodies
 }
 
-func (c *Client) sink(p *Pending, head *transcript.Head) Sink {
-	return output{rec: c.Record, number: p.number, stopped: p.stopped, noted: p.note}.sink(head)
+func (c *Client) newSink(p *Pending, head *transcript.Head) Sink {
+	return output{rec: c.Record, number: p.number, stopped: p.stopped, noted: p.note}.newSink(head)
 }
 
-func (o output) sink(head *transcript.Head) Sink {
+func (o output) newSink(head *transcript.Head) Sink {
 	if head.MediaType() == transcript.EventStream && head.Status()/100 == 2 {
-		return &pieces{output: o}
+		return &streamSink{output: o}
 	}
-	return &whole{output: o}
+	return &bodySink{output: o}
 }
 
-// whole records a body in one event. It stores the body in parts, because growing a single slice
+// bodySink records a body in one event. It stores the body in parts, because growing a single slice
 // would copy it and need twice the memory.
-type whole struct {
+type bodySink struct {
 	output
 	parts [][]byte
 	size  int
@@ -90,12 +90,12 @@ func (o *output) release() {
 }
 
 // drop releases the body and its slot.
-func (w *whole) drop() {
+func (w *bodySink) drop() {
 	w.parts = nil
 	w.release()
 }
 
-func (w *whole) Write(data []byte) (int, error) {
+func (w *bodySink) Write(data []byte) (int, error) {
 	for left := data; len(left) > 0; {
 		last := len(w.parts) - 1
 		if last < 0 { // most bodies arrive in one read
@@ -115,14 +115,14 @@ func (w *whole) Write(data []byte) (int, error) {
 	if limit := w.rec.Limits().Frame; w.size > limit {
 		begin := w.parts[0]
 		w.drop()
-		return 0, w.flood(fmt.Sprintf("a body of more than %d bytes", limit), begin, w.size)
+		return 0, w.recordFlood(fmt.Sprintf("a body of more than %d bytes", limit), begin, w.size)
 	}
 	return len(data), nil
 }
 
 // End records the body. It keeps only the head of a long incomplete body, which no client
 // would process: a server may leave any number of bodies unfinished.
-func (w *whole) End(broken bool) error {
+func (w *bodySink) End(broken bool) error {
 	if w.size == 0 {
 		return nil
 	}
@@ -142,13 +142,13 @@ func (w *whole) End(broken bool) error {
 	return nil
 }
 
-// pieces records an event stream chunk by chunk.
-type pieces struct {
+// streamSink records an event stream chunk by chunk.
+type streamSink struct {
 	output
 	split transcript.Splitter
 }
 
-func (s *pieces) Write(data []byte) (int, error) {
+func (s *streamSink) Write(data []byte) (int, error) {
 	for _, piece := range s.split.Feed(data) {
 		if err := s.countBytes(piece); err != nil {
 			return 0, err
@@ -163,13 +163,13 @@ func (s *pieces) Write(data []byte) (int, error) {
 	if limit := s.rec.Limits().Frame; pending > limit {
 		defer s.release()
 		begin := s.split.End()
-		return 0, s.flood(fmt.Sprintf("more than %d bytes of a stream without a blank line", limit), begin, len(begin))
+		return 0, s.recordFlood(fmt.Sprintf("more than %d bytes of a stream without a blank line", limit), begin, len(begin))
 	}
 	return len(data), nil
 }
 
 // record records one chunk, whose bytes are already copies.
-func (s *pieces) record(piece []byte) {
+func (s *streamSink) record(piece []byte) {
 	e := s.rec.Add(transcript.Event{Kind: transcript.Received, Exchange: s.number, Stream: piece})
 	if s.noted == nil {
 		return
@@ -183,7 +183,7 @@ func (s *pieces) record(piece []byte) {
 func (p *Pending) note(ev *transcript.StreamEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if ev.HasID && ev.Complete() {
+	if ev.HasID && ev.IsComplete() {
 		p.lastID = ev.ID
 	}
 	if ev.Retry != "" {
@@ -193,7 +193,7 @@ func (p *Pending) note(ev *transcript.StreamEvent) {
 
 // End records the rest, an event without a blank line at its end. It keeps only the head of a long
 // rest, because no client processes an incomplete event.
-func (s *pieces) End(bool) error {
+func (s *streamSink) End(bool) error {
 	defer s.release()
 	rest := s.split.End()
 	if len(rest) == 0 {
@@ -213,13 +213,13 @@ func (s *pieces) End(bool) error {
 // records that and returns an error.
 func (o output) countBytes(data []byte) error {
 	if flood := o.rec.Admit(len(data)); flood != "" {
-		return o.flood(flood, data, len(data))
+		return o.recordFlood(flood, data, len(data))
 	}
 	return nil
 }
 
-// flood records that the server exceeded the limits in the exchange.
-func (o output) flood(what string, begin []byte, size int) error {
+// recordFlood records that the server exceeded the limits in the exchange.
+func (o output) recordFlood(what string, begin []byte, size int) error {
 	o.rec.Add(transcript.Event{
 		Kind: transcript.Flooded, Exchange: o.number, Detail: what,
 		Raw: bytes.Clone(begin[:min(len(begin), headKept)]), Size: int64(size),

@@ -140,7 +140,7 @@ func TestRefusedDropped(t *testing.T) {
 			}
 			drop(p, cancel)
 			<-p.Over()
-			if how, detail := p.Ended(); how != transcript.Dropped {
+			if how, detail := p.HowEnded(); how != transcript.Dropped {
 				t.Errorf("it ended %s: %s", how, detail)
 			}
 			if got := kinds(rec); got != "opened remark remark request over" {

@@ -15,7 +15,7 @@ const maxWidened = 3
 // server refused it: because of its rate limit, or because the token lacks scopes. In the second
 // case it requests a new token first, which the next attempt uses.
 func (c *Client) canRepeat(p *Pending, r Request, head *transcript.Head) (refused string, ok bool) {
-	if why, ok := c.Reach.Pacer.responded(head.Status(), head.Get, p.passed, p.attempts); ok {
+	if why, ok := c.Reach.Pacer.noteResponse(head.Status(), head.Get, p.passed, p.attempts); ok {
 		return why, true
 	}
 	if scope, lacks := head.LacksScope(); lacks && p.widened < maxWidened && c.requestScopes(scope, r) {

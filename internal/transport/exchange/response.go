@@ -23,13 +23,13 @@ const (
 	readSize = 4 << 10  // buffer size; an exchange has two buffers, and most bodies are short
 )
 
-// sticky repeats the final error of its reader: a connection reports a reset only once.
-type sticky struct {
+// stickyReader repeats the final error of its reader: a connection reports a reset only once.
+type stickyReader struct {
 	r   io.Reader
 	err error
 }
 
-func (s *sticky) Read(p []byte) (int, error) {
+func (s *stickyReader) Read(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
@@ -44,12 +44,12 @@ var errLongHead = fmt.Errorf("the head is longer than %d bytes", maxHead)
 // the blank line.
 func readHead(in *bufio.Reader, limit int) ([]byte, error) {
 	var room [1 << 10]byte // for most heads
-	head, err := readLines(in, limit, room[:0])
+	head, err := appendHead(in, limit, room[:0])
 	return bytes.Clone(head), err
 }
 
-// readLines is like readHead, but appends to head.
-func readLines(in *bufio.Reader, limit int, head []byte) ([]byte, error) {
+// appendHead is like readHead, but appends to head.
+func appendHead(in *bufio.Reader, limit int, head []byte) ([]byte, error) {
 	for {
 		line, err := in.ReadSlice('\n')
 		head = append(head, line...)
@@ -61,15 +61,15 @@ func readLines(in *bufio.Reader, limit int, head []byte) ([]byte, error) {
 		case err != nil:
 			return head, err
 		}
-		if end, ok := blankLine(head); ok {
+		if end, ok := trailingBlankLine(head); ok {
 			return head[:end], nil
 		}
 	}
 }
 
-// blankLine reports whether head ends with a blank line, and returns the length of the head without
-// it.
-func blankLine(head []byte) (int, bool) {
+// trailingBlankLine reports whether head ends with a blank line, and returns the length of the head
+// without it.
+func trailingBlankLine(head []byte) (int, bool) {
 	for _, end := range []string{"\r\n\r\n", "\n\r\n", "\n\n"} {
 		if bytes.HasSuffix(head, []byte(end)) {
 			return len(head) - len(end), true
@@ -78,10 +78,10 @@ func blankLine(head []byte) (int, bool) {
 	return 0, false
 }
 
-// response reads and records the response.
-func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
+// readResponse reads and records the response.
+func (c *Client) readResponse(p *Pending, r Request, in *bufio.Reader) ending {
 	if what, obstacle := foreignResponse(in); what != "" {
-		return ended{how: transcript.Unreadable, detail: what, obstacle: obstacle}
+		return ending{how: transcript.Unreadable, detail: what, obstacle: obstacle}
 	}
 	for range maxLeads {
 		raw, err := readHead(in, maxHead)
@@ -89,7 +89,7 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 			return end
 		}
 		if why, ok := c.canRepeat(p, r, transcript.ParseHead(raw)); ok {
-			return ended{refused: why}
+			return ending{refused: why}
 		}
 		head := c.Record.Add(transcript.Event{Kind: transcript.Responded, Exchange: p.number, Raw: raw}).Head
 		if head.Status() >= 200 {
@@ -97,10 +97,10 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 				r.OnHead(head)
 			}
 			p.markResponded(head)
-			return c.body(p, r, head, in)
+			return c.readBody(p, r, head, in)
 		}
 	}
-	return ended{how: transcript.Unreadable, detail: "too many interim responses"}
+	return ending{how: transcript.Unreadable, detail: "too many interim responses"}
 }
 
 // beforeResponse is the stage of an exchange without a response.
@@ -108,22 +108,22 @@ const beforeResponse = "before a response came"
 
 // headFault describes why raw, read with the error err, is not the head of a response. It returns
 // the zero value if raw is a head.
-func headFault(raw []byte, err error) ended {
+func headFault(raw []byte, err error) ending {
 	const inside = "within the head of the response"
 	switch {
 	case err != nil && len(raw) == 0:
-		return ended{how: transcript.Broken, detail: describeLoss(err) + " " + beforeResponse, stage: beforeResponse}
+		return ending{how: transcript.Broken, detail: describeLoss(err) + " " + beforeResponse, stage: beforeResponse}
 	case errors.Is(err, errLongHead):
-		return ended{how: transcript.Unreadable, detail: err.Error()}
+		return ending{how: transcript.Unreadable, detail: err.Error()}
 	case err != nil && bytes.HasPrefix([]byte(http1), raw[:min(len(raw), len(http1))]):
-		return ended{how: transcript.Broken, detail: describeLoss(err) + " " + inside, stage: inside, obstacle: transcript.CutHead}
+		return ending{how: transcript.Broken, detail: describeLoss(err) + " " + inside, stage: inside, obstacle: transcript.CutHead}
 	case !bytes.HasPrefix(raw, []byte(http1)):
 		what, obstacle := describeForeign(raw)
-		return ended{how: transcript.Unreadable, detail: what, obstacle: obstacle}
+		return ending{how: transcript.Unreadable, detail: what, obstacle: obstacle}
 	case statusOf(raw) < 100:
-		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the response begins with %q, where the status belongs", raw[:min(len(raw), shown)])}
+		return ending{how: transcript.Unreadable, detail: fmt.Sprintf("the response begins with %q, where the status belongs", raw[:min(len(raw), shown)])}
 	}
-	return ended{}
+	return ending{}
 }
 
 // statusOf returns the status code in the first line of a head.
@@ -132,34 +132,34 @@ func statusOf(raw []byte) int {
 	return transcript.ParseHead(line).Status()
 }
 
-// body reads and records the body up to the end that HTTP defines.
-func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Reader) ended {
+// readBody reads and records the body up to the end that HTTP defines.
+func (c *Client) readBody(p *Pending, r Request, head *transcript.Head, in *bufio.Reader) ending {
 	if s := head.Status(); s == 204 || s == 304 || r.Method == "HEAD" {
-		return ended{how: transcript.Complete}
+		return ending{how: transcript.Complete}
 	}
-	framed, err := framing(head, in)
+	framed, err := unframedReader(head, in)
 	if err != nil {
-		return ended{how: transcript.Unreadable, detail: err.Error()}
+		return ending{how: transcript.Unreadable, detail: err.Error()}
 	}
-	body := &counted{r: framed}
-	decoded, err := decoding(head, body)
+	body := &countingReader{r: framed}
+	decoded, err := decodedReader(head, body)
 	if err == nil {
-		sink := c.sink(p, head)
+		sink := c.newSink(p, head)
 		if err = copyBody(sink, decoded); !errors.Is(err, errFlood) {
 			err = cmp.Or(sink.End(err != nil), err)
 		}
 	}
 	switch {
 	case err == nil:
-		return ended{how: transcript.Complete}
+		return ending{how: transcript.Complete}
 	case errors.Is(err, errFlood):
-		return ended{how: transcript.Dropped, detail: "the server sent more than the limits permit"}
+		return ending{how: transcript.Dropped, detail: "the server sent more than the limits permit"}
 	case body.err == nil:
-		return ended{how: transcript.Unreadable, detail: "the body does not match its Content-Encoding: " + err.Error()}
+		return ending{how: transcript.Unreadable, detail: "the body does not match its Content-Encoding: " + err.Error()}
 	case !isConnectionError(err):
-		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the body can't be read after %d bytes: %v", body.n, err)}
+		return ending{how: transcript.Unreadable, detail: fmt.Sprintf("the body can't be read after %d bytes: %v", body.n, err)}
 	}
-	return ended{how: transcript.Broken, detail: fmt.Sprintf("%s after %d bytes of the body%s", describeLoss(err), body.n, promised(framed))}
+	return ending{how: transcript.Broken, detail: fmt.Sprintf("%s after %d bytes of the body%s", describeLoss(err), body.n, describePromisedLength(framed))}
 }
 
 // buffers pools the buffers for bodies.
@@ -173,22 +173,23 @@ func copyBody(to Sink, body io.Reader) error {
 	return err
 }
 
-// promised returns a phrase with the Content-Length of a body, or "" if the body has none.
-func promised(body io.Reader) string {
-	if x, ok := body.(*exactly); ok {
+// describePromisedLength returns a phrase with the Content-Length of a body, or "" if the body has
+// none.
+func describePromisedLength(body io.Reader) string {
+	if x, ok := body.(*fixedLengthReader); ok {
 		return fmt.Sprintf(", of the %d that its Content-Length promises", x.length)
 	}
 	return ""
 }
 
-// counted counts the bytes read, and keeps the error of the connection.
-type counted struct {
+// countingReader counts the bytes read, and keeps the error of the connection.
+type countingReader struct {
 	r   io.Reader
 	n   int64
 	err error
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -197,8 +198,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// framing returns a reader of the body without its framing.
-func framing(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
+// unframedReader returns a reader of the body without its framing.
+func unframedReader(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
 	if coding := strings.ToLower(head.Get("Transfer-Encoding")); coding != "" {
 		if coding != "chunked" {
 			return nil, fmt.Errorf("the transfer encoding %q was not requested", coding)
@@ -218,16 +219,16 @@ func framing(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
 			return nil, fmt.Errorf("there are two different Content-Lengths, %q and %q", values[0], v)
 		}
 	}
-	return &exactly{r: in, left: n, length: n}, nil
+	return &fixedLengthReader{r: in, left: n, length: n}, nil
 }
 
-// exactly reads a body with a Content-Length; fewer bytes are an error.
-type exactly struct {
+// fixedLengthReader reads a body with a Content-Length; fewer bytes are an error.
+type fixedLengthReader struct {
 	r            io.Reader
 	left, length int64
 }
 
-func (x *exactly) Read(p []byte) (int, error) {
+func (x *fixedLengthReader) Read(p []byte) (int, error) {
 	if x.left == 0 {
 		return 0, io.EOF
 	}
@@ -239,9 +240,9 @@ func (x *exactly) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoding returns a reader that decodes a gzip body: some servers send one, although the client
-// accepts only identity. It returns bodies with other codings as they are.
-func decoding(head *transcript.Head, body io.Reader) (io.Reader, error) {
+// decodedReader returns a reader that decodes a gzip body: some servers send one, although the
+// client accepts only identity. It returns bodies with other codings as they are.
+func decodedReader(head *transcript.Head, body io.Reader) (io.Reader, error) {
 	switch strings.ToLower(head.Get("Content-Encoding")) {
 	case "gzip", "x-gzip":
 		return gzip.NewReader(body)

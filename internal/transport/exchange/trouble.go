@@ -93,11 +93,11 @@ func explainTLS(err error, host string) error {
 	why, obstacle := err.Error(), transcript.TLSFailed
 	switch {
 	case errors.As(err, &name):
-		why, obstacle = fmt.Sprintf("the certificate is for %s, not for %s", owners(name.Certificate), host), transcript.WrongCertificate
+		why, obstacle = fmt.Sprintf("the certificate is for %s, not for %s", certificateNames(name.Certificate), host), transcript.WrongCertificate
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		why, obstacle = validity(invalid.Cert, time.Now()), transcript.WrongCertificate
+		why, obstacle = describeValidity(invalid.Cert, time.Now()), transcript.WrongCertificate
 	case errors.As(err, &signer):
-		why, obstacle = "an unknown authority has signed the certificate"+issuer(signer.Cert), transcript.UnknownAuthority
+		why, obstacle = "an unknown authority has signed the certificate"+describeIssuer(signer.Cert), transcript.UnknownAuthority
 	case errors.As(err, &record) && bytes.HasPrefix(record.RecordHeader[:], []byte("HTTP/")):
 		why, obstacle = "the server speaks HTTP without TLS at this port", transcript.PlainHTTP
 	case errors.As(err, &record):
@@ -125,8 +125,8 @@ func (e *tlsError) Unwrap() error { return e.err }
 
 const maxOwners = 3
 
-// owners returns the host names and addresses in a certificate.
-func owners(c *x509.Certificate) string {
+// certificateNames returns the host names and addresses in a certificate.
+func certificateNames(c *x509.Certificate) string {
 	names := append([]string{}, c.DNSNames...)
 	for _, ip := range c.IPAddresses {
 		names = append(names, ip.String())
@@ -140,14 +140,14 @@ func owners(c *x509.Certificate) string {
 	return strings.Join(names, ", ")
 }
 
-func validity(c *x509.Certificate, now time.Time) string {
+func describeValidity(c *x509.Certificate, now time.Time) string {
 	if now.Before(c.NotBefore) {
 		return "the certificate is valid only from " + c.NotBefore.UTC().Format(time.DateTime) + " UTC on"
 	}
 	return "the certificate expired on " + c.NotAfter.UTC().Format(time.DateTime) + " UTC"
 }
 
-func issuer(c *x509.Certificate) string {
+func describeIssuer(c *x509.Certificate) string {
 	switch {
 	case c == nil:
 		return ""

@@ -39,7 +39,7 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	l := &Link{client: client, url: d.URL, ended: make(chan struct{}), named: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.stream = l.client.Begin(l.ctx, exchange.Request{URL: d.URL, Request: transport.Request{Method: "GET", Fields: l.Headers("GET", nil)}})
-	l.work.Go(l.watch)
+	l.work.Go(l.receiveEndpoint)
 	l.work.Go(l.awaitEnd)
 	return l, nil
 }
@@ -62,8 +62,8 @@ type Link struct {
 	fault    error // why there is no endpoint, or nil
 }
 
-// watch waits for the endpoint event.
-func (l *Link) watch() {
+// receiveEndpoint waits for the endpoint event.
+func (l *Link) receiveEndpoint() {
 	defer close(l.named)
 	for at := 0; ; {
 		events, err := l.client.Record.Wait(l.ctx, at)
@@ -79,14 +79,14 @@ func (l *Link) watch() {
 				l.endpoint, l.fault = l.resolve(string(ev.Data))
 				return
 			case e.Kind == transcript.Over && e.Exchange == l.stream.Number():
-				l.fault = fmt.Errorf("the stream %s before it named an endpoint", ending(e))
+				l.fault = fmt.Errorf("the stream %s before it named an endpoint", describeEnd(e))
 				return
 			}
 		}
 	}
 }
 
-func ending(e *transcript.Event) string {
+func describeEnd(e *transcript.Event) string {
 	if e.Detail == "" {
 		return "ended"
 	}
@@ -109,14 +109,14 @@ func (l *Link) resolve(data string) (*url.URL, error) {
 // awaitEnd ends the link when its stream ends.
 func (l *Link) awaitEnd() {
 	<-l.stream.Over()
-	_, detail := l.stream.Ended()
+	_, detail := l.stream.HowEnded()
 	if head := l.stream.Head(); detail == "" && head != nil && head.Status()/100 != 2 {
 		detail = head.Line
 	}
 	l.ServerEnded(detail)
 }
 
-// ServerEnded implements transport.Mortal.
+// ServerEnded implements transport.ExitNotifiable.
 func (l *Link) ServerEnded(detail string) {
 	l.endOnce.Do(func() {
 		l.client.Record.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
@@ -225,7 +225,7 @@ func await(ctx context.Context, p *exchange.Pending, done <-chan struct{}) error
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if how, detail := p.Ended(); how == transcript.Unreachable {
+	if how, detail := p.HowEnded(); how == transcript.Unreachable {
 		return errors.New("the server can't be reached: " + detail)
 	}
 	return nil

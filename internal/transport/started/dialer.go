@@ -35,7 +35,7 @@ func (d *Dialer) Transport() spec.Transport { return d.transport }
 
 // Single implements transport.Sharer: only one server can listen on a fixed
 // port.
-func (d *Dialer) Single() bool { return !d.starter.o.Ported }
+func (d *Dialer) Single() bool { return !d.starter.o.NeedsFreePort }
 
 // Fresh implements transport.Sharer.
 func (d *Dialer) Fresh() (fresh transport.Dialer, stop func()) {
@@ -56,7 +56,7 @@ func (d *Dialer) Close() {
 func (d *Dialer) end() {
 	if d.server != nil {
 		d.server.Stop()
-		if e, ended := d.server.ending(); ended {
+		if e, ended := d.server.awaitEnding(); ended {
 			d.endings = append(d.endings, e)
 		}
 		d.server = nil
@@ -75,7 +75,7 @@ func (d *Dialer) Endings() []transport.Ending {
 
 // Dial implements transport.Dialer.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
-	server, err := d.alive(ctx)
+	server, err := d.runningServer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,13 +83,13 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Mortal: inner.(transport.Mortal), record: rec, server: server, notified: make(chan struct{})}
+	l := &link{ExitNotifiable: inner.(transport.ExitNotifiable), record: rec, server: server, notified: make(chan struct{})}
 	server.attach(l)
 	return l, nil
 }
 
-// alive returns the running server, and starts one if there is none.
-func (d *Dialer) alive(ctx context.Context) (*Server, error) {
+// runningServer returns the running server, and starts one if there is none.
+func (d *Dialer) runningServer(ctx context.Context) (*Server, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.server != nil && d.server.Alive() {

@@ -14,7 +14,7 @@ import (
 // outputShown is how many bytes of a server's output an error includes.
 const outputShown = 2 << 10
 
-func output(s *stdio.Service) string {
+func shownOutput(s *stdio.Service) string {
 	text := s.Output()
 	return text[max(0, len(text)-outputShown):]
 }
@@ -26,7 +26,7 @@ func occupiedError(ctx context.Context, u *url.URL) error {
 	}
 	who := "another process"
 	if all := listenersAt(u, nil); len(all) > 0 {
-		who = all[0].who()
+		who = all[0].describe()
 	}
 	return &Error{
 		Reason: fmt.Sprintf("the server was not started: %s listens at %s already", who, address(u)),
@@ -48,7 +48,7 @@ func ownListeners(service *stdio.Service, u *url.URL) ([]int, error) {
 		pids = append(pids, l.pids...)
 	}
 	if len(pids) > 0 {
-		service.Keep(pids...)
+		service.Track(pids...)
 		return pids, nil
 	}
 	all := listenersAt(u, nil)
@@ -56,10 +56,10 @@ func ownListeners(service *stdio.Service, u *url.URL) ([]int, error) {
 		return nil, nil // a process that we can't inspect may be ours, because none listened there before
 	}
 	return nil, &Error{
-		Reason: fmt.Sprintf("%s listens at %s, and --start did not start it", all[0].who(), address(u)),
+		Reason: fmt.Sprintf("%s listens at %s, and --start did not start it", all[0].describe(), address(u)),
 		Advice: "end that process, or use another port; a server that the command hands over to another program (a daemon, the engine of a container)\n" +
 			"can't be followed: start it yourself then, and leave --start out",
-		Output: output(service), taken: true,
+		Output: shownOutput(service), taken: true,
 	}
 }
 
@@ -69,7 +69,7 @@ func exitedEarlyError(ctx context.Context, service *stdio.Service, u *url.URL) e
 	e := &Error{
 		Reason: fmt.Sprintf("the server ended before it listened at %s: %s", address(u), detail),
 		Advice: "run the command by hand: it has to listen there and keep running",
-		Output: output(service), taken: answers(ctx, address(u)),
+		Output: shownOutput(service), taken: acceptsConnection(ctx, address(u)),
 	}
 	if code == 0 {
 		e.Advice = "the command must not exit before the server does: start it in the foreground, not as a daemon or with &"
@@ -83,7 +83,7 @@ func unreadyError(service *stdio.Service, u *url.URL, waited time.Duration) erro
 	e := &Error{
 		Reason: fmt.Sprintf("the server did not listen at %s within %v", address(u), waited),
 		Advice: "check the port; a server that starts slowly needs more time, like --ready 2m",
-		Output: output(service),
+		Output: shownOutput(service),
 	}
 	var others []string
 	for _, l := range listeners(service.Members()) {
@@ -98,7 +98,7 @@ func unreadyError(service *stdio.Service, u *url.URL, waited time.Duration) erro
 	return e
 }
 
-func (l listener) who() string {
+func (l listener) describe() string {
 	if len(l.pids) == 0 {
 		return "a process of another user"
 	}

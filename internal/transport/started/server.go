@@ -45,7 +45,7 @@ func newServer(service *stdio.Service, u *url.URL, listening []int) *Server {
 func (s *Server) URL() *url.URL { return s.url }
 
 // Output returns the end of what the server wrote to stdout and stderr.
-func (s *Server) Output() string { return output(s.service) }
+func (s *Server) Output() string { return shownOutput(s.service) }
 
 // endTime and refusedTime limit how long Ended waits for a server to exit: endTime in any case, and
 // refusedTime in addition if the server's address refuses connections.
@@ -54,10 +54,10 @@ const (
 	refusedTime = 2 * time.Second
 )
 
-// Ended reports whether the server has ended, and how. Callers use it after an error, when the
+// HowEnded reports whether the server has ended, and how. Callers use it after an error, when the
 // server may be about to exit. It therefore waits for the exit, up to the limits above.
-func (s *Server) Ended() (how string, ended bool) {
-	if !s.endsWithin(endTime) && (s.accepts() || !s.endsWithin(refusedTime)) {
+func (s *Server) HowEnded() (how string, ended bool) {
+	if !s.endsWithin(endTime) && (s.acceptsConnections() || !s.endsWithin(refusedTime)) {
 		return "", false
 	}
 	<-s.notified
@@ -75,9 +75,9 @@ func (s *Server) endsWithin(d time.Duration) bool {
 	}
 }
 
-// accepts returns false only if the server's address refuses connections. It returns true if the
-// attempt to connect succeeds, or fails in any other way.
-func (s *Server) accepts() bool {
+// acceptsConnections returns false only if the server's address refuses connections. It returns
+// true if the attempt to connect succeeds, or fails in any other way.
+func (s *Server) acceptsConnections() bool {
 	conn, err := net.DialTimeout("tcp", address(s.url), endTime)
 	if err != nil {
 		return !errors.Is(err, syscall.ECONNREFUSED)
@@ -132,14 +132,14 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	close(s.ended)
 	s.itself = !s.stopping
 	if s.stopping {
-		forget(links)
+		releaseLinks(links)
 		links = nil
 	}
 	for l := range links {
 		s.cutShort = append(s.cutShort, l.record)
 	}
 	s.mu.Unlock()
-	forEachLink(links, (*link).hangUp)
+	forEachLink(links, (*link).endAfterExchanges)
 	for l := range links {
 		s.cut = s.cut || hasIncompletePost(l.record)
 	}
@@ -150,12 +150,12 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 		s.detail, s.code = "the process that listened exited, but the command that started it did not", -1
 		s.service.Stop(patience)
 	}
-	forEachLink(links, (*link).exited)
+	forEachLink(links, (*link).recordExit)
 }
 
-// ending waits until the server has ended, and returns how. The second result reports whether the
-// server ended without being stopped.
-func (s *Server) ending() (transport.Ending, bool) {
+// awaitEnding waits until the server has ended, and returns how. The second result reports whether
+// the server ended without being stopped.
+func (s *Server) awaitEnding() (transport.Ending, bool) {
 	<-s.notified
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +170,8 @@ func forEachLink(links map[*link]bool, do func(*link)) {
 	all.Wait()
 }
 
-// forget releases links that will not be notified of the server's end.
-func forget(links map[*link]bool) {
+// releaseLinks releases links that will not be notified of the server's end.
+func releaseLinks(links map[*link]bool) {
 	for l := range links {
 		close(l.notified)
 	}
@@ -189,9 +189,9 @@ func (s *Server) attach(l *link) {
 	default: // the server has just ended
 		s.cutShort = append(s.cutShort, l.record)
 		go func() {
-			l.hangUp()
+			l.endAfterExchanges()
 			<-s.notified
-			l.exited()
+			l.recordExit()
 		}()
 	}
 }
@@ -213,7 +213,7 @@ func (s *Server) removeLink(l *link) {
 
 // A link is an HTTP link that is notified when the server's process ends.
 type link struct {
-	transport.Mortal
+	transport.ExitNotifiable
 	record   *transcript.Transcript
 	server   *Server
 	notified chan struct{} // closed after the notification, or when there will be none
@@ -221,7 +221,7 @@ type link struct {
 
 // CloseResponse implements transport.Canceller.
 func (l *link) CloseResponse(id wire.ID, reason string) bool {
-	inner, ok := l.Mortal.(transport.Canceller)
+	inner, ok := l.ExitNotifiable.(transport.Canceller)
 	return ok && inner.CloseResponse(id, reason)
 }
 
@@ -230,28 +230,28 @@ func (l *link) CloseResponse(id wire.ID, reason string) bool {
 // server has ended.
 func (l *link) Shutdown(p transport.Patience) {
 	if lastPostBroke(l.record) {
-		l.server.Ended()
+		l.server.HowEnded()
 	}
 	l.server.removeLink(l)
-	l.Mortal.Shutdown(p)
+	l.ExitNotifiable.Shutdown(p)
 }
 
 // settleTime bounds the wait for the open exchanges of a server that has ended.
 const settleTime = 500 * time.Millisecond
 
-// hangUp waits until the open exchanges are over, at most settleTime, and then
+// endAfterExchanges waits until the open exchanges are over, at most settleTime, and then
 // records that nothing more can arrive.
-func (l *link) hangUp() {
+func (l *link) endAfterExchanges() {
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
-	for pos := 0; underWay(l.record) && ctx.Err() == nil; pos = l.record.Len() {
+	for pos := 0; hasOpenExchange(l.record) && ctx.Err() == nil; pos = l.record.Len() {
 		_, _ = l.record.Wait(ctx, pos)
 	}
 	l.ServerEnded("the server's process has ended")
 }
 
-// exited records how the process exited.
-func (l *link) exited() {
+// recordExit records how the process exited.
+func (l *link) recordExit() {
 	defer close(l.notified)
 	if said := l.server.Output(); said != "" {
 		l.record.Add(transcript.Event{Kind: transcript.Stderr, Raw: []byte(said)})
@@ -262,7 +262,7 @@ func (l *link) exited() {
 // hasIncompletePost reports whether a POST was left without a complete response.
 func hasIncompletePost(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(record.From(0)).All(), func(x *transcript.Exchange) bool {
-		return x.Method() == http.MethodPost && (x.End == nil || x.Ended() == transcript.Broken)
+		return x.Method() == http.MethodPost && (x.End == nil || x.HowEnded() == transcript.Broken)
 	})
 }
 
@@ -272,14 +272,14 @@ func lastPostBroke(record *transcript.Transcript) bool {
 	all := transcript.ExchangesOf(record.From(0)).All()
 	for _, x := range slices.Backward(all) {
 		if x.Method() == http.MethodPost && x.End != nil {
-			return x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable
+			return x.HowEnded() == transcript.Broken || x.HowEnded() == transcript.Unreachable
 		}
 	}
 	return false
 }
 
-// underWay reports whether any exchange is not over yet.
-func underWay(record *transcript.Transcript) bool {
+// hasOpenExchange reports whether any exchange is not over yet.
+func hasOpenExchange(record *transcript.Transcript) bool {
 	for _, x := range transcript.ExchangesOf(record.From(0)).All() {
 		if x.End == nil {
 			return true

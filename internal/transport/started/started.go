@@ -22,12 +22,12 @@ import (
 // Options describes how to start a server.
 type Options struct {
 	// Command and URL return the command and the URL of a server that listens
-	// on the port; port is "" if Ported is false.
+	// on the port; port is "" if NeedsFreePort is false.
 	Command func(port string) stdio.Command
 	URL     func(port string) (*url.URL, error)
-	// Ported reports whether a free port is picked for each start, so that
+	// NeedsFreePort reports whether a free port is picked for each start, so that
 	// several servers can run at the same time.
-	Ported bool
+	NeedsFreePort bool
 	// Ready is how long a server may take until it listens.
 	Ready time.Duration
 }
@@ -82,7 +82,7 @@ func (s *Starter) Start(ctx context.Context) (*Server, error) {
 func (s *Starter) start(ctx context.Context) (*Server, error) {
 	for try := 1; ; try++ {
 		port := ""
-		if s.o.Ported {
+		if s.o.NeedsFreePort {
 			var err error
 			if port, err = FreePort(); err != nil {
 				return nil, &Error{Reason: "no free port could be picked: " + err.Error()}
@@ -92,8 +92,8 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		if answers(ctx, address(u)) {
-			if s.o.Ported && try < tries {
+		if acceptsConnection(ctx, address(u)) {
+			if s.o.NeedsFreePort && try < tries {
 				continue
 			}
 			return nil, occupiedError(ctx, u)
@@ -106,7 +106,7 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 		if err != nil {
 			service.Stop(patience)
 			var e *Error
-			if s.o.Ported && try < tries && errors.As(err, &e) && e.taken {
+			if s.o.NeedsFreePort && try < tries && errors.As(err, &e) && e.taken {
 				continue
 			}
 			return nil, err
@@ -130,7 +130,7 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 	defer timeout.Stop()
 	pause := firstPause
 	for {
-		if answers(ctx, address(u)) {
+		if acceptsConnection(ctx, address(u)) {
 			return ownListeners(service, u)
 		}
 		select {
@@ -146,8 +146,8 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 	}
 }
 
-// answers reports whether the address accepts a connection.
-func answers(ctx context.Context, at string) bool {
+// acceptsConnection reports whether the address accepts a connection.
+func acceptsConnection(ctx context.Context, at string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)

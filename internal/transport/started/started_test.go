@@ -73,8 +73,8 @@ func dialer(t *testing.T, port string) *started.Dialer {
 		Command: func(picked string) stdio.Command {
 			return stdio.Command{Argv: []string{self}, Env: append(os.Environ(), addressVariable+"="+at(picked))}
 		},
-		URL:    func(picked string) (*url.URL, error) { return url.Parse("http://" + at(picked) + "/mcp") },
-		Ported: port == "", Ready: time.Minute,
+		URL:           func(picked string) (*url.URL, error) { return url.Parse("http://" + at(picked) + "/mcp") },
+		NeedsFreePort: port == "", Ready: time.Minute,
 	}).Dialer(nil, spec.StreamableHTTP, func(u *url.URL) transport.Dialer { return streamablehttp.NewDialer(u, exchange.Reach{}) })
 	t.Cleanup(d.Close)
 	return d
@@ -296,7 +296,7 @@ func TestErrors(t *testing.T) {
 			if _, err := s.Start(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "it is not started again, because 3 starts in a row failed: ") {
 				t.Errorf("the fourth time it says %v", err)
 			}
-			if n := stdio.Live(); n != 0 {
+			if n := stdio.LiveCount(); n != 0 {
 				t.Errorf("%d processes live", n)
 			}
 		})
@@ -317,7 +317,7 @@ func TestCancelled(t *testing.T) {
 	if _, err := s.Start(ctx); !errors.Is(err, cause) {
 		t.Errorf("the error is %v", err)
 	}
-	if n := stdio.Live(); n != 0 {
+	if n := stdio.LiveCount(); n != 0 {
 		t.Errorf("%d processes live", n)
 	}
 }
@@ -350,8 +350,8 @@ func TestPortTakenMeanwhile(t *testing.T) {
 					}
 					return stdio.Command{Argv: []string{self}, Env: append(os.Environ(), addressVariable+"="+at)}
 				},
-				URL:    func(port string) (*url.URL, error) { return url.Parse("http://127.0.0.1:" + port) },
-				Ported: true, Ready: time.Minute,
+				URL:           func(port string) (*url.URL, error) { return url.Parse("http://127.0.0.1:" + port) },
+				NeedsFreePort: true, Ready: time.Minute,
 			})
 			server, err := s.Start(t.Context())
 			if err != nil {

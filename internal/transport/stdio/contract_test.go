@@ -358,13 +358,13 @@ func TestBytesAreBytes(t *testing.T) {
 func TestLive(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) { // not parallel: it counts all running servers
-			before := Live()
+			before := LiveCount()
 			s := dial(t, kind(t, "echo"))
-			if got := Live() - before; got != 1 {
+			if got := LiveCount() - before; got != 1 {
 				t.Errorf("%d servers alive after one was started", got)
 			}
 			s.Shutdown(patient)
-			if got := Live() - before; got != 0 {
+			if got := LiveCount() - before; got != 0 {
 				t.Errorf("%d servers alive after the shutdown", got)
 			}
 		})

@@ -40,7 +40,7 @@ func (d *InProcessDialer) Dial(ctx context.Context, rec *transcript.Transcript) 
 	}
 	return open(rec, memoryPipes, func(far farEnds) (peer, error) {
 		ctx, cancel := context.WithCancel(context.Background()) // the server outlives the Dial call
-		f := &function{
+		f := &inProcessServer{
 			title: d.title, far: far, cancel: cancel,
 			signals: make(chan string, 8), returned: make(chan struct{}),
 		}
@@ -49,8 +49,8 @@ func (d *InProcessDialer) Dial(ctx context.Context, rec *transcript.Transcript) 
 	})
 }
 
-// A function is a server that runs in this process.
-type function struct {
+// An inProcessServer is a server that runs in this process.
+type inProcessServer struct {
 	title    string
 	far      farEnds
 	cancel   context.CancelFunc
@@ -63,7 +63,7 @@ type function struct {
 	code   int
 }
 
-func (f *function) run(ctx context.Context, serve Serve) {
+func (f *inProcessServer) run(ctx context.Context, serve Serve) {
 	defer close(f.returned)
 	code := f.call(ctx, serve)
 	f.mu.Lock()
@@ -73,7 +73,7 @@ func (f *function) run(ctx context.Context, serve Serve) {
 	f.far.close()
 }
 
-func (f *function) call(ctx context.Context, serve Serve) (code int) {
+func (f *inProcessServer) call(ctx context.Context, serve Serve) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
 			_, _ = fmt.Fprintf(f.far.err, "panic: %v\n\n%s", p, debug.Stack())
@@ -83,11 +83,11 @@ func (f *function) call(ctx context.Context, serve Serve) (code int) {
 	return serve(ctx, f.far.in, f.far.out, f.far.err, f.signals)
 }
 
-func (f *function) name() string { return "in process: " + f.title }
+func (f *inProcessServer) name() string { return "in process: " + f.title }
 
-func (f *function) awaitExit() { <-f.returned }
+func (f *inProcessServer) awaitExit() { <-f.returned }
 
-func (f *function) signal(name string, before func()) bool {
+func (f *inProcessServer) signal(name string, before func()) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gone || f.killed || name != "TERM" && name != "INT" {
@@ -101,7 +101,7 @@ func (f *function) signal(name string, before func()) bool {
 	return true
 }
 
-func (f *function) kill() {
+func (f *inProcessServer) kill() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gone || f.killed {
@@ -112,7 +112,7 @@ func (f *function) kill() {
 	f.far.close()
 }
 
-func (f *function) clear() (string, int) {
+func (f *inProcessServer) clear() (string, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.killed {

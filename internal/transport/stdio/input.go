@@ -66,17 +66,17 @@ func (l *link) submit(ctx context.Context, chunks [][]byte) error {
 	case <-l.input.over:
 		return ErrInputClosed
 	case <-ctx.Done():
-		return unread(ctx)
+		return unreadInputError(ctx)
 	}
 	select {
 	case err := <-j.done:
 		return err
 	case <-ctx.Done():
-		return unread(ctx)
+		return unreadInputError(ctx)
 	}
 }
 
-func unread(ctx context.Context) error {
+func unreadInputError(ctx context.Context) error {
 	return fmt.Errorf("the server does not read its stdin: %w", context.Cause(ctx))
 }
 

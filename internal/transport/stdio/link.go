@@ -136,10 +136,10 @@ func (l *link) end() { l.endOnce.Do(func() { close(l.ended) }) }
 
 // Signal sends "TERM" or "INT" to all processes in the server's group.
 func (l *link) Signal(name string) bool {
-	return l.peer.signal(name, func() { l.signalled(name) })
+	return l.peer.signal(name, func() { l.recordSignal(name) })
 }
 
-func (l *link) signalled(name string) {
+func (l *link) recordSignal(name string) {
 	l.rec.Add(transcript.Event{Kind: transcript.Signalled, Detail: name})
 }
 
@@ -158,7 +158,7 @@ func (l *link) shutdown(patience transport.Patience) {
 		gone = within(l.exited, patience.AfterTerm)
 	}
 	if !gone && !within(l.exited, 0) { // it may have exited just before the signal
-		l.signalled("KILL")
+		l.recordSignal("KILL")
 		l.peer.kill()
 	}
 	if !within(l.exited, l.afterKill) {

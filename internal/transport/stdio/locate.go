@@ -51,7 +51,7 @@ func Locate(c Command) (string, error) {
 			return found, nil
 		}
 	}
-	return "", &StartError{Argv0: argv0, Reason: "command not found in " + places(dirs), Advice: notFoundAdvice(c)}
+	return "", &StartError{Argv0: argv0, Reason: "command not found in " + describePlaces(dirs), Advice: notFoundAdvice(c)}
 }
 
 // separators are the characters that make a program name a path.
@@ -146,8 +146,8 @@ func pathOf(env []string) string {
 	return os.Getenv("PATH")
 }
 
-// places describes briefly which folders of PATH were searched for the command.
-func places(dirs []string) string {
+// describePlaces describes briefly which folders of PATH were searched for the command.
+func describePlaces(dirs []string) string {
 	const most = 8
 	switch {
 	case len(dirs) == 0:

@@ -60,7 +60,7 @@ func TestStartErrorsTeach(t *testing.T) {
 		"no interpreter":      {[]string{lost}, dir, "the interpreter in its #! line", "install that"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := Live()
+			before := LiveCount()
 			_, err := NewDialer(Command{Argv: c.argv, Dir: c.dir, Env: []string{"PATH=/bin:/nowhere"}}).
 				Dial(t.Context(), transcript.New())
 			var start *StartError
@@ -73,7 +73,7 @@ func TestStartErrorsTeach(t *testing.T) {
 			if !strings.Contains(err.Error(), c.reason) || !strings.Contains(err.Error(), c.advice) {
 				t.Errorf("Error() does not tell all: %v", err)
 			}
-			if Live() != before {
+			if LiveCount() != before {
 				t.Error("a server that did not start is alive")
 			}
 		})

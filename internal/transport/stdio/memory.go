@@ -1,6 +1,6 @@
 package stdio
 
-// Resident implements transport.Weighed. It returns false if the server runs inside this
+// Resident implements transport.MemoryMeter. It returns false if the server runs inside this
 // process or has exited, or if the system does not report memory use.
 func (l *link) Resident() (int64, bool) {
 	p, ok := l.peer.(*process)

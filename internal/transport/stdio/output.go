@@ -89,7 +89,7 @@ func (o *output) add(p []byte) {
 	kept := o.line[:min(len(o.line), most)]
 	o.line = slices.Concat(kept, p[:min(len(p), most-len(kept))])
 	// Report it now: the line may never end.
-	o.flooded(fmt.Sprintf("more than %d bytes without a newline", limit))
+	o.recordFlood(fmt.Sprintf("more than %d bytes without a newline", limit))
 }
 
 // record records the current line and starts the next one. If the line was cut, it is the last one
@@ -97,7 +97,7 @@ func (o *output) add(p []byte) {
 func (o *output) record(unterminated bool) {
 	if flood := o.link.rec.Admit(len(o.line)); flood != "" && !o.cut {
 		o.stopped = true
-		o.flooded(flood)
+		o.recordFlood(flood)
 		return
 	}
 	o.stopped = o.cut
@@ -105,7 +105,7 @@ func (o *output) record(unterminated bool) {
 	o.line, o.size = nil, 0
 }
 
-func (o *output) flooded(what string) {
+func (o *output) recordFlood(what string) {
 	head := bytes.Clone(o.line[:min(len(o.line), headKept)])
 	o.link.rec.Add(transcript.Event{Kind: transcript.Flooded, Detail: what, Raw: head, Size: o.size})
 	o.link.end()

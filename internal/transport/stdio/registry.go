@@ -65,8 +65,8 @@ func KillAll() {
 	alive.endOrphans()
 }
 
-// Live returns the number of living servers.
-func Live() int {
+// LiveCount returns the number of living servers.
+func LiveCount() int {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()
 	return len(alive.peers)

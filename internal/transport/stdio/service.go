@@ -118,7 +118,7 @@ func (s *Service) Output() string {
 // kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
-		s.Keep(s.PID()) // this also keeps records of all its descendants
+		s.Track(s.PID()) // this also keeps records of all its descendants
 		gone := s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm)
 		if killed = !gone && !within(s.exited, 0); killed {
 			s.process.kill()
@@ -158,6 +158,6 @@ func (s *Service) Usage(limit int64) (memory int64, processes int, known bool) {
 	return usageOf(s.PID(), limit)
 }
 
-// Keep records members that must end with the service even if they move to another group or
+// Track records members that must end with the service even if they move to another group or
 // session. It has no effect unless Adopt was called before the service was started.
-func (s *Service) Keep(pids ...int) { s.process.track(pids...) }
+func (s *Service) Track(pids ...int) { s.process.track(pids...) }

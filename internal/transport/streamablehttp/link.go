@@ -124,7 +124,7 @@ func (l *Link) fields(method string, m *wire.Message) []transcript.Field {
 	if l.session != "" {
 		add(sessionHeader, l.session)
 	}
-	switch v := l.negotiated(); {
+	switch v := l.negotiatedVersion(); {
 	case m != nil && (isStateless(m) || l.isStateless):
 		fields = append(fields, l.metadataFields(m, v)...)
 	case spec.Revision(v).HasVersionHeader():
@@ -141,10 +141,10 @@ func singleMessage(f *wire.Frame) *wire.Message {
 	return &f.Messages[0]
 }
 
-// negotiated returns the version in the response to initialize or, in the stateless era, the
+// negotiatedVersion returns the version in the response to initialize or, in the stateless era, the
 // version in the first message. It returns "" until one of them is known. The caller holds mu.
-func (l *Link) negotiated() string {
-	if l.version != "" || !l.initializeID.Present() {
+func (l *Link) negotiatedVersion() string {
+	if l.version != "" || !l.initializeID.IsPresent() {
 		return l.version
 	}
 	for _, e := range l.client.Record.From(l.initializeAt) {
@@ -167,14 +167,14 @@ func (l *Link) note(m *wire.Message) {
 	if m.Method == spec.MethodInitialize && m.Kind == wire.Request && l.session == "" {
 		l.initializeID, l.initializeAt, l.version = m.ID, l.client.Record.Len(), ""
 	}
-	if !l.initializeID.Present() && !l.isStateless && isStateless(m) {
+	if !l.initializeID.IsPresent() && !l.isStateless && isStateless(m) {
 		l.isStateless = true
 		l.version, _ = wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
 	}
 }
 
-// joined stores the session id from the head of the response to initialize.
-func (l *Link) joined(head *transcript.Head) {
+// storeSessionID stores the session id from the head of the response to initialize.
+func (l *Link) storeSessionID(head *transcript.Head) {
 	if id := head.Get(sessionHeader); id != "" && head.Status()/100 == 2 {
 		l.mu.Lock()
 		l.session = id
@@ -186,16 +186,16 @@ func (l *Link) joined(head *transcript.Head) {
 // is shut down.
 func (l *Link) Ended() <-chan struct{} { return l.ended }
 
-// lost records that nothing more can arrive from the server.
-func (l *Link) lost(detail string) {
+// recordLost records that nothing more can arrive from the server.
+func (l *Link) recordLost(detail string) {
 	l.endOnce.Do(func() {
 		l.client.Record.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
 		close(l.ended)
 	})
 }
 
-// ServerEnded implements transport.Mortal.
-func (l *Link) ServerEnded(detail string) { l.lost(detail) }
+// ServerEnded implements transport.ExitNotifiable.
+func (l *Link) ServerEnded(detail string) { l.recordLost(detail) }
 
 // Signal implements transport.Link. It returns false, because there is no process to signal.
 func (*Link) Signal(string) bool { return false }
@@ -212,11 +212,11 @@ func (l *Link) Shutdown(patience transport.Patience) {
 		l.closing = true
 		session := l.session
 		l.mu.Unlock()
-		if session != "" && l.alive() {
+		if session != "" && l.isAlive() {
 			held := l.client.Record.Held()
 			p := l.client.Begin(l.ctx, l.request("DELETE", nil, nil))
 			if !within(p.Over(), patience.AfterClose) && patience.AfterClose >= fullPatience && l.client.Record.Held() == held {
-				l.gaveUp(p)
+				l.recordGaveUp(p)
 			}
 		}
 		l.endOnce.Do(func() { close(l.ended) })
@@ -226,8 +226,8 @@ func (l *Link) Shutdown(patience transport.Patience) {
 	})
 }
 
-// gaveUp records that the server did not respond to the exchange in time.
-func (l *Link) gaveUp(p *exchange.Pending) {
+// recordGaveUp records that the server did not respond to the exchange in time.
+func (l *Link) recordGaveUp(p *exchange.Pending) {
 	x := transcript.ExchangesOf(l.client.Record.From(0)).Of(&transcript.Event{Exchange: p.Number()})
 	if x != nil && x.Request != nil && x.Response == nil {
 		l.client.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: x.Request.Seq})
@@ -245,7 +245,7 @@ func (l *Link) spawn(f func()) bool {
 	return true
 }
 
-func (l *Link) alive() bool {
+func (l *Link) isAlive() bool {
 	select {
 	case <-l.ended:
 		return false
@@ -283,9 +283,9 @@ func (l *Link) within(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// redirected returns the target of a redirect, or nil. It follows only redirects that keep method,
-// body and host.
-func redirected(u *url.URL, head *transcript.Head) *url.URL {
+// redirectTarget returns the target of a redirect, or nil. It follows only redirects that keep
+// method, body and host.
+func redirectTarget(u *url.URL, head *transcript.Head) *url.URL {
 	if head == nil || head.Status() != 307 && head.Status() != 308 {
 		return nil
 	}

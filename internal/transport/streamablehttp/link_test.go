@@ -229,8 +229,8 @@ func TestListen(t *testing.T) {
 	})
 	l.Shutdown(patience)
 	exchanges := transcript.ExchangesOf(rec.From(0)).All()
-	if got := exchanges[2]; got.Method() != "GET" || got.Ended() != transcript.Dropped || !got.IsStream() {
-		t.Errorf("the third exchange is %s, %s", got.Method(), got.Ended())
+	if got := exchanges[2]; got.Method() != "GET" || got.HowEnded() != transcript.Dropped || !got.IsStream() {
+		t.Errorf("the third exchange is %s, %s", got.Method(), got.HowEnded())
 	}
 }
 

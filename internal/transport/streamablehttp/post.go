@@ -48,7 +48,7 @@ func (p *post) await(ctx context.Context, done <-chan struct{}) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if how, detail := p.first.Ended(); how == transcript.Unreachable {
+	if how, detail := p.first.HowEnded(); how == transcript.Unreachable {
 		return errors.New("the server can't be reached: " + detail)
 	}
 	return nil
@@ -57,7 +57,7 @@ func (p *post) await(ctx context.Context, done <-chan struct{}) error {
 // post sends a frame, follows redirects, and resumes a stream that ended before
 // the responses arrived.
 func (l *Link) post(frame []byte) (*post, error) {
-	if !l.alive() {
+	if !l.isAlive() {
 		return nil, errClosed
 	}
 	parsed := wire.Parse(frame)
@@ -66,7 +66,7 @@ func (l *Link) post(frame []byte) (*post, error) {
 	for i := range parsed.Messages {
 		m := &parsed.Messages[i]
 		l.note(m)
-		if m.Kind == wire.Request && m.ID.Present() {
+		if m.Kind == wire.Request && m.ID.IsPresent() {
 			p.asks = append(p.asks, m.ID)
 		}
 		initialize = initialize || m.Method == spec.MethodInitialize
@@ -77,7 +77,7 @@ func (l *Link) post(frame []byte) (*post, error) {
 		r := l.request("POST", frame, single)
 		r.Frame, parsed = parsed, nil // if the request is sent again, its body is parsed again
 		if initialize {
-			r.OnHead = l.joined
+			r.OnHead = l.storeSessionID
 		}
 		x := l.client.Begin(l.ctx, r)
 		l.noteOpen(p.asks, x)
@@ -140,7 +140,7 @@ func (l *Link) CloseResponse(id wire.ID, reason string) bool {
 func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exchange.Pending {
 	for range maxRedirects {
 		<-p.Responded()
-		to := redirected(l.URL(), p.Head())
+		to := redirectTarget(l.URL(), p.Head())
 		if to == nil {
 			break
 		}
@@ -159,12 +159,12 @@ func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exch
 // record at which the POST began.
 func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) *exchange.Pending {
 	<-p.Over()
-	if how, detail := p.Ended(); how == transcript.Unreachable {
-		l.lost(detail)
+	if how, detail := p.HowEnded(); how == transcript.Unreachable {
+		l.recordLost(detail)
 		return p
 	}
 	for range maxResumes {
-		if p.LastEventID() == "" || !l.resumable(p) || l.answered(asks, from) {
+		if p.LastEventID() == "" || !l.isResumable(p) || l.areAnswered(asks, from) {
 			break
 		}
 		next := l.resume(p)
@@ -178,10 +178,10 @@ func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) *exchange.P
 	return p
 }
 
-// resumable reports whether the server or the network ended the stream, not the
+// isResumable reports whether the server or the network ended the stream, not the
 // client.
-func (l *Link) resumable(p *exchange.Pending) bool {
-	how, _ := p.Ended()
+func (l *Link) isResumable(p *exchange.Pending) bool {
+	how, _ := p.HowEnded()
 	return l.ctx.Err() == nil && (how == transcript.Complete || how == transcript.Broken)
 }
 
@@ -196,7 +196,7 @@ func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	case <-l.ended:
 	case <-l.ctx.Done():
 	}
-	if !l.alive() {
+	if !l.isAlive() {
 		return nil // another server may be listening there now
 	}
 	r := l.request("GET", nil, nil)
@@ -204,9 +204,9 @@ func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	return l.client.Begin(l.ctx, r)
 }
 
-// answered reports whether all requests have received a response. It ignores the events of the
+// areAnswered reports whether all requests have received a response. It ignores the events of the
 // record before the position from.
-func (l *Link) answered(asks []wire.ID, from int) bool {
+func (l *Link) areAnswered(asks []wire.ID, from int) bool {
 	open := map[string]bool{}
 	for _, id := range asks {
 		open[id.Key()] = true
@@ -245,7 +245,7 @@ func (l *Link) listen(p *exchange.Pending) {
 func (l *Link) keepListening(p *exchange.Pending) {
 	for range maxResumes {
 		<-p.Over()
-		if head := p.Head(); head == nil || head.Status()/100 != 2 || head.MediaType() != transcript.EventStream || !l.resumable(p) {
+		if head := p.Head(); head == nil || head.Status()/100 != 2 || head.MediaType() != transcript.EventStream || !l.isResumable(p) {
 			return
 		}
 		if p.LastEventID() != "" {
@@ -255,7 +255,7 @@ func (l *Link) keepListening(p *exchange.Pending) {
 			continue
 		}
 		within(l.ended, resumeDelay)
-		if l.ctx.Err() != nil || !l.alive() {
+		if l.ctx.Err() != nil || !l.isAlive() {
 			return
 		}
 		p = l.client.Begin(l.ctx, l.request("GET", nil, nil))
