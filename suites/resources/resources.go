@@ -136,10 +136,10 @@ func Cases() []suite.Case {
 	}
 }
 
-// listedConversation returns the shared conversation, after both lists were requested in it,
+// conversationAfterListing returns the shared conversation, after both lists were requested in it,
 // because rules compare other traffic with the lists. Usually the inventory has requested them in
 // the same conversation, but later events may have changed them.
-func listedConversation(ctx context.Context, t *suite.T) *client.Conversation {
+func conversationAfterListing(ctx context.Context, t *suite.T) *client.Conversation {
 	c := sharedConversation(ctx, t)
 	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
 		if !isListKnown(c.Record.From(0), method) {
@@ -246,7 +246,7 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 }
 
 func readResources(ctx context.Context, t *suite.T) {
-	c := listedConversation(ctx, t)
+	c := conversationAfterListing(ctx, t)
 	uris := firstN(maxReads, t.Inventory.Resources)
 	unanswered := 0
 	each := func(uris []string) (on bool) {
@@ -271,7 +271,7 @@ func readResources(ctx context.Context, t *suite.T) {
 // readPromised reads resources, and expansions of templates, that the server has no reason to
 // refuse.
 func readPromised(ctx context.Context, t *suite.T) {
-	c := listedConversation(ctx, t)
+	c := conversationAfterListing(ctx, t)
 	for _, p := range promisedResources(t) {
 		r := readResource(ctx, c, p.uri)
 		t.Expect(c, r).Keeps(p.requirement, p.refused, suite.BeResult())

@@ -13,7 +13,7 @@ import (
 )
 
 func subscribeToResources(ctx context.Context, t *suite.T) {
-	c := listedConversation(ctx, t)
+	c := conversationAfterListing(ctx, t)
 	uris := slices.Clone(firstN(maxSubscriptions, t.Inventory.Resources))
 	if uri, ok := missingURI(t.Inventory.Resources, t.Inventory.Templates); ok {
 		uris = append(uris, uri)

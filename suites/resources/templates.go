@@ -21,7 +21,7 @@ const anyValue = "1"
 // promises are read by readPromised.
 func readExpansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.HasCompletionsCapability()
-	c := listedConversation(ctx, t)
+	c := conversationAfterListing(ctx, t)
 	if !readMalformedEscapes(ctx, t, c) {
 		return
 	}

@@ -19,7 +19,7 @@ func readUnknown(ctx context.Context, t *suite.T) {
 	if !ok {
 		t.GiveUp("every URI that mcp-conform tried matches a template")
 	}
-	c, unknown := listedConversation(ctx, t), map[string]any{"uri": nowhere}
+	c, unknown := conversationAfterListing(ctx, t), map[string]any{"uri": nowhere}
 	probeInvalid(ctx, t, c, unknown)
 	t.ResendAlone(ctx, c, suite.Request{Method: spec.MethodResourcesRead, Params: unknown})
 }
@@ -72,7 +72,7 @@ func schemeOf(text string) (string, bool) {
 // readBadURIs sends reads that are invalid, each for another reason: the uri is no URI, not a
 // string, or missing, or there are no params. No uri resembles the URI of a resource.
 func readBadURIs(ctx context.Context, t *suite.T) {
-	probeInvalid(ctx, t, listedConversation(ctx, t), []map[string]any{
+	probeInvalid(ctx, t, conversationAfterListing(ctx, t), []map[string]any{
 		{"uri": ""}, {"uri": uri.Nowhere}, {"uri": "no scheme " + uri.Nowhere}, {}, {"uri": 5}, nil,
 		{"uri": "mcp-conform:\x00\n" + uri.Nowhere}, // this has ended sessions, so it comes last
 	}...)
