@@ -192,7 +192,9 @@ func TestCorpusIsSavedDuringTheSearch(t *testing.T) {
 		if diff := cmp.Diff(map[string]bool{"first": true}, methodsIn(t, s.Corpus)); diff != "" {
 			t.Errorf("after the first save (-want +got):\n%s", diff)
 		}
+		s.novelty.mu.Lock()
 		s.novelty.poolOf(generate.ValidOnly).add(requestsOf("second"), 0)
+		s.novelty.mu.Unlock()
 		time.Sleep(saveEvery)
 		close(over)
 		<-done
