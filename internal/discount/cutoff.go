@@ -21,8 +21,8 @@ type cutoffs map[string]*cutoff
 // complete response.
 type cutoff struct{ broke, complete int }
 
-// manyCutoffs is the minimum number of requests of one method whose connection
-// broke. With fewer, notice does not list the method.
+// manyCutoffs is the minimum number of broken connections at requests of one method for notice to
+// list the method.
 const manyCutoffs = 3
 
 // observe counts how the requests of one conversation ended, except those whose
@@ -49,8 +49,9 @@ func (c cutoffs) observe(conv Conversation) {
 	}
 }
 
-// notice lists the methods none of whose requests got a complete response. It returns "" if there
-// are none, or if no request of any method got a complete response, as when the server has ended.
+// notice lists the methods none of whose requests got a complete response, if at least manyCutoffs
+// connections broke. It returns "" if there are no such methods, or if no request of any method got
+// a complete response, as when the server has ended.
 func (c cutoffs) notice() string {
 	var said []string
 	whole := 0

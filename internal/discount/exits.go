@@ -18,7 +18,7 @@ import (
 // An Exit is the unprompted exit of a process that the conversations of a run share.
 type Exit struct {
 	Detail string // such as the exit status
-	Output string // the end of its output; untrusted
+	Output string // the end of the process's output; untrusted
 	// Records are the transcripts of the conversations that the exit interrupted.
 	Records []*transcript.Transcript
 }
@@ -117,7 +117,8 @@ func countTimes(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Limits for quoting a server's output.
+// Limits for quoting a server's output: the number of lines, and the number of bytes of all lines
+// together.
 const (
 	linesShown  = 3
 	widestLines = 300

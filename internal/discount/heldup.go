@@ -35,8 +35,8 @@ func MayHoldUp(method string) bool {
 	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
 }
 
-// HoldingCall returns the first request that may hold up later ones, if neither it nor any later
-// request has a response; otherwise nil.
+// HoldingCall returns the first unanswered request that may hold up later ones, if no later request
+// has a response either; nil if there is no such request.
 func HoldingCall(d *transcript.Dialogue) *transcript.Request {
 	open := d.TrailingUnanswered()
 	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return MayHoldUp(r.Message.Method) }); i >= 0 {

@@ -43,8 +43,8 @@ func (cutResponse) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// showsServerMessage reports whether the last position in At is that of a message or an HTTP
-// response from the server. A response with status 404 does not count: it only means that there is
+// showsServerMessage reports whether the highest position in At is that of a message or an HTTP
+// response from the server. With the HTTP status 404, neither counts: it only means that there is
 // no such session.
 func (c *Claim) showsServerMessage() bool {
 	if len(c.At) == 0 {

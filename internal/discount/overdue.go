@@ -19,8 +19,8 @@ import (
 // whether the code is slow or hangs, so a notice reports the request, unless an equal request got a
 // response in time, in any conversation.
 
-// nameMembers maps a method that runs code of the server's author to the member
-// of its params that distinguishes such requests.
+// nameMembers maps a method that runs code of the server's author to the member of its params that
+// names what is requested, as a JSON pointer.
 var nameMembers = map[string]string{
 	spec.MethodToolsCall:          "/name",
 	spec.MethodPromptsGet:         "/name",
@@ -37,7 +37,7 @@ type requestKey struct{ method, name, arguments string }
 
 // A history sums up the outcomes of all requests with one key.
 type history struct {
-	answeredInTime, answeredLate bool          // a response came
+	answeredInTime, answeredLate bool          // whether a response came that was not late, and one after the client had cancelled the request
 	waited                       time.Duration // the longest wait before a request was cancelled
 	responseEnded                bool          // the HTTP response had ended without the JSON-RPC response before the request was cancelled
 	judged                       bool          // a case, or a rule on HTTP exchanges, reports that no response came
@@ -103,8 +103,8 @@ type overdue struct {
 	judged         bool // a case or a rule already reports that one of them got no response
 }
 
-// listOverdue returns the requests of these revisions that got no response in
-// time, by method and name.
+// listOverdue returns the requests of these revisions that got no response in time, by method and
+// name. It leaves out requests to which equal ones got a response in time.
 func (o overdues) listOverdue(revisions ...spec.Revision) []overdue {
 	type place struct{ method, name string }
 	all, answered := map[place]*overdue{}, map[place]bool{}

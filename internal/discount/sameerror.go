@@ -21,13 +21,13 @@ import (
 type sameError map[spec.Revision]*plainRequests
 
 type plainRequests struct {
-	refused map[string]bool // methods
+	refused map[string]bool // the methods of refused requests
 	reason  string          // of every refusal, as refusalOf returns it
-	other   bool            // a list was served, or refused for another reason
+	other   bool            // a list was served, or a request was refused with another error
 }
 
-// fewestRefused is the minimum number of methods that must be refused: a single
-// one may be a broken list.
+// fewestRefused is the minimum number of refused methods for a common error: a single one may be a
+// broken list.
 const fewestRefused = 2
 
 // plainMethods are the methods that have a plain request: one that a server must serve if it has
@@ -109,8 +109,8 @@ func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Mes
 	}
 }
 
-// commonError returns the error that every plain request got, or "" if there is
-// none.
+// commonError returns the error that every plain request of the revision got, or "" if there is
+// none. Pings may also have succeeded.
 func (r sameError) commonError(rev spec.Revision) string {
 	if of := r[rev]; of != nil && !of.other && len(of.refused) >= fewestRefused {
 		return of.reason

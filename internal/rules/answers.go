@@ -85,7 +85,8 @@ func reportUnanswered(s *Session, out *Reporter) {
 	}
 }
 
-// isSilent reports whether the request expected a response and none came in any form.
+// isSilent reports whether a response to the request was due and none came, not even with another
+// id or in a line that can't be read. It returns false if the client cancelled the request.
 func isSilent(s *Session, req *Request) bool {
 	return req.overdue != nil && !req.IsCancelled() && req.misidentified == nil && !s.output.mayHaveResponse(req)
 }

@@ -85,8 +85,8 @@ func unquotedID(id wire.ID) string {
 	return id.Raw()
 }
 
-// isSameJSON reports whether both ids are the same JSON value in different forms. It returns false
-// for integers, because compareIDs compares these as numbers.
+// isSameJSON reports whether both ids are the same JSON value, possibly written in different ways.
+// It returns false if a is an integer, because compareIDs compares integers as numbers.
 func isSameJSON(a, b wire.ID) bool {
 	x, y := jsontext.Value(a.Raw()).Clone(), jsontext.Value(b.Raw()).Clone()
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y) && !a.IsInteger()

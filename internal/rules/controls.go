@@ -16,7 +16,7 @@ type Control struct {
 	// Fallback selects the requests to compare with if Matches selects none; it may be nil.
 	Fallback func(req *Request) bool
 	// ByName is set if the odd part is a name. The ordinary request then need not be served: if the
-	// server refuses it in another way than the odd request, it knows the name in the ordinary one.
+	// server refuses the two requests in different ways, it knows the name in the ordinary one.
 	ByName bool
 }
 
@@ -31,10 +31,10 @@ func PingControl() Control {
 const maxCompared = 500
 
 // RequireInterpretable reports whether the response to an odd request may be interpreted: it is a
-// result, or the nearest ordinary request, which like selects, was served. With Control.ByName, the
-// ordinary request may also have been refused in another way. If the response may not be
-// interpreted, the requirements are marked as unclear, with the reason. A requirement that is
-// unclear counts as not observed, unless another request shows it.
+// result, or the server served the nearest ordinary request, which the control in the parameter
+// like selects. With Control.ByName, the ordinary request may also have been refused in another
+// way. If the response may not be interpreted, the requirements are marked as unclear, with the
+// reason. A requirement that is unclear counts as not observed, unless another request shows it.
 func (o *Reporter) RequireInterpretable(obs *Observation, like Control, requirements ...string) bool {
 	if control.IsServed(obs.Message) {
 		return true

@@ -98,8 +98,9 @@ func judgeNotificationID(_ *Session, e *transcript.Event, m *wire.Message, out *
 	}
 }
 
-// isSessionless reports whether the server assigned no session to the exchange of the event, so
-// that it is unknown which messages belong together.
+// isSessionless reports whether neither the request nor the response of the event's exchange has a
+// session id, so that it is unknown which messages belong together. It returns false over other
+// transports than Streamable HTTP.
 func isSessionless(s *Session, e *transcript.Event) bool {
 	x := s.Exchanges().Of(e)
 	return x != nil && s.Transport == spec.StreamableHTTP && !x.RequestHead().Has("Mcp-Session-Id") && !x.ResponseHead().Has("Mcp-Session-Id")

@@ -248,8 +248,8 @@ func findMessages(text []byte) []*wire.Message {
 	return out
 }
 
-// messagesIn appends the values in a frame to out, if any of them is meant to be a JSON-RPC
-// message. Other JSON on stdout is not a message.
+// messagesIn appends the values in a frame to out if at least one of them is meant to be a JSON-RPC
+// message. Otherwise it returns nil: other JSON on stdout is not a message.
 func messagesIn(f *wire.Frame, out []*wire.Message) []*wire.Message {
 	meant := false
 	for i := range f.Messages {
@@ -264,7 +264,7 @@ func messagesIn(f *wire.Frame, out []*wire.Message) []*wire.Message {
 }
 
 // isMessage reports whether a value is meant to be a JSON-RPC message, valid or not. A member named
-// error or method is not enough, because a log record may have one.
+// error or method alone is not enough, because a log record may have one.
 func isMessage(m *wire.Message) bool {
 	if m.Members == nil { // not an object, or an object of which only the beginning was kept
 		return m.Kind != wire.Invalid

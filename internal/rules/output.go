@@ -15,8 +15,8 @@ type output struct {
 	unreadable []*reading
 }
 
-// reading returns the reading that ends with a Received event; nil if the event is an earlier
-// line of a message.
+// reading returns the reading that ends with a Received event; nil if the event is an earlier line
+// of a message, or repeats a message over HTTP (see findCopies).
 func (o *output) reading(e *transcript.Event) *reading {
 	switch {
 	case e == o.event:

@@ -125,8 +125,8 @@ func blamesRequest(m *wire.Message) bool {
 	return ok && code <= int64(spec.CodeInvalidRequest) && code >= int64(spec.CodeInvalidParams)
 }
 
-// servedEqualPing reports whether a ping got a result that was like req: with the same params, with
-// an id of the same type, and in the same phase of the handshake.
+// servedEqualPing reports whether a ping like req got a result: a ping with the same params and an
+// id of the same type, sent in the same phase of the handshake.
 func servedEqualPing(s *Session, req *Request) bool {
 	for _, o := range s.ClientRequests() {
 		if isPing(o) && o.Succeeded() && pingRequirement(o) == pingRequirement(req) && o.Message.ID.IsString() == req.Message.ID.IsString() && string(o.Message.Params()) == string(req.Message.Params()) {

@@ -17,8 +17,8 @@ type Request struct {
 	Metadata *Metadata
 	// HeaderFlaws lists what is wrong with the request's HTTP headers in the stateless era.
 	HeaderFlaws []HeaderFlaw
-	// UnlistedTool is set if it calls a tool that no list contained before, so that the client could
-	// not know which headers the call must have.
+	// UnlistedTool is set if the request calls a tool that no list contained before, so that the
+	// client could not know which headers the call must have.
 	UnlistedTool bool
 
 	isStrictJSON      bool // its frame is valid JSON

@@ -256,7 +256,7 @@ func collectResults(runs []ruleRun) []Result {
 }
 
 // negotiatedRevision returns the revision that the conversation negotiates, or "". It reads the
-// events like the session does: with the same requested revision, transport and readings.
+// events with the requested revision, transport and readings of the session in the parameter like.
 func negotiatedRevision(events []*transcript.Event, like *Session) spec.Revision {
 	scout := newSession(like.requested, like.Transport)
 	scout.output.readings = like.output.readings

@@ -132,7 +132,8 @@ func (s *SentMessages) noteUnmatchedReply(e *transcript.Event, m *wire.Message) 
 	}
 }
 
-// mentionsID reports whether text contains an id member with this value, in the usual spacing.
+// mentionsID reports whether text contains an id member with this value, with at most one space
+// after the colon.
 func mentionsID(text []byte, id wire.ID) bool {
 	return id.IsPresent() && slices.ContainsFunc(idSpellings, func(name string) bool {
 		return bytes.Contains(text, []byte(`"`+name+`":`+id.Raw())) || bytes.Contains(text, []byte(`"`+name+`": `+id.Raw()))

@@ -176,8 +176,9 @@ func (u *unmatchedResponses) isTooEarly(e *transcript.Event) bool {
 	})
 }
 
-// attributeExtras looks for second responses to a request that were meant for another one: a
-// server may change an id into that of another request.
+// attributeExtras looks for second and later responses to a request that were meant for another
+// message: a server may change an id into that of another request. It moves them from the request
+// to the unmatched responses.
 func (u *unmatchedResponses) attributeExtras() {
 	for _, req := range u.requests.client {
 		for i := min(len(req.Responses), maxUnmatched) - 1; i > 0; i-- {

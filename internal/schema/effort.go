@@ -125,7 +125,8 @@ func (e *effort) applyToElement(s map[string]any, i int, element any, depth int)
 	}
 }
 
-// resolve resolves a reference within the schema's own document.
+// resolve returns the value to which a reference such as #/$defs/x leads, and false if the
+// reference leads out of the schema or to nothing.
 func (e *effort) resolve(ref any) (any, bool) {
 	path, ok := ref.(string)
 	if !ok || path != "#" && !strings.HasPrefix(path, "#/") {

@@ -6,7 +6,7 @@ import "fmt"
 // Zero is not a place.
 type Place uint16
 
-// maxPlaces is one more than the number of places that a revision may have.
+// maxPlaces is one more than the maximum number of places of a revision.
 const maxPlaces = 384
 
 // A PlaceSet is the set of places that occur in a message.

@@ -59,7 +59,7 @@ const (
 	IconScheme      Kind = "icon-scheme"    // neither http, https nor data
 	IconData        Kind = "icon-data"      // not a data: URI with base64 image data
 	IconType        Kind = "icon-type"      // an image type that clients need not support
-	IconSize        Kind = "icon-size"      // neither 48x48 nor any
+	IconSize        Kind = "icon-size"      // neither a size such as 48x48 nor "any"
 	NotDialect      Kind = "not-dialect"    // not a valid JSON Schema of its dialect
 	NotStructured   Kind = "not-structured" // does not fit the output schema
 	NoInputRequired Kind = "no-input-required"

@@ -87,8 +87,8 @@ func declarationOf(s *rules.Session, obs *rules.Observation) *transcript.Event {
 }
 
 // requiresDeclaration returns the start of a rule that reports requests of a method to a client
-// without the capability. ids are the requirements for it, at most one of which exists in each
-// revision.
+// without the capability. ids are the requirements that forbid such requests; at most one of them
+// exists in each revision.
 func requiresDeclaration(method, capability, summary string, ids ...string) func() rules.Fold {
 	return rules.WithoutState(rules.Fold{OnMessage: rules.Handlers{
 		rules.ServerRequest(method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

@@ -108,9 +108,10 @@ var webAddress = lazyregexp.New(`(?i)\bhttps?://[^\s"'<>)\]]+`)
 // inviting matches text that sends its reader to the link after it.
 var inviting = lazyregexp.New(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
 
-// judgeLinks reports web addresses in the texts of a form. An address counts as a clickable link if
-// the message sends the user to it. Any other address may describe the form or be an example of an
-// input, and is only noted. Fields whose format is uri are skipped.
+// judgeLinks reports web addresses in the message of a form and in the strings that its fields
+// show. An address counts as a clickable link if the message sends the user to it. Any other
+// address may describe the form or be an example of an input, and is only noted. Fields whose
+// format is uri are skipped.
 func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	fields, ok := formFields(obs)
 	if !ok {

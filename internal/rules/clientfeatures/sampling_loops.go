@@ -114,9 +114,9 @@ func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// endLoops returns the open rounds, except those that belong to obs.Request, which now has its
-// response. If the model had continued at least once and wanted to continue again, the server
-// enforced a limit.
+// endLoops returns the open rounds, except those whose sampling request came after obs.Request was
+// sent: the response to obs.Request ends them. If the model had continued at least once and wanted
+// to continue again, the server enforced a limit.
 func endLoops(open []toolUseRound, obs *rules.Observation, out *rules.Reporter) []toolUseRound {
 	var left []toolUseRound
 	for _, r := range open {
