@@ -35,8 +35,8 @@ func MayHoldUp(method string) bool {
 	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
 }
 
-// HoldingCall returns the first unanswered request that may hold up later ones, if no later request
-// has a response either; nil if there is no such request.
+// HoldingCall looks at the requests after the last one that has a response. It returns the first of
+// these that may hold up later requests, or nil.
 func HoldingCall(d *transcript.Dialogue) *transcript.Request {
 	open := d.TrailingUnanswered()
 	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return MayHoldUp(r.Message.Method) }); i >= 0 {

@@ -37,7 +37,7 @@ type requestKey struct{ method, name, arguments string }
 
 // A history sums up the outcomes of all requests with one key.
 type history struct {
-	answeredInTime, answeredLate bool          // whether a response came that was not late, and one after the client had cancelled the request
+	answeredInTime, answeredLate bool          // a response came: in time, or after the client cancelled the request
 	waited                       time.Duration // the longest wait before a request was cancelled
 	responseEnded                bool          // the HTTP response had ended without the JSON-RPC response before the request was cancelled
 	judged                       bool          // a case, or a rule on HTTP exchanges, reports that no response came

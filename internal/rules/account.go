@@ -19,7 +19,7 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 		Unreadable: s.output.mayHaveResponse(req),
 		Unread:     s.Waits.isUnread(req),
 	}
-	if !late { // the client did not wait, or waited for something that the server need not do
+	if !late { // not overdue: one of the following facts may explain why no response came
 		f.Disordered = s.brokeOrder
 		f.Stopped = s.Ending.isByClient()
 		f.ServerEnded = s.OutputEnded

@@ -110,9 +110,9 @@ func (w *Waits) isExcusable(req *Request) bool {
 }
 
 // isExchangeOver reports whether the exchange in which the request was posted has ended, so that a
-// missing response is judged for that exchange. It returns false over stdio, if the client closed
-// the connection, or if responses come on another stream (HTTP+SSE). However, it also returns true
-// over HTTP+SSE if the POST got no HTTP response, because it may never have reached the server.
+// missing response is judged for that exchange. It returns false over stdio, and if the client
+// closed the connection. Over HTTP+SSE, where responses come on another stream, it returns true
+// only if the POST got no HTTP response: the POST may never have reached the server.
 func (w *Waits) isExchangeOver(req *Request) bool {
 	x := w.requests.Exchanges().Of(req.Event)
 	if x == nil || x.End == nil || x.End.How == transcript.Dropped {

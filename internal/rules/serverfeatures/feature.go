@@ -12,7 +12,7 @@ import (
 // prompts have in common.
 type feature struct {
 	list
-	thing, things string // in sentences
+	thing, things string // the words for one item and for several, in sentences
 	use           string // the method that uses an item
 	// showsItem reports whether a result shows that the item exists.
 	showsItem func(m *wire.Message) bool

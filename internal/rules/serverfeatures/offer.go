@@ -189,8 +189,8 @@ func (o *listState) walkOf(obs *rules.Observation) *listWalk {
 	}
 }
 
-// noteNextCursor records the cursor that continues the walk, unless it was used before and leads
-// in a circle.
+// noteNextCursor records the cursor that continues the walk. It ignores a cursor that is not a
+// string, and one that the walk has had before, which leads in a circle.
 func (o *listState) noteNextCursor(w *listWalk, n nextCursor) {
 	if n.ok && !w.cursors[n.text] {
 		w.cursors[n.text], w.cursor = true, n.text

@@ -14,7 +14,8 @@ import (
 // it. Another session may have returned any other cursor.
 func isInvented(cursor string) bool { return strings.Contains(cursor, transcript.InventedCursorMark) }
 
-// invalidCursors tracks the use of cursors that the server never returned.
+// invalidCursors tracks the use of cursors that the server never returned, or that are outdated.
+// The keys of its maps are list methods.
 type invalidCursors struct {
 	served      map[string]bool  // lists whose first page was served
 	paged       map[string]bool  // lists that returned a cursor

@@ -49,7 +49,7 @@ type page struct {
 	// undisturbed is set if nothing can have changed the list since the request for the previous
 	// page or, for the first page of a walk, since the request for that page.
 	undisturbed bool
-	listVersion int // of the list, at the time of the request
+	listVersion int // the version of the list when the request was sent (see ledger.changes)
 	refused     bool
 	// first is the first page of the walk; nil if a page between the two is unknown, or if the list
 	// can have changed in between.
@@ -129,7 +129,8 @@ func (p *page) continues(q *page) bool {
 	return false
 }
 
-// ledger tracks the server's lists: pages and cursors, and whether a list can have changed since.
+// ledger tracks the server's lists: their pages and cursors, and whether a list can have changed
+// since a page was requested.
 type ledger struct {
 	// changes counts the events that can have changed a list: if the number is the same, the list
 	// is the same.
@@ -142,7 +143,7 @@ type ledger struct {
 	// listed has the items of resources/list by URI, with the version of the list in which they
 	// were valid.
 	listed map[string]listedItem
-	// refused has the lists whose first page was refused last time.
+	// refused has the list methods whose latest request for a first page was refused.
 	refused map[string]bool
 	last    *page // the latest page
 }
@@ -256,7 +257,7 @@ func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
 // nextKey is the memo key of the next cursor of a result.
 type nextKey struct{}
 
-// nextCursor is a nextCursor.
+// nextCursor is the member nextCursor of a result.
 type nextCursor struct {
 	raw  jsontext.Value // nil if there is none
 	text string

@@ -42,12 +42,13 @@ func promptRules() []rules.Rule {
 // invalidParamsCheck judges the response to a request that should get error -32602.
 type invalidParamsCheck struct {
 	requirement string
-	served      string // the summary if it gets a result
-	miscoded    string // the summary if it gets another error
+	served      string // the summary if the request gets a result
+	miscoded    string // the summary if the request gets another error
 	weight      verdict.Weight
 }
 
-// judge judges a response. A refusal counts only if a request that like selects was served.
+// judge judges the response in obs. A refusal counts only if it may be interpreted by comparison
+// with the control in the parameter like (see Reporter.RequireInterpretable).
 func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
 	if !out.RequireInterpretable(obs, like, i.requirement) {
 		return
@@ -64,8 +65,8 @@ func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, ou
 	out.Deviates(d)
 }
 
-// onGetResponses returns handlers that call judge for regular responses to prompts/get. named is
-// set if the requested name is a string.
+// onGetResponses returns handlers that call the function judge for regular responses to
+// prompts/get. named is set if the requested name is a string.
 func onGetResponses(judge func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	handler := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if isRegular(s, obs) {
@@ -111,8 +112,8 @@ func (b *catalog) validGet(name string) rules.Control {
 	}
 }
 
-// anyGet returns the control for requests that name no prompt or an unlisted one: a request for
-// any listed prompt with all required arguments.
+// anyGet returns the control for requests that name no prompt or an unlisted one: a request for any
+// listed prompt with all required arguments, or else a prompts/list.
 func (b *catalog) anyGet() rules.Control {
 	return rules.Control{
 		What: "a request for a listed prompt", ByName: true,

@@ -80,7 +80,7 @@ func resourceListRules() []rules.Rule {
 }
 
 // requireDeclared returns a handler that judges whether a server declares resources if its result
-// has any at the pointer. The handler skips empty results, because another requirement covers
+// has elements at the pointer. The handler skips empty results, because another requirement covers
 // undeclared methods that are served.
 func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *rules.Reporter) {
 	return func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

@@ -145,7 +145,8 @@ func (c *changedLists) isSubscribed(x unannouncedChange) bool {
 	return ok
 }
 
-// deliveredUpdates compares the reads of a resource that has a subscription.
+// deliveredUpdates compares the reads of each resource, and records the updates that the server
+// sends.
 type deliveredUpdates struct {
 	subscriptions subscriptions
 	last          map[string]*resourceReads

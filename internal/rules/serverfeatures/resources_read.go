@@ -252,7 +252,7 @@ type sizedResource struct {
 	listed       listedItem
 	read         *rules.Observation
 	claim, bytes int64
-	again, same  bool // there was a later read, and all later reads had the same content
+	again, same  bool // again: there was a later read; same: all later reads had the same content
 	listedAgain  bool // a list between the reads had the same size
 	resized      bool // a later read had another number of bytes
 }

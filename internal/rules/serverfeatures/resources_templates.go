@@ -31,7 +31,7 @@ func templateRules() []rules.Rule {
 // templateReads tracks the server's templates and what is known about their resources.
 type templateReads struct {
 	templates   []*templateRead
-	completions map[string]*rules.Observation // responses to completion/complete, by the URIs to which their values expand the template
+	completions map[string]*rules.Observation // by URI: the response to completion/complete with a value that expands the template to this URI
 }
 
 type templateRead struct {
@@ -63,8 +63,8 @@ func (t *templateReads) noteTemplates(_ *rules.Session, p *page, _ *rules.Report
 // maxTemplates bounds the templates that are matched for each read.
 const maxTemplates = 200
 
-// onlyMatch returns the only template that matches the URI; nil if there is none, if there are
-// several, or if that is unclear.
+// onlyMatch returns the only template that matches the URI; nil if none may match, if several may,
+// or if it is unclear whether the only one does.
 func (t *templateReads) onlyMatch(requestedURI string) *templateRead {
 	var only *templateRead
 	for _, s := range t.templates {

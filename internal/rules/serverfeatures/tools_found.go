@@ -180,6 +180,6 @@ var namelessDenials = map[string]*lazyregexp.Regexp{
 	"prompt": lazyregexp.New(preamble + "(" + namelessPattern("prompt") + ")"),
 }
 
-// denials are phrases of which every string that denies the existence of something contains at
-// least one. Looking for them is a cheap first test.
+// denials are the phrases that deny the existence of something. deniesExistence looks for them
+// first, because that is a cheap test.
 var denials = []string{"not found", "unknown", "unrecognized", "does not exist", "doesn't exist", "not recognized", "no such"}

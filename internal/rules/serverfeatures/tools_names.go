@@ -18,7 +18,7 @@ const (
 
 const maxName = 128 // characters
 
-// toolNames judges the names of tools. Each fault of a name is reported under one requirement: a
+// toolNames judges the names of tools. Each flaw of a name is reported under one requirement: a
 // space breaks nameSpecial, an umlaut only nameCharset.
 func toolNames() rules.Fold {
 	return rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {

@@ -176,8 +176,8 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// hasServerRequestMeanwhile reports whether the server sent a request before it answered this
-// one.
+// hasServerRequestMeanwhile reports whether the server sent a request between the client's request
+// and the response to it in obs.
 func hasServerRequestMeanwhile(s *rules.Session, obs *rules.Observation) bool {
 	return slices.ContainsFunc(s.ServerRequests(), func(p *transcript.Request) bool {
 		return p.Event.Seq > obs.Request.Event.Seq && p.Event.Seq < obs.Event.Seq

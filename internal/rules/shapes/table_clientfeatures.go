@@ -95,7 +95,8 @@ func serverRequestRows() []row {
 	}
 }
 
-// isMemberItself reports whether the content member itself is wrong, rather than a value in it.
+// isMemberItself reports whether the content member of a sampling message itself is wrong, rather
+// than a value in it.
 func isMemberItself(v schema.Violation) bool { return v.Place == "SamplingMessage.content" }
 
 // isDataItself reports whether the error's data is wrong as a whole, or lacks its list.

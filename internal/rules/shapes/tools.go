@@ -88,7 +88,7 @@ func judgeDefinitions(s *rules.Session, m *wire.Message) *definitions {
 	return found
 }
 
-// judgeHints adds a note if hints contradict each other.
+// judgeHints adds a deviation if a tool is both read-only and destructive.
 func (f *definitions) judgeHints(t tool, where string) {
 	hints := t.members["annotations"]
 	switch {

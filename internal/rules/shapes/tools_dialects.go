@@ -39,9 +39,9 @@ func hasDifferingKeyword(input jsontext.Value) bool {
 	return slices.ContainsFunc(dialectKeywords, func(word string) bool { return bytes.Contains(input, []byte(word)) })
 }
 
-// judgeCall judges calls whose arguments are valid in only one of the dialects; only these show
-// which one the server uses. One call is not proof: accepted arguments may have been converted,
-// and refused ones may have another fault.
+// judgeCall judges calls whose arguments are valid in only one of draft-07 and 2020-12; only these
+// show which one the server uses. One call is not proof: accepted arguments may have been
+// converted, and refused ones may be wrong in another way.
 func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	params := obs.Request.Message.Params()
 	if !isGovernedByRevision(s, obs) || !obs.Request.WellFormed || len(l.schemas) == 0 {

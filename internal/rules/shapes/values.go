@@ -15,8 +15,8 @@ import (
 
 // isGovernedByRevision reports whether the session's revision applies to a message of the server.
 // In the handshake era, the message must come after the result of initialize. In the stateless era,
-// it must belong to a request that names the revision; a server request must also be an entry of
-// inputRequests, because the era has no others.
+// Versions.IsGovernedByRevision decides; a server request must also be an entry of inputRequests,
+// because the era has no others.
 func isGovernedByRevision(s *rules.Session, obs *rules.Observation) bool {
 	if s.Era() == spec.Handshake {
 		return s.Began()

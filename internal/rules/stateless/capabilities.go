@@ -184,8 +184,9 @@ func isEmpty(v jsontext.Value) bool {
 	return len(names) == 0
 }
 
-// judgeDeclared judges the input that a result requires. If this request does not declare the
-// capability but an earlier one did, the server has kept the declaration of the earlier one.
+// judgeDeclared judges whether the client declared the capability for the input that a result
+// requires, in the request that got the result. If only an earlier request declares it, the server
+// has kept that declaration.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
 	if obs.InputKey == "" || capability == "" || !s.Governs(obs.Request) || !obs.Request.Metadata.IsComplete() {

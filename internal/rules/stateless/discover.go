@@ -106,7 +106,8 @@ func (d *discoveries) judgeResult(s *rules.Session, obs *rules.Observation, out 
 	}
 }
 
-// judgeVersions judges the listed versions. No keyword requires the list to be non-empty.
+// judgeVersions judges the listed versions. A deviation is at most a warning: no keyword requires,
+// for example, that the list is not empty.
 func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporter) {
 	d := deviationOf(discoverVersions, obs)
 	d.Pointer, d.Weight = "/result/supportedVersions", verdict.AtMostWarning
@@ -142,7 +143,7 @@ func judgeExtensions(result jsontext.Value, obs *rules.Observation, out *rules.R
 	}
 }
 
-// judgeConstancy compares results of requests with the same metadata.
+// judgeConstancy compares the results of requests with the same params.
 func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter) {
 	for _, before := range d.before {
 		if string(before.Request.Message.Params()) != string(obs.Request.Message.Params()) {

@@ -133,8 +133,8 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 	out.Deviates(d)
 }
 
-// isEndedByClient reports whether the response came because the client had cancelled the
-// subscription or begun to end the server. The server may not have started the subscription by
+// isEndedByClient reports whether a response came, possibly because the client cancelled the
+// subscription or began to end the server. The server may not have started the subscription by
 // then.
 func (sub *subscription) isEndedByClient() bool {
 	return sub.response != nil && (sub.atShutdown || sub.cancelled != nil)

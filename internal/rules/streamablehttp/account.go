@@ -77,16 +77,17 @@ func (v *view) isSessionOver(x *exchange) bool {
 	return x.session != "" && (gone || ends && (x.End == nil || ending < x.End.Seq))
 }
 
-// isPartial reports whether the body of the response ended before its announced
-// end, or could not be read. An event stream may break off at any time, and
-// base.request-answered judges the responses to JSON-RPC requests.
+// isPartial reports whether the body of the response ended before its announced end, or could not
+// be read. It returns false for event streams, which may break off at any time, and for exchanges
+// with JSON-RPC requests, whose responses base.request-answered judges.
 func (x *exchange) isPartial() bool {
 	return x.Response != nil && len(x.requests) == 0 && x.ResponseHead().MediaType() != transcript.EventStream &&
 		(x.HowEnded() == transcript.Broken || x.HowEnded() == transcript.Unreadable)
 }
 
 // isUnfinished reports whether the client waited until the timeout for the rest of a body whose
-// length the response head announces, while the server responded to other requests.
+// length the response head announces. The client records such a timeout only if the server then
+// responds to another request.
 func (v *view) isUnfinished(x *exchange) bool {
 	return x.Response != nil && x.ResponseHead().Has("Content-Length") && !x.IsStream() &&
 		x.HowEnded() == transcript.Dropped && v.s.Waits.GaveUpOn(x.Request)

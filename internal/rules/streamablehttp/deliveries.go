@@ -78,8 +78,8 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 }
 
 // countMissing counts the requests of x that the client did not cancel and whose responses did not
-// come on its stream: those without a response, those whose response came on a stream that resumes
-// x, and those whose response came on another stream.
+// come on the stream of x: those without a response, those whose response came on a stream that
+// resumes x, and those whose response came on another stream.
 func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 	for _, req := range x.requests {
 		switch {
@@ -116,8 +116,8 @@ func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 	})
 }
 
-// judgeHalfDelivered judges a response in an event without its final blank line: clients drop such
-// events. It reports whether there is one.
+// judgeHalfDelivered judges a message in an event that lacks its final blank line because the
+// server ended the stream: clients drop such events. It reports whether there is one.
 func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
 	for _, p := range x.events {
 		if p.Kind != transcript.Received || p.sse.IsComplete() || p.IsCut() || x.HowEnded() != transcript.Complete {

@@ -21,7 +21,7 @@ const (
 	noSession                       // no session id, although one was assigned
 	unknownSession                  // a session id that the server did not assign
 	endedSession                    // a session that the client ended by DELETE
-	goneSession                     // a session that got 404 before, or that the client is ending
+	goneSession                     // a session that has got 404, or that the client is ending
 	noVersion                       // no version header in a revision that requires it
 	badVersion                      // a version header that no server can know
 	otherVersion                    // another version than the negotiated one
@@ -133,7 +133,8 @@ func (v *view) versionFlaws(x *exchange) flaw {
 	return 0
 }
 
-// mayBeVersion reports whether a server may know a version that is unknown here.
+// mayBeVersion reports whether text, which is no published version, may be a version that a server
+// knows: a draft, or a string that looks like a date since October 2024.
 func mayBeVersion(text string) bool {
 	return strings.Contains(strings.ToLower(text), "draft") || len(text) == len(spec.V20241105) && spec.Revision(text) > "2024-10" && text < "2100"
 }

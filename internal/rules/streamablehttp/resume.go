@@ -82,8 +82,9 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 	}
 }
 
-// isPriming reports whether an event without a message came on the stream of a POST. The id of such
-// an event belongs to no message, and may be repeated when the stream is resumed.
+// isPriming reports whether known, an event without a message, came on the stream of a POST that
+// resumes no other stream. The id of such an event belongs to no message, and may be repeated when
+// the stream is resumed.
 func isPriming(v *view, known streamEvent) bool {
 	x := v.exchangeOf(known.Event)
 	return x.Method() == "POST" && !x.isResumption()
@@ -226,8 +227,8 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 }
 
 // eventIDsUpTo returns the ids of the events with data on the stream of origin, up to the event
-// whose id is the parameter last. It skips the events of the exchange given as before. It returns
-// nil if none of the other events has that id.
+// whose id is the parameter last. It skips the events of the exchange in the parameter before, and
+// returns nil if none of the other events has that id.
 func (v *view) eventIDsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.eventsInOrder() {
@@ -346,7 +347,7 @@ type messageKey struct{ session, text string }
 
 type firstDeliveriesKey struct{}
 
-// firstDeliveries returns the first event with each message.
+// firstDeliveries returns the first event with each message in each session.
 func (v *view) firstDeliveries() map[messageKey]streamEvent {
 	return rules.Memo(v.s, firstDeliveriesKey{}, func() map[messageKey]streamEvent {
 		out := map[messageKey]streamEvent{}

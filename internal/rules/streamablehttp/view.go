@@ -29,7 +29,7 @@ type view struct {
 	byNumber map[int]*exchange
 	sessions *sessions
 	ids      map[string]map[string]*exchange // by session and event id: the stream that delivered it first
-	origins  map[*exchange]*exchange         // the results of origin for resumptions
+	origins  map[*exchange]*exchange         // the results of streamStart for exchanges that resume a stream
 	accepted map[string]map[string]bool      // media types by the value of Accept
 	end      time.Duration                   // the time of the last event
 	host     string                          // of the server, as the client addresses it
@@ -42,7 +42,7 @@ type exchange struct {
 	*transcript.Exchange
 	requests []*rules.Request // in the request body
 	events   []streamEvent    // of the event stream
-	session  string           // the session that it names or, for initialize, that the server assigns
+	session  string           // the session that the request names or, for initialize, that the server assigns
 	flaws    flaw
 }
 

@@ -199,9 +199,9 @@ func namesTask(m *wire.Message, t *task) bool {
 	return ok && id == t.id
 }
 
-// judgeCallCancellation judges tasks that the client tried to cancel by notifications/cancelled for
-// the call, after the response to the call. The requirement binds the client, so the server gets at
-// most a warning.
+// judgeCallCancellation judges tasks that the client tried to cancel with notifications/cancelled
+// for the call, after the response to the call. The requirement binds the client, so the server
+// gets at most a warning.
 func (l *ledger) judgeCallCancellation(t *task, out *rules.Reporter) {
 	if t.call == nil {
 		return

@@ -25,7 +25,7 @@ type index struct {
 
 type callKey struct{ name, arguments string }
 
-// A note is a notification about a task.
+// A taskNotification is a notification about a task.
 type taskNotification struct {
 	*transcript.Message
 	named bool // it names the task; otherwise it has the task's progress token

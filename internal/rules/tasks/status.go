@@ -165,8 +165,8 @@ func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rul
 	return at, ok
 }
 
-// timeOf parses a time in RFC 3339 form, which permits lower-case letters and a space in the
-// middle.
+// timeOf parses a time in RFC 3339 form. It also accepts lower-case letters, a space or an
+// underscore instead of T, and a leap second.
 func timeOf(v *observation, pointer string) (time.Time, bool) {
 	text, _ := wire.Text(wire.At(v.object, pointer))
 	text = strings.ToUpper(text)
@@ -178,8 +178,8 @@ func timeOf(v *observation, pointer string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// looksLikeDate reports whether a string is a date and time in a common form of ISO 8601, such as
-// one without an offset. Package shapes reports strings that are no date at all.
+// looksLikeDate reports whether a string is a date, with or without a time, in a common form of ISO
+// 8601. Package shapes reports strings that are no date at all.
 func looksLikeDate(text string) bool { return plainDate.MatchString(text) }
 
 var plainDate = lazyregexp.New(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?([.,]\d+)?([+-]\d\d(:?\d\d)?)?)?$`)

@@ -148,8 +148,8 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 }
 
 // judgeRequired judges a call of a tool that requires tasks, if the call does not request a task.
-// The pages of the specification disagree on the error code for it. isValid is set if there is no
-// other reason to refuse the call.
+// The pages of the specification disagree on the error code for such a call. isValid is set if
+// there is no other reason to refuse the call.
 func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
 	if c.request.Message.ParamAt("/task") != nil {
 		return

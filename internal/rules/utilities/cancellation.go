@@ -365,9 +365,9 @@ func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *r
 	out.Deviates(d)
 }
 
-// newestWithID returns the server's newest request with this id, or nil. Unlike Dialogue.Of, it
-// also finds a request that follows the cancellation in the same batch, because the messages of a
-// batch have no order.
+// newestWithID returns the server's newest request with this id, or nil. Unlike Dialogue.RequestOf,
+// it also finds a request that follows the cancellation in the same batch, because the messages of
+// a batch have no order.
 func newestWithID(all []*transcript.Request, id wire.ID) *transcript.Request {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Message.ID.Same(id) {

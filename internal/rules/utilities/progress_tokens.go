@@ -63,7 +63,7 @@ func withoutAnswered(all []*rules.Request) []*rules.Request {
 func (g *tokenRequests) withToken(token wire.ID) []*rules.Request { return g.byKey[token.Key()] }
 
 // onlyPossible returns the only open request that the token can mean: no other open request has a
-// similar token, and its own token is exactly this one. Otherwise it returns nil.
+// similar token, and the token of that request is exactly this one. Otherwise it returns nil.
 func (g *tokenRequests) onlyPossible(token wire.ID) *rules.Request {
 	var open *rules.Request
 	for _, req := range g.alike[normalizeToken(token)] {
