@@ -27,15 +27,17 @@ type ExchangeFacts struct {
 	Size int64
 	// Waited is set if the client waited for a response until the timeout.
 	Waited bool
-	// ServerEnded is set if the server had ended, or the client had begun
-	// to stop it.
+	// ServerEnded is set if, by the end of the conversation, the server had ended or the client had
+	// begun to stop it.
 	ServerEnded bool
-	// Judged is set if the JSON-RPC requests in the body have no
-	// response, which is judged separately.
+	// Judged is set if a JSON-RPC request in the body has no response although one was due; that is
+	// judged separately.
 	Judged bool
-	// AnsweredElsewhere is set if the JSON-RPC responses came on another stream.
+	// AnsweredElsewhere is set if all JSON-RPC requests in the body have responses. If the HTTP
+	// request got no response, they came on another stream.
 	AnsweredElsewhere bool
-	// Withdrawn is set if the client cancelled the JSON-RPC requests in the body.
+	// Withdrawn is set if the client cancelled a JSON-RPC request in the body, and the connection
+	// had not broken before that.
 	Withdrawn bool
 	// SessionOver is set if the session of the request had ended, or was
 	// about to end.

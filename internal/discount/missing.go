@@ -44,8 +44,8 @@ func (cutResponse) discount(c *Claim) (Effect, string) {
 }
 
 // showsServerMessage reports whether the highest position in At is that of a message or an HTTP
-// response from the server. With the HTTP status 404, neither counts: it only means that there is
-// no such session.
+// response from the server. A message or response with the HTTP status 404 does not count: it only
+// means that there is no such session.
 func (c *Claim) showsServerMessage() bool {
 	if len(c.At) == 0 {
 		return false

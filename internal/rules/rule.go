@@ -125,7 +125,7 @@ func (o *Reporter) Unclear(requirement, why string) {
 }
 
 // result returns the result for a requirement; nil if the requirement does not exist in the
-// revision.
+// revision and transport. It panics if the rule does not list the requirement.
 func (o *Reporter) result(requirement string) *Result {
 	i := slices.Index(o.rule.Requirements, requirement)
 	if i < 0 {

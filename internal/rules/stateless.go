@@ -16,7 +16,8 @@ type Versions struct {
 	supported []string
 	// servedOlder is the first request that the server served as one of an older revision.
 	servedOlder *Request
-	// refusedInitialize is set if the server refused an initialize without metadata.
+	// refusedInitialize is set if the server refused an initialize without a version in _meta, as
+	// clients of a handshake revision send it.
 	refusedInitialize bool
 
 	transport   spec.Transport

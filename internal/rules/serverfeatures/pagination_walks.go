@@ -65,9 +65,9 @@ func (w *walks) judgePage(s *rules.Session, p *page, out *rules.Reporter) {
 }
 
 // unannouncedWeight returns OnlyNote if the list may change without a notification, and otherwise
-// Full. It may do so in three cases: it is the list of templates, which has no notification;
-// listChanged is not declared; or, in the handshake era, the server refuses the GET stream on which
-// notifications would come.
+// Full. A list may change without a notification in three cases: it is the list of templates, which
+// has no notification; listChanged is not declared; or, in the handshake era, the server refuses
+// the GET stream on which notifications would come.
 func unannouncedWeight(s *rules.Session, method string) verdict.Weight {
 	isDeclared := s.ServerDeclared(listings[method].capability + ".listChanged")
 	if method == spec.MethodResourcesTemplates || !isDeclared || s.Era() == spec.Handshake && s.Exchanges().RefuseGet() {

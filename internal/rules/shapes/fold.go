@@ -403,7 +403,7 @@ func (r *compiledRow) isObservedIn(occurring *schema.PlaceSet) bool {
 }
 
 // rowFor returns the first row that matches a violation. If there is none, it returns the general
-// row for a violation of the schema, and nil for others.
+// row for a violation of the official schema, and nil for any other violation.
 func (t *topic) rowFor(v schema.Violation) *compiledRow {
 	for _, r := range t.rows {
 		if r.matches(v) {

@@ -184,9 +184,8 @@ func isEmpty(v jsontext.Value) bool {
 	return len(names) == 0
 }
 
-// judgeDeclared judges whether the client declared the capability for the input that a result
-// requires, in the request that got the result. If only an earlier request declares it, the server
-// has kept that declaration.
+// judgeDeclared judges whether the request whose result requires input declares the capability for
+// that input. If only an earlier request declares it, the server has kept that declaration.
 func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	capability := capabilityOf(obs.Message.Method)
 	if obs.InputKey == "" || capability == "" || !s.Governs(obs.Request) || !obs.Request.Metadata.IsComplete() {

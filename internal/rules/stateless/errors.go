@@ -175,8 +175,9 @@ var traceForms = map[string]string{
 	"baggage":     " as in W3C Baggage: key=value pairs, joined by commas",
 }
 
-// judgeTrace judges the trace context in a _meta object of the server, which is the parameter in
-// and may be nil. It skips values that equal those in sent, the _meta of the client's request.
+// judgeTrace judges the trace context in the parameter in, the _meta object of the server's
+// message; nil if there is none. It skips values that equal those in sent, the _meta of the
+// client's request.
 func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Reporter) {
 	if in == nil {
 		return

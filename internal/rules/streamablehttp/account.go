@@ -243,9 +243,9 @@ func (x *exchange) judgeRefusedPing(out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeFailedInitialize judges the first initialize if the response shows that its receiver reads
-// JSON-RPC or opens streams; any other refusal may come from something that is not an MCP server.
-// "Invalid request" may mean that another client has the only session.
+// judgeFailedInitialize judges a failed initialize if the HTTP response shows that the receiver
+// reads JSON-RPC or opens streams; any other refusal may come from something that is not an MCP
+// server. "Invalid request" may mean that another client has the only session.
 func (x *exchange) judgeFailedInitialize(out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.describeSeen(), At: x.positions()}
 	e := x.errorIn()

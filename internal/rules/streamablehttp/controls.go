@@ -13,8 +13,8 @@ import (
 func (x *exchange) isAccepted() bool { return x.Succeeded() && x.errorIn() == nil }
 
 // isInterpretable reports whether the refusal of x may be interpreted: the nearest equal requests
-// without the flaw, before and after, were served. Otherwise it marks the requirements as
-// unclear, with the reason.
+// without the flaw, before and after x, were served, and x cannot be refused as a second stream
+// (see mayBeSecondStream). Otherwise it marks the requirements as unclear, with the reason.
 func (v *view) isInterpretable(x *exchange, out *rules.Reporter, requirements ...string) bool {
 	why := v.whyUnclear(x)
 	for _, r := range requirements {

@@ -87,8 +87,8 @@ func (v *view) servesTarget(x *exchange) bool {
 	})
 }
 
-// judgeOtherMethods judges GET and DELETE, which only older revisions have, at a server that
-// supports none of those.
+// judgeOtherMethods judges the responses to GET and DELETE, which only older revisions have, from a
+// server that supports no older revision.
 func judgeOtherMethods(v *view, out *rules.Reporter) {
 	if v.s.Era() != spec.Stateless || !v.s.IsStatelessOnly() {
 		return

@@ -138,8 +138,8 @@ func (l *ledger) judgeEndedResult(t *task, q *taskRequest, out *rules.Reporter) 
 	}
 }
 
-// steadyCall returns an equal call without a task that was answered in the same way before and
-// after the task; nil if there is none.
+// steadyCall returns the last equal call without a task before c, if the first one after q got the
+// same result or error; otherwise nil. The result of such a call does not seem to change with time.
 func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 	var before, after *call
 	for _, o := range l.plainCalls(c) {

@@ -165,8 +165,8 @@ func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rul
 	return at, ok
 }
 
-// timeOf parses a time in RFC 3339 form. It also accepts lower-case letters, a space or an
-// underscore instead of T, and a leap second.
+// timeOf parses a time in RFC 3339 form, which permits lower-case letters, a space instead of T,
+// and leap seconds. It also accepts an underscore instead of T.
 func timeOf(v *observation, pointer string) (time.Time, bool) {
 	text, _ := wire.Text(wire.At(v.object, pointer))
 	text = strings.ToUpper(text)
