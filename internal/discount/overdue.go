@@ -39,7 +39,7 @@ type requestKey struct{ method, name, arguments string }
 type history struct {
 	answeredInTime, answeredLate bool          // a response came: in time, or after the client cancelled the request
 	waited                       time.Duration // the longest wait before a request was cancelled
-	responseEnded                bool          // the HTTP response had ended without the JSON-RPC response before the request was cancelled
+	responseEnded                bool          // before the client cancelled the request, the HTTP response ended without the JSON-RPC response
 	judged                       bool          // a case, or a rule on HTTP exchanges, reports that no response came
 }
 

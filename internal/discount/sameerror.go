@@ -22,7 +22,7 @@ type sameError map[spec.Revision]*plainRequests
 
 type plainRequests struct {
 	refused map[string]bool // the methods of refused requests
-	reason  string          // of every refusal, as refusalOf returns it
+	reason  string          // the error of all refusals, as refusalOf returns it
 	other   bool            // a list was served, or a request was refused with another error
 }
 

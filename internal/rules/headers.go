@@ -20,7 +20,7 @@ type HeaderFlaw int
 // The flaws for which a server refuses a request with HeaderMismatch.
 const (
 	VersionMissing HeaderFlaw = iota // no MCP-Protocol-Version
-	VersionDiffers                   // from the version in _meta
+	VersionDiffers                   // MCP-Protocol-Version is not the version in _meta
 	MethodMissing                    // no Mcp-Method
 	MethodDiffers
 	NameMissing // no Mcp-Name where the method needs one

@@ -26,7 +26,7 @@ type Request struct {
 	reused            bool // the id was used before
 	idCancelled       bool // the client cancelled the id before
 	due               bool // the server has to respond to a request sent at this time
-	refused           bool // by an HTTP status, or because there was no connection
+	refused           bool // the HTTP status refused it, or there was no connection
 	beforeInitialized bool // a ping after the response to initialize, before notifications/initialized
 	whileOpen         bool // the handshake was complete; in the stateless era, see Versions.notePhase
 	// overdue is the event at which a response was due and had not come: the client's timeout, the

@@ -39,13 +39,13 @@ const (
 	WrongType  Kind = "wrong-type"
 	Missing    Kind = "missing"      // a required member; the pointer names it
 	WrongWord  Kind = "wrong-word"   // a string that is not one of the permitted values
-	OutOfRange Kind = "out-of-range" // a number
+	OutOfRange Kind = "out-of-range" // a number outside its bounds
 )
 
 // The kinds that the official schemas do not assert. Only the schema of the newest revision asserts
 // TooMany.
 const (
-	TooMany         Kind = "too-many" // elements of a list
+	TooMany         Kind = "too-many" // a list with more elements than permitted
 	NotBase64       Kind = "not-base64"
 	LooseBase64     Kind = "loose-base64" // with line breaks, or without padding
 	NotMIME         Kind = "not-mime"     // not type/subtype

@@ -17,9 +17,9 @@ const maxRounds = 50
 // toolUseRound is a response of the client in which the model wants to call tools.
 type toolUseRound struct {
 	uses    []toolUse
-	number  int // the number of the round in its loop, from 1
-	request *transcript.Event
-	event   *transcript.Event
+	number  int               // the number of the round in its loop, from 1
+	request *transcript.Event // the server's sampling request
+	event   *transcript.Event // the client's response or, once the loop has continued, the server's next request
 }
 
 // toolLoops follows the rounds of each tool loop, in which the server returns tool results to the

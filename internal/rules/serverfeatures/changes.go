@@ -22,7 +22,7 @@ func (f *feature) uniqueNames() rules.Fold {
 		}
 		onPage := map[string]bool{}
 		for _, i := range p.items {
-			if !i.text { // another rule judges that it is not a string
+			if !i.text { // another rule judges a name that is not a string
 				continue
 			}
 			name := i.key

@@ -50,7 +50,7 @@ type listState struct {
 	list
 	whole      *listWalk            // the last complete walk; nil after an announced change
 	latest     *listWalk            // the last complete walk, even if a change was announced since
-	walks      map[string]*listWalk // by the next cursor
+	walks      map[string]*listWalk // the incomplete walks, by their next cursors
 	settled    bool                 // the last two complete walks had the same names, with nothing in between that may change the list
 	changes    int                  // the position of the last change notification, -1 if there is none
 	touched    int                  // the position of the last result of a call that may have changed the list, -1 if there is none

@@ -14,7 +14,7 @@ import (
 // listing is one of the lists that may be paginated.
 type listing struct {
 	capability string
-	member     string // of the result
+	member     string // the member of the result that has the items
 	key        string // pointer to the member that identifies an item
 	changed    string // the notification of a change
 }
@@ -28,7 +28,7 @@ var listings = map[string]listing{
 
 // item is one entry of a list.
 type item struct {
-	key   string // empty if there is none
+	key   string // empty if there is none that is a string
 	raw   jsontext.Value
 	keyed bool // it has a key, of any type
 	text  bool // the key is a string

@@ -125,7 +125,7 @@ type optionalTrial struct {
 	requirement string
 	thing       string
 	order       []string
-	bare, empty map[string]*rules.Observation // by name, the first of each
+	bare, empty map[string]*rules.Observation // by name: the first response to a request without arguments, and with an empty object
 }
 
 func (w *optionalTrial) note(name string, arguments jsontext.Value, obs *rules.Observation) {

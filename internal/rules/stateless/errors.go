@@ -116,7 +116,7 @@ func judgeCodeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Repor
 		}
 		d.Summary, d.Permitted = "The server reports a capability as missing that the client declared.", "-32021 only for capabilities that the request does not declare"
 	case spec.CodeUnsupported:
-		if !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || req.Message.Method == spec.MethodInitialize { // initialize names another version
+		if !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || req.Message.Method == spec.MethodInitialize { // the params of initialize name another version
 			return
 		}
 		if !slices.Contains(s.SupportedVersions(), req.Metadata.Version) {

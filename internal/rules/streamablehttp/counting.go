@@ -40,7 +40,7 @@ func stepBetween(a, b string) (uint64, bool) {
 	if isDecimalNumber(a[:la]) && isDecimalNumber(b[:lb]) {
 		base = 10
 	}
-	before, err1 := strconv.ParseUint("0"+a[:la], base, 64) // the shorter number may be a prefix of the other
+	before, err1 := strconv.ParseUint("0"+a[:la], base, 64) // if one number is a prefix of the other, no digits of it are left
 	after, err2 := strconv.ParseUint("0"+b[:lb], base, 64)
 	return after - before, err1 == nil && err2 == nil && after > before
 }

@@ -58,7 +58,7 @@ func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 	case x.Succeeded():
 		v.judgeServedForeignOrigin(x, d, out)
 		return
-	case !x.Refused() || isAmbiguousStatus(x.Status()) && x.Status() != 403: // the requirement demands 403
+	case !x.Refused() || isAmbiguousStatus(x.Status()) && x.Status() != 403: // 403 is ambiguous too, but the requirement demands it
 		return
 	}
 	if x.flaws != foreignOrigin { // another flaw may be the reason

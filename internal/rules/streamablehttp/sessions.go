@@ -63,7 +63,7 @@ func newSessions(all []*exchange) *sessions {
 			noteEarliest(s.gone, id, x.Response)
 		}
 	}
-	for _, x := range all { // it was not gone if a later request was served
+	for _, x := range all { // a session was not gone if a later POST was served
 		id := x.RequestHead().Get(sessionHeader)
 		if x.Method() == "POST" && x.Succeeded() && isBefore(s.gone, id, x.Request.Seq) {
 			delete(s.gone, id)

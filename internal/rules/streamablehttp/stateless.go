@@ -131,7 +131,7 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 				Seen: rules.Excerpt(x.ResponseHead().Describe("X-Accel-Buffering")), At: x.positions(),
 			}
 			if !isLoopback(x.RequestHead().Get("Host")) {
-				d.Weight = verdict.OnlyNote // a proxy in front removes it
+				d.Weight = verdict.OnlyNote // a proxy in front may have removed the header
 			}
 			out.Deviates(d)
 		}

@@ -32,7 +32,7 @@ type view struct {
 	origins  map[*exchange]*exchange         // the results of streamStart for exchanges that resume a stream
 	accepted map[string]map[string]bool      // media types by the value of Accept
 	end      time.Duration                   // the time of the last event
-	host     string                          // of the server, as the client addresses it
+	host     string                          // the server's host, as the client addresses it, without the port
 	// initialized is the position at which the client sent notifications/initialized, or -1.
 	initialized int
 }

@@ -150,7 +150,7 @@ func (l *ledger) judgeInputLeft(t *task, out *rules.Reporter) {
 		return // an open request without a name may belong to the task
 	}
 	if mode, _ := wire.Text(last.Message.ParamAt("/mode")); mode == "url" {
-		return // the user may need longer on the page than the response
+		return // the response does not mean that the user has finished on the page
 	}
 	for _, v := range t.observations {
 		switch {

@@ -212,7 +212,7 @@ func judgeOptional(c *call, out *rules.Reporter) {
 	asked := c.request.Message.ParamAt("/task") != nil
 	d := verdict.Deviation{Requirement: toolOptional, Seen: rules.Excerpt(c.reply.Raw), At: c.positions()}
 	switch created := createdTask(c.reply) != nil; {
-	case asked && !c.asTask: // the client's mistake
+	case asked && !c.asTask: // the client's task member is malformed
 	case c.asTask && spec.Code(code) == spec.CodeMethodNotFound:
 		d.Summary, d.Permitted = "The server refuses a tool with optional tasks as a task.", "a task"
 		out.Deviates(d)

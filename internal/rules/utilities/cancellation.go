@@ -61,7 +61,7 @@ type cancelledRequest struct {
 	failed            *wire.Message // the response, if it means that the request failed
 	crossed           bool          // a response came that may have been in transit
 	namesCancellation bool          // the response names the cancellation, so it was not in transit
-	gotClientReply    bool          // the client responded to an earlier request of the server
+	gotClientReply    bool          // after the cancellation, the client responded to a request that the server had sent while this request ran
 }
 
 func cancelledRequests() rules.Fold {
@@ -308,7 +308,7 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 	id := obs.Message.ParamIDAt("/requestId")
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event)}
 	if !id.IsPresent() {
-		if s.Revision() != spec.V20251125 { // 2025-11-25 has a separate requirement for it
+		if s.Revision() != spec.V20251125 { // 2025-11-25 has a separate requirement on a missing requestId
 			d.Summary = "The server's cancellation names no request."
 			out.Deviates(d)
 		}

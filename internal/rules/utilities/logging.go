@@ -115,7 +115,7 @@ func (l *levelRequests) judgeResult(s *rules.Session, obs *rules.Observation, ou
 		out.Deviates(d)
 		return
 	case level == nil:
-		return // missing params are not judged here
+		return // a missing level is not judged here
 	case severity(level) < 0:
 		d.Requirement, d.Summary = levelInvalid, "The server accepts an unknown log level."
 		d.Permitted = "error -32602"
