@@ -260,7 +260,7 @@ func (h *HTTPHandler) openSession(w http.ResponseWriter, r *http.Request) *httpS
 
 // isForeign reports whether a request comes from a user other than the given one. It returns false
 // for a request without a user, which occurs if the server is unprotected, or if a fault accepts
-// requests without a valid token.
+// requests without a valid token. With the seam AnyUserSession it always returns false.
 func (h *HTTPHandler) isForeign(user string, r *http.Request) bool {
 	return userOf(r) != "" && userOf(r) != user && !h.options.Seams.Protection.AnyUserSession
 }

@@ -120,8 +120,8 @@ func (p *post) close() {
 	p.cancel()
 }
 
-// acceptNotification handles a notification. The stateless revisions define no notification that
-// has an effect over HTTP. acceptNotification checks only the version header.
+// acceptNotification responds to a notification with 202, or with an error if its version header or
+// its form is invalid. The stateless revisions define no notification that has an effect over HTTP.
 func (p *post) acceptNotification(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	version := r.Header.Get(versionHeader)
 	if version != "" && !slices.Contains(p.session.options.statelessRevisions(), spec.Revision(version)) {
@@ -209,8 +209,8 @@ func (p *post) respond(w http.ResponseWriter, r *http.Request) {
 }
 
 // stream sends messages as events. The parameter first, if not nil, is sent before the queued
-// messages. stream returns when the response is sent, or when the connection or the session ends.
-// The events have no ids: a stream can't be resumed.
+// messages. stream returns when the response is sent, when the request gets no response, or when
+// the connection or the session ends. The events have no ids: a stream can't be resumed.
 func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
 	h, flush := w.Header(), http.NewResponseController(w).Flush
 	h.Set("Content-Type", streamType)

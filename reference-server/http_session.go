@@ -24,7 +24,7 @@ type httpSession struct {
 
 	mu        sync.Mutex
 	streams   []*eventStream
-	listening *eventStream            // the listening stream that a GET opened last
+	listening *eventStream            // the listening stream of the newest GET, or of the first GET before it arrives
 	byID      map[string]*eventStream // the stream for the response, by request id
 	current   *eventStream            // the stream of the frame being delivered
 }
@@ -113,9 +113,9 @@ func (s *httpSession) drain(ctx context.Context) {
 	s.session.Wait(ctx)
 }
 
-// deliverFrame delivers a frame. stream, which is nil for a frame without requests, carries
-// the errors without an id that the frame causes. During shutdown deliverFrame returns false
-// and does not deliver requests.
+// deliverFrame delivers a frame and returns true. stream, which is nil for a frame without
+// requests, carries the errors without an id that the frame causes. During shutdown deliverFrame
+// does not deliver a frame with requests, and returns false.
 func (s *httpSession) deliverFrame(stream *eventStream, body []byte, f *wire.Frame) bool {
 	s.deliverMu.Lock()
 	defer s.deliverMu.Unlock()

@@ -105,8 +105,8 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	s.writeMessages(ctx, h.ctx, w)
 }
 
-// writeMessages writes the session's messages to its stream until ctx ends. When the
-// context of the server ends, it still writes the queued messages.
+// writeMessages writes the session's messages to its stream until ctx ends, or until server, the
+// context of the whole server, has ended and no message is queued.
 func (s *sseSession) writeMessages(ctx, server context.Context, w http.ResponseWriter) {
 	flush := http.NewResponseController(w).Flush
 	for {

@@ -129,7 +129,8 @@ func (e *eventStream) waitForSingleResponse(ctx context.Context, timeout time.Du
 }
 
 // checkSingleResponse reports in single whether the response can be sent as JSON. If that is not
-// known yet, known is false and it returns a channel that is closed when the stream changes.
+// known yet, known is false and changed is a channel that is closed when the stream changes. With a
+// timeout of 0 it is always known: single is true only if the stream has already ended.
 func (e *eventStream) checkSingleResponse(timeout time.Duration) (single, known bool, changed <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -194,10 +195,10 @@ func (e *eventStream) closeConnection(ctx context.Context) {
 	}
 }
 
-// serve sends the events, beginning with the event of the given number. It returns when the stream
-// or the session ends, or when the client disconnects or opens another connection. A disconnect
-// does not cancel a request. fresh is false if the client resumes the stream, which then needs no
-// priming event.
+// serve sends the events, beginning with the event of the given number. It returns when the stream,
+// the session or the server ends, when the client disconnects or opens another connection, or when
+// closeConnection is called. A disconnect does not cancel a request. fresh is false if the client
+// resumes the stream, which then needs no priming event.
 func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fresh bool) {
 	connection := e.addConnection()
 	flush := http.NewResponseController(w).Flush

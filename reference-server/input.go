@@ -231,7 +231,7 @@ func (c *Call) digest() []byte {
 	return sum[:]
 }
 
-// processKey signs requestState unless Options.StateKey is set.
+// processKey returns the key that signs requestState unless Options.StateKey is set.
 var processKey = sync.OnceValue(rand.Text)
 
 func (o *Options) mac(payload []byte) []byte {

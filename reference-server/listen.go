@@ -30,10 +30,10 @@ type HTTPServer struct {
 	failed       chan error
 }
 
-// Listen serves MCP at an address until the caller closes the server: HTTP+SSE at /sse, or
-// Streamable HTTP at /mcp. Port 0 selects a free port. The sessions end with ctx. It returns an
-// error if it can't listen, or if HTTP+SSE is requested and none of the revisions has that
-// transport.
+// Listen serves MCP at an address until the caller closes the server: HTTP+SSE at /sse if over is
+// spec.SSE, otherwise Streamable HTTP at /mcp. Port 0 selects a free port. The sessions end with
+// ctx. Listen returns an error if it can't listen, or if over is spec.SSE and none of the revisions
+// has that transport.
 func Listen(ctx context.Context, address string, over spec.Transport, o Options) (*HTTPServer, error) {
 	if o = o.withDefaults(); over == spec.SSE && len(o.handshakeRevisions()) == 0 {
 		return nil, fmt.Errorf("none of the revisions %v has HTTP+SSE", o.Revisions)

@@ -49,8 +49,8 @@ func logMessage(level, text string) object {
 }
 
 // wantsLog reports whether a request of a stateless revision gets log messages of the given level:
-// the _meta of the request must have a log level, and that must not be more severe. With JSONOnly
-// no request gets log messages.
+// the _meta of the request must have a log level that is not more severe than the given one. With
+// JSONOnly no request gets log messages.
 func (c *Call) wantsLog(level string) bool {
 	least, _ := wire.Text(c.meta()[metaLogLevel])
 	from := slices.Index(levels, least)

@@ -114,8 +114,8 @@ func (o *Options) supportedVersions() []spec.Revision {
 	return spec.NewestFirst(slices.Concat(o.handshakeRevisions(), o.statelessRevisions()))
 }
 
-// pageEnd returns the end of the page that contains a position. Pages always begin
-// at the same positions, so a cursor leads to the same page each time.
+// pageEnd returns the position after the last item of the page that contains the given position.
+// Pages always begin at the same positions, so a cursor leads to the same page each time.
 func (o *Options) pageEnd(position int) int {
 	end := 0
 	for i := 0; end <= position; i++ {

@@ -72,8 +72,8 @@ func (c *Call) revision() spec.Revision {
 	return c.Session.Revision()
 }
 
-// attach marks o as a message of the call and returns it. In a stateless revision the
-// transport drops the messages of a call after its cancellation.
+// attach returns o. In a stateless revision it also marks o as a message of the call, because the
+// stdio transport drops such messages once the call is cancelled.
 func (c *Call) attach(o *Out) *Out {
 	if c.isStateless() {
 		o.call = c

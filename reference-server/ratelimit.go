@@ -11,8 +11,9 @@ import (
 // isRateLimited contains the methods that are rate-limited because they are expensive.
 var isRateLimited = map[string]bool{spec.MethodToolsCall: true, spec.MethodComplete: true}
 
-// newRateLimiter returns a limiter for the requests that share an offer, with bursts of at
-// most perSecond requests. It returns nil if perSecond is 0.
+// newRateLimiter returns a limiter for the requests that share an offer. It permits perSecond
+// requests per second, and bursts of as many. It returns nil, which means no limit, if perSecond is
+// 0.
 func newRateLimiter(perSecond int) *rate.Limiter {
 	if perSecond == 0 {
 		return nil

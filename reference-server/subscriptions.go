@@ -39,8 +39,8 @@ type subscribers struct {
 	all []*subscription
 }
 
-// listen handles subscriptions/listen. It returns when the client cancels the request, the
-// session ends or the server shuts down, and sends a response only when it shuts down.
+// listen handles subscriptions/listen. It returns when the client cancels the request, the session
+// ends or the server shuts down. Only a shutdown leads to a result.
 func (c *Call) listen() (any, *Error) {
 	u, err := c.requestedSubscription()
 	if err != nil {

@@ -31,7 +31,7 @@ const URLVariable = "MCP_CONFORM_AUTH_SERVER_URL"
 
 // An Issuer is a running authorization server.
 type Issuer struct {
-	// URL is the issuer identifier, under which it is reachable.
+	// URL is the issuer identifier, at which the issuer is reachable.
 	URL string
 
 	server  *http.Server

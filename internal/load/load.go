@@ -120,7 +120,7 @@ func (r *run) runSession(ctx context.Context, sign string, requests int, pace *p
 	r.judge(c, sign)
 }
 
-// sendRequests performs tasks until the session has sent its number of requests.
+// sendRequests performs tasks in turn until they have sent at least the given number of requests.
 func (r *run) sendRequests(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
 	for i, made := 0, 0; made < requests; i++ {
 		task := tasks[i%len(tasks)]
@@ -183,8 +183,9 @@ type pace struct {
 	every time.Duration
 }
 
-// newPace returns the pace of a worker. The workers start one after another. rate is the number of
-// requests per second of all workers together.
+// newPace returns the pace of a worker. from is the start of the test, at which the first worker
+// starts; the others follow one after another. rate is the number of requests per second of all
+// workers together; zero means no limit.
 func newPace(from time.Time, rate float64, workers, worker int) *pace {
 	if rate <= 0 {
 		return &pace{}
@@ -198,8 +199,8 @@ func newPace(from time.Time, rate float64, workers, worker int) *pace {
 // for the rate.
 const mostLate = 5 * time.Second
 
-// wait waits until the next group of requests is due. Late requests are sent
-// immediately.
+// wait waits until the next requests are due or ctx ends. It returns at once if they are late.
+// requests is their number.
 func (p *pace) wait(ctx context.Context, requests int) {
 	if p.every == 0 {
 		return

@@ -99,7 +99,7 @@ func samplingHandler(sign string) func(*wire.Message) []byte {
 // signed is the prefix of all signs.
 const signed = "session-"
 
-// foreignMessage returns a message with the sign of another session, or "".
+// foreignMessage returns a received message with the sign of another session, or "".
 func foreignMessage(events []*transcript.Event, sign string) string {
 	for _, e := range events {
 		if e.Kind != transcript.Received {

@@ -107,7 +107,8 @@ func floodsAt(method string, line func(int) string) func([]string) int {
 	}
 }
 
-// bursts returns a server that writes n lines before each response.
+// bursts returns a server that writes the lines line(0) to line(n-1) before each response, except
+// the response to initialize and those to batches.
 func bursts(n int, line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{Outgoing: func(o *refserver.Out) {
@@ -141,7 +142,8 @@ var floodingProcesses = map[string]func(args []string) int{
 	"huge-ids":           floodsNext(floodHugeID),
 	"deep-logs":          floodsNext(floodDeep),
 	"blank-lines":        floodsNext(floodBlank),
-	// asks-on sends the next request as soon as the client has responded.
+	// asks-on sends one ping after another, each as soon as the client has responded to the
+	// previous one or the previous one has timed out.
 	"asks-on": func([]string) int {
 		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
@@ -185,7 +187,7 @@ var floodingProcesses = map[string]func(args []string) int{
 		}()
 		return serveOdd(refserver.Seams{})
 	},
-	// drips writes responses at one byte per second after the handshake.
+	// drips writes each message after the handshake at one byte per second.
 	"drips": func([]string) int {
 		return serveOdd(refserver.Seams{Outgoing: func(o *refserver.Out) {
 			if o.Method == spec.MethodInitialize {
@@ -232,7 +234,7 @@ var floodingProcesses = map[string]func(args []string) int{
 	"same-id": func([]string) int {
 		return serveOdd(alteringResponses(func(frame []byte) []byte { return withID(frame, "1") }))
 	},
-	// repeats sends each response a thousand times.
+	// repeats sends each result, except that of initialize, a thousand times.
 	"repeats": func([]string) int {
 		return serveOdd(refserver.Seams{Outgoing: func(o *refserver.Out) {
 			if o.Kind == refserver.OutResult && o.Method != spec.MethodInitialize {

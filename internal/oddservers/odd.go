@@ -32,7 +32,7 @@ var oddServers = map[string]func(args []string) int{
 		fmt.Fprintln(os.Stderr, "fatal: DATABASE_URL is not set\x1b[2J")
 		return 3
 	},
-	// mute FILE creates the file when it starts, and never sends anything.
+	// mute [FILE] creates the file, if there is one, when it starts, and never sends anything.
 	"mute": func(args []string) int {
 		if len(args) > 0 {
 			_ = os.WriteFile(args[0], nil, 0o600)
@@ -158,8 +158,7 @@ var oddServers = map[string]func(args []string) int{
 		}).Incoming
 		return serveOdd(s)
 	},
-	// spawns METHOD starts a process in a new session before each response to
-	// the method.
+	// spawns METHOD starts a process in a new session before it handles each request of the method.
 	"spawns": func(args []string) int {
 		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.FrameAction {
 			if out, err := exec.Command("sh", "-c", "(setsid sleep 1000 >/dev/null 2>&1 &)").CombinedOutput(); err != nil {
@@ -168,8 +167,8 @@ var oddServers = map[string]func(args []string) int{
 			return refserver.Pass(m.Raw)
 		}))
 	},
-	// stuck METHOD FILE creates the file at the first request of the method,
-	// and does not respond to it.
+	// stuck METHOD FILE creates the file when a request of the method arrives, and responds to no
+	// such request.
 	"stuck": func(args []string) int {
 		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.FrameAction {
 			_ = os.WriteFile(args[1], nil, 0o600)
@@ -247,8 +246,8 @@ func serveOdd(s refserver.Seams) int {
 	return refserver.ServeStdio(context.Background(), os.Stdin, &oddOut, os.Stderr, names, refserver.Options{Seams: s})
 }
 
-// onRequest calls do for requests of the method, or for all requests if the
-// method is empty.
+// onRequest returns seams that call the function do for each request of the method, or for every
+// request if method is empty. A batch of several messages passes unchanged.
 func onRequest(method string, do func(m *wire.Message) refserver.FrameAction) refserver.Seams {
 	return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 		if frame := wire.Parse(raw); len(frame.Messages) == 1 {

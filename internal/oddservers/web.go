@@ -27,9 +27,9 @@ import (
 // Environment variables in the address are expanded. The server is the reference server, except
 // that WHAT changes one thing:
 //
-//	dies TEXT        exits when a posted message contains this string, such as a method
+//	dies TEXT        exits when a posted message contains this JSON string, such as a method
 //	ends TEXT        the same, without output on stderr
-//	tires NUMBER     exits after this many requests
+//	tires NUMBER     serves this many requests, and exits at the next one
 //	late DURATION    waits this long before it listens
 //	lingers -        does not exit on SIGTERM
 //	parent COMMAND   also runs a command that outlives the server; its words are joined by _

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Limits of the requests that are kept.
+// Limits on the requests that are kept: their number, and the bytes of a body.
 const (
 	maxRequests = 1000
 	maxBody     = 1 << 20

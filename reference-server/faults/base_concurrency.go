@@ -46,8 +46,8 @@ func concurrencyFaults() []*Fault {
 	}
 }
 
-// editAfterConsecutive applies f to the responses to a method. In each series of consecutive
-// responses to that method, it leaves as many responses unchanged as limit says. A response to
+// editAfterConsecutive applies f to the responses to a method, except the first ones of each series
+// of consecutive responses to that method. limit is the number of these exceptions. A response to
 // another method ends the series.
 func editAfterConsecutive(limit int, method string, f func(*refserver.Out)) *refserver.Seams {
 	var mu sync.Mutex

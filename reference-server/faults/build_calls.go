@@ -91,7 +91,7 @@ func (t *callTracker) cancelled(s *refserver.Session, id wire.ID) bool {
 	return c != nil && c.cancelled
 }
 
-// sendAfterCancellation sends a frame 150 ms after the cancellation of a call.
+// sendAfterCancellation sends a frame 150 ms after the cancellation of a running call.
 func sendAfterCancellation(frame func(id wire.ID, token jsontext.Value) []byte) *refserver.Seams {
 	return sendAfterCancellationBy(150*time.Millisecond, frame)
 }

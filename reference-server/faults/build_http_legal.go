@@ -62,7 +62,8 @@ func withoutSessionIDs() *refserver.Seams {
 	})
 }
 
-// errorStatus sends JSON-RPC error responses with the given HTTP status instead of 200.
+// errorStatus sends JSON-RPC error responses, except those to initialize, with the given HTTP
+// status instead of 200.
 func errorStatus(status int) *refserver.Seams {
 	return editResponses(hasRequestOf(), func(_ *exchange, r *responseEditor) {
 		r.editHead = func(old int, h http.Header, first []byte) int {
@@ -74,7 +75,8 @@ func errorStatus(status int) *refserver.Seams {
 	})
 }
 
-// setRefusalBody replaces the bodies of HTTP error responses.
+// setRefusalBody replaces the bodies and the content types of HTTP error responses. If media is
+// empty, these responses have no content type.
 func setRefusalBody(media, body string) *refserver.Seams {
 	return onExchange(anyExchange, func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}

@@ -166,7 +166,8 @@ func (e *listeningStreams) write(session string, b []byte) bool {
 	return false
 }
 
-// otherSession returns the newest other session with a listening stream, or "".
+// otherSession returns the newest session, other than the given one, that has a listening stream,
+// or "".
 func (e *listeningStreams) otherSession(session string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -75,7 +75,8 @@ func completionCountFaults() []*Fault {
 	}
 }
 
-// setCompletion gives every completion count values, and sets total and hasMore.
+// setCompletion replaces the values of every completion with the strings from "0" to count-1, and
+// sets total and hasMore.
 func setCompletion(count, total int, hasMore bool) *refserver.Seams {
 	return EditResult(spec.MethodComplete, inMember("completion", func(m map[string]any) {
 		values := make([]any, count)
