@@ -227,8 +227,9 @@ func (s *httpSession) openListening() *eventStream {
 	return s.listening
 }
 
-// listen handles a GET: it serves the listening stream or, with Last-Event-ID, the
-// rest of the stream that the event belongs to.
+// listen handles a GET. Without Last-Event-ID it serves a listening stream. With it, listen resumes
+// the stream of the named event after that event, and refuses an id that names no stream of the
+// session.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	last := r.Header.Get(eventHeader)
 	if last == "" {

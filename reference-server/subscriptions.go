@@ -39,7 +39,8 @@ type subscribers struct {
 	all []*subscription
 }
 
-// listen handles subscriptions/listen. It returns when the client cancels the request, the session
+// listen handles subscriptions/listen. It returns an error at once if the params are invalid or the
+// server is shutting down. Otherwise it returns when the client cancels the request, the session
 // ends or the server shuts down. Only a shutdown leads to a result.
 func (c *Call) listen() (any, *Error) {
 	u, err := c.requestedSubscription()

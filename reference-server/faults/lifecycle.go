@@ -159,7 +159,8 @@ func isList(c *refserver.Call) bool {
 }
 
 // requestBeforeInitialized sends a request right after the response to initialize, if the client
-// declared the capability for the request. The function what returns its method and params.
+// declared the capability for the request. The function what returns the method and the params of
+// the request.
 func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) *refserver.Seams {
 	return EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 		method, params := what(o.Session)

@@ -244,8 +244,8 @@ func countOpenRounds() *refserver.Seams {
 	})
 }
 
-// bindToSession refuses each requestState that another session issued. Over stdio, another session
-// means another process.
+// bindToSession refuses each requestState that the session itself did not issue. Over stdio,
+// another session means another process.
 func bindToSession() *refserver.Seams {
 	var sessions sync.Map // by state
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -31,8 +31,8 @@ func legalConcurrentReads() []*Fault {
 	}
 }
 
-// exceedsRate returns a function that reports whether it was called more than limit times
-// within a second.
+// exceedsRate returns a function that reports whether it has been called more than limit times
+// within the last second.
 func exceedsRate(limit int) func() bool {
 	var mu sync.Mutex
 	var times []time.Time

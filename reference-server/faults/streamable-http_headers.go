@@ -163,7 +163,8 @@ func nameHeaderFaults() []*Fault {
 	}
 }
 
-// routeHeaders maps the Mcp-Param- headers of the tool route to their arguments.
+// routeHeaders maps the suffixes of the Mcp-Param- headers of the tool route to the arguments that
+// they repeat.
 var routeHeaders = map[string]string{"Region": "region", "Priority": "priority", "Dry-Run": "dryRun"}
 
 // routeHeaderValue returns an argument of the tool route in the form of a header value. It

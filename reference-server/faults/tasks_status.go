@@ -249,7 +249,8 @@ func completeLate() *refserver.Seams {
 	})))
 }
 
-// completeCancelled lets cancelled tasks continue and shows their final status.
+// completeCancelled does not stop a task on tasks/cancel. tasks/get returns the status cancelled
+// while the task continues, and then its final status.
 func completeCancelled() *refserver.Seams {
 	n := newTextStore()
 	return combineSeams(WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
