@@ -19,7 +19,7 @@ type formField struct {
 	required     bool
 	since        spec.Revision // the first revision that defines this kind of field
 	schema       object
-	defaultValue any // sent since 2025-11-25; a default that is sent in all revisions is part of schema
+	defaultValue any // sent since 2025-11-25; a default for all revisions is in schema
 	isValid      func(v jsontext.Value) bool
 }
 

@@ -120,8 +120,9 @@ func (p *post) close() {
 	p.cancel()
 }
 
-// acceptNotification responds to a notification with 202, or with an error if its version header or
-// its form is invalid. The stateless revisions define no notification that has an effect over HTTP.
+// acceptNotification responds to a notification with 202, or with an error if the version header or
+// the message is invalid. The stateless revisions define no notification that has an effect over
+// HTTP.
 func (p *post) acceptNotification(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	version := r.Header.Get(versionHeader)
 	if version != "" && !slices.Contains(p.session.options.statelessRevisions(), spec.Revision(version)) {

@@ -24,7 +24,7 @@ type httpSession struct {
 
 	mu        sync.Mutex
 	streams   []*eventStream
-	listening *eventStream            // the listening stream of the newest GET, or of the first GET before it arrives
+	listening *eventStream            // stream of the newest GET, or for the first GET
 	byID      map[string]*eventStream // the stream for the response, by request id
 	current   *eventStream            // the stream of the frame being delivered
 }

@@ -37,6 +37,7 @@ func renameMember(from, to string) edit {
 
 // inMember edits the object in a member. If the member is absent or not an object, inMember first
 // sets it to an empty object.
+//
 //go:noinline
 func inMember(name string, e edit) edit {
 	return func(m map[string]any) {
