@@ -80,8 +80,8 @@ func replaceMember(members map[string]any, name string, value any) {
 	}
 }
 
-// movePaths moves metadata documents to other paths: it replaces the prefix of their paths. If the
-// new prefix is empty, it removes the documents with the old one.
+// movePaths replaces the prefix of the paths of metadata documents. If the new prefix is empty, it
+// removes the documents that have the old prefix.
 func movePaths(from, to string) func(all map[string]*refserver.Document) {
 	return func(all map[string]*refserver.Document) {
 		for path, d := range all {

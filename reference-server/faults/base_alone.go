@@ -109,7 +109,7 @@ func holdUntilNext(method string) *refserver.Seams {
 }
 
 // holdUntilNextIf is like holdUntilNext, but holds back only the responses to the calls for which
-// holds returns true.
+// the function holds returns true.
 func holdUntilNextIf(method string, holds func(*refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	held := map[*refserver.Session][]chan struct{}{}

@@ -100,7 +100,7 @@ func replaceByError(_ *refserver.Session, raw []byte) refserver.FrameAction {
 // isErrorResponse matches error responses.
 func isErrorResponse(m *wire.Message) bool { return m.IsError() }
 
-// resultHasText matches responses whose result has this string at the pointer.
+// resultHasText matches responses whose result has the given string at the JSON pointer.
 func resultHasText(pointer, text string) func(m *wire.Message) bool {
 	return func(m *wire.Message) bool {
 		got, _ := wire.Text(wire.At(m.Result(), pointer))
@@ -108,7 +108,7 @@ func resultHasText(pointer, text string) func(m *wire.Message) bool {
 	}
 }
 
-// resultLacks matches results that have nothing at the pointer.
+// resultLacks matches results that have nothing at the JSON pointer.
 func resultLacks(pointer string) func(m *wire.Message) bool {
 	return func(m *wire.Message) bool { return m.Has("result") && wire.At(m.Result(), pointer) == nil }
 }

@@ -96,7 +96,7 @@ func sendAfterCancellation(frame func(id wire.ID, token jsontext.Value) []byte) 
 	return sendAfterCancellationBy(150*time.Millisecond, frame)
 }
 
-// sendAfterCancellationBy is like sendAfterCancellation with another delay.
+// sendAfterCancellationBy is like sendAfterCancellation, but with the given delay.
 func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token jsontext.Value) []byte) *refserver.Seams {
 	t := newCallTracker()
 	return combineSeams(t.seams(), onCancellation(func(n *refserver.Notification, next func(*refserver.Notification)) {

@@ -29,8 +29,8 @@ func delayAfterCancelled() *refserver.Seams {
 	})
 }
 
-// serializeSlow runs one call of the tool slow at a time. After each call it calls leaves, which
-// reports whether the next call may start.
+// serializeSlow runs one call of the tool slow at a time. After each call it calls the function
+// leaves, which reports whether the next call may start.
 func serializeSlow(leaves func(c *refserver.Call) bool) *refserver.Seams {
 	turn := make(chan struct{}, 1)
 	return wrapSlow(func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -214,7 +214,7 @@ func (f *Fault) withOwnServer() *Fault {
 	return f
 }
 
-// statelessOnly marks a fault that shows only at a server without handshake revisions.
+// statelessOnly marks a fault that shows only if the server has no handshake revisions.
 func (f *Fault) statelessOnly() *Fault {
 	f.StatelessOnly = true
 	return f

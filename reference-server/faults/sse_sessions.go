@@ -67,8 +67,8 @@ func sseLeakFaults() []*Fault {
 	}
 }
 
-// sendToAllStreams sends messages of the given kind on the streams of all other clients, too. If
-// methods are given, it does so only for messages of these methods.
+// sendToAllStreams also sends the messages of the given kind on the streams of all other clients.
+// If methods are given, it does so only for messages of these methods.
 func sendToAllStreams(kind wire.Kind, methods ...string) *refserver.Seams {
 	return copyToListeningStreams(func(streams []*responseEditor) []*responseEditor { return streams }, kind, methods...)
 }

@@ -50,10 +50,10 @@ func leakFaults() []*Fault {
 	}
 }
 
-// sendToOtherSession sends the messages of a call that have the given kind on another session's
-// listening stream. If methods are given, it does so only for messages of these methods. If copied
-// is true, the call's own client also gets them. Otherwise the server delivers the other client's
-// responses to the session of the call.
+// sendToOtherSession sends messages of a call on another session's listening stream: those of the
+// given kind and, if methods are given, of one of these methods. If copied is true, the call's own
+// client also gets them. Otherwise the server delivers the other client's responses to the session
+// of the call.
 func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserver.Seams {
 	e := newListeningStreams()
 	var mu sync.Mutex
@@ -91,8 +91,8 @@ func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserv
 
 func firstStream(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
-// copyToListeningStreams sends messages of the given kind on the listening streams that pick
-// selects, too. If methods are given, it does so only for messages of these methods. pick receives
+// copyToListeningStreams also sends the messages of the given kind on the listening streams that
+// pick selects. If methods are given, it does so only for messages of these methods. pick receives
 // all listening streams that were ever opened, oldest first.
 func copyToListeningStreams(pick func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) *refserver.Seams {
 	var mu sync.Mutex

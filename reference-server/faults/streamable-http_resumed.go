@@ -42,8 +42,8 @@ func ignoreUnknownEventIDs() *refserver.Seams {
 	})
 }
 
-// resumeFromAnySession puts the session into each event id, and resumes the stream of
-// that session without checking that the client owns it.
+// resumeFromAnySession adds the number of the session to each event id. It resumes the stream of
+// the session that Last-Event-ID names, without checking that the client owns this session.
 func resumeFromAnySession() *refserver.Seams {
 	var mu sync.Mutex
 	var sessions []string

@@ -266,8 +266,8 @@ func completeCancelled() *refserver.Seams {
 	})))
 }
 
-// cancelTaskByNotification shows a task as cancelled after a cancellation of the
-// request that created it.
+// cancelTaskByNotification makes tasks/get return the status cancelled for a task, once the client
+// has cancelled the request that created the task with notifications/cancelled.
 func cancelTaskByNotification() *refserver.Seams {
 	n := newTextStore()
 	return combineSeams(
