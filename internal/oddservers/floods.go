@@ -108,7 +108,7 @@ func floodsAt(method string, line func(int) string) func([]string) int {
 }
 
 // bursts returns a server that writes the lines line(0) to line(n-1) before each response, except
-// the response to initialize and those to batches.
+// the response to initialize.
 func bursts(n int, line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{Outgoing: func(o *refserver.Out) {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock acquires the lock on a file, which lasts until release is called or the process ends. It
-// returns an error at once if another process holds the lock.
+// lock locks a file until release is called or the process ends. If another process has locked the
+// file, lock returns an error at once.
 func lock(path string) (release func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -32,7 +32,7 @@ var oddServers = map[string]func(args []string) int{
 		fmt.Fprintln(os.Stderr, "fatal: DATABASE_URL is not set\x1b[2J")
 		return 3
 	},
-	// mute [FILE] creates the file, if there is one, when it starts, and never sends anything.
+	// mute [FILE] creates the file, if one is named, when it starts, and never sends anything.
 	"mute": func(args []string) int {
 		if len(args) > 0 {
 			_ = os.WriteFile(args[0], nil, 0o600)

@@ -267,7 +267,7 @@ func completeCancelled() *refserver.Seams {
 }
 
 // cancelTaskByNotification makes tasks/get return the status cancelled for a task, once the client
-// has cancelled the request that created the task with notifications/cancelled.
+// has sent notifications/cancelled for the request that created the task.
 func cancelTaskByNotification() *refserver.Seams {
 	n := newTextStore()
 	return combineSeams(
