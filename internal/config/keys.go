@@ -18,7 +18,7 @@ const (
 	Number        // an integer of at least 1
 	Switch        // true or false
 	Texts         // a list of strings, or a single string
-	Scalars       // a mapping from any names to strings, numbers, true and false, all kept as written
+	Scalars       // a mapping from any names to strings, numbers, true, false or no value, all kept as written
 	Object        // a mapping from any names to any values
 	Mapping       // a mapping with Keys
 	Named         // a mapping from any names to values as Of describes them

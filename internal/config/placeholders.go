@@ -57,7 +57,8 @@ func (r *reader) checkPlaceholders(root *yaml.Node) error {
 	return nil
 }
 
-// findPlaceholder returns a key or a value in n that is a placeholder, or nil.
+// findPlaceholder returns the first key or value in n that is VALUE, … or {…}, or nil if there is
+// none. It does not look for NAME and URI.
 func findPlaceholder(n *yaml.Node) *yaml.Node {
 	if n == nil {
 		return nil

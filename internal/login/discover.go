@@ -38,7 +38,7 @@ type Server struct {
 type Resource struct {
 	URL     *url.URL // its endpoint
 	ID      string   // its resource identifier; its URL if the document has none
-	Scopes  []string // those of the challenge, or else those of the document
+	Scopes  []string // those of the challenge or, if it names none, those of the document
 	Servers []string // its authorization servers, by their issuer URLs
 }
 

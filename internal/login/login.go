@@ -163,7 +163,7 @@ func checkToken(t *oauth2.Token, err error) (*oauth2.Token, error) {
 	return t, err
 }
 
-// A checkedSource is a source whose tokens pass through checked.
+// A checkedSource is a source whose tokens checkToken has checked.
 type checkedSource struct{ oauth2.TokenSource }
 
 // Token implements oauth2.TokenSource.

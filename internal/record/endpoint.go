@@ -34,7 +34,9 @@ func newOpening(x *liveExchange, r *http.Response, head *transcript.Head) *openi
 }
 
 // take adds the next bytes of the stream, and returns the bytes to pass on: complete events, and
-// complete comment lines, because these may keep the connection alive.
+// complete comment lines, because these may keep the connection alive. Once the first event is
+// complete, or more than openingKept bytes are held back, take returns all bytes and ends the
+// opening.
 func (o *opening) take(data []byte) []byte {
 	var out []byte
 	o.rest = append(o.rest, data...)

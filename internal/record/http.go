@@ -299,8 +299,8 @@ func (p *Proxy) openSession() *Session {
 	return s
 }
 
-// noteAccepted updates the session after the server accepted a message over Streamable HTTP. A
-// session without a session id takes that of the response.
+// noteAccepted updates the session after a response with a 2xx status, unless the session uses
+// HTTP+SSE. A session without a session id takes that of the response.
 func (p *Proxy) noteAccepted(x *liveExchange, r *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

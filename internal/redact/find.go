@@ -110,7 +110,7 @@ func (f *finder) findInWindow(out []Span, text []byte, base int) []Span {
 }
 
 // search calls hit for each span of text that equals a whole pattern, or a part of one that has at
-// least the pattern's minimum length (least). A part that consists of common words counts only if
+// least the pattern's minimum length (least). A part for which isCommon returns true counts only if
 // the pattern is coded. search may call hit several times with the same span.
 func (f *finder) search(text []byte, hit func(from, to int)) {
 	if len(text) < gram {
@@ -213,8 +213,8 @@ func countBackslashes(text []byte, at int) int {
 	return n
 }
 
-// isCommon reports whether a part of a secret has at most 16 bytes and consists of words, which
-// ordinary texts also contain.
+// isCommon reports whether a part of a secret may as well be ordinary words: it has at most 16
+// bytes, only letters and separators, and no more than one capital letter unless all are capitals.
 func isCommon(part []byte) bool {
 	const mostCommon = 16
 	if len(part) > mostCommon {

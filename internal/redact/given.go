@@ -10,7 +10,7 @@ import (
 )
 
 // AddGiven adds the value that the user set for a variable or header. The value counts as a secret
-// under any name, unless it is an ordinary setting, see Ordinary. If only parts of the value look
+// under any name, unless it is an ordinary setting, see IsOrdinary. If only parts of the value look
 // like secrets, as in a URL with a password, AddGiven adds those parts, as AddNamed does.
 func (s *Secrets) AddGiven(name, value string) {
 	if _, inURL := parseUserinfo(value); !IsSecretSetting(name) && !IsOrdinary(value) && Arg(value) == value && !inURL {
@@ -67,8 +67,8 @@ func (s *Secrets) addBasic(credentials string) {
 	}
 }
 
-// addUser adds user:password and the password, if there is one, and the user name unless it is
-// Ordinary.
+// addUser adds the user name in info, which is user:password or user alone, unless IsOrdinary
+// returns true for it. If there is a password, addUser also adds the password and the whole info.
 func (s *Secrets) addUser(info string) {
 	user, password, ok := strings.Cut(info, ":")
 	if ok {
@@ -111,7 +111,7 @@ func parseUserinfo(arg string) (*url.Userinfo, bool) {
 	return u.User, true
 }
 
-// addDifference adds the parts of arg that are replaced by Mark in shown.
+// addDifference adds the parts of arg for which shown has Mark. shown is arg as it is displayed.
 func (s *Secrets) addDifference(arg, shown string) {
 	parts := strings.Split(shown, Mark)
 	arg = strings.TrimPrefix(arg, parts[0])

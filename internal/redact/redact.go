@@ -6,8 +6,8 @@
 // What the program prints or writes passes through its Writer. A server's output passes through
 // Text first, while it is still in one piece, because reports shorten and wrap it later.
 //
-// Shapes, Member and Setting recognize secrets that the user did not declare, by their form
-// and by the names in front of them.
+// Shapes, IsSecretMember and IsSecretSetting recognize secrets that the user did not declare, by
+// their form and by the names in front of them.
 package redact
 
 import (

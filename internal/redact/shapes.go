@@ -103,7 +103,7 @@ func issuedMark(found string) string {
 	return found
 }
 
-// hasDigit reports whether a text contains a digit, as issued tokens do.
+// hasDigit reports whether s contains a digit, as issued tokens do.
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // Arg returns a command line argument in which everything that looks like a secret is replaced by

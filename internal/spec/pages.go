@@ -18,8 +18,8 @@ const practices = "security_best_practices (docs/docs/<revision>/tutorials/secur
 
 // Page returns the public URL of the page that states q in revision r, with the anchor of the
 // heading if the page has one. If r is not a revision of q, it returns the URL for the newest
-// revision of q. For text that MCP inherits from JSON-RPC 2.0, up to 2025-11-25, it returns a URL
-// of that specification.
+// revision of q. If q rests on text that MCP, up to 2025-11-25, inherits from JSON-RPC 2.0, Page
+// returns a URL of the JSON-RPC specification.
 func (q *Requirement) Page(r Revision) string {
 	if !slices.Contains(q.Revisions, string(r)) {
 		r = Revision(slices.Max(q.Revisions))

@@ -46,7 +46,7 @@ func (p *Profile) Base() string {
 // version returns the version, or 0 if the name has no numeric version.
 func (p *Profile) version() int {
 	_, version, _ := strings.Cut(p.Name, "@")
-	n, _ := strconv.Atoi(version) // readProfile has checked it
+	n, _ := strconv.Atoi(version) // check rejects the version 0
 	return n
 }
 

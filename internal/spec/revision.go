@@ -87,8 +87,8 @@ func (r Revision) HasEmptyCursors() bool { return r.AtLeast(V20260728) }
 // MCP-Protocol-Version.
 func (r Revision) HasVersionHeader() bool { return r.AtLeast(V20250618) }
 
-// HasCompletionsCapability reports whether servers with completion declare it. 2024-11-05 has
-// completion without a capability.
+// HasCompletionsCapability reports whether servers declare completion as a capability. 2024-11-05
+// has completion without a capability.
 func (r Revision) HasCompletionsCapability() bool { return r.AtLeast(V20250326) }
 
 // HasCompletionContext reports whether a completion request can have the values of other arguments.

@@ -16,9 +16,9 @@ type Credential struct {
 }
 
 // Read returns the secret without surrounding spaces, and adds it to secrets. lookup is
-// os.LookupEnv or a replacement. Errors are of type *UsageError. If the variable is not set and
-// Variable does not look like the name of one, the error does not show Variable, because the user
-// may have given the secret itself.
+// os.LookupEnv or a replacement. Errors are of type *UsageError. If the variable is not set or is
+// empty, and Variable does not look like the name of one, the error does not show Variable, because
+// the user may have given the secret itself.
 func (c *Credential) Read(lookup func(name string) (string, bool), secrets *redact.Secrets) (string, error) {
 	text, set := lookup(c.Variable)
 	secret := strings.TrimSpace(text)

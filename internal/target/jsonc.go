@@ -1,8 +1,8 @@
 package target
 
 // plainJSON returns text with its comments and trailing commas replaced with spaces, so that the
-// other bytes keep their offsets. It leaves malformed text unchanged, for the JSON parser to
-// report.
+// other bytes keep their offsets. It reports no errors: other malformed syntax, such as an unclosed
+// comment, stays for the JSON parser to report.
 //
 // It does not use tailscale/hujson, which does the same for well-formed text, but rejects a
 // byte order mark and a comment that ends the file without a newline, gives the position of
@@ -80,7 +80,8 @@ func commentEnd(b []byte, i int) int {
 	return i
 }
 
-// stringEnd returns the index after the string that begins at i.
+// stringEnd returns the index after the string that begins at i, or len(b) if the string is not
+// closed.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		switch b[i] {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// completeURLTarget completes t, a target that has a URL: from the flags for URLs it sets the
-// headers, the transport, and the command that serves the URL. where is the position of the URL,
-// for errors.
+// completeURLTarget completes t, a target that has a URL. It sets the headers, the transport and
+// the command that serves the URL, as the flags for URLs say. where is the position of the URL, for
+// errors.
 func (r *resolver) completeURLTarget(where string, t Target) (Target, error) {
 	headers, err := r.headers()
 	if err != nil {

@@ -186,8 +186,9 @@ func (x *expander) setCommand(t *Target) error {
 	return nil
 }
 
-// startFolder returns the folder in which the server starts: the value of --cwd, else cwd, which
-// is the entry's field of that name, else the folder that the file belongs to.
+// startFolder returns the folder in which the server starts: the value of --cwd or, if the flag is
+// not given, the argument cwd, which is the entry's field of that name. If both are empty, it is
+// the folder that the file belongs to.
 func (x *expander) startFolder(cwd string) (string, error) {
 	switch {
 	case x.cwd != "":

@@ -215,7 +215,8 @@ func (r *resolver) absolute(path, base string) string {
 }
 
 // commonFlags returns the flags that all ways of naming a server share. In the result, --env flags
-// have no values, except for values with PortMark, which the environment does not have.
+// have no values, except for values with PortMark that are not secret: the environment does not
+// have those.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {

@@ -59,8 +59,8 @@ func (id ID) IsLegal() bool { return id.IsString() || id.IsInteger() }
 // integers by value and everything else by text.
 func (id ID) Same(other ID) bool { return id.text == other.text || id.Key() == other.Key() }
 
-// Key returns a map key: two ids have equal keys exactly if they are the Same. The key of an
-// integer is its decimal digits.
+// Key returns a map key: two ids have equal keys exactly if Same returns true for them. The key of
+// an integer is its decimal digits.
 func (id ID) Key() string {
 	if id.IsString() {
 		if inside, ok := id.verbatimKey(); ok {

@@ -7,12 +7,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// longestInRange is the length up to which any number without an exponent is in the range
-// of a double.
+// longestInRange is a length, in bytes: any number of at most this length and without an exponent
+// is in the range of a double.
 const longestInRange = 300
 
-// HasNumberOutOfRange reports whether v contains a number that is too large or too small for an
-// IEEE 754 double. RFC 8259 allows parsers to refuse such numbers.
+// HasNumberOutOfRange reports whether v contains a number whose magnitude is too large or, without
+// being zero, too small for an IEEE 754 double. RFC 8259 allows parsers to refuse such numbers.
 func HasNumberOutOfRange(v jsontext.Value) bool {
 	for i := 0; i < len(v); {
 		switch b := v[i]; {

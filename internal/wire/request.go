@@ -40,7 +40,8 @@ func hasNumbersInRange(m *Message) bool {
 	return true
 }
 
-// hasLegalMeta reports whether the params have no _meta that a receiver may refuse.
+// hasLegalMeta reports whether the params have no _meta, or an object whose progressToken, if
+// present, is a string or an integer. A receiver may refuse any other _meta.
 func hasLegalMeta(m *Message) bool {
 	meta := m.ParamAt("/_meta")
 	if meta == nil {

@@ -80,8 +80,8 @@ func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	}
 }
 
-// internName returns a constant equal to name, which saves an allocation, if nearly every message
-// has a member with that name. Otherwise it returns "".
+// internName returns a constant equal to name if many messages have a member with that name, and ""
+// otherwise. The constant saves an allocation.
 func internName(name []byte) string {
 	switch string(name) {
 	case "jsonrpc":
@@ -185,7 +185,7 @@ func Members(v jsontext.Value) ([]string, map[string]jsontext.Value) {
 
 // MayHaveMember reports whether v may contain a member with this name at any depth. Most values
 // don't, and searching for the bytes of the name is much faster than parsing v. It returns true if
-// v has escapes, because the name may be escaped.
+// v has \u escapes, because the name may be escaped.
 func MayHaveMember(v jsontext.Value, name string) bool {
 	return bytes.Contains(v, []byte(name)) || bytes.Contains(v, []byte(`\u`))
 }
