@@ -35,17 +35,18 @@ type exited struct {
 	code     int
 }
 
-// failure returns the error of a child process that failed: what it wrote to stderr, or else to
-// stdout, or else its exit code.
+// failure returns the error of a child process that failed: its stderr, or its stdout if stderr is
+// empty, or its exit code if both are empty.
 func (e exited) failure() error {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(e.err), "mcp-conform: "))
 	return errors.New(cmp.Or(text, strings.TrimSpace(e.out), fmt.Sprintf("mcp-conform ended with exit code %d", e.code)))
 }
 
-// runChild runs this program with arguments, and calls line, if it is not nil, with each line of
-// its output. When the context ends, runChild interrupts the child process and returns
-// errCancelled. The child then ends its servers and writes the report of what it has found. On
-// Windows, which has no interrupt, runChild kills the child instead.
+// runChild runs this program with arguments. If the function line is not nil, runChild calls it
+// with at most the first maxProgress bytes of each line of its stdout and stderr. When the context
+// ends, runChild interrupts the child process and returns errCancelled. The child then ends its
+// servers and writes the report of what it has found. On Windows, which has no interrupt, runChild
+// kills the child instead.
 func (t *tools) runChild(ctx context.Context, line func(string), args ...string) (exited, error) {
 	out, errOut := &output{line: line}, &output{line: line}
 	c := exec.CommandContext(ctx, t.Program, args...) //nolint:gosec // the program is this one

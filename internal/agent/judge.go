@@ -85,7 +85,7 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, in runInput) (j
 }
 
 // judge runs the program on a server, and offers its report even if the run was interrupted. If
-// the report has no verdicts, it returns the error of the program.
+// there is no readable report, or it has no verdicts, judge returns the error of the program.
 func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, flags ...string) (judgement, *verdict.Report, error) {
 	ctx, free, err := t.acquireSlot(ctx)
 	if err != nil {

@@ -28,11 +28,11 @@ type Baseline struct {
 }
 
 // Apply marks the verdicts and findings of the report that have an entry as known, and adds the
-// stale entries to the report. An entry is stale if it has expired. If the run is complete, an
-// entry is also stale if its requirement is kept, does not apply to the server, or was not judged.
-// But a requirement that was not judged makes its entry stale only if whole is true, which means
-// that the run was unfiltered. An entry whose requirement was judged but not observed is stale
-// only if it has expired, and an entry for another transport is never stale.
+// stale entries to the report. whole means that the run was unfiltered. An entry is stale if it has
+// expired. If the run is complete, an entry is also stale if its requirement is kept, does not
+// apply to the server, or was not judged. There are three exceptions: an entry without a verdict in
+// the report is stale only if whole is true, an entry whose requirement was judged but not observed
+// is stale only if it has expired, and an entry for another transport is never stale.
 func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	r.Baseline = b.Path
 	for i := range b.Entries {

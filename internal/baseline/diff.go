@@ -13,7 +13,7 @@ type Kind string
 // The kinds of differences. A requirement deviates if its verdict is a warning or more severe,
 // except a harness error. A note counts as kept.
 const (
-	New       Kind = "new"       // deviates now, and before did not, or less severely
+	New       Kind = "new"       // deviates now, and did not deviate before, or deviated less severely
 	Fixed     Kind = "fixed"     // deviated before, and is kept now
 	Lost      Kind = "lost"      // deviated before, and no verdict says whether it still does
 	Unchanged Kind = "unchanged" // deviates as before, or less severely
@@ -29,7 +29,7 @@ type Difference struct {
 	Revision    spec.Revision
 	Transport   spec.Transport
 	Old, New    verdict.Outcome // NotApplicable if the report has no such verdict
-	Summary     string          // of the newer finding if there is one, else of the older; the reason if Unseen
+	Summary     string          // of the newer finding if there is one, otherwise of the older; for Unseen, the reason of the newer verdict
 }
 
 // Diff compares two reports on the same server. It returns the requirements that deviate in either

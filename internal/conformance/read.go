@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Limits on a file.
+// Limits on a file: bytes, levels of nesting, and the violations of the schema that are listed.
 const (
 	maxSize     = 1 << 20
 	maxDepth    = 16
@@ -188,7 +188,7 @@ func describeViolations(err error) []string {
 	return out
 }
 
-// pathText formats a path, such as profiles[0].core.kept.
+// pathText formats a path, such as profiles[0].core.kept. It returns "the top" for an empty path.
 func pathText(path []string) string {
 	var b strings.Builder
 	for _, step := range path {

@@ -20,14 +20,15 @@ type Control struct {
 	Name string
 	// HasResponse is set if the control was sent and got a response.
 	HasResponse bool
-	Served      bool // Response is a result without isError, see the function Served
+	Served      bool // Response is a result without isError, see IsServed
 	// Response is the response to the control.
 	Response Response
 }
 
 // A Response is the outcome of a request.
 type Response struct {
-	// Description is a status, or the code and message of an error.
+	// Description is a status, the code and message of an error, the text of a tool that failed, or
+	// "a result".
 	Description string
 	// normalized is the description without the parts that differ from one request to the next:
 	// numbers, and strings of the request itself.

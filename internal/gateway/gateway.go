@@ -109,8 +109,9 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 	return o.changeOf(p, direct, through, failed), nil
 }
 
-// namesOf returns the names of all tools and prompts, including extra, which the upstream
-// offers only at times.
+// namesOf returns the names of all tools and prompts, including extra, which the upstream offers
+// only at times. The keys of the outer map are those of nameLists. If no session can be opened, the
+// result has only extra.
 func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for list := range nameLists {

@@ -46,7 +46,7 @@ type Upstream struct {
 	names  map[string]map[string]bool // the names of its tools and prompts by list, see nameLists; set before probes run
 
 	mu       sync.Mutex
-	count    int // of all messages
+	count    int // of all messages that arrived, including those that are not kept
 	arrivals []arrival
 	headers  []post
 	holds    map[string]*hold
@@ -202,7 +202,11 @@ func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Er
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": mark}}}, nil
 }
 
+<<<<<<< HEAD
 // holdFor returns the hold for the mark, and creates it if there is none yet.
+=======
+// holdFor returns the hold for the mark, and creates it if there is none.
+>>>>>>> aa7edd8c (sweep, gateway, selftest, agent, baseline: comments read cold)
 func (u *Upstream) holdFor(mark string) *hold {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -240,7 +244,8 @@ func (u *Upstream) arrivalsWhere(match func(*arrival) bool) []arrival {
 	return out
 }
 
-// requestWithMark returns the request that carries the mark, or an error if it did not arrive.
+// requestWithMark returns the first kept request whose params contain the mark, or an error if
+// there is none.
 func (u *Upstream) requestWithMark(mark string) (arrival, error) {
 	found := u.arrivalsWhere(func(a *arrival) bool {
 		return a.message.Kind == wire.Request && strings.Contains(string(a.message.Params()), mark)
@@ -251,7 +256,7 @@ func (u *Upstream) requestWithMark(mark string) (arrival, error) {
 	return found[0], nil
 }
 
-// headersOf returns the headers of the POST that carries the mark, or nil.
+// headersOf returns the headers of the first kept POST whose body contains the mark, or nil.
 func (u *Upstream) headersOf(mark string) http.Header {
 	u.mu.Lock()
 	defer u.mu.Unlock()

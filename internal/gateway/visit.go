@@ -198,7 +198,7 @@ type heldCall struct {
 	*hold
 	visit *visit
 	id    wire.ID
-	from  int        // the position of its request in the transcript
+	from  int        // the position in the transcript from which its response is searched
 	sent  chan error // the result of sending it
 }
 

@@ -137,7 +137,7 @@ func (a Argument) HeaderText(arguments jsontext.Value) (string, bool) {
 	}
 }
 
-// Tools are the arguments that headers mirror, by tool. It has an entry for each listed tool.
+// Tools maps the name of each listed tool to the arguments that headers mirror.
 type Tools map[string][]Argument
 
 // AddList adds the tools in a result of tools/list.

@@ -61,7 +61,7 @@ type Once struct {
 // NewOnce returns a Once whose Do was not called yet.
 func NewOnce() *Once { return &Once{done: make(chan struct{})} }
 
-// Do calls f if this is the first call, and waits until the first call has returned.
+// Do calls f if this is the first call of Do. Any other call waits until the first has returned.
 func (o *Once) Do(f func()) {
 	if !o.begun.CompareAndSwap(false, true) {
 		<-o.done

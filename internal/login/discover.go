@@ -222,8 +222,8 @@ type reader struct {
 	server *url.URL
 }
 
-// withinAnswerTime returns a context for one request that times out after answerTime. Time spent
-// waiting for the server's rate limit does not count.
+// withinAnswerTime returns a context that times out after answerTime; it is for one request. Time
+// spent waiting for the server's rate limit does not count.
 func withinAnswerTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	var clock transcript.Clock
 	return clock.WithTimeout(transcript.WithClock(ctx, &clock), answerTime, context.DeadlineExceeded)

@@ -140,7 +140,7 @@ func explainTokenError(err error, client Client) string {
 	return wire.Excerpt(text, maxText)
 }
 
-// maxText limits how much of a text from an authorization server is shown, in bytes.
+// maxText limits how much of a string from an authorization server is shown, in bytes.
 const maxText = 500
 
 // proofs are the types, in lower case, of tokens that require a proof of possession, unlike bearer

@@ -87,9 +87,8 @@ func IsSecure(u *url.URL) bool {
 }
 
 // MayFetch reports whether a client may fetch a document at u, a URL that a server named; from is
-// the server's own URL. u must be an http or https URL that does not lead inside (see
-// LeadsIntoPrivateNetwork): a remote server must not make the client send requests into the
-// client's private network.
+// the server's own URL. u must be an http or https URL for which LeadsIntoPrivateNetwork returns
+// false: a remote server must not make the client send requests into the client's private network.
 func MayFetch(from, u *url.URL) bool {
 	if !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
 		return false

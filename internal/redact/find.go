@@ -18,8 +18,8 @@ type pattern struct {
 const gram = 4
 
 // A finder finds patterns in texts, and parts of patterns that are long enough, see pattern.least.
-// It looks up every four bytes of a text in an index, so that the cost for a text without secrets
-// does not grow with the number of patterns.
+// It looks up each sequence of gram bytes of a text in an index, so that the cost for a text
+// without secrets does not grow with the number of patterns.
 type finder struct {
 	patterns []pattern
 	index    map[uint32][]place
@@ -27,7 +27,8 @@ type finder struct {
 	overlap  int                  // of two consecutive windows, in bytes
 }
 
-// A place is the position of four bytes: the index of a pattern, and the offset in its text.
+// A place is the position of gram bytes in a pattern: the index of the pattern, and the offset in
+// its text.
 type place struct{ pattern, at int }
 
 func newFinder(patterns []pattern) *finder {

@@ -50,7 +50,7 @@ const (
 type Secrets struct {
 	mu       sync.Mutex
 	values   map[string]bool
-	compiled atomic.Pointer[finders] // nil if values changed, or if there are none
+	compiled atomic.Pointer[finders] // nil if not compiled since values changed
 	known    atomic.Bool             // whether there are values
 }
 
@@ -195,9 +195,9 @@ func replace(text []byte, spans []Span) []byte {
 }
 
 // Writer returns a writer that replaces secrets with Mark, except secrets that are plain words or
-// numbers: Text and Bytes replace those, in a server's output. JSON, HTML and XML stay
-// well-formed. Each Write is forwarded immediately. If a secret is split over two writes, its
-// longer part is replaced if it is long enough to count as a match and is not a common word.
+// numbers: Text and Bytes replace those, in a server's output. JSON, HTML and XML stay well-formed.
+// Each Write is forwarded immediately. If a secret is split over two writes, a part is replaced
+// only if it is long enough to count as a match and is not a common word.
 func (s *Secrets) Writer(w io.Writer) io.Writer { return &writer{s, w} }
 
 type writer struct {

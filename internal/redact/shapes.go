@@ -58,7 +58,7 @@ func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b
 	}
-	lower := bytes.ToLower(b) // replacing secrets with Mark adds no part that a later shape needs
+	lower := bytes.ToLower(b) // need not be updated: replacing a secret with Mark adds no part that a later shape needs
 	replace := func(s shape, by func(b []byte) []byte) {
 		if s.mayMatch(lower) {
 			b = by(b)

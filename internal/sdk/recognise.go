@@ -78,9 +78,9 @@ var runtimes = []string{"node", "nodejs", "bun", "deno", "tsx", "ts-node"}
 // extensions are the file extensions of scripts.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
-// scriptOf returns the path of the script, with symbolic links resolved: the
-// program itself, or the first argument of a runtime that is a script. It
-// returns "" if there is none.
+// scriptOf returns the path of the script, with symbolic links resolved: the program itself or, if
+// the program is one of runtimes, its first argument that is a script. It returns "" if there is
+// none.
 func scriptOf(program string, args []string, dir string) string {
 	paths := []string{program}
 	if name := strings.TrimSuffix(filepath.Base(program), ".exe"); slices.Contains(runtimes, name) {

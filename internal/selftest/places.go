@@ -32,8 +32,8 @@ func Places(f faults.Fault, everywhere bool) []Place {
 }
 
 // representativePlaces returns the places in which f is tried by default. If f breaks a
-// requirement, that is the first place. If the server conforms with f, the result has every place
-// on stdio and one for each other transport, because a run over HTTP costs more.
+// requirement, the result has only the first place. If f is a legal variation, the result has every
+// place on stdio and one for each other transport, because a run over HTTP costs more.
 func representativePlaces(f faults.Fault, places []Place) []Place {
 	if len(places) > 0 && !f.Legal {
 		return places[:1]

@@ -84,10 +84,9 @@ type Options struct {
 	Faultless bool
 	// Full tries each fault and each legal variation in all of its places. By default, a fault is
 	// tried in one place, and a legal variation in every revision of its era on stdio and in one
-	// revision over each other transport. A fault is judged first by its own requirement's
-	// judges, and if it survives those, by the whole suite. With Full, the whole suite judges a
-	// fault right away in the first of its places. The whole suite always judges legal
-	// variations.
+	// revision over each other transport. A fault is judged first by its own requirement's judges
+	// and, unless those kill it, by the whole suite. With Full, the whole suite judges a fault
+	// right away in the first of its places. The whole suite always judges legal variations.
 	Full bool
 	// Workers limits how much runs concurrently. A row that begins with its own
 	// requirement's judges counts once, and a row that begins with the whole
@@ -212,11 +211,10 @@ func shuffled(jobs []job) []int {
 // of 20 s and more, ran last. A worse order only takes longer.
 const orderSalt = 2605
 
-// retry retries the rows with unexpected outcomes, a few at a time, because a
-// busy machine may keep a judge from observing a fault. A kill is valid
-// whenever it happens. A false alarm is retried only if none of its findings
-// was reproduced within the first run. If the retry succeeds, the row keeps the
-// first result.
+// retry retries the rows with unexpected outcomes, a few at a time, because a busy machine may keep
+// a judge from observing a fault. A kill is valid whenever it happens. A false alarm is retried
+// only if none of its findings was reproduced within the first run. If the retry has the expected
+// outcome, its result replaces the row, which keeps the earlier result in First.
 func (o *Options) retry(ctx context.Context, jobs []job, m *Matrix) {
 	var bad []int
 	for i := range m.Rows {
@@ -316,8 +314,8 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verd
 	return p, err == nil && p.Incomplete != "" && errors.Is(context.Cause(ctx), errRowTime), err
 }
 
-// run runs the checks of a row. It calls the function change with the engine's options before it
-// uses them.
+// run runs the checks of a row. The function change may modify the engine's options before they are
+// used.
 func (o *Options) run(ctx context.Context, j job, s engine.Selection, change func(e *engine.Options)) (*verdict.Report, error) {
 	around, leave, err := startSurroundings(ctx, j.fault)
 	if err != nil {

@@ -168,9 +168,9 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 	return append(env, EndVariable+"=1") // last, so that no entry can change it
 }
 
-// awaitEnd waits until the run, the context or a limit ends. If a limit was exceeded, it returns a
-// sentence about that, otherwise "". most is the time limit of the run, 0 for none, and work is
-// the folder whose size is limited.
+// awaitEnd waits until the run or the context ends, or a limit is exceeded. It returns a sentence
+// about the limit that was exceeded, or "" if none was. most is the time limit of the run, 0 for
+// none, and work is the folder whose size is limited.
 func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most time.Duration, work string) string {
 	look := time.NewTicker(pollInterval)
 	defer look.Stop()
@@ -211,18 +211,19 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 	}
 }
 
-// hasRoom reports whether a file of some size can be written into a folder.
+// hasRoom reports whether a file of 1 MiB can be written into a folder.
 func hasRoom(folder string) bool {
 	path := filepath.Join(folder, "room")
 	err := os.WriteFile(path, make([]byte, 1<<20), 0o600)
 	return errors.Join(err, os.Remove(path)) == nil
 }
 
-// minSize is the size that a file or folder takes at least, even an empty one.
+// minSize is the size, in bytes, that sizeOf counts at least for each file or folder, even an empty
+// one.
 const minSize = 4 << 10
 
-// sizeOf returns the size of the files in a folder, in bytes. Above the limit it stops counting,
-// and returns the sum so far.
+// sizeOf returns the size, in bytes, of a folder with everything in it. Above the limit it stops
+// counting, and returns the sum so far.
 func sizeOf(folder string, limit int64) (total int64) {
 	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -255,7 +256,7 @@ func Bytes(n int64) string {
 }
 
 // conclude sets the outcome of a run that has ended, and removes the reports that are not to be
-// kept. The argument why is the limit that the run exceeded, or "".
+// kept. The argument why says which limit the run exceeded; it is "" if none was exceeded.
 func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder string) error {
 	report := filepath.Join(folder, reportFiles["json"])
 	detail, code := service.Ending()

@@ -53,7 +53,8 @@ func (e *Entry) address() string {
 	return e.URL
 }
 
-// host returns the host of the server in lower case, or "" for one that is started here.
+// host returns the host of the server in lower case. It returns "" for a stdio server, and for a
+// server that is started here and listens at a loopback address.
 func (e *Entry) host() string {
 	u, err := url.Parse(strings.ReplaceAll(e.address(), target.PortMark, "1"))
 	if err != nil || e.URL == "" && isLoopback(u.Hostname()) {
@@ -407,14 +408,15 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 	return nil
 }
 
-// isWebURL reports whether a URL is one that mcp-conform run takes as a URL. It would take other
-// text as a command or a flag.
+// isWebURL reports whether text is an http or https URL with a host. mcp-conform run may take other
+// strings as a command or a flag.
 func isWebURL(text string) bool {
 	u, err := url.Parse(strings.ReplaceAll(text, target.PortMark, "1"))
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// canonicalJSON returns a document as JSON that does not depend on the document's spacing.
+// canonicalJSON returns a document as JSON that does not depend on the document's spacing. It
+// returns nil if JSON can't express the document.
 func canonicalJSON(n *yaml.Node) []byte {
 	var value any
 	if err := n.Decode(&value); err != nil {

@@ -23,7 +23,8 @@ const (
 // replaced.
 var safeName = lazyregexp.New(`^[A-Za-z0-9@_][A-Za-z0-9@_.+ -]*(/[A-Za-z0-9@_][A-Za-z0-9@_.+ -]*)*$`)
 
-// unsafeInName matches what safeName does not allow.
+// unsafeInName matches each character that derivedFolder replaces: all but letters, digits, @, _, +
+// and -.
 var unsafeInName = lazyregexp.New(`[^A-Za-z0-9@_+-]`)
 
 // reservedNames are names that Windows gives to devices.
@@ -50,16 +51,17 @@ func folderOf(name string) (folder, wrong string) {
 }
 
 // derivedFolder returns the folder of a server whose name can't be the name of a folder, or differs
-// from another one only in case.
+// from the name of another server only in case.
 func derivedFolder(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return "_" + shortenTo(unsafeInName.ReplaceAllString(name, "_"), maxName/2) + "-" + hex.EncodeToString(sum[:8])
 }
 
-// shortenTo returns at most the first size bytes of an ASCII text.
+// shortenTo returns at most the first size bytes of text, which must be ASCII.
 func shortenTo(text string, size int) string { return text[:min(len(text), size)] }
 
-// visibleName returns a name of somebody else's list without characters that a table can't show.
+// visibleName returns a name from a registry with each character that a table can't show replaced
+// with _. It shortens the name to maxName bytes.
 func visibleName(name string) string {
 	return shorten(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -75,10 +77,11 @@ func isFolderOf(folder, name string) bool {
 	return wrong == "" && folder == own || folder == derivedFolder(name)
 }
 
-// nameFolders gives each server its folder, and returns the entries without those that others repeat
-// exactly, as pages of a registry may. No two folders differ in case alone: some file systems have
-// one folder for both. A list of the user's own must have names that can be used; names in the list
-// of somebody else get another folder.
+// nameFolders gives each server its folder. No two folders differ in case alone: some file systems
+// have one folder for both. If a name can't be the name of a folder, or differs from another only
+// in case, a foreign server (see Entry.isForeign) gets a derived folder, and any other server is an
+// error. Two servers with the same name are an error too, except that the result omits foreign
+// entries that exactly repeat an earlier one, as in pages of a registry.
 func nameFolders(entries []Entry) ([]Entry, error) {
 	taken := make(map[string]*Entry, len(entries))
 	var out []Entry
@@ -109,8 +112,8 @@ func nameFolders(entries []Entry) ([]Entry, error) {
 	return out, nil
 }
 
-// shorten returns text if it has at most size bytes, otherwise its first size bytes with an
-// ellipsis.
+// shorten returns text if it has at most size bytes, otherwise at most its first size bytes, cut at
+// a character boundary, with an ellipsis.
 func shorten(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -119,7 +119,8 @@ func rowOf(r *Result) indexRow {
 
 func visible(text string) string { return reporters.Visible(shorten(text, pageText)) }
 
-// describeSDKs lists the SDKs of servers, the most frequent first.
+// describeSDKs lists at most mostNamed SDKs, each with its number of servers, the most frequent
+// first.
 func describeSDKs(counts map[string]int) string {
 	var names []string
 	for name := range counts {

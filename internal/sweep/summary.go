@@ -19,8 +19,8 @@ type Sweep struct {
 	Format  int    `json:"format"`
 	Tool    string `json:"tool"`
 	Version string `json:"version"`
-	// List identifies the whole list, the flags and the version of mcp-conform. It is the same
-	// for all shards of a sweep.
+	// List identifies the whole list, the flags, the opt-out rules and the version of mcp-conform.
+	// It is the same for all shards of a sweep.
 	List    string          `json:"list"`
 	All     int             `json:"all"`             // the number of servers in the whole list
 	Shard   *Shard          `json:"shard,omitempty"` // nil for all servers
@@ -68,8 +68,7 @@ func (s *supervisor) currentSweep() *Sweep {
 }
 
 // listDigest returns a digest of the whole list, the flags, the opt-out rules and the version of
-// mcp-conform, see
-// Sweep.List.
+// mcp-conform, see Sweep.List.
 func listDigest(s *supervisor) string {
 	whole := slices.SortedFunc(slices.Values(s.Whole), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	all := Entry{}

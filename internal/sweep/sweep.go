@@ -272,8 +272,8 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 	}
 }
 
-// reportProgress reports that a server was judged. It estimates that the remaining servers take as
-// long as the earlier ones.
+// reportProgress reports that a server was judged; rest is the number of servers that remain. It
+// estimates that each of them takes as long as the average so far.
 func (s *supervisor) reportProgress(r *Result, rest int) {
 	if s.Done == nil {
 		return

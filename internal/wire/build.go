@@ -72,8 +72,8 @@ func idOrNull(id ID) string {
 	return id.Raw()
 }
 
-// JSON encodes v like encoding/json, but without HTML escaping: raw JSON (jsontext.Value,
-// json.RawMessage) is compacted and invalid UTF-8 becomes U+FFFD. A value that can't be encoded is
+// JSON encodes v like encoding/json, but without HTML escaping. Raw JSON (jsontext.Value,
+// json.RawMessage) is compacted, and invalid UTF-8 becomes U+FFFD. A value that can't be encoded is
 // a bug in the caller, so JSON panics.
 func JSON(v any) []byte {
 	var b bytes.Buffer
