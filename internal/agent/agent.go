@@ -197,7 +197,7 @@ func (t *tools) prompt(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetProm
 }
 
 // truncateList returns the first elements of the list, at most n, and how many are left out. The
-// result is never nil.
+// returned list is never nil.
 func truncateList[T any](list []T, n int) ([]T, int) {
 	n = min(n, len(list))
 	return append([]T{}, list[:n]...), len(list) - n

@@ -42,11 +42,11 @@ func (e exited) failure() error {
 	return errors.New(cmp.Or(text, strings.TrimSpace(e.out), fmt.Sprintf("mcp-conform ended with exit code %d", e.code)))
 }
 
-// runChild runs this program with arguments. If the function line is not nil, runChild calls it
-// with at most the first maxProgress bytes of each line of its stdout and stderr. When the context
-// ends, runChild interrupts the child process and returns errCancelled. The child then ends its
-// servers and writes the report of what it has found. On Windows, which has no interrupt, runChild
-// kills the child instead.
+// runChild runs this program with arguments, as a child process. If the function line is not nil,
+// runChild calls it with at most the first maxProgress bytes of each line of the child's stdout and
+// stderr. When the context ends, runChild interrupts the child process and returns errCancelled.
+// The child then ends its servers and writes the report of what it has found. On Windows, which has
+// no interrupt, runChild kills the child instead.
 func (t *tools) runChild(ctx context.Context, line func(string), args ...string) (exited, error) {
 	out, errOut := &output{line: line}, &output{line: line}
 	c := exec.CommandContext(ctx, t.Program, args...) //nolint:gosec // the program is this one

@@ -173,7 +173,7 @@ func (r *Route) endReading() {
 const mostDetails = 5
 
 // changeOf returns the difference between two values of a probe, or nil if they are equal. failed
-// is the error of the probe through the gateway, if any.
+// is the error of the probe through the gateway, or nil; an error counts as a difference.
 func (o *Options) changeOf(p *probe, direct, through any, failed error) *verdict.Change {
 	c := &verdict.Change{Name: p.name, Title: p.title, Outcome: verdict.Note, Section: p.section, Expected: slices.Contains(o.Expected, p.name)}
 	isLoss := failed != nil

@@ -105,7 +105,7 @@ func (c *client) checkMirroredHeaders(e *transcript.Event, head *transcript.Head
 }
 
 // noteStatus notes the status of a response. The client may retry a request with the same id if the
-// server refused it with an HTTP status, for example because a token is missing.
+// server refused it with a status other than 2xx, for example because a token is missing.
 func (c *client) noteStatus(e *transcript.Event) {
 	status, head := e.Head.Status(), c.heads[e.Exchange]
 	c.gone = c.gone || status == http.StatusNotFound && head != nil && head.Method() == http.MethodPost && head.Has(sessionHeader)

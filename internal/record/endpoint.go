@@ -14,8 +14,8 @@ import (
 // openingKept bounds the bytes of a stream that are held back until its first event is complete.
 const openingKept = 64 << 10
 
-// An opening is the beginning of an event stream up to its first event. Over HTTP+SSE that is the
-// endpoint event, whose URL may have to be rewritten.
+// An opening is the beginning of an event stream, up to and including its first event. Over
+// HTTP+SSE the first event is the endpoint event, whose URL may have to be rewritten.
 type opening struct {
 	x        *liveExchange
 	base     *url.URL // the URL of the stream at the server

@@ -92,9 +92,8 @@ const (
 	Bytes Trait = "bytes"
 	// Timing: only the times of messages show a deviation.
 	Timing Trait = "timing"
-	// Survival: the checks of the requirement send messages that make careless servers
-	// crash. A server that crashes has the weakness CrashCWE, whatever else the requirement
-	// is about.
+	// Survival: the checks of the requirement send messages that make careless servers crash. A
+	// deviation then counts as the weakness CrashCWE, unless the requirement's CWE names another.
 	Survival Trait = "survival"
 	// Walks: the requirement is judged by reading all pages of a list. If the list changes
 	// meanwhile, that may look like a deviation.

@@ -41,8 +41,8 @@ func IsSecurity(requirement string, cwe int) bool {
 	return cwe > 0 || AreaOf(requirement) == AreaSecurity
 }
 
-// WeaknessName returns the number of a weakness with its name, such as
-// "CWE-346 Origin Validation Error".
+// WeaknessName returns the number of a weakness with its name, such as "CWE-346 Origin Validation
+// Error", or only the number if weaknesses has no name for it.
 func WeaknessName(cwe int) string {
 	text := fmt.Sprintf("CWE-%d", cwe)
 	if name := weaknesses[cwe]; name != "" {

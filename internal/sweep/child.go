@@ -218,7 +218,7 @@ func hasRoom(folder string) bool {
 	return errors.Join(err, os.Remove(path)) == nil
 }
 
-// minSize is the size, in bytes, that sizeOf counts at least for each file or folder, even an empty
+// minSize is the minimum size, in bytes, that sizeOf counts for a file or folder, even for an empty
 // one.
 const minSize = 4 << 10
 

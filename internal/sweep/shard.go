@@ -19,7 +19,7 @@ type Shard struct {
 // maxShards limits the number of shards.
 const maxShards = 100_000
 
-// ParseShard reads a shard such as 3/8.
+// ParseShard parses a shard such as 3/8: its index, from 1, and the number of shards.
 func ParseShard(text string) (Shard, error) {
 	index, count, ok := strings.Cut(text, "/")
 	i, wrong := strconv.Atoi(index)
