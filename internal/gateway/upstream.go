@@ -202,11 +202,7 @@ func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Er
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": mark}}}, nil
 }
 
-<<<<<<< HEAD
 // holdFor returns the hold for the mark, and creates it if there is none yet.
-=======
-// holdFor returns the hold for the mark, and creates it if there is none.
->>>>>>> aa7edd8c (sweep, gateway, selftest, agent, baseline: comments read cold)
 func (u *Upstream) holdFor(mark string) *hold {
 	u.mu.Lock()
 	defer u.mu.Unlock()
