@@ -32,8 +32,9 @@ type ConcurrentClients struct {
 const clientCount = 3
 
 // OpenClients opens several conversations with one server. It ends the case if it cannot connect,
-// if the first handshake fails, or if the server limits the rate of requests. If a later handshake
-// fails while the server still serves the first client, that is a deviation.
+// if the first handshake fails, if a later one fails because the server limits the rate of
+// requests, or if the server serves not even the first client after that failure. Any other
+// failure of a later handshake is a deviation, after which no further conversation is opened.
 func (t *T) OpenClients(ctx context.Context, multipleClients, isolation string) *ConcurrentClients {
 	clients := &ConcurrentClients{MultipleClients: multipleClients, Isolation: isolation, t: t}
 	clients.convs = append(clients.convs, t.Start(ctx, client.Options{Answer: answerAsClient(0)}))

@@ -132,9 +132,9 @@ func areDistinguishable(pairs []replyPair) bool {
 	return true
 }
 
-// judgeCrossed records a deviation if a client got the result of another client's call, and reports
-// whether it recorded one. It checks all responses with the id, because the client may get its own
-// result first. Results that are not distinguishable show nothing.
+// judgeCrossed records a deviation if a client got the result of another client's call, and
+// reports whether it recorded one. It checks all responses with the id crossingID, because the
+// client may get its own result first. Results that are not distinguishable show nothing.
 func (c *ConcurrentClients) judgeCrossed(pairs []replyPair) bool {
 	if !areDistinguishable(pairs) {
 		return false

@@ -56,7 +56,7 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudged
 	}
 }
 
-// sendIdle releases the case's slot while a body is sent slowly.
+// sendIdle makes the exchange. If the body is sent slowly, it releases the case's slot meanwhile.
 func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exchange {
 	if r.Pieces != nil {
 		resume := w.C.BeginIdle()

@@ -81,7 +81,7 @@ func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	}
 }
 
-// An overheardMessage message is one that a client received without having sent a request.
+// An overheardMessage is a message with the method of a provocation that a listener received.
 type overheardMessage struct {
 	provocation provocation
 	client      *client.Conversation
@@ -94,8 +94,8 @@ func (c *ConcurrentClients) callAsFirst(ctx context.Context, p provocation) {
 }
 
 // listenDuring runs the function act for each provocation. It returns what the listeners received
-// until all were quiet: for each provocation at most one message with its method. ok is false if a
-// client could not be shown to be quiet.
+// until all were quiet: for each provocation at most one message with its method. ok is false if
+// a listener could not be shown to be quiet.
 func (c *ConcurrentClients) listenDuring(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheardMessage, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
@@ -128,9 +128,9 @@ func firstWithMethod(events []*transcript.Event, method string) *transcript.Even
 	return nil
 }
 
-// logLevelRounds is how often the second client changes its log level. Messages that a server logs
-// for all clients come and go by themselves. If they follow the second client's level in every
-// round, that is no coincidence.
+// logLevelRounds is how many times the second client sets each of two log levels. Messages that a
+// server logs for all clients come and go by themselves. If they follow the second client's level
+// in every round, that is no coincidence.
 const logLevelRounds = 5
 
 // checkLogLevels changes the log level of the second client repeatedly, while the first client
@@ -207,8 +207,9 @@ func setLevel(ctx context.Context, conv *client.Conversation, level string) bool
 // may set.
 const highestLevel = "emergency"
 
-// logLevels returns the distinct levels of the log messages among the events, sorted and without
-// the highest, and the last event with such a message.
+// logLevels returns the distinct levels of the log messages among the events, sorted and
+// separated by spaces, and the event of the last of these messages. It ignores messages of
+// highestLevel.
 func logLevels(events []*transcript.Event) (levels string, last *transcript.Event) {
 	var all []string
 	for e, m := range transcript.Messages(events, transcript.Received) {

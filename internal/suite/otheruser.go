@@ -33,7 +33,7 @@ func (o *OutsideClient) Headers(method string, body []byte, authorization []stri
 	return h
 }
 
-// HeadersIn is like Headers, but for a request in another session than that of the conversation.
+// HeadersIn is like Headers, but for a request in a session other than that of the conversation.
 // session is its id, or "" if the server has no sessions.
 func (o *OutsideClient) HeadersIn(session, method string, body []byte, authorization []string) http.Header {
 	h := o.Headers(method, body, authorization)

@@ -8,15 +8,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// IsRefused reports whether the first POST at or after the given position was refused by its HTTP
+// IsRefused reports whether the first POST at or after the given position was refused with a 4xx
 // status. The body does not matter: an error in it may lack the id of the request.
 func IsRefused(c *client.Conversation, from int) bool {
 	x := firstPost(c, from)
 	return x != nil && x.Status() >= 400 && x.Status() < 500
 }
 
-// IsRefusedByStatus reports whether the first POST at or after the given position was refused by
-// its HTTP status alone. A JSON-RPC message in the body of a refusal is optional.
+// IsRefusedByStatus reports whether the first POST at or after the given position was refused
+// with a 4xx status, without a JSON-RPC message in the body. Such a message is optional.
 func IsRefusedByStatus(c *client.Conversation, from int) bool {
 	return IsRefused(c, from) && len(firstPost(c, from).Messages()) == 0
 }

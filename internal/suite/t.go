@@ -154,8 +154,9 @@ func (t *T) Skip(reason string) { panic(Stop{Outcome: verdict.NotApplicable, Rea
 func (t *T) GiveUp(reason string) { panic(Stop{Outcome: verdict.NotObserved, Reason: reason}) }
 
 // Conversation returns a conversation after its handshake: the shared one if the case shares it,
-// otherwise one from Start. It ends the case as blocked if there is no conversation, and as not
-// observed if the server no longer answers in the shared one.
+// otherwise one from Start. It ends the case as blocked if there is no conversation. Unless
+// Case.Unchecked is set, it ends the case as not observed if the server no longer answers in the
+// shared conversation.
 func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	if !t.Case.SharesConversation {
 		return t.Start(ctx, client.Options{})
@@ -173,9 +174,9 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	return c
 }
 
-// WalkUnlessNotified walks a list again if the server did not declare listChanged, because only an
-// entry that is missing twice is known to be missing. member names both the capability and the
-// member of the result that holds the entries.
+// WalkUnlessNotified walks a list again, up to the given number of pages, if the server did not
+// declare listChanged: then only an entry that is missing twice is known to be missing. member
+// names both the capability and the member of the result that holds the entries.
 func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages int) {
 	if !t.Inventory.Declares(member + ".listChanged") {
 		inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)

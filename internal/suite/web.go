@@ -244,9 +244,9 @@ func (s *Stream) WaitUntil(ctx context.Context, limit time.Duration, done func(x
 	}
 }
 
-// waitUntilFence is like Until with the usual limit. If no response has come by then, the server
-// may only be slow. In that case waitUntilFence waits until the server has responded to a fence,
-// and then for the grace.
+// waitUntilFence is like WaitUntil with the usual limit. If no response has come by then, the
+// server may only be slow. In that case waitUntilFence waits until the server has responded to a
+// fence, and then for the grace.
 func (s *Stream) waitUntilFence(ctx context.Context, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	x := s.WaitUntil(ctx, s.w.limit(), done)
 	if ctx.Err() != nil || x != nil && x.Response != nil || s.w.C.Fence(ctx) != nil {
@@ -266,7 +266,8 @@ func (s *Stream) Exchange() *transcript.Exchange {
 	return transcript.ExchangesOf(s.w.C.Record.From(s.from)).Of(&transcript.Event{Exchange: s.exchange.Number()})
 }
 
-// LastID returns the id of the last complete event on the stream that has one.
+// LastID returns the id of the last complete event on the stream that has an id, or "" if there
+// is none.
 func (s *Stream) LastID() string {
 	x, id := s.Exchange(), ""
 	if x == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// runSubtest runs f, which runs one case, as a parallel subtest. Over stdio, where the reference
-// server runs in this process, it does so in a bubble of testing/synctest: waiting takes no time,
-// and a busy machine delays nothing.
+// runSubtest runs f, which runs one case, as a parallel subtest. Over stdio, f runs in a bubble
+// of testing/synctest, because client and server then communicate without sockets: waiting takes
+// no time, and a busy machine delays nothing.
 func runSubtest(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -18,8 +18,8 @@ func runSubtest(t *testing.T, name string, over spec.Transport, f func(*testing.
 	})
 }
 
-// RunWhole is like run, but for a run of many cases, and the subtest is not parallel. With the race
-// detector it uses no bubble: so many goroutines in one bubble make the detector crash
+// RunWhole is like runSubtest, but for a run of many cases, and the subtest is not parallel. With
+// the race detector it uses no bubble: so many goroutines in one bubble make the detector crash
 // (https://go.dev/issue/78156).
 func RunWhole(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
 	t.Helper()

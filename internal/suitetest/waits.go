@@ -21,10 +21,10 @@ type Wait struct {
 func (w Wait) Allowed() time.Duration { return max(100*time.Millisecond, 3*w.Slowest) }
 
 // LongestWait returns the longest time for which the client waited, according to a transcript. It
-// does not count waits with an open request (up to unansweredLimit), because then the client waits
-// for the response. It also ignores the time before the response to initialize, which includes the
-// start of the server; waits between cases; waits after a remark, with which the engine leaves the
-// conversation to later cases; and the time after the input was closed.
+// does not count waits with an open request (see unansweredLimit), because then the client waits
+// for the response. It also ignores the time before the response to initialize, which includes
+// the start of the server; waits between cases; waits after a remark, with which the engine
+// leaves the conversation to later cases; and the time after the input was closed.
 func LongestWait(events []*transcript.Event) Wait {
 	var w Wait
 	answered, slowest := responsesOf(events)
