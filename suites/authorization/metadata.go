@@ -97,7 +97,9 @@ func (p *prober) judgeMetadataURL(ctx context.Context) {
 // judged. Other machines may be able to fetch it.
 func describeUnreachable(a *suite.OutsideResponse) string { return a.About + " got " + a.Describe() }
 
-// judgeMissing reports that no metadata document was found.
+// judgeMissing judges a missing metadata document; tried are the answers from the places where it
+// could be. A refusal with status 401 or 403 means that the document needs a token. judgeMissing
+// gives up if a place is out of reach.
 func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideResponse) {
 	for _, a := range tried {
 		if isOutOfReach(a) {

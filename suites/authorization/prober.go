@@ -67,8 +67,9 @@ func (p *prober) mustBeProtected(ctx context.Context) {
 	}
 }
 
-// refusal returns the answer to a request without a token: to the first request of a client or, if
-// that is served, to the first of several later ones that is refused with status 401.
+// refusal returns the answer to a request without a token: to the first request of a client or,
+// if that is served, to the first of several later ones that is refused with status 401. If none
+// of them is, it returns the answer to the first request.
 func (p *prober) refusal(ctx context.Context) *suite.OutsideResponse {
 	first := p.sendOpening(ctx, "without a token", nil)
 	if !first.IsServed() {

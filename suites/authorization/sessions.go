@@ -76,8 +76,8 @@ func (p *prober) accessRequests() []accessRequest {
 	return out
 }
 
-// useRequest returns a function that makes a new request for the first of uses; nil if there is
-// none.
+// useRequest returns a function that makes a new request from the first of accessRequests; nil if
+// there is none.
 func (p *prober) useRequest() func() []byte {
 	all := p.accessRequests()
 	if len(all) == 0 {

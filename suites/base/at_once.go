@@ -75,9 +75,9 @@ const (
 	maxLarge         = 4
 )
 
-// aloneTime is how long a single request may take. quickLimit is how long a request may take alone
-// if it is to be sent concurrently with others, when a response is expected. The duration of a
-// slower request may depend on code of the server's author.
+// aloneTime is how long a single request may take. A request that takes longer than quickLimit
+// alone is not sent concurrently with others, because its duration may depend on code of the
+// server's author.
 const (
 	aloneTime  = 2 * time.Second
 	quickLimit = 500 * time.Millisecond

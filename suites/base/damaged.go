@@ -119,8 +119,8 @@ func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Deviates(c, d)
 }
 
-// unmatchedResponse returns the first response in an event that has no id or a null id, and
-// therefore matches no request. It returns nil if there is no such response.
+// unmatchedResponse returns the event's first response without an id or with id null, which
+// therefore matches no request. It returns nil if the event has no such response.
 func unmatchedResponse(e *transcript.Event) *wire.Message {
 	for i := range e.Messages() {
 		if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.IsPresent() || m.ID.IsNull()) {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// lineKinds describes, for each requirement, the lines that judge it, for use in summaries.
+// lineKinds describes, for each requirement, the lines that test it, for use in summaries.
 var lineKinds = map[string]string{
 	parseError:     "a non-JSON line",
 	invalidRequest: "an invalid request",
@@ -22,7 +22,7 @@ var lineKinds = map[string]string{
 	refusedBatch:   "a batch in a revision without batches",
 }
 
-// hasSeveralLines has the requirements that more than one line judges.
+// hasSeveralLines has the requirements that more than one line tests.
 var hasSeveralLines = map[string]bool{parseError: true, invalidRequest: true}
 
 // judge judges the responses to all lines and the state of the server. For a requirement that has
@@ -51,14 +51,15 @@ func (w *lineRun) judge(t *suite.T) {
 	}
 }
 
-// wrongAnswers is one deviation for all lines of a requirement that got a wrong response.
+// wrongAnswers is one deviation for all lines that test the same requirement and got a wrong
+// response.
 type wrongAnswers struct {
 	verdict.Deviation
 	lines []*sentLine
 }
 
-// add adds a line with its deviation. In At, the position of the first line stays last, where the
-// offending event belongs, because Seen begins with the first line.
+// add adds a line with its deviation. The positions in At that belong to the first line stay
+// last, where the offending event belongs, because Seen begins with the first line.
 func (w *wrongAnswers) add(d verdict.Deviation, p *sentLine) {
 	w.lines = append(w.lines, p)
 	w.At = append(d.At, w.At...)
@@ -71,7 +72,7 @@ func (w *wrongAnswers) add(d verdict.Deviation, p *sentLine) {
 // with all of their lines.
 func describeAll(all []*sentLine) string {
 	var parts []string
-	sentTo := map[string][]string{} // the lines that got a response
+	sentTo := map[string][]string{} // the lines that got each response
 	for _, p := range all {
 		seen := p.describeSeen()
 		if sentTo[seen] == nil {

@@ -16,9 +16,9 @@ const (
 	refusedBatch   = "base.batch-refused-when-undefined"
 )
 
-// line is a line that a client must not send, with the permitted responses. The specification does
-// not say how a server must handle it, so a deviation is at most a warning. Expected are the
-// responses that JSON-RPC 2.0 specifies; other reasonable ones are permitted.
+// line is a line that a client must not send, with the permitted responses. The specification
+// does not say how a server must handle it, so a deviation is at most a warning. The expected
+// responses are those that JSON-RPC 2.0 specifies; other reasonable ones are permitted, too.
 type line struct {
 	// frame is the line to send. In it, ID is replaced with a fresh id, and METHOD with a method
 	// that any server serves.

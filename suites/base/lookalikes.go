@@ -26,10 +26,10 @@ func wideIDs() (trial wire.ID, ids []wire.ID) {
 }
 
 // callWithLookalikeIDs makes concurrent calls of a slow tool, and requests a list while they run,
-// with ids that differ only in type and sign. If the server answers a request with a very large id,
-// it uses such ids, too. It sends the concurrent requests only if the server answers the same
-// requests with ordinary ids quickly. Rules judge that each gets one response, and no progress
-// after it.
+// with ids that differ only in type and sign. If the server serves a request with an id beyond
+// 2^53, some of the calls have such ids. Before that, callWithLookalikeIDs makes the same
+// requests with ordinary ids, and stops if one of them fails. Rules judge that each request gets
+// one response, and no progress after it.
 func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversation) {
 	ids := lookalikeIDs()
 	trial, wide := wideIDs()
@@ -74,9 +74,9 @@ func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversatio
 	}
 }
 
-// expectNoList checks that the result of a request is not the list that another request asked for.
-// The ids of the two requests look alike. The response to the other request is not checked: a list
-// may lack its items for other reasons.
+// expectNoList checks that the result of a request is not the list that another request asked
+// for; member is the JSON Pointer of that list. The ids of the two requests look alike. The
+// response to the other request is not checked: a list may lack its items for other reasons.
 func expectNoList(t *suite.T, c *client.Conversation, r *client.Reply, member string) {
 	if !r.Succeeded() {
 		return

@@ -50,7 +50,7 @@ func invalidParamsCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			declared := c.Server()
-			unanswered := map[string]bool{} // methods whose responses are not waited for again
+			unanswered := map[string]bool{} // methods that got no response, and are not requested again
 			asked := 0
 			for _, b := range badParams {
 				if !declared.Declares(b.capability) || unanswered[b.method] {
@@ -86,7 +86,7 @@ func invalidInitializeCase() suite.Case {
 			r := c.Do(ctx, spec.MethodInitialize, map[string]any{})
 			judgeParams(t, c, r)
 			if !r.Answered() || r.Succeeded() || !c.Alive() {
-				c = t.Open(ctx, client.Options{}) // otherwise the next would not be the first request
+				c = t.Open(ctx, client.Options{}) // the second initialize must not follow one that had an effect
 			}
 			judgeParams(t, c, c.Do(ctx, spec.MethodInitialize, mistyped))
 		},

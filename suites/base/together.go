@@ -65,8 +65,8 @@ func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candi
 	}
 }
 
-// requestOfResponse returns the request to which the reply to own really belongs, or nil if it does
-// not belong to another request.
+// requestOfResponse returns the other request to which r, the reply to own, really belongs. It
+// returns nil if there is none.
 func requestOfResponse(candidates []plainRequest, own *plainRequest, r *client.Reply) *plainRequest {
 	if haveEqualResults(r, own.response) {
 		return nil

@@ -29,8 +29,9 @@ func Cases() []suite.Case {
 	}
 }
 
-// requestCacheable reads resources until their results are complete, because a result that
-// requires input must not have hints.
+// requestCacheable requests server/discover, the declared lists, and resources. It reads each
+// resource until the result is complete, because a result that requires input must not have
+// hints.
 func requestCacheable(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Do(ctx, spec.MethodDiscover, nil)

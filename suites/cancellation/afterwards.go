@@ -65,8 +65,9 @@ func (a *capacityCheck) limit() time.Duration {
 	return max(3*a.duration, a.c.Options().Timeout) + time.Duration(calls)*(a.duration+duration)
 }
 
-// judgeLaterCall makes another single call, and reports it if it gets no response although the
-// server still serves other requests. It does nothing if the tool did not work before.
+// judgeLaterCall makes another single call, and reports a deviation if the call gets no response
+// although the server still serves other requests. It does nothing if the tool did not work
+// before, or if c is no longer the conversation in which it did.
 func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !a.works || c != a.c || ctx.Err() != nil || !c.Alive() {
 		return

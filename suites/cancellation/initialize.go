@@ -21,8 +21,9 @@ func initializeRaces() []suite.Race {
 
 const atOnceEnds = "The server exits or stops answering when initialize is cancelled."
 
-// cancelInitialize cancels initialize, and checks whether the server still responds. If the
-// cancelled initialize gets no result, it sends another one.
+// cancelInitialize cancels initialize, and checks whether the server still responds. If
+// initialize was cancelled in the same write, which only happens on stdio, and gets no result,
+// the case sends initialize again.
 func cancelInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	id, ping := c.NewID(), c.NewID()

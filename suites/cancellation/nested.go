@@ -154,7 +154,8 @@ func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation
 	return asked
 }
 
-// awaitOneOf waits until one of the two calls has ended, and returns the id of the other.
+// awaitOneOf waits until one of the two calls has ended, and returns the id of the other. If
+// neither ends in time, it returns the id of the first.
 func awaitOneOf(ctx context.Context, c *client.Conversation, from int, calls []wire.ID) wire.ID {
 	ended, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.ResponseTo(calls[0]) != nil || e.ResponseTo(calls[1]) != nil

@@ -146,7 +146,8 @@ func outcomeIn(e *transcript.Event, id wire.ID) suite.Endings {
 	}
 }
 
-// firstNotPermitted returns the first request with an outcome that the race does not permit.
+// firstNotPermitted returns the first request with an outcome that the race does not permit, or
+// nil.
 func (p *raceRun) firstNotPermitted(r race) *raceRequest {
 	for _, e := range p.asked {
 		permitted := r.Others

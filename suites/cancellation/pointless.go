@@ -26,8 +26,9 @@ var danglingNotifications = []struct {
 	{spec.MethodProgress, map[string]any{"progressToken": 4_000_000_007, "progress": 0.5}},
 }
 
-// cancelPointlessly sends each notification followed by a ping, to find out which one a server
-// can't handle. If the server has ended, the next notification goes to a new server.
+// cancelPointlessly cancels a request that was answered, and then sends each of
+// danglingNotifications. A harmless request follows each, to find out which one a server can't
+// handle. If the server has ended, the next notification goes to a new server.
 func cancelPointlessly(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	id := c.NewID()
@@ -63,8 +64,8 @@ func conversationAfter(ctx context.Context, t *suite.T, c *client.Conversation) 
 	return t.Start(ctx, client.Options{})
 }
 
-// requireFence proves that the server has read everything so far, and ends the case if it does
-// not respond.
+// requireFence sends a fence, which proves that the server has read everything so far. It ends
+// the case if the server does not respond.
 func requireFence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
 		suite.HasEnded(ctx, c, err)

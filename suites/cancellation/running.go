@@ -49,8 +49,9 @@ const severalSlow = 6
 func slowRaces() []race { return []race{otherTypeRace(), halfRace(severalSlow)} }
 
 // cancelSlowCall cancels one call after its first progress, and another in the write that sends
-// it: a cancellation that comes before its request is processed must not get lost. It then
-// listens for as long as the calls would have taken.
+// it (over HTTP in the stateless era, right after that write): a cancellation that comes before
+// its request is processed must not get lost. It then listens for as long as the calls would have
+// taken.
 func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.KnownCall) {
 	id, from := startCall(ctx, t, c, slow)
 	runs := suite.AwaitRunning(ctx, c, from, id)

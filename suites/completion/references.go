@@ -10,7 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// completableArgument is a reference for which values can be requested.
+// completableArgument is an argument of a prompt or a variable of a template for which values can
+// be requested; ref is the reference to the prompt or template.
 type completableArgument struct {
 	ref  map[string]any
 	name string
@@ -38,8 +39,8 @@ func completableArguments(t *suite.T) []completableArgument {
 	return out
 }
 
-// completeAll requests values for each reference with an empty value, and for the first of each
-// kind also with a prefix and with other values as context.
+// completeAll requests values for each argument and variable with an empty value, and for the
+// first of each kind also with a prefix and with other values as context.
 func completeAll(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
 	all := completableArguments(t)

@@ -75,10 +75,10 @@ func (f *misfitForm) maskValues(r *client.Reply) string {
 }
 
 // sendMisfit submits a form with an invalid field. If the tool fails, or succeeds with a result
-// that shows the value, it also submits a valid form. A tool with equal results for both has not
-// validated the form. A tool that fails with the valid form, and accepts the invalid one again, has
-// confused them. In other cases the result may say that the value was refused, so success is only
-// noted.
+// that shows the invalid value, it also submits a valid form. A tool with equal results for both
+// has not validated the form. A tool that fails with the valid form, and accepts the invalid one
+// again, has confused them. In other cases the result may say that the value was refused, so
+// success is only noted.
 func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
 	submit := func(spoils bool) *suite.ToolCall {
 		submitted := false

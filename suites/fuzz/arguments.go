@@ -99,8 +99,8 @@ func invalidArguments(execution *fuzz.Execution) []fuzz.Breach {
 	return out
 }
 
-// answeredCalls returns the answered calls of a conversation in which nothing but the arguments can
-// be invalid.
+// answeredCalls returns the answered calls of a conversation, but only calls in which nothing
+// except the arguments can be invalid.
 func answeredCalls(execution *fuzz.Execution, t *script.Conversation) []toolCall {
 	if execution.Offer == nil {
 		return nil
@@ -124,8 +124,8 @@ func answeredCalls(execution *fuzz.Execution, t *script.Conversation) []toolCall
 	return out
 }
 
-// readCall returns the parsed call, or nil if the message is not a call, or has more members than a
-// call needs.
+// readCall returns the parsed call. It returns nil if the message is not a valid tools/call that
+// an operation of the script sent, or if it has more members than a call needs.
 func readCall(execution *fuzz.Execution, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
 	op := execution.OperationOf(t, m)
 	if m.Method != spec.MethodToolsCall || op == nil || op.Do != script.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {

@@ -80,9 +80,10 @@ func firstServerRequest(c *client.Conversation) *transcript.Event {
 	return nil
 }
 
-// sendDeficientInitialize omits required params of initialize. Any response is permitted, including
-// success, but the server must neither end nor stop responding. After a success the case needs a
-// fresh server, because initialize can't be repeated.
+// sendDeficientInitialize omits required params of initialize. Any response is permitted,
+// including success, but the server must neither end nor stop responding. The case continues with
+// a fresh server after a missing response, and after a success, because initialize can't be
+// repeated.
 func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	fresh := func() {

@@ -140,9 +140,9 @@ func setLevel(ctx context.Context, c *client.Conversation, level any) *client.Re
 	return c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level})
 }
 
-// judgeLogging makes the server log, if a suitable tool is known. A message must come for each
-// enabled level at which the tool logs. The fence ensures that messages in transit when the level
-// was set have come.
+// judgeLogging makes the server log, if a suitable tool is known. level is the level that was
+// set: a message must come for each enabled level at which the tool logs. If level is "", nothing
+// is judged. The fence ensures that messages in transit when the level was set have come.
 func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
 	t.Fence(ctx, c)
 	if !t.KnowsTool(inventory.Logging) {
@@ -224,9 +224,9 @@ func logsOnListeningStream(t *suite.T, c *client.Conversation, from int) (out []
 	return out
 }
 
-// provenLevels returns the levels at which the tool certainly logs. A tool that is known only by
-// its name has to show that it logs at the level. A configured tool has to show only that it logs
-// at all.
+// provenLevels returns the levels in want at which the tool certainly logs. A tool that is known
+// only by its name has to show that it logs at the level. A configured tool has to show only that
+// it logs at all.
 func provenLevels(c *client.Conversation, tool inventory.KnownCall, want []string) []string {
 	isLogged := func(levels ...string) bool { return firstMissingLevel(c, 0, levels) == "" }
 	if tool.IsConfigured {

@@ -66,8 +66,9 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Run judges the server and runs a subtest for each requirement. It fails t if the server
-// can't be reached, or if the run ended before everything was judged.
+// Run judges the server and runs a subtest for each requirement. It fails t if an option is
+// invalid, the server can't be reached, nothing could be judged, the run ended before everything
+// was judged, or the baseline has a stale entry.
 func Run(t *testing.T, s Server, o Options) {
 	t.Helper()
 	secrets := &redact.Secrets{}
@@ -271,7 +272,8 @@ func (s Server) cases() []suite.Case {
 	return slices.DeleteFunc(suites.Cases(), func(c suite.Case) bool { return s.inMemory && slices.Contains(processCases, c.ID) })
 }
 
-// leavesOut reports whether the requirement is about a process although the server is not one.
+// leavesOut reports whether the requirement is about the end of a process although the server is
+// not a process.
 func (s Server) leavesOut(requirement string) bool {
 	return s.inMemory && spec.Requirements().Has(requirement, spec.ProcessEnd)
 }

@@ -239,8 +239,9 @@ func withoutMember(m map[string]any, name string) map[string]any {
 
 // declareLess sends the requests that may require input, first without capabilities and then with
 // one at a time, and retries each with the same capabilities. Last, it sends each with all
-// capabilities, and retries it without any. Rules judge whether the server requires only input that
-// the client can give. The server is fresh, so that it knows no capability from an earlier request.
+// capabilities, and retries it without any capability and without the input. Rules judge whether
+// the server requires only input that the client can give. The server is fresh, so that it knows
+// no capability from an earlier request.
 func declareLess(ctx context.Context, t *suite.T) {
 	o := willingClient(t)
 	everything := o.Capabilities

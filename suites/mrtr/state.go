@@ -135,9 +135,10 @@ func editedStates(state string) []forgery {
 	return out
 }
 
-// replaceScalar replaces the nth string, number or boolean in a value, in the order of the keys. It
-// reports whether there is an nth one, and returns what a result contains if the server uses the
-// replacement; "" means that no result can show this.
+// replaceScalar replaces the nth string, number or boolean in v, counted from 0 in the order of
+// the keys. It decrements *n for each one that it skips. It reports whether there is an nth one,
+// and returns what a result contains if the server uses the replacement; "" means that no result
+// can show this.
 func replaceScalar(v any, n *int) (found bool, shows string) {
 	replace := func(inner any, set func(any)) bool {
 		var by any
@@ -192,9 +193,10 @@ func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2
 	}
 }
 
-// tamperWithState retries the request with changed states. Whether the state matters to the server
-// is not known, so an accepted change is only a note, unless the result shows that the server used
-// it. tamperWithState reports whether a change was accepted.
+// tamperWithState retries the request with changed states; first is a state that the server
+// returned for it. Whether the state matters to the server is not known, so an accepted change is
+// only a note, unless the result shows that the server used it. tamperWithState reports whether a
+// change was accepted.
 func tamperWithState(ctx context.Context, t *suite.T, a inputRequest, first string) (accepted bool) {
 	for forged, params := range a.forgedRetries(ctx, first) {
 		r := a.send(ctx, params)

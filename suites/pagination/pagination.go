@@ -122,7 +122,8 @@ func (l *listing) subscribe(ctx context.Context) (end func()) {
 	return func() { _ = s.Cancel(ctx) }
 }
 
-// page requests a page, the first one if there is no cursor, and returns the cursor of the next.
+// page requests the page at the cursor, or the first page if cursor is nil. It returns the cursor
+// of the next page. After a request without a response it sends no more.
 func (l *listing) page(ctx context.Context, cursor any) (next string, more bool) {
 	if l.unanswered {
 		return "", false
@@ -155,7 +156,8 @@ func (l *listing) requests(cursors []any) [][]byte {
 	return requests
 }
 
-// pageParams returns the params of the request for a page, the first one if there is no cursor.
+// pageParams returns the params of the request for the page at the cursor, or for the first page
+// if cursor is nil.
 func pageParams(cursor any) map[string]any {
 	if cursor == nil {
 		return nil

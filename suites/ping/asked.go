@@ -69,7 +69,8 @@ type askingConversation struct {
 
 // pingDuringCall calls a tool and pings while the server's request is open. A second ping has the
 // id of the server's request, unless the client has used that id itself. It reports whether the
-// pings and the call were answered, so that another tool can follow.
+// pings and the call were answered, so that another tool can follow. If the server sends no
+// request, there is no ping.
 func (a *askingConversation) pingDuringCall(ctx context.Context, tool inventory.KnownCall) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
 	a.thinks.leaveOpen()

@@ -33,9 +33,9 @@ func pingDuringHandshake(ctx context.Context, t *suite.T) {
 	pingBeforeInitialized(ctx, t, c)
 }
 
-// pingBeforeInitialize pings before it sends initialize, and returns the reply to initialize. Here
-// a deviation is weak: the specification permits a ping before the response to initialize, and does
-// not mention the time before the initialize request.
+// pingBeforeInitialize pings before it sends initialize, and returns the reply to initialize. A
+// deviation is at most a warning here: the specification permits a ping before the response to
+// initialize, and does not mention the time before the initialize request.
 func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversation) *client.Reply {
 	if t.Transport == spec.StreamableHTTP {
 		return c.Initialize(ctx) // before that there may be no session to ping in
@@ -83,9 +83,9 @@ func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *clie
 	}
 }
 
-// pingBeforeInitialized pings between the response to initialize and initialized. Here a deviation
-// is strong: the specification expressly permits pings in this phase. A rule judges the content of
-// the response, and servers that have answered no ping yet.
+// pingBeforeInitialized pings between the response to initialize and initialized. A deviation has
+// its full weight here: the specification expressly permits pings in this phase. A rule judges
+// the content of the response, and servers that have answered no ping yet.
 func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) {
 	r := c.Do(ctx, spec.MethodPing, nil)
 	switch {

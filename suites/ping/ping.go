@@ -79,9 +79,9 @@ func Cases() []suite.Case {
 	}
 }
 
-// judgePing judges the reply to one ping, and reports whether it makes sense to continue. Rules
-// judge the content of a response, and servers that answer no ping at all. judgePing judges servers
-// that answer some pings and not others.
+// judgePing judges the reply to one ping, and reports whether the ping was answered, so that the
+// case can continue. Rules judge the content of a response, and servers that answer no ping at
+// all. judgePing judges servers that answer some pings and not others.
 func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) bool {
 	switch {
 	case r.Succeeded():

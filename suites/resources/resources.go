@@ -149,8 +149,8 @@ func conversationAfterListing(ctx context.Context, t *suite.T) *client.Conversat
 	return c
 }
 
-// isListKnown reports whether the server answered the request for the last page of a list, with the
-// page or an error, and the client has sent nothing since that request that can change the list.
+// isListKnown reports whether the last page of a list was requested after the last message that
+// may have changed the list, and the server responded with the page or an error.
 func isListKnown(events []*transcript.Event, method string) bool {
 	since := lastPosition(events, spec.MethodToolsCall, spec.MethodRootsChanged, spec.MethodResourcesChanged)
 	return slices.ContainsFunc(transcript.DialogueOf(events).Requests(), func(r *transcript.Request) bool {

@@ -48,9 +48,9 @@ func changeSubscription(ctx context.Context, c *client.Conversation, method, uri
 	return c.Do(ctx, method, map[string]any{"uri": uri}, client.Within(0))
 }
 
-// provokeUpdates changes a resource while the client is subscribed to it, after other subscriptions
-// have ended, after the subscription to this resource has ended, and twice after the client has
-// subscribed to it again.
+// provokeUpdates changes a resource while the client is subscribed to it, again after another
+// subscription has ended, again after the subscription to this resource has ended, and then
+// twice, each time after the client has subscribed to it again.
 func provokeUpdates(ctx context.Context, t *suite.T) {
 	t.RequireTool(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.ResourceChangeCall()

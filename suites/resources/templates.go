@@ -53,7 +53,7 @@ func readExpansions(ctx context.Context, t *suite.T) {
 
 // readMalformedEscapes reads expansions of a template with values that are malformed
 // percent-escapes. A server may refuse or repair them, but it must respond even if its decoder
-// fails. readMalformedEscapes reports whether the server responded.
+// fails. readMalformedEscapes returns false if one of the reads got no response.
 func readMalformedEscapes(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	for _, text := range t.Inventory.Templates {
 		template, values := uri.Parse(text), map[string]string{}

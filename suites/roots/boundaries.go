@@ -88,7 +88,8 @@ func fileReaders(t *suite.T) []fileReader {
 	return out
 }
 
-// checkBoundaries requests files outside the roots from a server that has requested the roots.
+// checkBoundaries requests files outside the roots from a server that has requested the roots. g
+// is nil if the folders could not be created; then it does nothing.
 func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g *rootFolders) {
 	ways := fileReaders(t)
 	switch {

@@ -236,7 +236,7 @@ func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summar
 	}
 }
 
-// awaitReply waits until the server's request at or after the given position got its response.
+// awaitReply waits until the client has sent a response at or after the given position.
 func awaitReply(ctx context.Context, c *client.Conversation, from int) {
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Sent && suite.HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Response })
@@ -255,9 +255,10 @@ func callTools(ctx context.Context, c *client.Conversation, tools []inventory.To
 	return limits
 }
 
-// judgeRememberedRoots calls a tool that requested the roots before once more. If the tool uses
-// cached roots, the client announces a change and calls it again: the cached roots are then
-// outdated. judgeRememberedRoots reports whether more calls may follow.
+// judgeRememberedRoots calls a tool again that requested the roots in an earlier call. If the
+// tool now uses cached roots, the client announces a change, after which the cached roots are
+// outdated, and calls the tool once more. judgeRememberedRoots reports whether more calls may
+// follow.
 func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool) bool {
 	n := suite.Call(ctx, c, tool, callTime)
 	if !n.Answered() || n.Failed() || n.HasRequest(spec.MethodRootsList) {

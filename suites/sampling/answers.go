@@ -24,7 +24,8 @@ const (
 
 type object = map[string]any
 
-// changedReply returns an ordinary sampling result with one change.
+// changedReply returns a function that responds with an ordinary sampling result, after change
+// has changed it.
 func changedReply(change func(result object)) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		r := object{

@@ -68,7 +68,8 @@ const (
 	settleTime = 1100 * time.Millisecond
 )
 
-// openStream opens another stream.
+// openStream opens another stream. If the server opens none, the returned stream is already
+// closed.
 func openStream(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header) *suite.Stream {
 	s := w.Begin(suite.WebRequest{Method: "GET", Target: streamTarget(w), Headers: h})
 	if !s.AwaitOpened(ctx) {

@@ -52,7 +52,8 @@ func initializeCase() suite.Case {
 	}
 }
 
-// withoutHandshake continues after initialize was refused.
+// withoutHandshake continues after initialize was refused; initialize has the params of that
+// request.
 func withoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, initialize map[string]any) {
 	method := spec.MethodDiscover
 	if lists := t.DeclaredLists(); len(lists) > 0 {

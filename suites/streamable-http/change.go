@@ -131,11 +131,11 @@ func changingCall(t *suite.T) (k inventory.KnownCall, uri string, ok bool) {
 	return k, "", false
 }
 
-// judgeBroadcast judges the notifications on the two streams after a change, and after another one.
-// It gives up if one stream was closed, for example by a server that permits only one. If both
-// streams have the same notifications both times, two calls without these streams show how many
-// notifications a call causes. One such call is not enough, because every other call may cause
-// fewer.
+// judgeBroadcast judges the notifications on the two streams after a change, and after another
+// one. It gives up if one stream was closed, for example by a server that permits only one. If
+// both streams have the same notifications both times, two calls without these streams show how
+// many notifications a call causes. One such call is not enough, because the number may alternate
+// from call to call.
 func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change func() int) {
 	var same []string
 	var at []int

@@ -19,8 +19,8 @@ const (
 type headerSpelling struct {
 	summary string // of the finding if the server does not understand it
 	headers []suite.Header
-	// group is the name of a group of spellings. A server that does not understand one of them
-	// understands none.
+	// group is the name of a group of spellings; "" means that there is no group. A server that
+	// does not understand one spelling of a group understands none of them.
 	group string
 }
 

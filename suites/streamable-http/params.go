@@ -38,7 +38,7 @@ func paramCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			t.RequireCallableTool()
 			w := t.Web(t.Conversation(ctx))
-			inventory.Walk(ctx, w.C, spec.MethodToolsList, "tools", 200) // the client learns from it which arguments to repeat
+			inventory.Walk(ctx, w.C, spec.MethodToolsList, "tools", 200) // the list says which arguments the client repeats
 			tried, superfluous := 0, false
 			for _, tool := range t.Inventory.Callable() {
 				arguments, err := tool.Arguments()

@@ -60,7 +60,7 @@ func terminate(ctx context.Context, t *suite.T) {
 
 // subscriptionEnd describes how a subscription ended when the server exited.
 type subscriptionEnd struct {
-	responded bool // by a result of subscriptions/listen
+	responded bool // by a response to subscriptions/listen
 	announced bool // by a cancellation
 	exit      *transcript.Event
 }

@@ -120,7 +120,7 @@ const (
 )
 
 // makeChange makes the change for the nth time and gives the server time to send a notification
-// of it. It reads what changes before and after.
+// of it. It reads what changes before and after. ok is false if the case can't continue.
 func (ch knownChange) makeChange(ctx context.Context, t *suite.T, c *client.Conversation, n int) (ok bool) {
 	ch.read(ctx, c)
 	from := c.Record.Len()
@@ -233,7 +233,7 @@ func listen(ctx context.Context, c *client.Conversation, id wire.ID, filter map[
 }
 
 // judgeCancelled subscribes once more with the id of a subscription whose stream was closed. A
-// client should not use the id of a request again that got no response, so a refusal is at most a
+// client should not reuse the id of a request that got no response, so a refusal is at most a
 // warning.
 func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id wire.ID) {
 	if t.Transport != spec.StreamableHTTP {
@@ -294,8 +294,8 @@ func changeWithout(ctx context.Context, t *suite.T) {
 	t.AwaitQuiet(ctx, c)
 }
 
-// subscribeWrongly sends subscription requests that the server has to refuse, and cancels each that
-// the server did not refuse.
+// subscribeWrongly sends subscription requests that the server has to refuse, and cancels each
+// that the server acknowledges instead.
 func subscribeWrongly(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	filter := client.FilterForAll(nil)

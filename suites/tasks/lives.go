@@ -166,8 +166,7 @@ func (r *runner) requestUnusually(ctx context.Context, t *suite.T, ids []string)
 }
 
 // mixMetadata requests a task with the metadata of another one. A rule judges which task is
-// returned. The case judges a missing response, if the same request without the metadata gets
-// one.
+// returned. The case judges a missing response, if tasks/get without the metadata succeeds.
 func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) {
 	related := object{"io.modelcontextprotocol/related-task": object{"taskId": other}}
 	for _, method := range []string{spec.MethodTasksGet, spec.MethodTasksResult} {

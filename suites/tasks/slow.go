@@ -114,7 +114,7 @@ func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 	r.request(ctx, spec.MethodTasksCancel, id)
 }
 
-// creatingRequest returns the id of the request that created the task.
+// creatingRequest returns the id of the request that created the task, or "" if none is known.
 func (r *runner) creatingRequest(id string) string {
 	for _, m := range transcript.Messages(r.c.Record.From(0), transcript.Received) {
 		if found, ok := wire.Text(wire.At(m.Result(), "/task/taskId")); ok && found == id {

@@ -70,7 +70,8 @@ func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r sui
 	}
 }
 
-// useUndeclared calls the first suitable tools as tasks.
+// useUndeclared calls the first suitable tools: each without a task, as a task, and without one
+// again.
 func useUndeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if c.Server().Declares(toolCalls) {

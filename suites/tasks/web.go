@@ -54,8 +54,8 @@ func (r *runner) disconnect(ctx context.Context, t *suite.T, id string) *suite.S
 	return stream
 }
 
-// requestAgain requests the result of the abandoned task again, and compares the response with
-// that for another task without a broken connection.
+// requestAgain requests the result of the abandoned task ids[0] again, and compares the response
+// with that for the task ids[1], for which no connection broke. left is the exchange that broke.
 func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Stream, ids []string) {
 	stayed := r.request(ctx, spec.MethodTasksResult, ids[1])
 	again := r.request(ctx, spec.MethodTasksResult, ids[0])

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A change is the known effect of a role, and how to observe it.
+// A change is what the calls of a role are known to change, and how to observe that.
 type change struct {
 	role    inventory.Role
 	needs   string // the capability

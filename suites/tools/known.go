@@ -23,7 +23,7 @@ type effect struct {
 	// lacks is the summary of the finding if the effect is missing.
 	lacks, permitted string
 	// seen reports whether the effect is visible in the response and in the server's messages
-	// since the call.
+	// since the call. token is the progress token of the call, or "" if it has none.
 	seen func(response *wire.Message, during []*wire.Message, token string) bool
 	// message is set if the effect is a message in addition to the response.
 	message bool
