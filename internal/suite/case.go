@@ -102,9 +102,9 @@ func (r Rounds) Over(t spec.Transport) int {
 	return r.HTTP
 }
 
-// Area returns the area of the specification that the case belongs to: the first word of its id or,
-// if that is not an area, the first area among the first words of the requirements that it judges
-// or provokes.
+// Area returns the area of the specification that the case belongs to: the first word of its id
+// or, if that is not an area, the first area among the first words of the requirements that it
+// judges or provokes. If there is none, it returns the first word of the id.
 func (c *Case) Area() string {
 	for _, id := range slices.Concat([]string{c.ID}, c.Requirements, c.Provokes) {
 		if area := spec.AreaOf(id); slices.Contains(spec.Areas(), area) {

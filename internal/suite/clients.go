@@ -31,10 +31,10 @@ type ConcurrentClients struct {
 
 const clientCount = 3
 
-// OpenClients opens several conversations with one server. It ends the case if it cannot connect,
-// if the first handshake fails, if a later one fails because the server limits the rate of
-// requests, or if the server serves not even the first client after that failure. Any other
-// failure of a later handshake is a deviation, after which no further conversation is opened.
+// OpenClients opens several conversations with one server. It ends the case if it cannot connect
+// or if the first handshake fails. After a failed later handshake it opens no further
+// conversation, and ends the case if the server limits the rate of requests or no longer serves
+// the first client. Otherwise that failure is a deviation.
 func (t *T) OpenClients(ctx context.Context, multipleClients, isolation string) *ConcurrentClients {
 	clients := &ConcurrentClients{MultipleClients: multipleClients, Isolation: isolation, t: t}
 	clients.convs = append(clients.convs, t.Start(ctx, client.Options{Answer: answerAsClient(0)}))
@@ -144,8 +144,9 @@ func (c *ConcurrentClients) CheckAll(ctx context.Context) {
 	c.checkLeaving(ctx)
 }
 
-// checkEqualIDs sends a request with the same id from each client. If the server has tools, the
-// request of the second client has another method.
+// checkEqualIDs sends a request with the same id from each client. If the server declares tools,
+// the second client requests tools/list and the others something else, so that a client that gets
+// another's response notices it.
 func (c *ConcurrentClients) checkEqualIDs(ctx context.Context) {
 	same, replies, others := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs)), make([]*client.Reply, len(c.convs))
 	lists := c.t.Inventory.Declares("tools")

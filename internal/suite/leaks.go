@@ -81,7 +81,8 @@ func (c *ConcurrentClients) checkLeaks(ctx context.Context) {
 	}
 }
 
-// An overheardMessage is a message with the method of a provocation that a listener received.
+// An overheardMessage is a message that a listener received and that has the method of a
+// provocation.
 type overheardMessage struct {
 	provocation provocation
 	client      *client.Conversation

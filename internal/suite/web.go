@@ -266,8 +266,8 @@ func (s *Stream) Exchange() *transcript.Exchange {
 	return transcript.ExchangesOf(s.w.C.Record.From(s.from)).Of(&transcript.Event{Exchange: s.exchange.Number()})
 }
 
-// LastID returns the id of the last complete event on the stream that has an id, or "" if there
-// is none.
+// LastID returns the id of the last complete event with an id on the stream, or "" if there is
+// none.
 func (s *Stream) LastID() string {
 	x, id := s.Exchange(), ""
 	if x == nil {

@@ -87,8 +87,8 @@ func (p *prober) useRequest() func() []byte {
 }
 
 // judgeEveryRequest judges whether requests of the session are refused without a valid token, and
-// reports whether they are. A server may protect only some methods; then its lists may be open, but
-// not what they list.
+// reports whether they are. header is the Authorization header with the valid token. A server may
+// protect only some methods; then its lists may be open, but not what they list.
 func (p *prober) judgeEveryRequest(ctx context.Context, header string, newRequest func() []byte) bool {
 	refused := true
 	for _, w := range []wrongToken{

@@ -106,9 +106,10 @@ func (p *raceRun) awaitRunning() bool {
 // answered.
 const minWait = 500 * time.Millisecond
 
-// settle waits until the outcome of the requests is known, after a later request was answered. It
-// waits a little longer for the first missing response. If that does not come, it waits only for
-// the grace for each of the others. It does not wait for responses to cancelled requests.
+// settle waits until the outcome of the requests is known, after a later request was answered,
+// and records it. It waits a little longer for the first missing response. If that does not come,
+// it waits only for the grace for each of the others. It does not wait for responses to cancelled
+// requests.
 func (p *raceRun) settle() {
 	limit := max(minWait, 2*p.c.Grace())
 	for _, e := range p.asked {

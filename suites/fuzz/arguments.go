@@ -125,7 +125,7 @@ func answeredCalls(execution *fuzz.Execution, t *script.Conversation) []toolCall
 }
 
 // readCall returns the parsed call. It returns nil if the message is not a valid tools/call that
-// an operation of the script sent, or if it has more members than a call needs.
+// an operation of the script sent, or if its params have more members than a call needs.
 func readCall(execution *fuzz.Execution, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
 	op := execution.OperationOf(t, m)
 	if m.Method != spec.MethodToolsCall || op == nil || op.Do != script.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {

@@ -255,10 +255,9 @@ func callTools(ctx context.Context, c *client.Conversation, tools []inventory.To
 	return limits
 }
 
-// judgeRememberedRoots calls a tool again that requested the roots in an earlier call. If the
-// tool now uses cached roots, the client announces a change, after which the cached roots are
-// outdated, and calls the tool once more. judgeRememberedRoots reports whether more calls may
-// follow.
+// judgeRememberedRoots calls a tool that requested the roots in an earlier call. If the tool now
+// uses cached roots, the client announces a change, after which the cached roots are outdated,
+// and calls the tool once more. judgeRememberedRoots reports whether more calls may follow.
 func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool) bool {
 	n := suite.Call(ctx, c, tool, callTime)
 	if !n.Answered() || n.Failed() || n.HasRequest(spec.MethodRootsList) {

@@ -79,8 +79,8 @@ func beginCall(w *suite.Web, tool inventory.KnownCall) *cutCall {
 	return k
 }
 
-// cut waits for the first event with an id, or with a message, and closes the connection. If
-// afterMessage is set, it waits for a message.
+// cut waits for the first event that has an id or a message or, if afterMessage is set, for the
+// first message, and closes the connection. The response also ends the wait.
 func (k *cutCall) cut(ctx context.Context) {
 	x := k.stream.WaitUntil(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
 		return !k.afterMessage && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || x.ResponseTo(k.id) != nil
@@ -90,7 +90,8 @@ func (k *cutCall) cut(ctx context.Context) {
 	k.lastID = k.stream.LastID()
 }
 
-// resume resumes the stream after its last event, and waits for the response.
+// resume resumes the stream after its last event, and waits for the response. It does nothing if
+// the response came before the cut, or if no event had an id.
 func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
 	if k.early || k.lastID == "" {
 		return

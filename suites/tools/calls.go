@@ -199,7 +199,8 @@ func callUnknown(ctx context.Context, t *suite.T) {
 	t.ResendAlone(ctx, c, odd[0])
 }
 
-// changeLetterCase returns the name with the case of its first ASCII letter changed.
+// changeLetterCase returns the name with the case of its first ASCII letter changed, or the name
+// itself if it has no such letter.
 func changeLetterCase(name string) string {
 	i := strings.IndexFunc(name, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) })
 	if i < 0 {

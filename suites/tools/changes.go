@@ -30,8 +30,8 @@ var changes = []change{
 	{inventory.ChangesResource, "resources", "The server's tool does not change the resource as it is known to.", spec.MethodResourcesRead, "contents"},
 }
 
-// promisedChange is a call that changes something, according to the server's author. The call has a
-// number; each number makes another change.
+// promisedChange is a call that changes something, according to the server's author. Its function
+// call takes a number; each number makes another change.
 type promisedChange struct {
 	change
 
