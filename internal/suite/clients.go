@@ -88,8 +88,8 @@ func isRateLimited(c *client.Conversation) bool {
 	return len(all) > 0 && all[len(all)-1].Status() == http.StatusTooManyRequests
 }
 
-// isIntercepted reports whether an intermediary, such as a proxy, may have responded instead of the
-// server.
+// isIntercepted reports whether an intermediary, such as a proxy, may have responded to a request
+// of c instead of the server.
 func isIntercepted(c *client.Conversation) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), (*transcript.Exchange).Intercepted)
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// DisturbsOthers reports whether the tool is known to change the lists of the server while other
-// cases use the same server. The lists that those cases know might then be outdated. A case that
-// needs such a tool is exclusive.
+// DisturbsOthers reports whether a call of the tool may disturb other cases that use the same
+// server at the same time: the tool is known to change a list of the server, and those cases
+// would know an outdated list. It returns false over stdio, where each conversation has its own
+// process, and for an exclusive case. A case that needs such a tool is exclusive.
 func (t *T) DisturbsOthers(tool inventory.Tool) bool {
 	if t.Transport == spec.Stdio || t.Case.Exclusive {
 		return false

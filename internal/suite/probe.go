@@ -198,11 +198,11 @@ func (t *T) CanInterpret(o OddReply, requirement string) bool {
 // of the server's author.
 const controlTime = 3 * time.Second
 
-// OrdinaryRequest returns a request for the method that the server should serve, for use as a
-// control. For tools/call, prompts/get and resources/read it names a listed tool that may be called
-// and does not disturb other cases, a listed prompt, or a listed resource; if there is none, the
-// request is for the list. For a list method or logging/setLevel the request has that method. For
-// any other method it has one that every server serves.
+// OrdinaryRequest returns a request that the server should serve, for use as the control of odd
+// requests with the method. For tools/call, prompts/get and resources/read it names a listed tool
+// that may be called and does not disturb other cases, a listed prompt, or a listed resource; if
+// there is none, the request is for the list. For a list method or logging/setLevel the request
+// has that method. For any other method it has one that every server serves.
 func (t *T) OrdinaryRequest(method string) Request {
 	switch method {
 	case spec.MethodToolsCall:

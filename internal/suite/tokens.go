@@ -23,8 +23,9 @@ type progress struct {
 	last   *transcript.Event
 }
 
-// foreignClient returns the client other than client i whose number of steps is
-// in the progress that client i received, and whether there is one.
+// foreignClient returns the number of a client other than i whose number of steps is in the
+// progress that client i received, and whether there is such a client. clients is how many
+// clients there are.
 func (p progress) foreignClient(i, clients int) (int, bool) {
 	for j := range clients {
 		if j != i && slices.Contains(p.totals, strconv.Itoa(stepsOf(j))) {

@@ -17,8 +17,8 @@ const (
 
 // concurrentCases returns the cases that send many requests at once in one conversation: requests
 // of every kind in one write, one request many times, responses of all sizes, calls that report
-// progress, and subscriptions. Rules judge that each gets one response with its id; the cases
-// judge that each response belongs to its request.
+// progress, and subscriptions. Rules judge that each request gets one response with its id; the
+// cases judge that each response belongs to its request.
 func concurrentCases() []suite.Case {
 	answers := []string{"base.request-answered", "base.response-once", "base.response-unsolicited"}
 	return []suite.Case{

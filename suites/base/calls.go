@@ -104,8 +104,8 @@ func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// callReportsSteps makes a single call, and reports whether its progress notifications have the
-// number of its steps as their total.
+// callReportsSteps makes a single call, and reports whether the server sends progress for it,
+// always with the number of its steps as the total.
 func callReportsSteps(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
 	s, from := steppedCall{"mcp-conform/by-itself", steps}, c.Record.Len()
 	c.DoAll(ctx, [][]byte{s.frame(t, c)}, client.Within(callTime))

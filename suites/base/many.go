@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// A server that leaks a resource with each error, such as a slot of a pool, runs out of it after
-// some errors. Over HTTP each request has its own connection.
+// A server that leaks a resource with each error, such as a slot of a pool, has none left after
+// some errors. Over HTTP each request has its own connection, so fewer are sent.
 const (
 	manyErrors         = 104
 	manyErrorsOverHTTP = 48

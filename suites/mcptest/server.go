@@ -28,8 +28,8 @@ import (
 type Server struct {
 	name     string // in reports
 	inMemory bool   // it is not a process, so that nothing is judged about its exit
-	// open returns a dialer, and a function that ends what open has started. It adds what must not
-	// be printed to the secrets.
+	// open returns a dialer, and a function that ends what open has started. It adds to the
+	// secrets what must not be printed.
 	open func(*redact.Secrets) (d transport.Dialer, stop func(), err error)
 }
 

@@ -74,7 +74,8 @@ func readMalformedEscapes(ctx context.Context, t *suite.T, c *client.Conversatio
 	return true
 }
 
-// beginnings are the prefixes that are completed, until one has values.
+// beginnings are the prefixes for which completions are requested, one after the other until the
+// server returns values.
 var beginnings = []string{"", "1"}
 
 // completeVariable requests the values of the template's only variable, and returns those that need

@@ -95,7 +95,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 // opensStream reports whether an event stream was opened.
 func opensStream(a *suite.OutsideResponse) bool { return a.Status == http.StatusOK && a.IsStream() }
 
-// changedCharacters is how many characters of an id makeUpSessionID changes.
+// changedCharacters is the maximum number of characters that makeUpSessionID changes in an id.
 const changedCharacters = 4
 
 // makeUpSessionID returns a session id that the server did not assign: the given one with its last
