@@ -19,7 +19,8 @@ const caseTime = 90 * time.Second
 var errCaseTime = errors.New("the case took too long")
 
 // runCase runs one case and returns its observations. If the case panics, that is a harness error.
-// If the time for judging ends before the case does, its requirements are not observed.
+// If the time for judging ends before the case does, all its observations are dropped and its
+// requirements count as not observed.
 func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
 	defer r.outlook.begin(c, env.Revision)()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -75,8 +76,8 @@ func (r *execution) dropDiscounted(c *suite.Case, observations []suite.Observati
 	return observations
 }
 
-// withMissing adds, for each requirement of the case without an observation, one that says why the
-// case stopped. After a harness error it adds one for every requirement of the case.
+// withMissing adds an observation that says why the case stopped, for each of the case's
+// requirements that has no observation. After a harness error it adds one for every requirement.
 func withMissing(c *suite.Case, observations []suite.Observation, stop suite.Stop) []suite.Observation {
 	for _, id := range c.Requirements {
 		mentioned := false

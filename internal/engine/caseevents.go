@@ -28,8 +28,9 @@ func caseParts(events []*transcript.Event) iter.Seq2[string, []*transcript.Event
 	}
 }
 
-// partAt returns the part of the events (see caseParts) that contains a position, and the id of the
-// part's case, or "" if no case was running.
+// partAt returns the part of the events (see caseParts) that contains the position, or the last
+// part if the position is beyond the events. id is the id of the part's case, or "" if no case was
+// running.
 func partAt(events []*transcript.Event, position int) (id string, part []*transcript.Event) {
 	for id, part = range caseParts(events) {
 		if position <= part[len(part)-1].Seq {
@@ -65,7 +66,7 @@ func idOf(c *suite.Case) string {
 }
 
 // caseStart returns the position at which the case last began in a conversation that earlier cases
-// may have used, too.
+// may have used, too, or 0 if the events do not mark where it began.
 func caseStart(c *suite.Case, events []*transcript.Event) int {
 	start := 0
 	for id, part := range caseParts(events) {

@@ -82,7 +82,7 @@ func endAfter(events []*transcript.Event, at int) int {
 	return end
 }
 
-// addSightings adds each place where a deviation was seen to the report b.
+// addSightings adds every sighting of a deviation in a conversation to the report that b builds.
 func (r *reporting) addSightings(b *verdict.Builder) {
 	events := map[*transcript.Transcript][]*transcript.Event{}
 	for _, result := range r.results {

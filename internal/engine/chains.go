@@ -55,7 +55,8 @@ func (h *chained) units(rev spec.Revision) (units []*unit, joining []*suite.Case
 	return slices.Concat(waiting, makeChains(rev, h.other, maxOtherChains)), nil
 }
 
-// makeChains distributes the cases among chains, at most as many as the parameter most says.
+// makeChains distributes the cases among chains. The parameter most is the maximum number of
+// chains.
 func makeChains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	chains := make([]chain, min(most, (len(cases)+minChainCases-1)/minChainCases))
 	for i, c := range inChainOrder(rev, cases) {

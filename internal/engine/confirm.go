@@ -159,8 +159,8 @@ func (a *attempt) maxSevere() verdict.Outcome {
 	return worst
 }
 
-// retry runs the attempt until each candidate has recurred or was retried often
-// enough.
+// retry runs the attempt until each candidate has recurred or was retried often enough. If alone is
+// set, no other server runs meanwhile.
 func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	defer r.outlook.beginRetry(a)()
 	for _, c := range a.candidates {
@@ -173,7 +173,7 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 }
 
 // retryUntilDone runs the attempt until the retries of all its candidates are done. d is the dialer
-// that the retries share with their peers, or nil if there are none.
+// that the retries share with their peers, or nil if there are no peers.
 func (r *confirmation) retryUntilDone(ctx context.Context, a *attempt, alone bool, d transport.Dialer) {
 	for ctx.Err() == nil {
 		open := slices.DeleteFunc(slices.Clone(a.candidates), func(c *candidate) bool { return c.retries.Done() })
@@ -191,7 +191,7 @@ func (r *confirmation) retryUntilDone(ctx context.Context, a *attempt, alone boo
 }
 
 // newRetry returns the next retry of the candidates. during is the case in which they were seen, or
-// nil; d is the dialer that the retry shares with its peers, or nil if there are none.
+// nil; d is the dialer that the retry shares with its peers, or nil if there are no peers.
 func newRetry(candidates []*candidate, during *suite.Case, d transport.Dialer) *rerun {
 	return &rerun{number: candidates[0].retries.Attempts + 1, candidates: candidates, during: during, dialer: d}
 }
@@ -246,7 +246,7 @@ func isLastChance(candidates []*candidate) bool {
 // unit returns the unit of a retry. Usually it has only the case of the attempt. If the case shared
 // a conversation, the unit first takes the inventory, because rules compare later messages with the
 // lists. If last is set, or if no case was running, the unit has all cases that shared the
-// conversation or servers. why is the retry.
+// conversation or servers. why becomes the unit's rerun.
 func (a *attempt) unit(last, exclusive bool, why *rerun) *unit {
 	origin := a.candidates[0].from.unit
 	switch {

@@ -43,9 +43,10 @@ func (c *connector) hasSingleProcess() bool {
 	return ok && sharer.Single()
 }
 
-// separateDialer returns a dialer for a conversation that must not affect others, and a function to
-// call when it has ended. If the conversations of d share a process and a second one can run, the
-// dialer uses a fresh process, which stop ends. Otherwise the dialer is d.
+// separateDialer returns a dialer for a conversation that must not affect others, and the function
+// stop, to be called when that conversation has ended. If the conversations of d share a process
+// and a second one can run, the returned dialer uses a fresh process, which stop ends. Otherwise it
+// is d itself.
 func separateDialer(d transport.Dialer) (fresh transport.Dialer, stop func()) {
 	if sharer, ok := d.(transport.Sharer); ok && !sharer.Single() {
 		return sharer.Fresh()

@@ -63,13 +63,14 @@ type Options struct {
 	Issuer suite.Issuer
 	// Upstream is a double of a service that the server calls; nil if there is none.
 	Upstream *upstream.Double
-	// OtherToken, if there is a second user, returns that user's current token for the server at a
-	// URL, or "" if that fails. It is nil if there is none.
+	// OtherToken returns a second user's current token for the server at a URL, or "" if that
+	// fails. It is nil if there is no second user.
 	OtherToken func(u *url.URL) string
 	// TokenAdvice says what the user can do if the server refuses the token; "" means the usual
 	// advice.
 	TokenAdvice string
-	// RateLimit returns how the server's rate limit affected the run, or ""; nil if there is none.
+	// RateLimit, if set, returns a notice about how the server's rate limit affected the run, or ""
+	// if it did not.
 	RateLimit func() string
 
 	// Target is the name of the server in reports, and Version the version of mcp-conform.

@@ -137,8 +137,8 @@ func (w *unitRunner) start(ctx context.Context, position int) {
 	run.run(ctx, func(result *unitResult) { w.finish(ctx, position, result, unreported) })
 }
 
-// finish runs a unit again if another unit disturbed it, and then calls confirm with the result.
-// Call it when the servers of the unit have ended.
+// finish runs a unit again if another unit disturbed it, and then calls confirm with the result,
+// unless retries are skipped. Call it when the servers of the unit have ended.
 func (w *unitRunner) finish(ctx context.Context, position int, first *unitResult, unreported []*suite.Case) {
 	if first.unit.isLane() {
 		w.sharing.Done()

@@ -79,7 +79,7 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 }
 
 // Conclude ends the running spec. The spec fails if a requirement is broken or a case failed, and
-// is skipped if nothing was judged. In any case the outcome is in a report entry of the spec.
+// is skipped if nothing was judged. Either way, a report entry of the spec holds the outcome.
 func Conclude(r SpecResult) {
 	ginkgo.AddReportEntry("verdict", r.describe(), types.CodeLocation{CustomMessage: "verdict"})
 	switch r.Outcome {

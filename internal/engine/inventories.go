@@ -140,8 +140,8 @@ func (r *inventoryTaker) haveAllEnded() bool {
 }
 
 // learnRoles sets how the inventories learn which roles unknown tools can play. The tools are
-// called once in each era, because tools request input differently in each: in its newest revision,
-// when a case first needs a role for which no tool is known.
+// called once in each era, because tools request input differently in each. The calls use the era's
+// newest revision, and are made when a case first needs a role for which no tool is known.
 func (r *inventoryTaker) learnRoles() {
 	if r.s.gate.isSingle {
 		return // servers run one at a time, and one more start would take too long

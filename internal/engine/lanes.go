@@ -39,8 +39,9 @@ func (p *planner) laneCount(cases int) int {
 	return max(1, min(most, cases/each))
 }
 
-// openLanes divides the cases of the unit shared among several conversations, which run
-// concurrently, as far as the server opens more sessions.
+// openLanes divides the cases of the given unit among several units that run concurrently, each
+// with a conversation of its own. There are as many as laneCount says, or fewer if the server does
+// not open so many sessions.
 func (p *planner) openLanes(ctx context.Context, shared *unit) []*unit {
 	opened := make([]*sharedConversation, p.laneCount(len(shared.cases)))
 	var opening sync.WaitGroup

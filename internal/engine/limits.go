@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// A timeLimit limits the duration of a run, which ends at the limit whatever the server does.
-// Judging much traffic can take long, so judging continues only for afterLimit after the limit,
-// too.
+// A timeLimit limits the duration of a run: at the limit the run ends, whatever the server does.
+// Judging much traffic can take long, so judging has a limit too, which is afterLimit later.
 type timeLimit struct {
 	run, judging context.Context
 	stop         context.CancelCauseFunc // ends the run before its limit

@@ -11,8 +11,8 @@ import (
 )
 
 // detectMixing detects a server that sends one client's responses to another, and then makes
-// sessions run one at a time. Otherwise a client would take the other's responses for its own.
-// HTTP+SSE servers with one stream for all clients send responses to the wrong client.
+// sessions run one at a time. Otherwise a client would take the other's responses for its own. It
+// checks only over HTTP+SSE, where some servers send the responses to all clients on one stream.
 func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	i := slices.IndexFunc(results, (*probed).isSpoken)
 	if r.s.gate.isSingle || i < 0 || r.s.transport() != spec.SSE {

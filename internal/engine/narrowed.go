@@ -11,9 +11,9 @@ import (
 // requirements, so a rule may see less than in a whole run. If a rule found nothing against one of
 // its requirements, a notice says that a whole run may show more.
 
-// narrowedNotice returns a notice that a whole run may show more, or "". It returns "" in four
-// cases: no case was left out, each requirement that rules judge has a finding, the run ended
-// early, or it is a quick run, which has its own notice.
+// narrowedNotice returns a notice that a whole run may show more, or "". It returns "" if no case
+// was left out, if no requirement that rules judge is kept or not observed, if the run ended early,
+// and for a quick run, which has its own notice.
 func (r *reporting) narrowedNotice(p *verdict.Report) string {
 	if !p.Narrowed && len(r.o.Selection.Profiles) == 0 || r.o.Quick || p.Incomplete != "" {
 		return ""

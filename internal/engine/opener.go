@@ -46,7 +46,7 @@ func newOpener(s *session, u *unit, p *pass, d transport.Dialer, pace *client.Pa
 	return o
 }
 
-// adopt makes the unit continue the conversation shared.
+// adopt makes the unit continue the given conversation.
 func (o *opener) adopt(shared *sharedConversation) {
 	o.shared = shared
 	if shared.conv != nil {
@@ -170,7 +170,9 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	return conv, nil
 }
 
-// beginCase records that the following traffic of the shared conversation belongs to case c.
+// beginCase records that the following traffic of the shared conversation belongs to case c. If the
+// unit reuses servers, it also makes those of the previous case available, and ends those that no
+// later case can reuse.
 func (o *opener) beginCase(c *suite.Case) {
 	if o.reusable != nil {
 		isSpoiled := o.during != nil && o.during.SpoilsServers(o.unit.revision.Era())
@@ -187,9 +189,9 @@ func (o *opener) markCase() {
 	}
 }
 
-// awaitQuiet waits, so that rules can judge messages that must not come. It waits in the
-// conversation that cases share or, in a chain without one, in those that the last case used. An
-// error only means that silence is not proved.
+// awaitQuiet waits until the server is silent, so that messages that must not come are recorded
+// before rules judge. It waits in the conversation that cases share or, in a chain without one, in
+// those that the last case used. An error only means that silence is not proved.
 func (o *opener) awaitQuiet(ctx context.Context) {
 	var last []*client.Conversation
 	switch {

@@ -266,7 +266,7 @@ func (r *execution) remaining() time.Duration {
 	return max(left+alone, time.Millisecond)
 }
 
-// remainingTime returns how much longer something takes that began at the given time. The result is
+// remainingTime returns how much longer something that began at the given time takes. The result is
 // at least a quarter of the expected time, because the expectation may be too short. It is also at
 // least a quarter of the time that has passed, because something overdue, such as a wait for a
 // missing response, may take much longer.
@@ -366,7 +366,8 @@ func (t *timing) whySlow(offered *offer) string {
 	return strings.Join(out, "; ")
 }
 
-// roundTime returns a response time in words.
+// roundTime formats a response time: in seconds if it is at least 1 s, otherwise in milliseconds,
+// rounded to 10 ms.
 func roundTime(d time.Duration) string {
 	if d >= time.Second {
 		return fmt.Sprintf("%.1f s", d.Seconds())

@@ -27,8 +27,8 @@ type peer struct {
 }
 
 const (
-	// maxPeerAttempts limits how many attempts are made among peers, and maxPeers how many peers
-	// each has.
+	// maxPeerAttempts limits how many attempts are retried among peers, and maxPeers how many peers
+	// each attempt has.
 	maxPeerAttempts = 3
 	maxPeers        = 16
 	// peersTime limits the time of all these attempts together.
@@ -36,7 +36,7 @@ const (
 )
 
 // confirmAmongPeers retries, among peers, candidates that did not recur alone and may belong to
-// another session. A candidate that recurs only there is a warning at most, because isolation
+// another session. A candidate that recurs only among peers is a warning at most, because isolation
 // between sessions is a derived requirement.
 func (r *confirmation) confirmAmongPeers(ctx context.Context, found []*candidate) {
 	if r.s.transport() == spec.Stdio || r.s.gate.isSingle || r.s.discounts.MixesResponses() {
@@ -102,10 +102,10 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	}
 }
 
-// unsolicitedEvent returns the last event of the candidate's evidence if that is unsolicited, and
-// otherwise nil. It is unsolicited if the server sent a request, a notification, or a response to
-// no request of the session. A list_changed notification does not count, because it may go to all
-// clients.
+// unsolicitedEvent returns the last event of the candidate's evidence if it is unsolicited, and
+// otherwise nil. An event is unsolicited if the server sent a request, a notification, or a
+// response to no request of the session. A list_changed notification does not count, because it may
+// go to all clients.
 func (c *candidate) unsolicitedEvent() *transcript.Event {
 	if c.record == nil || len(c.At) == 0 {
 		return nil

@@ -71,8 +71,8 @@ func (p *probed) hasWrongID() bool {
 }
 
 // probe finds out which revisions the server speaks, and returns the conversations in these
-// revisions. If the user names no revisions and the server lists the stateless one, that is judged
-// too, alone or in addition to handshake revisions.
+// revisions. If the user names no revisions and the server lists the stateless one, the run judges
+// that one too, alone or in addition to handshake revisions.
 func (r *prober) probe(ctx context.Context) (*probedConversations, error) {
 	found, err := r.probeRevisions(ctx, r.s.o.wantedRevisions())
 	if !errors.Is(err, ErrStatelessOnly) {
@@ -222,7 +222,7 @@ func (r *prober) openConcurrently(ctx context.Context, revisions []spec.Revision
 }
 
 // openOne sends the opening request of one revision. start is how long the server may take to
-// start; control may be nil.
+// start. control becomes client.Options.Starts, and may be nil.
 func (r *prober) openOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.s.o.clientOptions(rev)

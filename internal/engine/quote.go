@@ -145,8 +145,8 @@ func redactedEvents(events []*transcript.Event, at []int, redactor *transcript.R
 	return out
 }
 
-// quotedPositions returns the positions of the events to quote, and that of the offending one. at
-// holds the positions of a deviation.
+// quotedPositions returns the positions of the events to quote, and that of the offending one,
+// which is -1 if at is empty. at holds the positions of a deviation.
 func quotedPositions(events []*transcript.Event, at []int) (positions []int, offending int) {
 	if len(at) == 0 {
 		return nil, -1
@@ -175,8 +175,8 @@ func describeDirection(k transcript.Kind) string {
 	return "!"
 }
 
-// quoteOffending quotes the offending event, and marks its offending part. If that part is far from
-// the start of a frame, the quotation begins a little before it.
+// quoteOffending quotes the offending event, and marks its offending part. If that part does not
+// end within the first maxQuoted bytes of a frame, the quotation begins a little before the part.
 func quoteOffending(e *transcript.Event, d *verdict.Deviation) verdict.Evidence {
 	var mark *verdict.Span
 	if e.Kind == transcript.Received || e.Kind == transcript.Sent {

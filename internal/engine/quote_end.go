@@ -32,8 +32,8 @@ const (
 	stderrBytes  = 70
 )
 
-// lastStderr returns the positions of the last chunks of stderr. Many servers
-// write a line in several chunks.
+// lastStderr returns the positions of the last chunks of stderr: as many as hold stderrBytes, but
+// at most stderrChunks. It returns several because many servers write a line in several chunks.
 func lastStderr(events []*transcript.Event) []int {
 	var out []int
 	size := 0

@@ -23,7 +23,7 @@ const (
 	minSaving = 0.2
 	// shortTimeout is long enough for most servers.
 	shortTimeout = 2 * time.Second
-	// missedShare is the fraction of the run's time that it must have waited for missing responses
+	// missedShare is the fraction of its time that the run must have waited for missing responses
 	// for the notice to name --timeout.
 	missedShare = 0.25
 )
@@ -99,8 +99,8 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	return out
 }
 
-// timeOf estimates how long the cases take for which chosen is true. For a case that has ended it
-// counts the time that the case took, for any other the expected time.
+// timeOf estimates how long those cases take for which chosen returns true. For a case that has
+// ended it counts the time that the case took, for any other the expected time.
 func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 	o := r.outlook
 	o.mu.Lock()

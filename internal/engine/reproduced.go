@@ -11,10 +11,10 @@ import (
 )
 
 // whenReproduced returns a function that reports whether all candidates of the retry were seen
-// again, so that the remaining waits can be skipped. It returns nil, so that no wait is skipped, in
-// three cases: there are no rules among the judges of the candidates, a case judges one of them
-// (cases judge only at their end), or a response to one client also reached another. A rule about
-// something missing reports only at the end, so its waits are never skipped.
+// again, so that the remaining waits can be skipped. It returns nil, so that no wait is skipped, if
+// rules judge none of the candidates, if a case judges one of them (cases judge only at their end),
+// or if a response to one client also reached another. A rule about something missing reports only
+// at the end, so its waits are never skipped.
 func (o *opener) whenReproduced() func() bool {
 	judges := o.retriedRules()
 	if len(judges) == 0 || o.s.discounts.MixesResponses() || slices.ContainsFunc(o.rerun.candidates, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {

@@ -82,9 +82,9 @@ func (c *candidate) caseID() string {
 	return idOf(c.during)
 }
 
-// confirmElsewhere retries the candidates that have not recurred in other cases in which they were
-// seen, each in at most maxSightings-1 of them. Cases that judge or provoke the requirement come
-// first.
+// confirmElsewhere takes the candidates that have not recurred, and retries each of them in other
+// cases in which it was seen: in at most maxSightings-1, and first in those that judge or provoke
+// the requirement.
 func (r *confirmation) confirmElsewhere(ctx context.Context, results []*unitResult, found []*candidate) {
 	others := map[verdict.Key][]*candidate{}
 	for _, c := range allSightings(results, r.s.transport()) {

@@ -169,9 +169,9 @@ func (w showWaiting) Waiting(text string) { w.show(text) }
 // silentWait is how long a wait must last before ReportWaiting reports it.
 const silentWait = 2 * time.Second
 
-// ReportWaiting calls say every second with what the run waits for, and for how long, until stop is
-// called. After that it calls say with "", if it has called say before. limit is the longest
-// possible wait, or 0 if that is not known.
+// ReportWaiting calls say every second, once silentWait has passed, with what the run waits for and
+// how long it has waited. When stop is called, it calls say with "", if it has called say before.
+// limit is the longest possible wait, or 0 if that is not known.
 func ReportWaiting(what string, limit time.Duration, say func(text string)) (stop func()) {
 	done := make(chan struct{})
 	var saying sync.WaitGroup

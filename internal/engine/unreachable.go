@@ -72,8 +72,8 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 }
 
 // explainSilence returns, from a transcript over stdio, why the opening request got no response,
-// and what to do. opening is the method of the request; ended is set if the server closed the
-// connection.
+// and what to do. opening is the method of the request; waited is how long the client waited; ended
+// is set if the server closed the connection.
 func explainSilence(events []*transcript.Event, opening string, waited time.Duration, ended bool) (reason, advice string) {
 	var junk, flooded, exited, late *transcript.Event
 	answered, stopped := 0, false // stopped: the client has closed stdin or sent a signal

@@ -134,8 +134,9 @@ func (w *watch) isServerGone() bool {
 }
 
 // unansweredSince reports as troubled whether the last request of the conversation got no response.
-// troubled is false if the HTTP status says that this request itself is wrong, and earlier requests
-// got responses. from is the position after the last response.
+// troubled is false, however, if the HTTP status says that the request itself is wrong, and earlier
+// requests got responses. If troubled is true, from is the position after the last response, or 0
+// if none came.
 func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Kind == wire.Response {
@@ -154,9 +155,10 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	return from, from == 0 || mayBeOutage(last.Exchange.Status())
 }
 
-// connectionsLostSince returns the position from which on nothing arrived because connections broke
-// or were refused, or -1 if none did. It also reports whether a connection was refused, which a
-// working server never does.
+// connectionsLostSince looks for HTTP exchanges that broke, or could not connect, after the last
+// data from the server. from is the position of the earliest failure, or -1 if there are none: of
+// the request if that was a POST, otherwise of the end of the exchange. refused reports whether the
+// client could not connect, which never happens with a working server.
 func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
@@ -180,8 +182,8 @@ func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	return from, refused
 }
 
-// checkEnded calls checkConversation for the unit's conversations that have ended. The next report
-// about their case then waits for the result.
+// checkEnded calls checkConversation for the unit's conversations that have ended. It returns after
+// the check, so that Progress does not report their case as done if the server no longer serves.
 func (o *opener) checkEnded() {
 	if !o.s.watch.hasBegun.Load() {
 		return
@@ -199,8 +201,8 @@ func mayBeOutage(status int) bool {
 	return status < 400 || status >= 500 || transcript.IsAmbiguousStatus(status)
 }
 
-// whyUnserved returns why no conversation can be opened any more, even after several attempts, or
-// "".
+// whyUnserved returns why no conversation can be opened any more, even after several attempts. It
+// returns "" if one can be opened, or if ctx has ended.
 func (r *session) whyUnserved(ctx context.Context, rev spec.Revision) string {
 	began := time.Now()
 	why := r.whyUnservedOnce(ctx, rev)
