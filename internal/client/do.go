@@ -177,8 +177,8 @@ func (c *Conversation) countWaiting() (done func()) {
 }
 
 // awaitResponseTo is like await, for the response to the request in the frame. The wait also ends
-// at an event that says that the response is longer than the client reads. It is shortened in four
-// cases:
+// at an event that says that the response is longer than the client reads. The wait is shortened in
+// four cases:
 //
 //   - The server answers the POST with an error status, so it has started. The rest of the body
 //     gets the time of a request, not that of a start.

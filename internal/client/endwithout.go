@@ -100,7 +100,7 @@ func eventIDs(x *transcript.Exchange) []string {
 }
 
 // isRedirectedOnHost reports whether the response redirects the request to another URL on the same
-// host.
+// host, with status 307 or 308, which preserve the method and the body.
 func isRedirectedOnHost(x *transcript.Exchange) bool {
 	if x.Status() != 307 && x.Status() != 308 {
 		return false

@@ -29,10 +29,10 @@ func (r *Reply) IsInputRequired() bool {
 	return kind == spec.ResultInputRequired
 }
 
-// NextRound returns the params of the request that follows reply r, whose result requires input:
-// the given params, which are those of the first request, the client's responses, and the state
-// exactly as the server sent it. ok is false if the client does not support the input that the
-// server requires.
+// NextRound returns the params of the request that follows reply r, whose result requires input.
+// They consist of the given params, which must be those of the first request, of the client's
+// responses to the server's requests for input, and of the state exactly as the server sent it. ok
+// is false if the client does not support the input that the server requires.
 func (c *Conversation) NextRound(params map[string]any, r *Reply) (next map[string]any, ok bool) {
 	next = maps.Clone(params)
 	if next == nil {
@@ -73,8 +73,9 @@ func (c *Conversation) inputResponse(in *wire.Message) jsontext.Value {
 	return wire.Parse(frame).Messages[0].Result()
 }
 
-// completeRounds sends further requests for as long as the reply requires input, starting with r,
-// and returns the last reply.
+// completeRounds sends a further request with the required input if reply r requires any, and does
+// the same for each later reply, at most maxRounds times. It returns the last reply. In the
+// handshake era, and with the option OneRound, it returns r.
 func (c *Conversation) completeRounds(ctx context.Context, w *wait, method string, params map[string]any, r *Reply) *Reply {
 	if c.opts.Revision.Era() == spec.Handshake || w.oneRound {
 		return r

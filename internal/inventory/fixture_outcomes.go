@@ -15,10 +15,10 @@ import (
 )
 
 // A configured fixture may not do what the configuration says. Cases then observe nothing, and a
-// notice names the line of the configuration. A fixture that did it in one call gets no notice,
-// because a tool may skip its request to a client without the capability.
+// notice names the line of the configuration. A fixture that played its role in one call gets no
+// notice, because a tool may skip its request to a client without the capability.
 
-// minSlow is how long at least one call of a slow tool must take.
+// minSlow is the minimum duration of the longest call of a slow tool.
 const minSlow = 40 * time.Millisecond
 
 // A fixtureOutcome is what was observed of one configured fixture in all its calls.

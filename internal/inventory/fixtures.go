@@ -27,8 +27,8 @@ type arguments = map[string]any
 var everyLevel = []string{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}
 
 // fixtures are the calls whose roles are known from the names of their tools: those of the
-// reference server, of server-everything (in its versions), and of servers made for the official
-// conformance suite. For each role, the first one that a server offers is used.
+// reference server, of server-everything (its older and newer versions), and of servers made for
+// the official conformance suite. For each role, the first one that a server offers is used.
 var fixtures = slices.Concat(referenceFixtures(), everythingFixtures(), officialFixtures())
 
 func referenceFixtures() []Fixture {

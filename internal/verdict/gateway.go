@@ -12,7 +12,8 @@ import (
 type Gateway struct {
 	Upstream string        `json:"upstream"` // the URL of the reference server behind the gateway
 	Revision spec.Revision `json:"revision"` // the revision of the comparison
-	// Lost are the requirements that are kept without the gateway and are not observed through it.
+	// Lost are the requirements that are kept without the gateway, but not observed or not
+	// applicable through it.
 	Lost []LostRequirement `json:"lost"`
 	// Changes are what the gateway changes, the most severe first.
 	Changes []Change `json:"changes"`
@@ -25,7 +26,8 @@ type Gateway struct {
 	Through time.Duration `json:"throughNanoseconds"`
 }
 
-// A LostRequirement is a requirement that is not observed through a gateway.
+// A LostRequirement is a requirement that is kept without a gateway, but not observed or not
+// applicable through it.
 type LostRequirement struct {
 	Requirement string        `json:"requirement"`
 	Revision    spec.Revision `json:"revision"`
@@ -69,8 +71,9 @@ func (g *Gateway) redact(text func(string) string) {
 	}
 }
 
-// LostThrough returns the requirements that are kept in the report direct, and not observed or not
-// applicable in the report through.
+// LostThrough compares a run without the gateway (direct) with a run through the gateway (through).
+// It returns the requirements that are kept in the first, and not observed or not applicable in the
+// second.
 func LostThrough(direct, through *Report) []LostRequirement {
 	type key struct {
 		requirement string

@@ -56,7 +56,7 @@ func (e *Evidence) redact(text func(string) string) {
 }
 
 // redactedMark returns the position of the mark of e in clean, which is the redacted text of e. It
-// returns nil if a secret crosses an end of the mark.
+// returns nil if e has no valid mark, or if a secret crosses an end of the mark.
 func redactedMark(e *Evidence, text func(string) string, clean string) *Span {
 	m := e.Mark
 	if m == nil || m.From < 0 || m.From > m.To || m.To > len(e.Text) {

@@ -50,9 +50,9 @@ func (r *Retries) Done() bool {
 }
 
 // Conclude returns the outcome of a deviation after its retries. It returns the given outcome if
-// the deviation is confirmed, and Unconfirmed if every attempt reproduced the deviation but there
-// were too few. It returns Flaky if no attempt reproduced the deviation, or if EachTime is set and
-// some did not.
+// the deviation is confirmed. It returns Unconfirmed if there was no attempt, or if every attempt
+// reproduced the deviation but there were too few. It returns Flaky if no attempt reproduced the
+// deviation, or if EachTime is set and some did not.
 func (r *Retries) Conclude(confirmed Outcome) Outcome {
 	needed := 1
 	if r.EachTime {
@@ -68,7 +68,8 @@ func (r *Retries) Conclude(confirmed Outcome) Outcome {
 	}
 }
 
-// Elsewhere returns the retries of the same deviation in another case in which it was seen.
+// Elsewhere returns new Retries for the same deviation in another case in which it was seen. They
+// include the attempts of r, but not their results.
 func (r *Retries) Elsewhere() Retries {
 	return Retries{Attempts: r.Attempts, earlier: r.Attempts, isElsewhere: true}
 }
@@ -79,8 +80,8 @@ func (r *Retries) AddElsewhere(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
 }
 
-// Extend allows as many further attempts as before, in other circumstances. One that reproduces the
-// deviation is then enough.
+// Extend allows the maximum number of attempts once more, in other circumstances. One attempt that
+// reproduces the deviation is then enough.
 func (r *Retries) Extend() {
 	r.EachTime, r.earlier, r.earlierVoid, r.isElsewhere = false, r.Attempts, r.Void, false
 }
