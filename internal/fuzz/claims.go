@@ -38,7 +38,8 @@ type candidateState struct {
 	misses int
 }
 
-// addFinding adds a finding to the report.
+// addFinding adds a finding to the report. A finding with the same key that was held back is
+// dropped.
 func (c *claims) addFinding(f *Finding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +60,8 @@ func (c *claims) countReported() int {
 }
 
 // holdBack reports whether the finding did not recur, and in that case holds it back: it is
-// reported at the end, unless another script shows it reliably.
+// reported at the end, unless another script shows it reliably. Until maxMisses findings with the
+// key have failed to recur, another candidate with the key can be claimed.
 func (c *claims) holdBack(f *Finding) bool {
 	if f.Recurred() {
 		return false

@@ -37,7 +37,8 @@ type corpusEntry struct {
 // CheckCorpus returns an error if the corpus in the folder cannot be read.
 func CheckCorpus(dir string) error { return newNovelty().load(dir) }
 
-// load adds the sequences of a corpus. It returns an error if a line is unreadable.
+// load adds the sequences of a corpus. It returns an error if a line is unreadable, but not if the
+// folder does not exist.
 func (n *novelty) load(dir string) error {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

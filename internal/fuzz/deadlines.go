@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// minOvertime is how long a search may at least continue after its time is over, to finish scripts
-// and shrink findings. A long search may continue for a tenth of its time.
+// minOvertime is how long a short search may continue after its time is over, to finish scripts and
+// shrink findings. A long search may continue for a tenth of its time, if that is more.
 const minOvertime = 10 * time.Second
 
 // deadlines are the times at which the parts of a search must end. A zero time
@@ -20,7 +20,7 @@ type deadlines struct {
 }
 
 // deadlinesAfter returns the deadlines of a search that begins now and searches for the given time.
-// timeout is the longest wait for a response.
+// timeout is the longest wait for a response. If length is 0 or less, there are no deadlines.
 func deadlinesAfter(length, timeout time.Duration) deadlines {
 	if length <= 0 {
 		return deadlines{}

@@ -12,7 +12,7 @@ import (
 )
 
 // hungOperation returns the index of the operation after which the server hung. ok is false if the
-// candidate is not about a hung server.
+// candidate is not about a hung server, or if no operation sent the request that hung it.
 func (x *Execution) hungOperation(c *Candidate) (operation int, ok bool) {
 	if c.Conversation >= len(x.Conversations) {
 		return 0, false
@@ -29,7 +29,7 @@ func (x *Execution) hungOperation(c *Candidate) (operation int, ok bool) {
 }
 
 // withoutCancellations returns the script without the notifications that cancel the request with
-// the id, or nil if there are none.
+// the given id in one conversation, or nil if there are none. on is the number of the conversation.
 func withoutCancellations(s script.Script, on int, id wire.ID) *script.Script {
 	all := s.Operations
 	s.Operations = slices.DeleteFunc(slices.Clone(all), func(o script.Operation) bool {
@@ -95,8 +95,8 @@ func (h *hangs) record(method string, hangs bool) {
 }
 
 // shrinkHang shrinks the script of a hung server by trying a few smaller scripts. Each of them ends
-// with the operation last, which hung the server, because the server could not respond to later
-// ones. It returns false if none of them shows the same finding.
+// with the operation with index last, which hung the server, because the server could not respond
+// to later ones. It returns false if none of them shows the same finding.
 func (s *search) shrinkHang(ctx context.Context, f *Finding, last int, reproduce reproducer) bool {
 	ctx, cancel := withLimit(ctx, s.Shrink.Time, s.deadlines.shrink)
 	defer cancel()

@@ -54,9 +54,9 @@ func (g *inputs) next(n uint64) input {
 	return in
 }
 
-// enumerate completes the input in with a script from the enumeration of what one revision permits.
-// Most scripts of a search are enumerated, and short. Random scripts are longer and find the
-// unexpected, but leave systematic gaps.
+// enumerate adds to an input a script from the enumeration of what one revision permits. Most
+// scripts of a search are enumerated, and short. Random scripts are longer and find the unexpected,
+// but leave systematic gaps.
 func (g *inputs) enumerate(in input, index, revision uint64) input {
 	e := generate.Enumeration{Index: index, Seed: deriveSeed(g.seed, revision^1<<32), Scale: 1}
 	if g.overhead > 100*time.Millisecond {

@@ -32,7 +32,8 @@ type Finding struct {
 	// start of the search until then.
 	Case  uint64
 	After time.Duration
-	// Cases and Requests are how many scripts and requests the search had sent by then.
+	// Cases and Requests are how many scripts and requests the search had sent when a script first
+	// showed the finding.
 	Cases, Requests int64
 
 	unretried bool // the finding may break a requirement, but there was no time for its retries

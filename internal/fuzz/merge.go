@@ -94,8 +94,8 @@ func sortedFiles(all map[verdict.SearchKey]replayFile) []replayFile {
 	return out
 }
 
-// readReplayFiles reads the replay files of a folder, keeps in all the best one for each finding,
-// and returns how many it has read.
+// readReplayFiles reads the replay files of a folder, keeps the best one for each finding in the
+// map all, and returns how many it has read.
 func readReplayFiles(dir string, all map[verdict.SearchKey]replayFile) (n int, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

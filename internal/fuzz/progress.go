@@ -27,7 +27,8 @@ func (s *search) status() Status {
 	}
 }
 
-// tick reports the progress and saves the corpus now and then, until the search is over.
+// tick reports the progress and saves the corpus periodically, until the channel over is closed.
+// When it returns, it closes the channel done.
 func (s *search) tick(over, done chan struct{}) {
 	defer close(done)
 	ticker, saving := time.NewTicker(progressEvery), time.NewTicker(saveEvery)

@@ -183,8 +183,9 @@ func (x *Execution) whyInconclusive(law Law, requirement string) string {
 	return ""
 }
 
-// missingTool describes a call in the script of a tool that the server does not offer, or that the
-// policy forbids. It returns "" if there is none.
+// missingTool describes the first tool call of the script that cannot be played: the policy forbids
+// the tool, or the server does not list it, although it is one of Script.Tools. It returns "" if
+// there is none.
 func (s *ServerInfo) missingTool(sc *script.Script) string {
 	for _, c := range sc.ToolCalls() {
 		switch {

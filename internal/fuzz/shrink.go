@@ -159,9 +159,10 @@ func cancelledBy(o *script.Operation) (id wire.ID, ok bool) {
 	return read.Messages[0].ParamIDAt("/requestId"), true
 }
 
-// tryEvidence tries only the operations that the evidence shows, whose indexes are in hint. If they
-// do not show the finding, it adds those that change the state of the conversation, and then more
-// and more of the earlier ones.
+// tryEvidence tries small parts of the script: the operations that are sent in one write with the
+// last one in the evidence, and only the operations in the evidence, whose indexes are in hint. If
+// these do not show the finding, it adds those that change the state of the conversation, and then
+// more and more of the earlier ones.
 func (k *shrinker) tryEvidence(hint []int) {
 	if len(hint) == 0 {
 		return
@@ -322,8 +323,8 @@ func (k *shrinker) simplifySynchronisation() {
 }
 
 // awaitResponse makes the player wait for the response to an operation, and reports whether it
-// changed the operation. If the operations of a script follow one another, it shows the same each
-// time; if a script ends before a response, the player may cancel the request.
+// changed the operation. A script whose operations follow one another shows the same each time. If
+// a script ended before the response, the player might cancel the request.
 func awaitResponse(o *script.Operation) bool {
 	if o.Together || !isUnawaited(o) {
 		return false
@@ -337,8 +338,8 @@ func isUnawaited(o *script.Operation) bool {
 	return o.Do == script.Send && !o.Await && !spec.IsNotification(o.Method)
 }
 
-// tryChange tries the script with the operation with index i changed. The function change reports
-// whether it changed the operation.
+// tryChange applies the function change to the operation with index i, and tries the resulting
+// script. change reports whether it changed the operation; if not, tryChange returns false.
 func (k *shrinker) tryChange(i int, change func(o *script.Operation) bool) bool {
 	o := k.smallest.Operations[i]
 	if !change(&o) {

@@ -90,7 +90,7 @@ type valueShrinker struct {
 }
 
 // visit tries smaller values for v, and reports whether one was accepted. The function set replaces
-// v by another value in its parent.
+// v with another value in its parent.
 func (w *valueShrinker) visit(v any, set func(any)) bool {
 	replace := func(other any) bool {
 		if set(other); w.shrinker.canTry() && w.try() {

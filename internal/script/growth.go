@@ -78,8 +78,9 @@ func isSteady(all []Window) bool {
 	return total < maxSteadyGrowth
 }
 
-// WithEach returns how much memory the requests without cancellations took after the warm windows,
-// and whether it grew in every window until the end.
+// WithEach returns how much memory the requests without cancellations took after the warm windows.
+// grows reports whether the memory grew in every such window, and by at least minPlain in total. If
+// the measurements are incomplete, WithEach returns 0 and false.
 func (g *Growth) WithEach() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Plain) < plainWindows {
 		return 0, false
@@ -88,9 +89,10 @@ func (g *Growth) WithEach() (bytes int64, grows bool) {
 	return total, each && total >= minPlain
 }
 
-// WithCancelled returns how much memory the server took for cancelled requests. It also reports
-// whether each window of cancelled requests added more memory, while the same requests without
-// cancellations added almost nothing, both before and after.
+// WithCancelled returns how much memory the server took for cancelled requests. grows reports
+// whether each window of cancelled requests added memory, at least minCancelled in total, while the
+// same requests without cancellations added little, both before and after. If the measurements are
+// incomplete or were not steady before, WithCancelled returns 0 and false.
 func (g *Growth) WithCancelled() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !isSteady(g.Plain) {
 		return 0, false
@@ -190,8 +192,9 @@ func (p *repeater) sampleResponseTime() {
 	p.limit = max(minWindow, min(3*windowSize*took[samples/2], maxWindow))
 }
 
-// runWindow sends requests, waits for their responses and records the server's memory. It returns
-// false if the repetition cannot continue.
+// runWindow sends the requests of one window, each followed by its cancellation if cancel is set,
+// waits for their responses, and adds the server's memory to the slice into. It returns false if
+// the repetition cannot continue.
 func (p *repeater) runWindow(into *[]Window, cancel bool) bool {
 	from := p.l.c.Record.Len()
 	for range windowSize / windowWrite {

@@ -95,7 +95,7 @@ func (l *liveConversation) unansweredFrom() int {
 }
 
 // cancelAuthorRequests cancels the pending requests that run code of the server's author, except
-// the request but.
+// tasks. It also leaves out the request to which the parameter but points, which may be nil.
 func (r *runner) cancelAuthorRequests(l *liveConversation, but *request) {
 	for i := range l.sentRequests {
 		a := &l.sentRequests[i]
@@ -151,7 +151,7 @@ func (r *runner) pingTimesOut(l *liveConversation) bool {
 	return errors.Is(reply.Err, client.ErrUnanswered)
 }
 
-// giveUp records that the response to a did not come in time.
+// giveUp records that the response to request a did not come in time.
 func (r *runner) giveUp(l *liveConversation, a *request) {
 	if seq, ok := l.positionOf(a.id); ok {
 		l.c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: seq})

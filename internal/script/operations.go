@@ -51,8 +51,9 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	}
 }
 
-// fillMessage returns the operation's message with the values copied that it takes from earlier
-// responses. It returns false if one of the values is missing.
+// fillMessage returns the operation's message, completed with metadata, with the values that it
+// takes from earlier responses, and with the input that its target requires. It returns false if
+// one of these values is missing, or if the target requires no input.
 func (r *runner) fillMessage(l *liveConversation, o *Operation) ([]byte, bool) {
 	frame := l.withMetadata(o.Message)
 	for _, take := range o.Take {

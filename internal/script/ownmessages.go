@@ -54,8 +54,8 @@ func (p *Playback) OwnMessages() []OwnMessage {
 	return out
 }
 
-// describeOwn describes a message that the client sent on its own: what it is, and of which id.
-// Both are "" if the message needs no mention.
+// describeOwn describes a message that the client sent on its own, in two parts: what the client
+// did, and a phrase to append, which names the id. Both are "" if the message needs no mention.
 func describeOwn(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 	r := d.RequestOf(m)
 	switch {

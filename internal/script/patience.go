@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// awaitResponse waits for the response to a before the script continues. It does not wait for the
-// response to subscriptions/listen, which comes only when the subscription ends.
+// awaitResponse waits for the response to request a before the script continues. It does not wait
+// for the response to subscriptions/listen, which comes only when the subscription ends.
 func (r *runner) awaitResponse(l *liveConversation, a request) {
 	if a.method == spec.MethodListen {
 		return
@@ -23,7 +23,7 @@ func (r *runner) awaitResponse(l *liveConversation, a request) {
 	l.timedOut = l.timedOut || (r.Patient || isProtocolDefined(a.method) && !a.invalidParams) && !a.cancelled
 }
 
-// waitLimit returns how long to wait for the response to a before the script continues.
+// waitLimit returns how long to wait for the response to request a before the script continues.
 func (r *runner) waitLimit(l *liveConversation, a request) time.Duration {
 	switch {
 	case l.timedOut, r.Patient && r.isCancelledByScript(l, a):

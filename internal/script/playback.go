@@ -88,8 +88,10 @@ func (p *Playback) OperationOf(c *Conversation, m *wire.Message) *Operation {
 }
 
 // Operations returns, in order, the indexes of the operations to which the events at these
-// positions belong: the operation that sent the message, or the request to which the message
-// responds. A notification of the server belongs to the latest operation with a pending request.
+// positions belong: the operation that sent the message, or that sent the request to which the
+// message responds. A notification of the server belongs to the latest operation with a pending
+// request. If the events belong to no operation, Operations returns those with a request pending at
+// the first position.
 func (c *Conversation) Operations(at []int) []int {
 	var out []int
 	for _, at := range at {
@@ -192,8 +194,9 @@ func (c *Conversation) describeEnd() string {
 
 const closedOutput = "the server closed its output"
 
-// describeExit describes how a server exited whose output has ended. If the client closed the
-// server's input, it is an exit on its own only with an exit code other than 0.
+// describeExit describes how a server exited, from the events that begin with the end of its
+// output. After the client has closed the server's input, an exit counts as the server's own only
+// if the exit code is not 0.
 func describeExit(events []*transcript.Event) string {
 	inputClosed := false
 	for _, e := range events {

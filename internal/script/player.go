@@ -122,8 +122,8 @@ func (r *runner) doOperation(i int, o *Operation) {
 	l.spans = append(l.spans, span{i, from, l.c.Record.Len()})
 }
 
-// openConversation returns the conversation with number on, and opens it if necessary. It returns
-// nil if that fails.
+// openConversation returns the conversation with the given number, and opens it if it is not open.
+// It returns nil if it cannot connect. If the handshake fails, the returned conversation is over.
 func (r *runner) openConversation(on int) *liveConversation {
 	if l := r.live[on]; l != nil {
 		return l
@@ -161,8 +161,9 @@ func (r *runner) awaitRateLimit() {
 	}
 }
 
-// endConversation ends the conversation with number on: it cancels requests that run code of the
-// server's author, and waits for the responses to the others.
+// endConversation ends the conversation with the given number, if it is open, and adds it to the
+// playback. Before that it waits for pending requests, see settle. If half a line may have been
+// written, it leaves out the events, so that no failure after that is reported.
 func (r *runner) endConversation(on int) {
 	l := r.live[on]
 	if l == nil {
@@ -191,7 +192,8 @@ func (r *runner) endConversation(on int) {
 	r.out.Conversations = append(r.out.Conversations, l.Conversation)
 }
 
-// settle waits for pending requests, and reports whether the server hangs.
+// settle waits for the responses to pending requests, and cancels those requests that run code of
+// the server's author. It records each missing response, and reports whether the server hangs.
 func (r *runner) settle(l *liveConversation) (halted bool) {
 	l.readEvents(l.c.Record.From(l.at))
 	if !l.over {

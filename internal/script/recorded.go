@@ -13,8 +13,9 @@ import (
 )
 
 // FromRecord converts a recorded conversation to scripts that may reproduce a finding, the shortest
-// first: with the messages that the evidence shows, with those that its case sent, and with all
-// messages. at holds the positions of the evidence. The caller must try which script works.
+// first: with the messages that the evidence shows, with those sent since the last case began, and
+// with all messages. None goes beyond the evidence, whose positions are in at. The caller must try
+// which script works.
 func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Script {
 	last := len(events) - 1
 	if len(at) > 0 {
@@ -45,8 +46,8 @@ func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Scrip
 // maxOperations limits how many operations a script from a recording has.
 const maxOperations = 2000
 
-// shownRequests returns the positions of the client's messages that are in the evidence, or to
-// which a response in the evidence belongs.
+// shownRequests returns the positions of the client's messages that are in the evidence, and of the
+// requests whose response, or whose missing response, is in the evidence.
 func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	out, d := map[int]bool{}, transcript.DialogueOf(events)
 	for _, at := range evidence {
@@ -70,9 +71,10 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	return out
 }
 
-// operationsBetween returns operations that send the client's messages between two positions for
-// which with is true. It omits the handshake and the client's responses, because a replay produces
-// its own.
+// operationsBetween returns operations that send the client's messages from one position to
+// another, both included, except those for which the function with returns false. It omits the
+// handshake and the client's responses, because a replay produces its own, and cancellations of
+// requests that it omits.
 func operationsBetween(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
 	var out []Operation
 	opened, d := map[string]bool{}, transcript.DialogueOf(events)
@@ -116,8 +118,8 @@ func isAnsweredNext(events []*transcript.Event, r *transcript.Request) bool {
 // its own requests.
 const idOffset = 1000
 
-// withForeignID returns the message with an id that a replay does not use for its
-// own requests.
+// withForeignID returns the message with an id that a replay does not use for its own requests. It
+// changes only integer ids, also that of the request that the message cancels.
 func withForeignID(m *wire.Message) Bytes {
 	names, members := wire.Members(m.Raw)
 	replaced := false
