@@ -72,7 +72,7 @@ type Conversation struct {
 	mu          sync.Mutex
 	lastID      *atomic.Int64 // shared by conversations that continue each other
 	slowest     time.Duration // the longest response time so far, see Grace
-	counts      counts        // see counted
+	counts      counts        // see updatedCounts
 	server      Server
 	releaseSlot func() (resume func()) // Options.Idle, or the function that SetIdle set
 }

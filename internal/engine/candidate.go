@@ -18,7 +18,7 @@ type candidate struct {
 	outcome      verdict.Outcome
 	record       *transcript.Transcript // the conversation that showed the deviation, or nil
 	retries      verdict.Retries
-	isDiscounted bool     // applyDiscount has determined retries.EachTime
+	isDiscounted bool     // applyDiscount was called, and has set retries.EachTime
 	peers        []string // the ids of the cases that must run concurrently to reproduce the deviation
 	needsOthers  bool     // the deviation recurred only after other cases had used the same conversation or servers
 }

@@ -30,7 +30,7 @@ type ender struct {
 
 	mu       sync.Mutex
 	counted  map[*client.Conversation]bool // already shut down and counted
-	recorded map[string]int                // number of recorded conversations, by name
+	recorded map[string]int                // number of recorded conversations, by the part of Recorded.Name before the number
 }
 
 func newEnder(s *session) *ender {

@@ -11,9 +11,9 @@ import (
 
 // At any time most servers, or sessions with a server at a URL, only wait: for a response, for
 // silence, or for an exit. So the number that may exist is waitersPerWorker times the number that
-// may work. If fewer than fewWorkers may work, twice as many may exist as that rule gives, but no
-// more than it gives for fewWorkers. Waiting for a slow server at a URL costs neither a process nor
-// CPU time, so the number for few workers is then multiplied by whenSlow.
+// may work. In this rule, the number that may work has a minimum: twice that number, but at most
+// fewWorkers. For a slow server at a URL the minimum is multiplied by whenSlow, because waiting for
+// it costs neither a process nor CPU time.
 const (
 	waitersPerWorker = 4
 	fewWorkers       = 4

@@ -58,7 +58,7 @@ func (o *outlook) ranAt(u *unit, c *suite.Case, at time.Time) bool {
 type retry struct {
 	*attempt
 	alone bool      // with no other server running
-	began time.Time // zero before it began
+	began time.Time // zero until it begins
 }
 
 func newOutlook() *outlook {

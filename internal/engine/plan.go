@@ -114,9 +114,10 @@ func (p *planner) plan(ctx context.Context) *plan {
 }
 
 // casesToRun returns the selected cases, and those that provoke what a selected rule judges. If
-// there are none, although a rule is selected, it returns the cases that share a conversation:
-// otherwise the rules would see little more than the handshake, and report the requirement as kept.
-// wanted holds the indexes of the selected cases; ruled is set if a rule is selected.
+// there are no such cases, although a rule is selected, it returns the cases that share a
+// conversation. Otherwise the rules would see little more than the handshake, and report the
+// requirement as kept. wanted holds the indexes of the selected cases; ruled is set if a rule is
+// selected.
 func (p *planner) casesToRun(rev spec.Revision, wanted map[int]bool, ruled bool) []*suite.Case {
 	var selected, sharing []*suite.Case
 	for i := range p.o.Cases {

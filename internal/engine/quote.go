@@ -145,8 +145,8 @@ func redactedEvents(events []*transcript.Event, at []int, redactor *transcript.R
 	return out
 }
 
-// quotedPositions returns the positions of the events to quote, and that of the offending one,
-// which is -1 if at is empty. at holds the positions of a deviation.
+// quotedPositions returns the positions of the events to quote, and that of the offending one. at
+// holds the positions of a deviation; if it is empty, offending is -1.
 func quotedPositions(events []*transcript.Event, at []int) (positions []int, offending int) {
 	if len(at) == 0 {
 		return nil, -1

@@ -13,7 +13,7 @@ import (
 // arrive depends on timing.
 func contextOf(events []*transcript.Event, at []int) []int {
 	order := inExchangeOrder(events)
-	place := make([]int, len(events)) // the index in order of each position
+	place := make([]int, len(events)) // for each position, its index in the slice order
 	for n, i := range order {
 		place[i] = n
 	}
@@ -22,7 +22,7 @@ func contextOf(events []*transcript.Event, at []int) []int {
 		given[n] = place[i]
 	}
 	slices.Sort(given)
-	var open []int // indexes in order of events that may be shown
+	var open []int // indexes, in the slice order, of events that may be shown
 	for n, i := range order {
 		if isInformative(events[i]) && !slices.Contains(at, i) {
 			open = append(open, n)

@@ -12,7 +12,8 @@ import (
 )
 
 // headerSpan returns the span, in the head of an HTTP request, of the header with the given name:
-// from its first line to the end of its last. It returns nil if there is none.
+// from the start of its first line to the end of its last line. It returns nil if the header is
+// missing.
 func headerSpan(head, name string) *verdict.Span {
 	if name == "" {
 		return nil
@@ -92,6 +93,6 @@ func quotableStrings(seen string) []string {
 	return out
 }
 
-// minMarkedText is the minimum length of a string that is searched for: a digit or "" occurs
-// everywhere.
+// minMarkedText is the minimum length of a string that is searched for. Shorter ones, such as a
+// digit or "", occur everywhere.
 const minMarkedText = 3

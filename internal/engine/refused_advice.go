@@ -129,7 +129,7 @@ func prefixUnlessEmpty(before, text string) string {
 	return before + wire.Excerpt(text, 80)
 }
 
-// redirectAdvice returns an advice that says where a redirect leads, and why it was not followed.
+// redirectAdvice returns advice that says where a redirect leads, and why it was not followed.
 func (r *refusal) redirectAdvice(status int) string {
 	location := strings.TrimSpace(r.ResponseHead().Get("Location"))
 	if location == "" {

@@ -24,7 +24,7 @@ type reporting struct {
 	offer    *offer
 	plan     *plan
 	results  []*unitResult  // one for each unit of the plan
-	finished *finishedCases // of the plan
+	finished *finishedCases // the cases of the plan that ran to their end
 	found    []*candidate   // the merged deviations of all units, after their retries
 
 	ended     string // why the run ended early, or ""

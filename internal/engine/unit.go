@@ -15,7 +15,7 @@ type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
 	sharesConversation bool                // opens a conversation that its cases share or continue, even if it has no cases
-	isChain            bool                // its cases continue conversations but share none, see chains
+	isChain            bool                // its cases continue conversations but share none, see makeChains
 	conversation       *sharedConversation // the conversation that a lane continues; nil means the probe's conversation
 	exclusive          bool                // no other server runs at the same time
 	ownProcess         bool                // runs on a process of its own, if the conversations of the run share one

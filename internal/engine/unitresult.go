@@ -21,7 +21,7 @@ type unitResult struct {
 	conversations   []*client.Conversation // the conversations that the rules judged
 	exchangedByCase map[string]string      // a summary of the messages of each case by its id, see exchangesOf
 
-	isDisturbed    bool // a process that the unit shared with other units exited
+	isDisturbed    bool // a process that the unit shared with other units has exited by itself
 	hasFailedStart bool // a server of the unit did not start
 	hasExited      bool // the unit's own process exited unexpectedly
 }

@@ -133,8 +133,8 @@ func (w *watch) isServerGone() bool {
 	return w.isGone
 }
 
-// unansweredSince reports as troubled whether the last request of the conversation got no response.
-// troubled is false, however, if the HTTP status says that the request itself is wrong, and earlier
+// unansweredSince reports whether the conversation is troubled: its last request got no response.
+// But it is not troubled if the HTTP status says that the request itself is wrong, and earlier
 // requests got responses. If troubled is true, from is the position after the last response, or 0
 // if none came.
 func unansweredSince(events []*transcript.Event) (from int, troubled bool) {

@@ -130,7 +130,7 @@ func mergeByExit(x *Execution, all []Candidate) []Candidate {
 		verdict.Mistake
 		conversation, at int
 	}
-	first := map[exit]int{} // the index in out of the kept candidate
+	first := map[exit]int{} // the index, in the slice out, of the kept candidate
 	var out []Candidate
 	for _, c := range all {
 		at, ok := x.exitIn(c.Breach)

@@ -40,7 +40,7 @@ func Merge(out string, dirs []string) (Merged, error) {
 		m.ReadFindings += n
 	}
 	m.ReadSequences, m.Findings = len(all.lines), len(findings)
-	if err := all.load(out); err != nil { // of an earlier merge
+	if err := all.load(out); err != nil { // the corpus of an earlier merge, if there is one
 		return m, fmt.Errorf("%s: %w", out, err)
 	}
 	all.files = slices.DeleteFunc(all.files, func(name string) bool { return filepath.Dir(name) != filepath.Clean(out) })

@@ -23,7 +23,7 @@ type novelty struct {
 	seedsBy map[generate.Validity]*seedPool
 	lines   map[string]bool // the lines of the corpus that were read
 	files   []string        // the files that were read
-	most    int             // sequences of each group
+	most    int             // the maximum number of sequences in each group
 }
 
 // A seedPool holds the seeds of one validity, grouped by the last operation, so
@@ -31,7 +31,7 @@ type novelty struct {
 type seedPool struct {
 	index  map[string]int // indexes in groups, by the last operation
 	groups [][][]script.Operation
-	most   int // sequences of each group
+	most   int // the maximum number of sequences in each group
 }
 
 // add adds a sequence. If its group is full, the sequence replaces another one, which the number

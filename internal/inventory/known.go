@@ -171,7 +171,7 @@ func (v *Inventory) BarredTools(role Role) []string {
 
 // isKnownTool reports whether t is the tool that fixture f calls, and not another one of the same
 // name: its schema has the fixture's arguments, and if the name is one of ordinaryWords, the server
-// offers enough of the other tools named there.
+// offers at least ordinaryEnough of the tools named there.
 func (v *Inventory) isKnownTool(f Fixture, t Tool) bool {
 	if schema := wire.At(t.Raw, "/inputSchema"); schema != nil {
 		_, properties := wire.Members(wire.At(schema, "/properties"))

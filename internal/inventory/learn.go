@@ -20,8 +20,8 @@ import (
 const (
 	learnTools     = 40                      // how many tools to call
 	learnResources = 10                      // how many resources to subscribe to
-	learnCall      = 1500 * time.Millisecond // the time of one call
-	learnTime      = 5 * time.Second         // the time of all calls together
+	learnCall      = 1500 * time.Millisecond // the time limit of one call
+	learnTime      = 5 * time.Second         // the time limit of all calls together
 )
 
 // slowTime is the minimum duration of a call of a slow tool, and slowProgress the

@@ -45,11 +45,11 @@ const (
 	steadyWindows = 3 // how many consecutive windows must add almost nothing
 
 	minStep         = 2 << 20  // bytes that each window must add, in addition to those for its messages
-	maxSteadyGrowth = 1 << 20  // bytes that the steadyWindows may add together
+	maxSteadyGrowth = 1 << 20  // bytes that steadyWindows windows may add together
 	messageFactor   = 4        // bytes that a window may add for each byte of its messages
 	minPlain        = 64 << 20 // bytes that the plain windows after the warm ones must add together
 	minCancelled    = 64 << 20 // bytes that all windows of cancelled requests must add together
-	maxExchanged    = 24 << 20 // bytes of messages in the whole repetition
+	maxExchanged    = 24 << 20 // the maximum number of bytes of messages in the whole repetition
 
 	samples   = 8
 	minWindow = 100 * time.Millisecond

@@ -43,7 +43,7 @@ func (l *liveConversation) firstStuck() *request {
 			first = a
 		}
 		if isProtocolDefined(a.method) && !a.invalidParams {
-			return first // a later tool call delays neither first nor a
+			return first // a tool call after request a delays neither a nor first
 		}
 	}
 	return first

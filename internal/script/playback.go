@@ -40,7 +40,7 @@ type Conversation struct {
 	Hung   *transcript.Event
 	Before *wire.Message
 
-	waitedBriefly bool                // the player waited for some response for less than the timeout
+	waitedBriefly bool                // a response did not come, for which the player waited less than the timeout
 	dialogue      transcript.Dialogue // the dialogue of the events read so far
 	requests      map[int]int         // the index of the operation that sent a request, by the request's position
 	spans         []span

@@ -46,8 +46,8 @@ const MidScript = 3 * time.Second
 
 // Limits for operations that may take any time.
 const (
-	authorTime = 100 * time.Millisecond // the wait for requests that run code of the server's author
-	webTime    = 2 * time.Second        // the time of the exchange of an HTTP operation
+	authorTime = 100 * time.Millisecond // the longest wait for the response to a request that runs code of the server's author
+	webTime    = 2 * time.Second        // the time limit of an HTTP operation's exchange
 	maxPages   = 100
 )
 

@@ -15,7 +15,7 @@ type Retries struct {
 	// their number is reported.
 	CountAll bool
 
-	Attempts   int // retries that count
+	Attempts   int // the number of retries, without the void ones
 	Reproduced int // attempts that reproduced the deviation
 	Void       int // retries in which no fresh server started; they do not count as attempts
 

@@ -47,7 +47,7 @@ func (o Outcome) Fails(strict bool) bool { return o >= Unconfirmed || strict && 
 type Evidence struct {
 	Direction string `json:"direction"` // ">" to the server, "<" from it, "!" stderr or process
 	Position  int    `json:"position"`  // the index of the event in the transcript, from 0
-	Text      string `json:"text"`      // the bytes; untrusted, reporters must escape it
+	Text      string `json:"text"`      // the bytes; untrusted, so reporters must escape them
 	Size      int64  `json:"size"`      // the length of the whole frame in bytes; greater than len(Text) if Text is only a part
 	Offending bool   `json:"offending"`
 	// Label describes the event in a few words, such as the method of a request.
