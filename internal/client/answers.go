@@ -7,9 +7,9 @@ import (
 )
 
 // Answers holds a client's replies to the requests of a server, which may change during the
-// conversation. Use the method Answer as Options.Answer. A request for whose method Set was not
-// called gets the default reply, which follows from the client's capabilities. All methods may be
-// called from any goroutine.
+// conversation. Use the method Answer as Options.Answer. If Set was not called for a method,
+// requests for it get the default reply, which follows from the client's capabilities. All methods
+// may be called from any goroutine.
 type Answers struct {
 	capabilities map[string]any
 

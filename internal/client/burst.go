@@ -54,7 +54,7 @@ func (c *Conversation) fastestResponse(frame []byte) time.Duration {
 	return c.slowest
 }
 
-// fastest returns the shortest response time of the matching requests, 0 if none got a response.
+// fastest returns the shortest response time of the matching requests, or 0 if none got a response.
 func (c *Conversation) fastest(matches func(*wire.Message) bool) (least time.Duration) {
 	c.Record.ReadDialogue(func(d *transcript.Dialogue) {
 		for _, r := range d.Requests() {

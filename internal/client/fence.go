@@ -103,9 +103,9 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	return fenceError(r)
 }
 
-// graceAfter returns how long to wait after a fence, whose error (or nil) is given. After a
-// successful fence the time is longer than Grace, because the awaited message may take longer than
-// the response to the fence.
+// graceAfter returns how long to wait after a fence. The argument is the fence's error, or nil.
+// After a successful fence the time is longer than Grace, because the awaited message may take
+// longer than the response to the fence.
 func (c *Conversation) graceAfter(fence error) time.Duration {
 	if fence != nil {
 		return c.Grace()

@@ -200,10 +200,11 @@ func (w *startWait) afterStart(ctx context.Context) error {
 	return ErrUnanswered
 }
 
-// runControl starts a control and returns how much longer to wait for the server: half the time
-// that the control took, so that the server has clearly more time than the control; or the rest of
-// the time of a start if the control did not respond, with its error. how says whether the server
-// responded, or the wait was cancelled, meanwhile.
+// runControl starts a control and returns how much longer to wait for the server. If the control
+// responds, that is half the time that it took, or the grace if that is longer, so that the server
+// has clearly more time than the control. If the control does not respond, it is the rest of the
+// time of a start, and err is the control's error. how says whether the server responded, or the
+// wait was cancelled, meanwhile.
 func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pauseEnd, err error) {
 	limited, cancel := context.WithTimeout(ctx, w.longest)
 	began := time.Now()

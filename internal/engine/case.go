@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// caseTime limits the time of a case, without the starts of its servers and the delays of a rate
-// limit. It is far more than any case needs with a server that responds.
+// caseTime limits the time of a case, not counting the starts of its servers and the delays of a
+// rate limit. With a server that responds, every case needs far less.
 const caseTime = 90 * time.Second
 
 // errCaseTime is the cancellation cause of a case that exceeds caseTime.

@@ -36,8 +36,8 @@ func (c *connector) sharesProcess() bool {
 	return shares
 }
 
-// hasSingleProcess reports whether the conversations of the run share a process next to which no
-// second one can run.
+// hasSingleProcess reports whether the conversations of the run share one process, and no second
+// one can run next to it.
 func (c *connector) hasSingleProcess() bool {
 	sharer, ok := c.dialer.(transport.Sharer)
 	return ok && sharer.Single()

@@ -47,8 +47,8 @@ var shortPatience = transport.Patience{AfterClose: 50 * time.Millisecond, AfterT
 // end shuts a conversation down, counts it and records it. A second call for the same conversation
 // does not count or record it again. The server gets the usual time to end, or only shortPatience
 // if the run's time is over, if the server at the URL is gone, or if a server has not ended in time
-// before. With again set, as in a retry, a server that did not end in time before does not shorten
-// the time.
+// before. If again is set, as in a retry, earlier servers that did not end in time make no
+// difference.
 func (e *ender) end(c *client.Conversation, occasion string, again bool) {
 	if e.limit.isOver() || e.serverLingers.Load() && !again || c.Web() != nil && e.watch.isServerGone() {
 		c.Shutdown(shortPatience)
@@ -75,7 +75,7 @@ func (e *ender) endProbed(results ...*probed) {
 	wg.Wait()
 }
 
-// endShared ends shared conversations.
+// endShared ends those of the shared conversations that were opened.
 func (e *ender) endShared(all ...*sharedConversation) {
 	for _, s := range all {
 		if s.conv != nil {

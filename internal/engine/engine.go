@@ -78,7 +78,8 @@ type Options struct {
 	// ServerArgs are the command-line arguments that make mcp-conform connect to the server. If it
 	// is nil, findings have no command line that reproduces them.
 	ServerArgs []string
-	// RunArgs are the other flags that a command that repeats the run needs.
+	// RunArgs are the flags, other than --revision and --focus, that a command line needs to repeat
+	// the run.
 	RunArgs []string
 	// Redactor removes secrets from what reports quote. If it is nil, only secrets that can be
 	// recognized by their place or form are removed.

@@ -17,7 +17,8 @@ var errUnreadable = errors.New("memory can be measured only on Linux, for a serv
 
 // repetition says which scripts repeat a request, to measure the server's memory.
 type repetition struct {
-	// some is set if at least one selected law judges repeated requests, and only if all do.
+	// some is set if at least one selected law judges repeated requests. The field only is set if
+	// all selected laws do.
 	some, only bool
 	// measuring is locked while a request is repeated. unreadable is set if the server's memory
 	// cannot be measured.
@@ -39,8 +40,9 @@ func (r *repetition) isDue(round uint64) bool {
 	return r.some && !r.unreadable.Load() && (r.only || round%repeatEvery == 0)
 }
 
-// lockIfRepeating waits, if the script repeats a request, until no other worker repeats one: a
-// growing server needs memory. The caller must call the returned function when the script is done.
+// lockIfRepeating returns at once unless the script repeats a request. Otherwise it waits until no
+// other worker repeats one, because a growing server needs memory. The caller must call the
+// returned function when the script is done.
 func (r *repetition) lockIfRepeating(sc *script.Script) (end func()) {
 	if !slices.ContainsFunc(sc.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}

@@ -54,8 +54,8 @@ func (k *shrinker) shrinkOnce() {
 	k.shrinkMessages()
 }
 
-// canShrink reports whether there is a way to make the smallest script smaller that was not tried.
-// It plays no script.
+// canShrink reports whether an untried way to make the smallest script smaller is left. It plays no
+// script.
 func (k *shrinker) canShrink() bool {
 	found := false
 	rest := &shrinker{ctx: context.Background(), attempts: math.MaxInt, smallest: k.smallest, failed: map[[sha256.Size]byte]bool{}}

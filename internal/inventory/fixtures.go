@@ -2,7 +2,7 @@ package inventory
 
 import "slices"
 
-// A Fixture is a call of a tool that is known to do something.
+// A Fixture is a tool call that is known to play a role.
 //
 // The placeholders {milliseconds}, {seconds}, {steps} and {count} in its arguments stand for the
 // duration of the call (the first two), its number of progress steps, and a number that differs

@@ -22,7 +22,7 @@ type KnownCall struct {
 	// IsConfigured reports whether the call is configured. A call that is known only by the name of
 	// its tool may do something else.
 	IsConfigured bool
-	// Took is how long the call took when its role was learned, otherwise 0.
+	// Took is how long the call took when its role was learned, or 0 if the role was not learned.
 	Took time.Duration
 	// IsPromised reports whether the author of the server states the role, in the
 	// configuration or by making the server for the official suite.

@@ -136,8 +136,8 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 }
 
 // requestNotifications requests log messages, and updates of the first resources. In 2026-07-28 it
-// also requests list changes, which a server sends there only on request, and no log messages,
-// because each call requests its own.
+// requests list changes instead of log messages: there a server sends list changes only on request,
+// and each call requests its own log messages.
 func (v *Inventory) requestNotifications(ctx context.Context, c *client.Conversation) {
 	var uris []string
 	if v.Declares("resources.subscribe") {

@@ -202,10 +202,11 @@ func (c *Conversation) attributeToHung() {
 	}
 }
 
-// firstHanging returns as hung the first request that expects a response and has none, if no later
-// request has one either; otherwise hung is nil. A request expects no response if it was cancelled,
-// or shares a line or an id with others. The first such request that precedes hung and has no
-// response is returned as before.
+// firstHanging returns as hung the first request that expects a response and has none, provided
+// that no later request has a response; otherwise hung is nil. A request expects no response if it
+// was cancelled, has an invalid id, or shares a line or an id with others. The first request of
+// that kind that has no response and precedes hung is returned as before, which is nil if there is
+// none.
 func firstHanging(d *transcript.Dialogue) (before *wire.Message, hung *transcript.Event) {
 	for _, r := range d.TrailingUnanswered() {
 		id := r.Message.ID

@@ -60,7 +60,7 @@ func (b *Builder) Find(k Key, describe func() Finding) {
 	b.findings = append(b.findings, describe())
 }
 
-// AddOccurrence records an observation of the deviation of the finding with key k.
+// AddOccurrence records one observation of the deviation that the finding with key k reports.
 func (b *Builder) AddOccurrence(k Key, s Occurrence) {
 	if b.occurrences == nil {
 		b.occurrences = map[Key][]Occurrence{}
