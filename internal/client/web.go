@@ -76,8 +76,8 @@ func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target
 	return c.exchangeSoFar(from, p.Number()), p, nil
 }
 
-// exchangeSoFar returns the exchange with the given number, as far as it is recorded. It looks only
-// at events at or after the position from, so the exchange must not have begun earlier.
+// exchangeSoFar returns the exchange with the given number, as far as it is recorded. from is a
+// position at or before the beginning of the exchange.
 func (c *Conversation) exchangeSoFar(from, number int) *transcript.Exchange {
 	return transcript.ExchangesOf(c.Record.From(from)).Of(&transcript.Event{Exchange: number})
 }

@@ -82,7 +82,7 @@ func (o *outlook) begin(c *suite.Case, rev spec.Revision) (ended func()) {
 }
 
 // expectRetry notes that the attempt will run, unless a retry is already expected for all its
-// deviations.
+// deviations. alone is set if no other server will run at the same time.
 func (o *outlook) expectRetry(a *attempt, alone bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

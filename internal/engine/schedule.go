@@ -163,8 +163,8 @@ func (p *plan) isShortOfTime(ctx context.Context, slots int, rates map[spec.Revi
 }
 
 // makespan returns how long it takes until the last unit ends, if as many units run at once as
-// there are slots, and then the exclusive ones run one after another. The function passed as of
-// returns the load of a unit; more holds further loads.
+// there are slots, and then the exclusive ones run one after another. The function named of returns
+// the load of a unit; more holds further loads.
 func (p *plan) makespan(slots int, of func(*unit) load, more ...load) time.Duration {
 	loads, alone := more, time.Duration(0)
 	for _, u := range p.units {

@@ -25,7 +25,8 @@ type unitRun struct {
 }
 
 // run runs the unit, and returns when its cases are done. Later, once all servers of the unit have
-// ended and the rules have judged the conversations, it passes the result to the callback after.
+// ended and the rules have judged the conversations, it passes the result to the function named
+// after.
 func (r *unitRun) run(ctx context.Context, after func(*unitResult)) {
 	u := r.unit
 	o, stop := r.open()

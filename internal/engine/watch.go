@@ -156,9 +156,10 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 }
 
 // connectionsLostSince looks for HTTP exchanges that broke, or could not connect, after the last
-// data from the server. from is the position of the earliest failure, or -1 if there are none: of
-// the request if that was a POST, otherwise of the end of the exchange. refused reports whether the
-// client could not connect, which never happens with a working server.
+// data from the server. from is the position of the earliest failure, or -1 if there is none. For a
+// POST that is the position of the request; for other exchanges, such as a stream that was open for
+// long, that of the end. refused reports whether the client could not connect, which never happens
+// with a working server.
 func connectionsLostSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
