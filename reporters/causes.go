@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// family is an entry, with the other entries in same. Those have the same cause as the entry in all
-// revisions in which they were seen.
+// family is a group of entries: the embedded entry represents the group, and same has the others.
+// Each of the others has the same cause as the embedded entry in all revisions in which it was seen.
 type family struct {
 	entry
 	same []entry

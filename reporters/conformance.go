@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// ConformanceName is the name of the conformance report. There is none for recordings, because the
-// report is about a server.
+// ConformanceName is the name of the conformance report. Recordings have no such report, because it
+// is about a server.
 const ConformanceName = "conformance"
 
 // Conformance writes the conformance report, which docs/reports.md describes. It has the profiles

@@ -65,8 +65,9 @@ func (c certainChoices) namedValue(o map[string]any) (any, bool) {
 	return nil, false
 }
 
-// selected returns options for a field with several choices (an array of options): as many
-// different ones as the field requires, but at least one. It returns nil for any other field.
+// selected returns the first options of a field that takes several of them (an array of options): as
+// many as the field requires, but at least one. It returns nil for any other field, for a field with
+// a default, and if c.agrees is not set.
 func (c certainChoices) selected(o map[string]any) []any {
 	items, _ := o["items"].(map[string]any)
 	if !c.agrees || o["default"] != nil || items == nil {
@@ -101,7 +102,7 @@ func titledOptions(o map[string]any) []any {
 }
 
 // check returns an error if a value that is generated from the schema might be invalid. The error
-// names the keyword that makes it uncertain.
+// describes what makes that uncertain.
 func (c certainChoices) check(form string, o map[string]any) error {
 	hasOthers := !hasOnlyAnnotations(withoutKeyword(o, form))
 	if form == "$ref" && hasOthers {

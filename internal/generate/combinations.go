@@ -14,8 +14,8 @@ type combinationKind struct {
 	// each is the number of combinations in a script.
 	each     int
 	validity Validity
-	// count returns the number of combinations of this kind. do adds one of them, selected by its
-	// number, to a conversation.
+	// The function count returns the number of combinations of this kind. The function do adds the
+	// combination with this number to the conversation with this index.
 	count func(o *Offer) int
 	do    func(m *maker, conversation, number int)
 }
@@ -64,13 +64,13 @@ func (e *Enumeration) kind() (d *combinationKind, first uint64) {
 	return d, (round*uint64(d.share) + uint64(slot)) * uint64(d.each*max(1, e.Scale)) //nolint:gosec // small
 }
 
-// Validity returns the validity that the script selected by e has.
+// Validity returns the validity of the script that e selects.
 func (e *Enumeration) Validity() Validity {
 	d, _ := e.kind()
 	return d.validity
 }
 
-// enumerate adds the combinations of a script.
+// enumerate adds the combinations of the script that enumeration selects.
 func (m *maker) enumerate(enumeration *Enumeration) {
 	d, first := enumeration.kind()
 	count := d.count(m.offer)

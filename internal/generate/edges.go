@@ -22,8 +22,8 @@ var (
 )
 
 // EdgeArguments returns arguments that often make tools fail: 0, "", [] and false as the members'
-// values and, in a second set, -1 in place of 0. A member whose schema has other keywords keeps its
-// value.
+// values and, in a second set, -1 in place of 0. A member whose schema may not permit such a value
+// keeps the value that Arguments chooses.
 func EdgeArguments(schema jsontext.Value) []map[string]any {
 	least, properties := plainArguments(schema)
 	var out []map[string]any

@@ -87,7 +87,7 @@ func (ids *IDs) draw(t *rapid.T) wire.ID {
 	}
 }
 
-// Wrong is a message that is not a JSON-RPC request, and the reason.
+// Wrong is a message that is not a valid JSON-RPC request. Why describes the defect.
 type Wrong struct {
 	Why   string
 	Bytes []byte

@@ -127,7 +127,7 @@ var annotations = []string{
 	"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$schema", "$id", "$comment", "$defs", "definitions",
 }
 
-// hasOnlyAnnotations reports whether a schema permits every value.
+// hasOnlyAnnotations reports whether a schema has no keyword that restricts values.
 func hasOnlyAnnotations(o map[string]any) bool {
 	for keyword := range o {
 		if !slices.Contains(annotations, keyword) {

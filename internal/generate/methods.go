@@ -33,7 +33,7 @@ var (
 	levels      = []any{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 )
 
-// methods are the methods of all revisions. initialize is missing, because the client sends it
+// methods are the methods of all revisions, except two: initialize, because the client sends it
 // anyway, and subscriptions/listen, because its response comes only when the subscription ends; see
 // addListen.
 var methods = []Method{

@@ -38,7 +38,8 @@ func (o *Offer) steps() []step {
 	return out
 }
 
-// stepsByOutcome returns the steps, with a variant for each way in which a request can end.
+// stepsByOutcome returns the steps and, for each request with required params, a variant that names
+// something that does not exist. If wrong is true, it adds a variant with invalid params as well.
 func (o *Offer) stepsByOutcome(wrong bool) []step {
 	out := o.steps()
 	for _, method := range o.Requests() {

@@ -264,8 +264,8 @@ func (m *maker) addRequestWith(conversation int, more func(p *members)) {
 	m.addRequestOf(conversation, method, p)
 }
 
-// addRequestWithID adds a request with the id v. If the conversation already used that id, it is
-// changed until it is a new one.
+// addRequestWithID adds a request with the id v. If the conversation has used that id already, the
+// request gets a new id, which begins with v if possible.
 func (m *maker) addRequestWithID(conversation int, v jsontext.Value) {
 	h := m.conversations[conversation]
 	id := wire.RawID(string(v))

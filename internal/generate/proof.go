@@ -87,8 +87,8 @@ func isPortable(v any, depth int) bool {
 	return true
 }
 
-// usesFormat reports whether a schema uses a format, which servers assert and
-// validators do not.
+// usesFormat reports whether a schema uses the keyword format, which servers may check although the
+// validator does not.
 func usesFormat(sub any) bool {
 	switch sub := sub.(type) {
 	case []any:
@@ -175,8 +175,8 @@ func convertToSchema(o map[string]any, v any) any {
 	return v
 }
 
-// similarWord returns the word of an enum that differs from the value only in letter
-// case or spaces.
+// similarWord returns the string in the enum that differs from v only in letter case or in spaces
+// around it. It returns v if there is none.
 func similarWord(all []any, v any) any {
 	text, ok := v.(string)
 	for _, one := range all {
@@ -187,7 +187,8 @@ func similarWord(all []any, v any) any {
 	return v
 }
 
-// convertTo converts a value to a type.
+// convertTo converts a value to the type with this name. It returns false if programs do not commonly
+// convert such a value.
 func convertTo(name string, v any) (any, bool) {
 	_, composed := v.(map[string]any)
 	if _, list := v.([]any); list {

@@ -33,8 +33,8 @@ type Scripts struct {
 	// Operations and Conversations are the numbers of operations and of
 	// conversations in a script.
 	Operations, Conversations int
-	// Seeds are earlier sequences, in groups. Now and then a script contains a varied one; each
-	// group is chosen with the same probability.
+	// Seeds are earlier sequences, in groups. Now and then a script contains a variation of one of
+	// them; each group is chosen with the same probability.
 	Seeds [][][]script.Operation
 	// Enumeration, if not nil, makes the script a part of an enumeration.
 	Enumeration *Enumeration
@@ -229,8 +229,8 @@ func (m *maker) addTaskRequest(conversation int, method string) {
 }
 
 // copyIntoLast makes the last message take a value from the response to the earlier request with
-// this id. from is the JSON pointer of the value in the response, and into the param that gets the
-// value.
+// this id. The argument from is the JSON pointer of the value in the response. The argument into is
+// the name of the member of params that receives the value.
 func (m *maker) copyIntoLast(id wire.ID, from, into string) {
 	last := &m.out[len(m.out)-1]
 	last.Take = append(last.Take, script.Take{ID: script.Bytes(id.Raw()), From: from, Into: into})
@@ -335,8 +335,8 @@ func (m *maker) addPage(conversation int) {
 	m.addNextPage(conversation, method, before)
 }
 
-// addNextPage adds a request for the page that follows the page of an earlier request. before has
-// the ids of the requests from which it draws the earlier one.
+// addNextPage adds a request for the page that follows the page of an earlier request. It draws the
+// earlier request from those whose ids are in the slice before.
 func (m *maker) addNextPage(conversation int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
 	m.addRequestOf(conversation, method, members{{"cursor", jsontext.Value(`""`)}})

@@ -25,7 +25,7 @@ const (
 
 func (o *Offer) sizeCombinations() int { return len(lineLengths) * fillings * len(o.Requests()) }
 
-// sizeCombination adds a request with a given line length.
+// sizeCombination adds a request with a given line length, unless the request is longer already.
 func (m *maker) sizeCombination(conversation, number int) {
 	size, filling, method := lineLengths[number%len(lineLengths)], number/len(lineLengths)%fillings, m.requests[number/len(lineLengths)/fillings]
 	m.addRequestWithEmptyMeta(conversation, method)

@@ -38,7 +38,7 @@ func (s *Schema) Invalid() *rapid.Generator[Instance] {
 	})
 }
 
-// violation is one way to violate one keyword of an instance.
+// violation is one way to change an instance so that it violates one keyword of its schema.
 type violation struct {
 	keyword, at string
 	apply       func()
@@ -57,7 +57,7 @@ func (b *breaker) add(keyword, at string, apply func()) {
 
 // visit collects the violations of the value v, which has the schema sub. at is the position of v,
 // and put replaces v. visit does not descend into anyOf and oneOf, because one alternative may
-// accept what another rejects. It violates only the keywords next to them.
+// accept what another rejects. It collects only violations of the keywords next to them.
 func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	o, ok := b.s.resolve(sub).(map[string]any)
 	if !ok || depth > maxDepth {
@@ -223,8 +223,8 @@ func differentFrom(v any) any {
 	}
 }
 
-// valueNotIn returns a value that is unlikely to be in an enum: a number if the first value in all
-// is a number, otherwise a string.
+// valueNotIn returns a value that an enum is unlikely to contain: a number if the first value of the
+// enum is a number, otherwise a string.
 func valueNotIn(all []any) any {
 	if len(all) > 0 {
 		if _, ok := all[0].(json.Number); ok {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A Clock is a clock that is stopped while the client delays requests because of the server's rate
-// limit. Waits for the server are measured with it, so that such delays do not make the server look
-// slow. The zero value is running.
+// A Clock is a clock that is stopped while the client delays requests, most often because of the
+// server's rate limit. Waits for the server are measured with it, so that such delays do not make
+// the server look slow. The zero value is running.
 type Clock struct {
 	mu    sync.Mutex
 	holds int

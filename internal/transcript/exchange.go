@@ -175,8 +175,8 @@ func (h *Head) Describe(name string) string {
 	return fmt.Sprintf("%d header lines, %s", len(lines), strings.Join(lines, " and "))
 }
 
-// index returns the index, in h.Fields, of the first header with this name, or -1 if there is none.
-// It skips the first from headers.
+// index searches h.Fields[from:] for the first header with this name. It returns the header's index
+// in h.Fields, or -1 if there is none.
 func (h *Head) index(name string, from int) int {
 	if h == nil {
 		return -1

@@ -57,7 +57,7 @@ var httpKinds = []Kind{Requested, Responded, Streamed, Over}
 //	              if it is not UTF-8
 //	how           of over: how the exchange ended
 //
-// Empty members are left out, except a raw that the kind needs. Frame is not written, because
+// Empty members are left out, except raw for the kinds that need it. Frame is not written, because
 // ReadRecordings parses the bytes again.
 func Write(w io.Writer, events []*Event) error {
 	out := bufio.NewWriter(w)

@@ -80,8 +80,8 @@ func parseTextLine(text []byte) (loggedMessage, bool) {
 	return withMessage(l, m[4]), len(m[4]) > 0
 }
 
-// withMessage adds the message at the beginning of text to l. The client may have written
-// more text after the message, or may have truncated it.
+// withMessage adds the message at the beginning of text to l. The log may have more text after the
+// message, or only the beginning of the message.
 func withMessage(l loggedMessage, text []byte) loggedMessage {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	v, err := dec.ReadValue()

@@ -168,8 +168,8 @@ const (
 // New returns an empty transcript that starts now.
 func New() *Transcript { return NewWithin(nil, Limits{}) }
 
-// NewWithin returns an empty transcript that starts now, with its own limits and a budget shared
-// with other transcripts, which may be nil.
+// NewWithin returns an empty transcript that starts now, with the limits l and the budget b. Other
+// transcripts may share the budget, and it may be nil.
 func NewWithin(b *Budget, l Limits) *Transcript {
 	return &Transcript{start: time.Now(), limit: DefaultLimit, limits: l.withDefaults(), budget: b}
 }
@@ -179,8 +179,8 @@ func (t *Transcript) StartTime() time.Time { return t.start }
 
 // Add records e as the newest event and returns it with Seq and At set. Raw and Stream must not be
 // modified afterwards. A Requested event without a number begins the next exchange. For an event
-// with Stream, Add sets Raw to the data and, unless Size exceeds the data, Kind to Received if the
-// chunk carries a message, else to Streamed.
+// with Stream, Add sets Raw to the data. It also sets Kind, unless Size exceeds the length of the
+// data: to Received if the chunk carries a message, and to Streamed if it does not.
 func (t *Transcript) Add(e Event) *Event {
 	e.setDerived()
 	weight := eventWeight(&e)

@@ -47,9 +47,10 @@ func (c *connection) isUsable() bool {
 	return time.Since(c.idleSince) <= longestIdle && isQuiet(c.Conn)
 }
 
-// maxIdle is the maximum number of idle connections of a client. longestIdle is shorter than the
-// time for which most servers keep an idle connection open, so that requests seldom fail because
-// the server closes the connection at the same moment.
+// maxIdle is the maximum number of idle connections of a client. longestIdle is how long a
+// connection may be idle and still be used again. It is shorter than the time for which most
+// servers keep an idle connection open, so that requests seldom fail because the server closes the
+// connection at the same moment.
 const (
 	maxIdle     = 4
 	longestIdle = time.Second

@@ -98,7 +98,7 @@ const (
 	minRate = 1.0  // requests a second; a lower limit is kept by waiting as Retry-After demands
 	margin  = 0.95 // factor for the estimated limit
 	slower  = 0.8  // factor for a rate that was too high
-	faster  = 1.1  // factor for a rate that was not refused for a while
+	faster  = 1.1  // factor for a rate at which no request was refused for a while
 	minSent = 10   // requests that must be sent before the rate is estimated or changed
 )
 

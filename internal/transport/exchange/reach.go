@@ -150,8 +150,9 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	return r.secure(ctx, conn, u)
 }
 
-// atStage returns err or, if the context has ended, a stageError with the cause of the context's
-// end. stage and obstacle describe the operation that the context interrupted.
+// atStage returns err unchanged, unless err is not nil and the context has ended. In that case it
+// returns a stageError with the cause of the context's end. stage and obstacle describe the
+// operation that the context interrupted.
 func atStage(ctx context.Context, obstacle transcript.Obstacle, stage string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &stageError{stage, context.Cause(ctx), obstacle}
@@ -209,7 +210,7 @@ func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn
 	return secured, nil
 }
 
-// tunnelError says that a proxy opened no connection to the server.
+// tunnelError reports that a proxy opened no connection to the server.
 type tunnelError struct{ to, why string }
 
 func (e *tunnelError) Error() string { return "asked for a connection to " + e.to + e.why }
@@ -236,7 +237,8 @@ func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error
 	return nil
 }
 
-// proxyField returns the line with the credentials for a proxy, or "" if it needs none.
+// proxyField returns the header line with the credentials for a proxy, or "" if the proxy's URL has
+// no credentials.
 func proxyField(proxy *url.URL) string {
 	if proxy.User == nil {
 		return ""

@@ -120,8 +120,8 @@ func (w *bodySink) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// End records the body. It keeps only the head of a long incomplete body, which no client
-// would process: a server may leave any number of bodies unfinished.
+// End records the body. It keeps only the beginning of a long incomplete body: no client would
+// process such a body, and a server may leave any number of bodies unfinished.
 func (w *bodySink) End(broken bool) error {
 	if w.size == 0 {
 		return nil
@@ -191,8 +191,8 @@ func (p *Pending) note(ev *transcript.StreamEvent) {
 	}
 }
 
-// End records the rest, an event without a blank line at its end. It keeps only the head of a long
-// rest, because no client processes an incomplete event.
+// End records the rest, an event without a blank line at its end. If the rest is long, it keeps only
+// the beginning, because no client processes an incomplete event.
 func (s *streamSink) End(bool) error {
 	defer s.release()
 	rest := s.split.End()

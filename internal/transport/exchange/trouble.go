@@ -16,7 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// stageError is the end of a context, such as a timeout, with the stage that was reached.
+// stageError reports that a context ended, such as by a timeout, and the stage that was reached.
 type stageError struct {
 	stage    string // as in "while connecting to 127.0.0.1:80"
 	cause    error
@@ -36,7 +36,7 @@ func stageOf(err error) string {
 	return ""
 }
 
-// obstacleOf returns the kind of the error of a failed connection, or "" if it is not known.
+// obstacleOf returns the obstacle that made a connection fail with err, or "" if it is not known.
 func obstacleOf(err error) transcript.Obstacle {
 	var stage *stageError
 	var failed *tlsError
@@ -197,7 +197,7 @@ func foreignResponse(in *bufio.Reader) (what string, obstacle transcript.Obstacl
 // shown is the number of quoted bytes of a response that is not HTTP.
 const shown = 60
 
-// describeForeign describes a response that is not HTTP/1 by its first bytes.
+// describeForeign describes a response that is not HTTP/1. raw has the first bytes of the response.
 func describeForeign(raw []byte) (what string, obstacle transcript.Obstacle) {
 	const settings = 4 // the type of an HTTP/2 SETTINGS frame
 	if len(raw) >= 9 && raw[3] == settings && raw[5]|raw[6]|raw[7]|raw[8] == 0 {

@@ -44,7 +44,7 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	return l, nil
 }
 
-// A Link is one event stream of a server, with the endpoint that it named.
+// A Link is one event stream of a server, with the endpoint that the stream named.
 type Link struct {
 	client *exchange.Client
 	url    *url.URL
@@ -213,8 +213,8 @@ func (l *Link) post(ctx context.Context, r transport.Request) (*exchange.Pending
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: endpoint}), nil
 }
 
-// awaitResponse waits for the HTTP response to a POST. It returns an error if the server
-// can't be reached.
+// awaitResponse waits for the HTTP response to a POST. It returns an error if the server can't be
+// reached, or if ctx ends first.
 func awaitResponse(ctx context.Context, p *exchange.Pending) error {
 	return await(ctx, p, p.Responded())
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// listeners returns the sockets that accept TCP connections and that one of the
-// processes holds.
+// listeners returns the sockets that accept TCP connections and that a process in among holds. If
+// among is nil, it considers all processes.
 func listeners(among []int) []listener {
 	return slices.DeleteFunc(holdersOf(sockets(), among), func(l listener) bool { return len(l.pids) == 0 })
 }

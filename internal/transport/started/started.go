@@ -167,8 +167,8 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// The ports from which FreePort picks lie below those that systems give to outgoing connections,
-// so that none of these can take a port before the server listens.
+// FreePort picks from ports below those that systems give to outgoing connections. Otherwise an
+// outgoing connection could take the port before the server listens.
 const (
 	firstPort = 15000
 	portCount = 15000

@@ -23,9 +23,9 @@ type InProcessDialer struct {
 	serve Serve
 }
 
-// InProcess returns a dialer that calls serve for each link. A panic in serve
-// ends the server as it would end a process: with a stack trace on stderr and
-// exit code 2.
+// InProcess returns a dialer that calls serve for each link. name identifies the server in the
+// Opened event. A panic in serve ends the server as it would end a process: with a stack trace on
+// stderr and exit code 2.
 func InProcess(name string, serve Serve) *InProcessDialer {
 	return &InProcessDialer{title: name, serve: serve}
 }

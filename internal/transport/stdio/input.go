@@ -33,7 +33,7 @@ func newInput() input { return input{jobs: make(chan job), over: make(chan struc
 
 // Send writes the frames, each followed by a newline, in a single write. It returns ErrInputClosed,
 // the error of the write or, if the server does not read before ctx ends, an error that wraps the
-// cause of ctx. In the last case, the rest is written once the server reads again.
+// cause of ctx. In the last case, the frames may still be written once the server reads again.
 func (l *link) Send(ctx context.Context, frames ...[]byte) error {
 	size := 0
 	for _, f := range frames {

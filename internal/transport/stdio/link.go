@@ -27,9 +27,9 @@ type peer interface {
 	name() string
 	// awaitExit returns when the server has exited.
 	awaitExit()
-	// signal sends "TERM" or "INT", after it has called the function before, and reports whether
-	// the signal was sent. If the server has exited, or if the system does not have the signal,
-	// signal does not call before and sends nothing.
+	// signal sends "TERM" or "INT", and reports whether the signal was sent. It calls before()
+	// immediately before it sends the signal. If the server has exited, or if the system does not
+	// have the signal, signal neither calls before() nor sends anything.
 	signal(name string, before func()) bool
 	// kill kills the server and all processes that it started, immediately. It
 	// does nothing if the server has exited.

@@ -13,10 +13,10 @@ func resident(pid int) (int64, bool) {
 	return sumOf(treeOf(pid), privateMemory)
 }
 
-// usageOf returns the memory, in bytes, and the number of the processes that resident measures. If
-// the memory is below the limit, or limit is 0, it is only an upper bound, which is cheap: all
-// resident pages of each process. Otherwise it is the sum of the processes' proportional shares, so
-// that memory which several of them share counts once.
+// usageOf returns the memory, in bytes, and the number of the processes that resident measures. The
+// memory is an upper bound, which is cheap to determine: the sum of all resident pages of each
+// process. If that sum exceeds limit, and limit is not 0, usageOf returns the sum of the processes'
+// proportional shares instead, in which memory that several processes share counts once.
 func usageOf(pid int, limit int64) (memory int64, processes int, known bool) {
 	tree := treeOf(pid)
 	memory, known = sumOf(tree, residentPages)
@@ -42,7 +42,8 @@ func treeOf(pid int) processSet {
 	return tree
 }
 
-// sumOf adds up the memory of the processes. It returns false if no process is known.
+// sumOf adds up the memory of the processes, as far as it is known. It returns false if the memory of
+// no process is known.
 func sumOf(tree processSet, memoryOf func(pid int) (int64, bool)) (memory int64, known bool) {
 	for one := range tree {
 		if n, ok := memoryOf(one); ok {

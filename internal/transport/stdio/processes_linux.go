@@ -38,11 +38,10 @@ func (s system) all() map[int]processInfo {
 	return all
 }
 
-// suspects returns our children if orphans become ours. After each server it
-// reads the kernel's list of the main thread's children, which is fast but may
-// miss a child while another exits. At the end of the run, and if the kernel
-// was built without that list, it reads all processes instead. The caller
-// holds the registry's lock.
+// suspects returns our children if orphans become ours. Until KillAll is called, it reads the
+// kernel's list of the main thread's children, which is fast but may miss a child while another
+// exits. After that, or if the kernel was built without the list, it reads all processes instead.
+// The caller holds the registry's lock.
 func (s system) suspects() []processInfo {
 	if !alive.adopting {
 		return ofUser(s.all())

@@ -146,9 +146,9 @@ func (s *Service) Members() []int {
 }
 
 // Usage returns the memory, in bytes, and the number of the service's processes: those of its group
-// and all their descendants. Memory that they share counts once; below the limit, the memory is
-// only an upper bound. It returns false if the service has exited, or if the system
-// does not report these numbers.
+// and all their descendants. Memory that they share counts once. The memory is only an upper bound
+// if it does not exceed limit, or if limit is 0. Usage returns false if the service has exited, or
+// if the system does not report these numbers.
 func (s *Service) Usage(limit int64) (memory int64, processes int, known bool) {
 	s.process.mu.Lock()
 	defer s.process.mu.Unlock()

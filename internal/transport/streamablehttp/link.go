@@ -182,8 +182,8 @@ func (l *Link) storeSessionID(head *transcript.Head) {
 	}
 }
 
-// Ended implements transport.Link: it is closed when the server is no longer reachable or the link
-// is shut down.
+// Ended implements transport.Link. The channel is closed when the server is no longer reachable or
+// the link is shut down.
 func (l *Link) Ended() <-chan struct{} { return l.ended }
 
 // recordLost records that nothing more can arrive from the server.
@@ -283,8 +283,9 @@ func (l *Link) within(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// redirectTarget returns the target of a redirect, or nil. It follows only redirects that keep
-// method, body and host.
+// redirectTarget returns the target of a redirect from u, or nil if the client must not follow it.
+// The client follows only redirects that keep method, body and host, and that keep the scheme or
+// change it to https.
 func redirectTarget(u *url.URL, head *transcript.Head) *url.URL {
 	if head == nil || head.Status() != 307 && head.Status() != 308 {
 		return nil

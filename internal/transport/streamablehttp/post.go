@@ -40,8 +40,8 @@ func (p *post) sent() <-chan struct{} {
 	return p.taken
 }
 
-// await waits until done is closed. It returns an error if the server can't be
-// reached.
+// await waits until done is closed. It returns an error if the server can't be reached, or if ctx
+// ends first.
 func (p *post) await(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
@@ -135,8 +135,8 @@ func (l *Link) CloseResponse(id wire.ID, reason string) bool {
 	return true
 }
 
-// follow waits for the response, and sends the request again for each redirect, at most
-// maxRedirects times.
+// follow waits for the response. For each redirect, at most maxRedirects times, it calls again() to
+// send the request to the new URL. It returns the last exchange.
 func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exchange.Pending {
 	for range maxRedirects {
 		<-p.Responded()
