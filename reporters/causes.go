@@ -7,7 +7,8 @@ import (
 )
 
 // family is a group of entries: the embedded entry represents the group, and same has the others.
-// Each of the others has the same cause as the embedded entry in all revisions in which it was seen.
+// Each of the others has the same cause as the embedded entry in all revisions in which it was
+// seen.
 type family struct {
 	entry
 	same []entry

@@ -65,9 +65,9 @@ func (c certainChoices) namedValue(o map[string]any) (any, bool) {
 	return nil, false
 }
 
-// selected returns the first options of a field that takes several of them (an array of options): as
-// many as the field requires, but at least one. It returns nil for any other field, for a field with
-// a default, and if c.agrees is not set.
+// selected returns the first options of a field that takes several of them (an array of options):
+// as many as the field requires, but at least one. It returns nil for any other field, for a field
+// with a default, and if c.agrees is not set.
 func (c certainChoices) selected(o map[string]any) []any {
 	items, _ := o["items"].(map[string]any)
 	if !c.agrees || o["default"] != nil || items == nil {

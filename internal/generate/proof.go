@@ -187,8 +187,8 @@ func similarWord(all []any, v any) any {
 	return v
 }
 
-// convertTo converts a value to the type with this name. It returns false if programs do not commonly
-// convert such a value.
+// convertTo converts a value to the type with this name. It returns false if programs do not
+// commonly convert such a value.
 func convertTo(name string, v any) (any, bool) {
 	_, composed := v.(map[string]any)
 	if _, list := v.([]any); list {

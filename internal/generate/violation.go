@@ -223,8 +223,8 @@ func differentFrom(v any) any {
 	}
 }
 
-// valueNotIn returns a value that an enum is unlikely to contain: a number if the first value of the
-// enum is a number, otherwise a string.
+// valueNotIn returns a value that an enum is unlikely to contain: a number if the first value of
+// the enum is a number, otherwise a string.
 func valueNotIn(all []any) any {
 	if len(all) > 0 {
 		if _, ok := all[0].(json.Number); ok {

@@ -191,8 +191,8 @@ func (p *Pending) note(ev *transcript.StreamEvent) {
 	}
 }
 
-// End records the rest, an event without a blank line at its end. If the rest is long, it keeps only
-// the beginning, because no client processes an incomplete event.
+// End records the rest, an event without a blank line at its end. If the rest is long, it keeps
+// only the beginning, because no client processes an incomplete event.
 func (s *streamSink) End(bool) error {
 	defer s.release()
 	rest := s.split.End()

@@ -47,8 +47,8 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return shownOutput(s.service) }
 
-// endTime and refusedTime limit how long HowEnded waits for a server to exit: endTime in any case, and
-// refusedTime in addition if the server's address refuses connections.
+// endTime and refusedTime limit how long HowEnded waits for a server to exit: endTime in any case,
+// and refusedTime in addition if the server's address refuses connections.
 const (
 	endTime     = 500 * time.Millisecond
 	refusedTime = 2 * time.Second

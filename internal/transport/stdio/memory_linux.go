@@ -42,8 +42,8 @@ func treeOf(pid int) processSet {
 	return tree
 }
 
-// sumOf adds up the memory of the processes, as far as it is known. It returns false if the memory of
-// no process is known.
+// sumOf adds up the memory of the processes, as far as it is known. It returns false if the memory
+// of no process is known.
 func sumOf(tree processSet, memoryOf func(pid int) (int64, bool)) (memory int64, known bool) {
 	for one := range tree {
 		if n, ok := memoryOf(one); ok {
@@ -87,8 +87,8 @@ func privateMemory(pid int) (int64, bool) {
 	return (pages - shared) * int64(os.Getpagesize()), ok
 }
 
-// readPages returns the number of resident pages of a process, and how many of these are file-backed
-// or shared.
+// readPages returns the number of resident pages of a process, and how many of these are
+// file-backed or shared.
 func readPages(pid int) (pages, shared int64, ok bool) {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

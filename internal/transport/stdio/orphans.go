@@ -133,9 +133,9 @@ func (r *registry) ownerOf(one processInfo) string {
 }
 
 // isDoomed reports whether the process must be killed, because its server has exited or KillAll was
-// called. The caller must not pass the leader of a living server. A process without a readable mark is doomed once no
-// server lives or KillAll was called, unless it may have existed before Adopt or is in the process
-// group of this program.
+// called. The caller must not pass the leader of a living server. A process without a readable mark
+// is doomed once no server lives or KillAll was called, unless it may have existed before Adopt or
+// is in the process group of this program.
 func (r *registry) isDoomed(one processInfo) bool {
 	owner := r.ownerOf(one)
 	switch {
