@@ -73,11 +73,11 @@ const (
 )
 
 // JUnit writes the report as JUnit XML, with a testsuite for each area and revision, and a testcase
-// for each requirement. A broken requirement is a failure, and a harness error is an error. A
-// warning is a failure if warnings fail the run. A requirement that was not judged is skipped with
-// its reason, and so is a finding in the baseline. A run that ended early has one additional
-// testcase, which is an error, and each stale baseline entry has one, which is a failure. The
-// comparisons of a gateway have a testsuite of their own.
+// for each requirement. A broken requirement is a failure. A harness error or an unconfirmed
+// deviation is an error. A warning is a failure if warnings fail the run. A requirement that was
+// not judged is skipped with its reason, and so is one whose deviations are known. A run that ended
+// early has one additional testcase, which is an error, and each stale baseline entry has one,
+// which is a failure. The comparisons of a gateway have a testsuite of their own.
 func JUnit(w io.Writer, r *verdict.Report) error {
 	doc := junitSuites{Name: "mcp-conform " + clip(serverName(r), junitMessage), Time: seconds(r)}
 	findings := findingsByID(r)

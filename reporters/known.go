@@ -19,7 +19,7 @@ type knownDeviation struct {
 }
 
 // knownDeviations returns the known deviations that the run saw again, in the order of the report.
-// Those that were not reproduced by any retry come last.
+// Those that are flaky or unconfirmed come last.
 func knownDeviations(r *verdict.Report) []knownDeviation {
 	var out []knownDeviation
 	for i := range r.Verdicts {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// matrix is a table of conformance reports: a row for each, a column for each profile.
+// matrix is a table with a row for each conformance report, and a column for each profile.
 type matrix struct {
 	Profiles []string
 	Rows     []matrixRow

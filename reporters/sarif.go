@@ -185,8 +185,8 @@ func SARIF(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// sarifLevels maps outcomes to levels. A finding that was not reproduced is more severe than a
-// warning and less severe than a broken requirement. SARIF has no level for that.
+// sarifLevels maps outcomes to levels. A flaky or unconfirmed finding is more severe than a warning
+// and less severe than a broken requirement. SARIF has no level for that.
 var sarifLevels = map[verdict.Outcome]string{
 	verdict.HarnessError: "error", verdict.Broken: "error", verdict.Unconfirmed: "warning", verdict.Flaky: "warning", verdict.Warning: "warning", verdict.Note: "note",
 }

@@ -19,7 +19,7 @@ type securityView struct {
 
 // A weakness is a CWE, with the requirements whose findings are about it.
 type weakness struct {
-	cwe          int // 0 for findings about security that are not a weakness of their own
+	cwe          int // 0 for findings about security that no CWE describes
 	outcome      verdict.Outcome
 	requirements []weakRequirement
 }
@@ -62,7 +62,7 @@ func (s *securityView) add(e *entry) {
 	}
 }
 
-// String returns how many requirements about security were broken, kept and not
+// String returns how many requirements about security have findings, were kept, and were not
 // observed.
 func (s *securityView) String() string {
 	if s.counts.WithFindings == 0 {

@@ -18,8 +18,8 @@ func statementOf(id string) string {
 	return ""
 }
 
-// usualFix returns the usual fix of a finding, or "" if none is known. It returns "" for an SDK
-// finding, because the server's author can't fix that.
+// usualFix returns the usual fix of a finding, or "" if none is known. It also returns "" for a
+// note, for a harness error, and for an SDK finding, which the server's author can't fix.
 func usualFix(f *verdict.Finding) string {
 	q := spec.Requirements().Lookup(f.Requirement)
 	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note || f.Outcome == verdict.HarnessError {

@@ -89,8 +89,8 @@ func serverName(r *verdict.Report) string {
 	return clip(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80)
 }
 
-// isRecording reports whether the report is about a recording: it has a
-// transport, but no server and no case.
+// isRecording reports whether the report is about a recording: it is complete and has a transport,
+// but counts no servers and no cases.
 func isRecording(r *verdict.Report) bool {
 	return r.Transport != "" && r.Stats.Servers == 0 && r.Stats.Cases == 0 && r.Incomplete == ""
 }

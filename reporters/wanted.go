@@ -88,8 +88,9 @@ func lackingGroups(lines []verdict.Setting, counts map[verdict.Setting]int) []la
 	return slices.DeleteFunc([]lackingGroup{calls, known}, func(g lackingGroup) bool { return len(g.lines) == 0 })
 }
 
-// rows returns the first lines of the group, at most the number most, combined into a part of the
-// configuration file that users can copy unchanged. The lines share one heading, because YAML
+// rows combines the first lines of the group into a part of the configuration file that users can
+// copy unchanged. The argument most limits the number of lines; a comment in the file counts the
+// lines beyond it. The lines share one heading, because YAML
 // rejects duplicate keys. counts has the number of requirements for each line.
 func (g *lackingGroup) rows(counts map[verdict.Setting]int, most int) []string {
 	var out []string

@@ -80,8 +80,8 @@ func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 
 // narrow returns what --rerun-failed selects: a focus on the requirements that the earlier report
 // lists as warnings or worse (harness errors do not count), and the revisions in which it lists
-// them. Both are nil without the flag. An earlier report that lists no such requirement is a usage
-// error.
+// them. Both are nil without the flag. The argument out is the folder of --out. An earlier report
+// that lists no such requirement is a usage error.
 func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revision, err error) {
 	if f.rerun == "" {
 		return nil, nil, nil

@@ -56,8 +56,9 @@ type coveragePage struct {
 func (p *coveragePage) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
 
 // tally counts the requirements of an area in a revision, or those of all areas if area is "".
-// entries is the number of all, testable the number of those that can be observed from outside the
-// server, and by has the number in each state, indexed by state.
+// The result entries is the number of all these requirements, and testable the number of those that
+// can be observed from outside the server. The result by has the number in each state, indexed by
+// the state.
 func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable int, by [4]int) {
 	for _, s := range p.all {
 		if area != "" && s.q.Area != area || !slices.Contains(s.q.Revisions, string(r)) {
@@ -163,8 +164,9 @@ func (s *requirementCoverage) judgedCell() string {
 }
 
 // provenCell returns the faults that prove the checks of the requirement, and then the legal
-// variations. It omits the requirement's id, with which each fault's id begins. If there are no
-// faults and variations, it returns the reason, or "" if no check judges the requirement yet.
+// variations. It omits the requirement's id, with which each fault's id begins. If there are
+// neither faults nor variations, it returns the field reason, or "" if no check judges the
+// requirement yet.
 func (s *requirementCoverage) provenCell() string {
 	var names []string
 	for _, id := range s.faults {

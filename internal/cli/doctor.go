@@ -54,8 +54,8 @@ protection can, because there is no token.`,
 	return c
 }
 
-// slowHandshake is the duration of the shortest handshake that doctor calls slow. Clients give up
-// on slow servers, and a run starts a server many times.
+// slowHandshake is the duration above which doctor calls a handshake slow. Clients give up on slow
+// servers, and a run starts a server many times.
 const slowHandshake = 3 * time.Second
 
 // doctorTime limits the time for inspecting the server. The server's first start has a limit of its
@@ -399,8 +399,8 @@ func (d *diagnosis) conclude() {
 	d.app.code = ExitUnreachable
 }
 
-// oneLine truncates text to at most 200 bytes of valid UTF-8, and then adds an ellipsis. It keeps
-// line breaks, which say and advise print as \n, so that the text takes one line.
+// oneLine cuts text that is longer than 200 bytes, and adds an ellipsis to it. It keeps line
+// breaks: the methods say and advise print a line break as \n, so that the text takes one line.
 func oneLine(text string) string {
 	const limit = 200
 	if len(text) <= limit {

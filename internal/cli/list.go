@@ -124,8 +124,8 @@ func (l *listing) emptyError(kind string) error {
 	return usagef(advice, "%s", what)
 }
 
-// inRevision returns the requirements of the listing's revision, or all of them if it
-// has none.
+// inRevision returns the requirements of the listing's revision, or all requirements if the listing
+// is not limited to a revision.
 func (l *listing) inRevision() []*spec.Requirement {
 	var out []*spec.Requirement
 	for _, q := range spec.Requirements().All() {

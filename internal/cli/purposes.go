@@ -78,7 +78,7 @@ const maxReasons = 3
 // unmetReasons returns why no requirement of the purpose was judged. unmet is false if one of them
 // was judged, if no reason is known, or if p.after names a requirement that was not kept. missed
 // reports whether at least one of the purpose's requirements could have been observed. In that
-// case, unmetReasons returns only the reasons of such requirements. Otherwise it has the reasons of
+// case, unmetReasons returns only the reasons of such requirements. Otherwise it returns those of
 // requirements that do not apply to the server, or that need a tool which the configuration does
 // not name.
 func (p *purpose) unmetReasons(r *verdict.Report) (reasons []string, unmet, missed bool) {

@@ -19,8 +19,8 @@ func adoptOrphans() {
 	}
 }
 
-// await waits for cmd to end while reaping orphans, as process 1 would. Then it
-// looks for surviving descendants.
+// await waits for cmd to end while reaping orphans, as process 1 would. Then it looks for surviving
+// descendants, and kills them after 5 s.
 func await(cmd *exec.Cmd) (e ending) {
 	memory := samplePeakMemory(cmd.Process.Pid)
 	for {
