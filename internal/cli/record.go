@@ -141,7 +141,7 @@ type sessionRecorder struct {
 	redactor *transcript.Redactor
 	rules    []rules.Rule
 	sessions []*recordedSession
-	seen     int             // the number of the proxy's sessions whose files were created
+	seen     int             // the number of the proxy's sessions that addSessions has handled
 	given    map[string]bool // secrets that were learned from clients, as "name: value"
 
 	mu   sync.Mutex      // guards said
@@ -325,7 +325,7 @@ func (r *sessionRecorder) printOnce(line string) {
 	}
 }
 
-// maxSaid limits how many printed lines the method say remembers.
+// maxSaid limits how many printed lines the method printOnce remembers.
 const maxSaid = 10_000
 
 // end writes the remaining events, closes the files, judges the complete sessions, and prints a

@@ -103,8 +103,8 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 	return w.failures
 }
 
-// writeOne writes the replay file of a finding, and reports whether it wrote one. There is none for
-// a finding of a case, nor for a finding that no script reproduces.
+// writeOne writes the replay file of a finding, and reports whether it wrote one. It writes no file
+// for a finding of a case, nor for a finding that no script reproduces.
 func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
 	if s.ByCase { // a replay can only judge by laws that apply to all traffic
 		return false

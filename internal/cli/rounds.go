@@ -127,16 +127,16 @@ func (r *rounds) awaitChange(ctx context.Context) string {
 	}
 }
 
-// isBetterName reports whether to name other instead of path as the changed file,
-// because path no longer exists: editors write a temporary file and rename it over
+// isBetterName reports whether the second path is a better name for the changed file than the
+// first, because only the second still exists: editors write a temporary file and rename it over
 // the original.
 func (r *rounds) isBetterName(path, other string) bool {
 	return r.gone != nil && r.gone(path) && !r.gone(other)
 }
 
 // awaitQuiet waits until nothing has changed for the duration r.settle. It returns the path to name
-// as the reason of the next round: why, or the file that replaced it. It returns false if the
-// context ends first.
+// as the reason of the next round: the argument why or, if that path no longer exists, a path that
+// changed during the wait. It returns false if the context ends first.
 func (r *rounds) awaitQuiet(ctx context.Context, why string) (string, bool) {
 	timer := time.NewTimer(r.settle)
 	defer timer.Stop()

@@ -42,8 +42,8 @@ func printAligned(w io.Writer, columns int, rows []row) {
 	}
 }
 
-// cutLine shortens a line to a number of characters. The line must be safe for a terminal, and
-// without secrets.
+// cutLine returns a line or, if it is longer than the given number of characters, its beginning
+// with an ellipsis. The line must be safe for a terminal, and without secrets.
 func cutLine(line string, columns int) string {
 	if chars := []rune(line); len(chars) > columns {
 		return string(chars[:max(0, columns-1)]) + "…"

@@ -219,7 +219,7 @@ func (a *app) judgeOnce(f *runFlags, files []reportFile, console screen, unjudge
 }
 
 // judgeServer judges the server that the flags name, shows the result on the console, and writes
-// the reports. It sets the server and the transport in about once they are known.
+// the reports. As soon as the server and the transport are known, it stores them in *about.
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about *verdict.Report) (*verdict.Report, error) {
 	console = redactingScreen{console, a}
 	defer f.through.end()

@@ -136,7 +136,8 @@ func (a *app) waiting() func(text string) {
 	}
 }
 
-// resolve returns the server that the flags name. Its advice names the command that is running.
+// resolve returns the server that the flags name. The advice in its errors names the command that
+// is running.
 func (a *app) resolve(f *serverFlags) (target.Target, error) {
 	if f.reference {
 		if len(f.target.Args) > 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {

@@ -10,9 +10,8 @@ import (
 // stderrLines limits the number of quoted lines of a server's stderr.
 const stderrLines = 12
 
-// quoteStderr prints the lines of a server's stderr that say why it ended, or
-// the last lines if none does. For a server that was started for a URL, the
-// text is both stdout and stderr.
+// quoteStderr prints the lines of a server's stderr that say why it ended, or the last lines if no
+// line says why. For a server that was started for a URL, text has both stdout and stderr.
 func (a *app) quoteStderr(text string) {
 	shown, what := a.stderrEnd(text), "ends with"
 	if cause := causeIn(a.redact(text)); cause != nil {

@@ -149,8 +149,8 @@ func (f *throughFlags) commandText() string {
 	return strings.Join(words, " ")
 }
 
-// withPlaceholders returns text with the placeholders in place of the upstream's address and
-// command, as the user gave it.
+// withPlaceholders returns text as the user gave it: with the placeholders instead of the
+// upstream's address and command.
 func (f *throughFlags) withPlaceholders(text string) string {
 	if f.upstream == nil {
 		return text

@@ -22,7 +22,7 @@ type fileWatcher struct {
 	watcher *fsnotify.Watcher
 	changes chan string
 	roots   []string
-	// ignored are paths whose changes, and those below them, do not count.
+	// ignored are paths to ignore, together with everything below them.
 	ignored []string
 	folders map[string]bool // watched folders; isWatched selects the files in them
 	single  map[string]bool // files that are watched individually
@@ -32,8 +32,8 @@ type fileWatcher struct {
 	ended        chan struct{}
 }
 
-// watchFiles watches the paths in roots and everything below them, except the paths in without and
-// those that isWatched rejects.
+// watchFiles watches the paths in roots and everything below them, except what isWatched rejects.
+// The slice without lists paths to ignore.
 func watchFiles(roots, without []string) (*fileWatcher, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
