@@ -222,8 +222,8 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	return nil
 }
 
-// countWithNoun returns n followed by a noun: one, the singular, if n is 1, otherwise more, the
-// plural.
+// countWithNoun returns n followed by a noun. The arguments one and more are the singular and the
+// plural of the noun.
 func countWithNoun(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one

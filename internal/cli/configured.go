@@ -20,7 +20,7 @@ type configured struct {
 	file   *config.File // nil if there is none
 	named  string       // the path that --config gave; "" if the file was found in the folder
 	server bool         // the server is the one in the file
-	unused []string     // keys in the file that do not apply, because the server is not one in the file
+	unused []string     // keys in the file that do not apply, because the server is not the one in the file
 	plain  bool         // no flag on the command line says how to reach the server
 	calls  inventory.Config
 	forced bool // --call-tools or its environment variable is given

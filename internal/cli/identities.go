@@ -352,7 +352,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 }
 
 // currentToken returns a function that returns the current token of a source. If the source can't
-// renew the token, that function cancels the run and returns last.
+// renew the token, that function cancels the run and returns the token in last.
 func (a *app) currentToken(source oauth2.TokenSource, last *oauth2.Token) func() string {
 	return func() string {
 		t, err := source.Token()

@@ -19,7 +19,7 @@ import (
 // serverFlags say which server to use, how to reach it, how long to wait for it
 // and which tools may be called. Every command that talks to a server has them.
 type serverFlags struct {
-	command        string // the command that hints name; "" for run
+	command        string // how advice names this command; "" for run
 	reference      bool
 	target         target.Options
 	remote         remoteFlags

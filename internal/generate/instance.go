@@ -19,7 +19,7 @@ const (
 type generator struct {
 	document
 	choices choices
-	visited int // schemas
+	visited int // the number of schemas visited so far
 }
 
 // choices decides between the values that a schema permits. Its methods get a schema as the map of

@@ -148,7 +148,7 @@ func (m *maker) addRequestOf(conversation int, method string, params members) wi
 	return id
 }
 
-// addRequestAs adds a request with an id.
+// addRequestAs adds a request with this id.
 func (m *maker) addRequestAs(conversation int, id wire.ID, method string, params members) {
 	h := m.conversations[conversation]
 	if !params.has("_meta") && drawChance(m.t, 20) {

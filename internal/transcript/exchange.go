@@ -105,7 +105,7 @@ func HeadBytes(line string, fields []Field) []byte {
 	return out
 }
 
-// splitLine splits the first line at its first two spaces.
+// splitLine splits h.Line at its first two spaces.
 func (h *Head) splitLine() (first, second, third string) {
 	first, rest, _ := strings.Cut(h.Line, " ")
 	second, third, _ = strings.Cut(rest, " ")

@@ -59,8 +59,8 @@ type jsonRedactor struct {
 	out  []byte
 }
 
-// readToken reads a token and returns its position in raw. For strings and numbers, from is the
-// offset of the token's beginning; for all other tokens, from equals to.
+// readToken reads a token. For a string or a number, raw[from:to] is the token. For any other
+// token, both from and to are the offset of the token's end in raw.
 func (w *jsonRedactor) readToken() (tok jsontext.Token, from, to int, ok bool) {
 	tok, err := w.dec.ReadToken()
 	if err != nil {

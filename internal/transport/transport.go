@@ -100,8 +100,8 @@ type Patience struct {
 // Web is a link over HTTP, for callers that send their own HTTP requests in addition to messages.
 type Web interface {
 	Link
-	// Headers returns the headers that a request of the session has with this method and body. body
-	// may be nil.
+	// Headers returns the headers of a request of the session with this method and body. body may
+	// be nil.
 	Headers(method string, body []byte) []transcript.Field
 	// Begin sends a request without adding headers of the session, and does not wait. A relative
 	// target is resolved against the URL to which messages are posted; an empty target is that URL.

@@ -214,7 +214,7 @@ type ending struct {
 }
 
 // run performs one exchange from the first byte to the last. A request that the server refused is
-// sent again if canRepeat says so; the record keeps only a remark about each refused attempt.
+// sent again if canRepeat says so; of each refused attempt, the record keeps only remarks.
 func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
 	end := c.attempt(ctx, p, r)

@@ -24,8 +24,9 @@ type Dialer struct {
 	endings []transport.Ending
 }
 
-// Dialer returns a dialer for servers over transport t; over returns the dialer
-// for a server's URL. first is a server that was already started, or nil.
+// Dialer returns a dialer that starts servers and reaches them over transport t. The function over
+// returns the dialer for the URL of one server. The argument first is a server that was already
+// started, or nil.
 func (s *Starter) Dialer(first *Server, t spec.Transport, over func(*url.URL) transport.Dialer) *Dialer {
 	return &Dialer{starter: s, transport: t, over: over, server: first}
 }

@@ -50,12 +50,12 @@ type link struct {
 	afterKill time.Duration
 	lingering atomic.Bool // the server has exited, so reads have a deadline
 
-	ended     chan struct{} // no more messages can arrive
+	ended     chan struct{} // closed when no more messages can arrive
 	endOnce   sync.Once
-	outDone   chan struct{} // the reader of stdout has returned
-	errDone   chan struct{} // the reader of stderr has returned
-	exited    chan struct{} // the server has exited
-	done      chan struct{} // the server, its process group and its pipes are gone
+	outDone   chan struct{} // closed when the reader of stdout has returned
+	errDone   chan struct{} // closed when the reader of stderr has returned
+	exited    chan struct{} // closed when the server has exited
+	done      chan struct{} // closed when the server, its process group and its pipes are gone
 	down      *locks.Once
 	goroutine sync.WaitGroup // the writer, and the goroutine that closes stdin
 }

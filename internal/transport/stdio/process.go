@@ -18,8 +18,9 @@ type process struct {
 	known processSet // processes that must end with the server, whatever their marks
 }
 
-// startProcess starts the command in its own process group and closes far; if it
-// fails, far stays open. It is only called within registry.add, which holds the lock.
+// startProcess starts the command in its own process group, and closes this process's copies of the
+// far ends. If it fails, these stay open. It is only called within registry.add, which holds the
+// lock.
 func startProcess(c Command, far farEnds) (peer, error) {
 	path, err := Locate(c)
 	if err != nil {

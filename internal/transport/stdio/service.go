@@ -20,8 +20,8 @@ type Service struct {
 	process *process
 	in      io.WriteCloser
 	out     io.ReadCloser
-	exited  chan struct{} // the process has ended, and the rest of its group was killed
-	done    chan struct{} // run has returned: nothing is left to clean up
+	exited  chan struct{} // closed when the process has ended, and the rest of its group was killed
+	done    chan struct{} // closed when run has returned: nothing is left to clean up
 	stop    sync.Once
 
 	mu     sync.Mutex
