@@ -252,8 +252,8 @@ func (c *Console) headline(e *entry, where string) []string {
 }
 
 // excerptLines shows the events around the first offending one. most limits the number of lines. If
-// it omits events, the last line says how many. Carets on a line of their own below an event point at
-// its offending part. Those lines do not count towards the limit.
+// it omits events, the last line says how many. If only a part of an event offends, carets on an
+// extra line below the event point at that part. The extra lines do not count towards the limit.
 func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	shown := events
 	if len(events) > most {

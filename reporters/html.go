@@ -22,8 +22,8 @@ var pageStyle string
 var pageScript string
 
 // HTML writes the report as one self-contained page. It needs no network, and a
-// script only for filtering. The page's Content-Security-Policy allows its own
-// script only, and none that text from a server might contain.
+// script only for filtering. The page's Content-Security-Policy allows only
+// the page's own script, and no script that text from a server might contain.
 func HTML(w io.Writer, r *verdict.Report) error {
 	t, err := template.New("report").Parse(pageText)
 	if err != nil {

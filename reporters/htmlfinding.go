@@ -76,8 +76,8 @@ type pageEvent struct {
 }
 
 const (
-	pageFindings = 2000 // of a report
-	pageEvents   = 20   // of a finding
+	pageFindings = 2000 // findings of a report
+	pageEvents   = 20   // events of a finding
 	pageMessage  = 2 << 10
 	// pageBudget limits, in bytes, all conversations of the page together, so
 	// that browsers open it without delay.

@@ -85,7 +85,7 @@ func (s *requirementCoverage) runsIn(id string, r spec.Revision) bool {
 	return c == nil || slices.ContainsFunc(spec.Transports(), func(t spec.Transport) bool { return c.AppliesTo(r, t) })
 }
 
-// judgedByText returns the checks that judge the requirement, or the reason why none
+// judgedByText returns the checks that judge the requirement, or the reason why no check
 // does.
 func (s *requirementCoverage) judgedByText() string {
 	switch s.state {

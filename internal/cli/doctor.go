@@ -311,8 +311,8 @@ func (d *diagnosis) quoteStderr(c *client.Conversation) {
 // stderrRead is the number of bytes at the end of stderr that are searched for a cause.
 const stderrRead = 16 << 10
 
-// quote prints the lines of stderr that say why the server ended, or the last lines if none says
-// why.
+// quote prints the lines of stderr that say why the server ended, or the last lines if no line
+// says why.
 func (d *diagnosis) quote(text string) {
 	if cause := causeIn(d.app.redact(text)); cause != nil {
 		d.advise("it wrote on stderr:")

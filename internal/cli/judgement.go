@@ -25,9 +25,9 @@ type recorded struct {
 
 // chooseRevision determines the revision and the transport by which the conversation is judged.
 // Those that the file names have precedence over the arguments, which are the values of flags. If
-// the revision is in neither the file nor the flag, the messages determine it. If they name none,
-// it is 2025-11-25, and a notice says so. An unknown transport or revision in the file is a usage
-// error.
+// the revision is in neither the file nor the flag, the messages determine it. If they name no
+// revision, it is 2025-11-25, and a notice says so. An unknown transport or revision in the file is
+// a usage error.
 func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transport) error {
 	r.transport = transport
 	if r.Transport != "" {

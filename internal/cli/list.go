@@ -96,7 +96,7 @@ type listing struct {
 	revision spec.Revision
 	rows     []row
 	sum      string   // summary of the rows, for people
-	areas    []string // areas of all rows, including those that the text and the area leave out
+	areas    []string // areas of all rows, including those that the filters text and area leave out
 }
 
 func (l *listing) add(area string, r row) {
@@ -166,8 +166,8 @@ func (l *listing) addFaults() {
 	}
 }
 
-// addCoverage adds each requirement with the checks that judge it, or the reason why none does, and
-// with the faults and legal variations. It sets the sum.
+// addCoverage adds each requirement with the checks that judge it, or the reason why no check does,
+// and with the faults and legal variations. It sets the sum.
 func (l *listing) addCoverage() {
 	c := newCoverage()
 	states, stateless := map[state]int{}, 0

@@ -40,9 +40,9 @@ func (a *app) ownIssuer(s *remoteServer) suite.Issuer {
 // Token implements suite.Issuer. It returns "" for a kind of token that it can't request, and after
 // an error. An authorization server may ignore the requested scopes and resource, so Token also
 // returns "" unless the claims prove that the token is of the requested kind: a token without
-// scopes must have none, and the audience of a token for another resource must name
-// foreignResource, and share no name with the audience of a valid token (an audience may be any
-// name, such as "api").
+// scopes must have no scopes. The audience of a token for another resource must name
+// foreignResource, and must share no name with the audience of a valid token (an audience may be
+// any name, such as "api").
 func (o *ownAuthServer) Token(kind issuer.Kind, resource, scope string) string {
 	s := *o.server
 	s.ID, s.Scopes = resource, strings.Fields(scope)

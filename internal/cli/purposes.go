@@ -14,7 +14,7 @@ type purpose struct {
 	subject      string   // the beginning of the notice
 	requirements []string // empty for all requirements
 	after        string   // a requirement that must be kept before the others can be judged, or ""
-	essential    bool     // if none was judged but one could have been, the run is incomplete
+	essential    bool     // if no requirement was judged although one could have been, the run is incomplete
 }
 
 // purposes returns the purposes of a run, in the order of their notices.

@@ -329,8 +329,8 @@ func (a *app) sweepLinePrinter() func(*sweep.Result, sweep.Progress) {
 	}
 }
 
-// resultText returns the numbers of a server's broken requirements and warnings, and why the server
-// has no verdict if it has none.
+// resultText returns the numbers of a server's broken requirements and warnings and, for a server
+// without a verdict, the reason.
 func (a *app) resultText(r *sweep.Result) string {
 	var parts []string
 	if r.Counts.Broken > 0 {

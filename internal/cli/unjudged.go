@@ -11,10 +11,10 @@ import (
 
 // writeUnjudged writes the reports of a run that ended with err before it had a report, and returns
 // err. Each report contains the reason and no verdict. Without these reports, a CI job would show
-// the files of an earlier run, or none.
+// the files of an earlier run, or no files.
 //
 // If the user has to change the command line (exit code 2), writeUnjudged only replaces existing
-// files that are not empty, so that a mistyped command creates none.
+// files that are not empty, so that a mistyped command creates no files.
 func (a *app) writeUnjudged(files []reportFile, about verdict.Report, err error) error {
 	text, notices := a.explainError(err)
 	if a.exitOf(err) == ExitUsage {
@@ -45,7 +45,7 @@ func (a *app) explainError(err error) (text string, notices []string) {
 	return text, notices
 }
 
-// splitLines splits text into lines, without empty ones at its end. Empty text has none.
+// splitLines splits text into lines, without empty lines at the end. It returns nil for empty text.
 func splitLines(text string) []string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return nil

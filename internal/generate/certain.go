@@ -11,8 +11,8 @@ import (
 )
 
 // certainChoices chooses values that are certainly valid, for the calls of a run. The values are
-// the same each time, and as simple as possible. It chooses none if a schema has keywords that the
-// generator does not understand.
+// the same each time, and as simple as possible. It chooses no value if a schema has keywords that
+// the generator does not understand.
 type certainChoices struct {
 	every bool // generate all members of objects that can be generated, not only the required ones
 	last  bool // use the last of several values that a schema names, not the first
@@ -22,7 +22,7 @@ type certainChoices struct {
 
 // Limits for what is generated from a schema with certainty.
 const (
-	maxElements = 16   // of an array
+	maxElements = 16   // elements of an array
 	maxText     = 1000 // characters of a string
 	// optionalDepth is the nesting depth up to which optional members are generated.
 	optionalDepth = 3

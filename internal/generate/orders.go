@@ -64,7 +64,7 @@ func (s *Schema) hasRequired() bool {
 // successions of letters that have the given length.
 type order struct {
 	letters []step
-	length  int   // of a word
+	length  int   // letters in a word
 	cycle   []int // the sequence, as indices of letters
 }
 

@@ -37,7 +37,7 @@ func refusalOf(status int, header func(name string) string, now time.Time) (r re
 		var at time.Time
 		if at, err = http.ParseTime(r.after); err == nil {
 			known = true
-			if date, err := http.ParseTime(header("Date")); err == nil { // by the server's clock
+			if date, err := http.ParseTime(header("Date")); err == nil { // compare the date with the server's clock
 				now = date
 			}
 			r.wait = max(0, at.Sub(now))
@@ -95,7 +95,7 @@ type pace struct {
 }
 
 const (
-	minRate = 1.0  // requests a second; a lower limit is kept by waiting as Retry-After demands
+	minRate = 1.0  // requests a second; if the server's limit is lower, the waits that Retry-After demands keep it
 	margin  = 0.95 // factor for the estimated limit
 	slower  = 0.8  // factor for a rate that was too high
 	faster  = 1.1  // factor for a rate at which no request was refused for a while

@@ -27,8 +27,8 @@ type Pacer struct {
 	timer        *time.Timer
 	ready        time.Time // when the next request may pass
 
-	closed  time.Time // when a refusal last made all requests wait
-	isOpen  bool      // that wait is over
+	closed  time.Time // when the last wait began that a refusal caused
+	isOpen  bool      // no such wait is in progress
 	gaveUp  bool      // waiting does not help
 	hasSaid bool      // Say was called for the current wait
 	pace    pace

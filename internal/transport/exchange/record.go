@@ -126,7 +126,7 @@ func (w *bodySink) End(broken bool) error {
 	if w.size == 0 {
 		return nil
 	}
-	defer w.drop() // only after Add has parsed and counted the body: parsing takes ten times its size
+	defer w.drop() // only after Add has parsed and counted the body: parsing needs ten times its size in memory
 	e := transcript.Event{Kind: transcript.Received, Exchange: w.number, Raw: w.parts[0], Unterminated: broken}
 	switch {
 	case broken && w.size > longPart:

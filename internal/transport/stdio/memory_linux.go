@@ -26,7 +26,7 @@ func usageOf(pid int, limit int64) (memory int64, processes int, known bool) {
 	return memory, len(tree), known
 }
 
-// treeOf returns a process, its group and all their descendants: none if the process has exited.
+// treeOf returns a process, its group and all their descendants, or nil if the process has exited.
 func treeOf(pid int) processSet {
 	all, tree := system{}.all(), processSet{}
 	roots := []int{pid}

@@ -188,9 +188,9 @@ const (
 	longPause   = 10 * time.Millisecond
 )
 
-// endOrphans kills the processes of servers that have exited, and returns when none is
-// left: each pass finds the children of processes killed in the pass before. Processes that
-// it can't kill are listed by LeftBehind.
+// endOrphans kills the processes of servers that have exited, and returns when no such
+// process is left: each pass finds the children of processes killed in the pass before. LeftBehind
+// lists the processes that it can't kill.
 func (r *registry) endOrphans() {
 	deadline := time.Now().Add(orphansWithin)
 	killed := processSet{}

@@ -16,7 +16,7 @@ func isStateless(m *wire.Message) bool {
 }
 
 // metadataFields returns the headers that mirror members of a message. version is the protocol
-// version of the link, for a message that carries none itself. The caller holds mu.
+// version of the link, for a message that carries no version itself. The caller holds mu.
 func (l *Link) metadataFields(m *wire.Message, version string) []transcript.Field {
 	if own, ok := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion))); ok && own != "" {
 		version = own
