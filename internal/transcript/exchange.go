@@ -26,7 +26,7 @@ const (
 	Broken      How = "broken"      // the connection broke during the response or before it
 	Dropped     How = "dropped"     // the client closed the connection
 	Unreachable How = "unreachable" // the client could not connect
-	Unreadable  How = "unreadable"  // the response is not HTTP
+	Unreadable  How = "unreadable"  // the response violates HTTP, or can't be decoded
 )
 
 // An Obstacle classifies why an exchange got no response, as far as the client found out while it

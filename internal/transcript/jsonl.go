@@ -24,13 +24,13 @@ type jsonLine struct {
 	RawBase64    *string `json:"rawBase64,omitempty"` // bytes if they are not UTF-8
 	Size         *int64  `json:"size,omitempty"`      // if it differs from the length of raw
 	Detail       string  `json:"detail,omitempty"`
-	ExitCode     *int    `json:"exitCode,omitempty"` // of exited
+	ExitCode     *int    `json:"exitCode,omitempty"` // only for exited
 	Unterminated bool    `json:"unterminated,omitempty"`
-	Of           *int    `json:"of,omitempty"` // of gave-up
+	Of           *int    `json:"of,omitempty"` // only for gave-up
 	Exchange     int     `json:"exchange,omitempty"`
 	Stream       *string `json:"stream,omitempty"`       // bytes if they are UTF-8
 	StreamBase64 *string `json:"streamBase64,omitempty"` // bytes if they are not UTF-8
-	How          How     `json:"how,omitempty"`          // of over
+	How          How     `json:"how,omitempty"`          // only for over
 }
 
 // kinds are all kinds of events.
@@ -49,13 +49,13 @@ var httpKinds = []Kind{Requested, Responded, Streamed, Over}
 //	rawBase64     the bytes in base64, if they are not UTF-8
 //	size          number of bytes of the whole frame, if raw is only its head
 //	detail        text, see Event
-//	exitCode      of exited
+//	exitCode      the exit code, for exited
 //	unterminated  true if the stream ended before the newline
-//	of            of gave-up: the position of the request
+//	of            the position of the request, for gave-up
 //	exchange      number of the HTTP exchange, from 1
 //	stream        the chunk of an event stream, instead of raw; streamBase64
 //	              if it is not UTF-8
-//	how           of over: how the exchange ended
+//	how           how the exchange ended, for over
 //
 // Empty members are left out, except raw for the kinds that need it. Frame is not written, because
 // ReadRecordings parses the bytes again.

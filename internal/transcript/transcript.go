@@ -135,7 +135,7 @@ type Transcript struct {
 	grown    chan struct{} // closed when an event is added; nil while no caller waits
 	begun    int           // the number of exchanges
 	kept     int64         // weight of the server's kept output, see eventWeight
-	limit    int64         // of kept, see DefaultLimit
+	limit    int64         // the limit of kept, see DefaultLimit
 	limits   Limits
 	received receivedCounts // counted by Admit
 	// retracted counts the calls of Retract.

@@ -93,8 +93,8 @@ type MemoryMeter interface {
 
 // Patience bounds the steps of a shutdown.
 type Patience struct {
-	AfterClose time.Duration // to wait for the exit after the server's input was closed, or for the end of a DELETE
-	AfterTerm  time.Duration // to wait for the exit after SIGTERM was sent
+	AfterClose time.Duration // how long to wait for the exit after the server's input was closed, or for the end of a DELETE
+	AfterTerm  time.Duration // how long to wait for the exit after SIGTERM was sent
 }
 
 // Web is a link over HTTP, for callers that send their own HTTP requests in addition to messages.

@@ -57,7 +57,7 @@ type Link struct {
 	once    sync.Once
 	work    sync.WaitGroup
 
-	named    chan struct{} // closed when the endpoint is known, or never will be
+	named    chan struct{} // closed when the endpoint is known, or when there will be none
 	endpoint *url.URL
 	fault    error // why there is no endpoint, or nil
 }
