@@ -216,6 +216,9 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 		return usagef("", "%v", err)
 	}
 	fmt.Fprintf(a.Out, "%s: %s (%d new, %d kept, %d removed), from %s\n", path, countWithNoun(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped), from)
+	if len(change.Added) > 0 {
+		fmt.Fprintf(a.Out, "  accepted by: mcp-conform run --baseline %s\n", path)
+	}
 	for _, e := range change.Dropped {
 		fmt.Fprintf(a.Out, "  removed: %s (%s)\n", e.Requirement, reporters.Visible(e.Reason))
 	}

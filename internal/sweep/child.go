@@ -303,12 +303,21 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	}
 	if r.Outcome != Kept && r.Outcome != Broken {
 		const output = "output.txt"
-		if err := os.WriteFile(filepath.Join(folder, output), []byte(reporters.Visible(service.Output())+"\n"), 0o644); err != nil { //nolint:gosec // the results are for others to read
+		if err := os.WriteFile(filepath.Join(folder, output), []byte(visibleLines(service.Output())), 0o644); err != nil { //nolint:gosec // the results are for others to read
 			return err
 		}
 		r.Reports = append(r.Reports, output)
 	}
 	return nil
+}
+
+// visibleLines returns a text that ends with a newline, and whose lines have no control characters.
+func visibleLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(reporters.Visible(strings.TrimRight(line, "\r\n")) + "\n")
+	}
+	return b.String()
 }
 
 // describeUndecided returns why a complete run has no verdict.

@@ -352,3 +352,11 @@ func TestEmptyFilesHaveASize(t *testing.T) {
 		t.Errorf("10 folders have %d bytes", got)
 	}
 }
+
+// TestVisibleLines checks that the output of a run keeps its lines, without control characters.
+func TestVisibleLines(t *testing.T) {
+	t.Parallel()
+	if got, want := visibleLines("a\r\nb\x1b[31m\n\nc"), "a\nb\\u001b[31m\n\nc\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
