@@ -33,7 +33,7 @@ var (
 	serverInfoMeta = opt("io.modelcontextprotocol/serverInfo", implementation)
 )
 
-// result are the members that all results have.
+// result has the members that all results have.
 var result = with(
 	resultMeta,
 	req("resultType", text).since(spec.V20260728),

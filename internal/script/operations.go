@@ -86,9 +86,9 @@ func (r *runner) awaitResponseTo(l *liveConversation, rawID Bytes) *transcript.M
 	return l.responseTo(id)
 }
 
-// addInput adds to a request what the response to the operation's target requires: the state, and
-// the client's responses to the requests for input. It returns false if the target's response
-// requires no input, or input that the client does not give.
+// addInput completes a request that retries the operation's target. From the response to the target
+// it takes the requestState and the requests for input, and adds the client's responses to these. It
+// returns false if that response requires no input, or input that the client does not give.
 func (r *runner) addInput(l *liveConversation, o *Operation, frame []byte) ([]byte, bool) {
 	reply := &client.Reply{}
 	if m := r.awaitResponseTo(l, o.Target); m != nil {

@@ -1,7 +1,7 @@
 package verdict
 
-// MaxAttempts is the default limit of attempts: a deviation that none of so many attempts
-// reproduced is flaky.
+// MaxAttempts is the default number of attempts to reproduce a deviation. If none of them succeeds,
+// the deviation is flaky.
 const MaxAttempts = 3
 
 // Retries count the retries of a deviation, each alone on a fresh server. They decide whether to

@@ -126,7 +126,7 @@ func buriedValues() []*Fault {
 
 // buriedIDFaults returns the faults that show only with rare ids.
 func buriedIDFaults() []*Fault {
-	reply := func(alter func(id wire.ID) string) *refserver.Seams {
+	respondWithID := func(alter func(id wire.ID) string) *refserver.Seams {
 		return EditOutgoing(Responses(), func(o *refserver.Out) {
 			if raw := alter(o.ID); raw != o.ID.Raw() {
 				_, m := wire.Members(o.Frames[0])
@@ -136,19 +136,19 @@ func buriedIDFaults() []*Fault {
 		})
 	}
 	return []*Fault{
-		newFault("base.response-id-echo/negative", "a negative id of four or more digits is echoed without its sign", reply(func(id wire.ID) string {
+		newFault("base.response-id-echo/negative", "a negative id of four or more digits is echoed without its sign", respondWithID(func(id wire.ID) string {
 			if id.IsInteger() && len(id.Raw()) >= 5 {
 				return strings.TrimPrefix(id.Raw(), "-")
 			}
 			return id.Raw()
 		})),
-		newFault("base.response-id-echo/long", "an id of more than 500 bytes is echoed truncated", reply(func(id wire.ID) string {
+		newFault("base.response-id-echo/long", "an id of more than 500 bytes is echoed truncated", respondWithID(func(id wire.ID) string {
 			if s, ok := wire.Text(jsontext.Value(id.Raw())); ok && len(s) > 500 {
 				return string(wire.Quote(strings.ToValidUTF8(s[:128], "")))
 			}
 			return id.Raw()
 		})),
-		newFault("base.response-id-echo/int32", "an integer id from 2^31 up to 3,000,000,000 is echoed as a negative number", reply(func(id wire.ID) string {
+		newFault("base.response-id-echo/int32", "an integer id from 2^31 up to 3,000,000,000 is echoed as a negative number", respondWithID(func(id wire.ID) string {
 			if id.IsInteger() && len(id.Raw()) == 10 && id.Raw() >= "2147483648" && id.Raw() < "3000000000" {
 				return "-" + id.Raw()
 			}
@@ -157,7 +157,7 @@ func buriedIDFaults() []*Fault {
 		newStatefulFault("base.response-id-echo/digits", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
 			var mu sync.Mutex
 			seen := map[string]bool{}
-			return reply(func(id wire.ID) string {
+			return respondWithID(func(id wire.ID) string {
 				mu.Lock()
 				defer mu.Unlock()
 				seen[id.Raw()] = true
