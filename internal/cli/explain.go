@@ -71,6 +71,9 @@ func (a *app) explain(id string) error {
 	if slices.Contains(spec.Areas(), id) {
 		return usagef("mcp-conform list --area "+id+" lists its requirements", "%q is an area; explain takes the id of a requirement, case or rule", id)
 	}
+	if number, ok := strings.CutPrefix(id, "CWE-"); ok {
+		return usagef("https://cwe.mitre.org/data/definitions/"+number+".html describes it, mcp-conform run --label-filter "+id+" judges what has it", "%q is a weakness; explain takes the id of a requirement, case or rule", id)
+	}
 	return usagef(nearestAdvice(id), "there is no requirement, case or rule %q", id)
 }
 
