@@ -56,7 +56,7 @@ func (e *Entry) address() string {
 // host returns the host of the server in lower case. It returns "" for a stdio server, and for a
 // server that is started here and listens at a loopback address.
 func (e *Entry) host() string {
-	u, err := url.Parse(strings.ReplaceAll(e.address(), target.PortMark, "1"))
+	u, err := target.ParseURL(e.address())
 	if err != nil || e.URL == "" && isLoopback(u.Hostname()) {
 		return ""
 	}
@@ -411,7 +411,7 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 // isWebURL reports whether text is an http or https URL with a host. mcp-conform run may take other
 // strings as a command or a flag.
 func isWebURL(text string) bool {
-	u, err := url.Parse(strings.ReplaceAll(text, target.PortMark, "1"))
+	u, err := target.ParseURL(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 

@@ -3,7 +3,6 @@ package sweep
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,11 +53,8 @@ func folderOf(name string) (folder, wrong string) {
 // from the name of another server only in case.
 func derivedFolder(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return "_" + shortenTo(unsafeInName.ReplaceAllString(name, "_"), maxName/2) + "-" + hex.EncodeToString(sum[:8])
+	return fmt.Sprintf("_%.*s-%x", maxName/2, unsafeInName.ReplaceAllString(name, "_"), sum[:8])
 }
-
-// shortenTo returns at most the first size bytes of text, which must be ASCII.
-func shortenTo(text string, size int) string { return text[:min(len(text), size)] }
 
 // visibleName returns a name from a registry with each character that a table can't show replaced
 // with _. It shortens the name to maxName bytes.

@@ -3,7 +3,6 @@ package target
 import (
 	"bytes"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,7 +160,7 @@ func (r *resolver) urlTarget(raw string) (Target, error) {
 
 func (r *resolver) checkURL(where, raw string) error {
 	shown := quote(r.secrets.Arg(raw))
-	u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort))
+	u, err := ParseURL(raw)
 	switch {
 	case err != nil:
 		return newUsageError(where, shown+" is not a URL that can be read",

@@ -146,10 +146,15 @@ func (r *resolver) checkPort(where, raw string, s *Start) error {
 		return newUsageError(where, "--start uses "+PortMark+", but the URL does not",
 			"write "+PortMark+" as the port of the URL: http://localhost:{port}/mcp")
 	}
-	if u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort)); ported && (err != nil || u.Port() != dummyPort) {
+	if u, err := ParseURL(raw); ported && (err != nil || u.Port() != dummyPort) {
 		return newUsageError(where, PortMark+" is not the port of the URL "+quote(r.secrets.Arg(raw)), "write it like http://localhost:{port}/mcp")
 	}
 	return nil
+}
+
+// ParseURL parses a URL, in which PortMark may stand for the port.
+func ParseURL(raw string) (*url.URL, error) {
+	return url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort))
 }
 
 // dummyPort replaces PortMark when a URL is parsed only to check it.
