@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/go-json-experiment/json/jsontext"
 	"slices"
 	"sync"
 	"time"
@@ -196,11 +195,8 @@ func (p *probed) excludes(rev spec.Revision) bool {
 	if code, ok := p.reply.Message.ErrorCode(); !ok || spec.Code(code) != spec.CodeUnsupported {
 		return false
 	}
-	supported := wire.Elements(wire.At(p.reply.Message.Member("error"), "/data/supported"))
-	return len(supported) > 0 && !slices.ContainsFunc(supported, func(v jsontext.Value) bool {
-		text, ok := wire.Text(v)
-		return !ok || text == string(rev)
-	})
+	supported := p.reply.Message.SupportedVersions()
+	return len(supported) > 0 && !slices.Contains(supported, string(rev))
 }
 
 // openConcurrently sends the opening requests of the given revisions concurrently, each to its own

@@ -309,6 +309,19 @@ func (m *Message) Error() (Error, bool) {
 	return Error{m.errorAt("/code"), m.errorAt("/message"), m.errorAt("/data")}, true
 }
 
+// SupportedVersions returns the versions that an error lists as supported in data.supported. It
+// returns nil unless that is a list of strings.
+func (m *Message) SupportedVersions() (versions []string) {
+	for _, v := range Elements(At(m.Member("error"), "/data/supported")) {
+		text, ok := Text(v)
+		if !ok {
+			return nil
+		}
+		versions = append(versions, text)
+	}
+	return versions
+}
+
 // ErrorCode returns the code of an error response, and whether it is an integer. It accepts a
 // string that holds an integer, because the server means the same code; the wrong type is a
 // separate deviation.

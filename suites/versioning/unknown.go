@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -198,14 +196,7 @@ func (n *negotiation) judgeRefusal(c *client.Conversation, r *client.Reply, aske
 // isExampleError reports whether m is an error -32602 whose data.supported lists versions.
 func isExampleError(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
-	if !ok || spec.Code(code) != spec.CodeInvalidParams {
-		return false
-	}
-	supported := wire.Elements(wire.At(m.Member("error"), "/data/supported"))
-	return len(supported) > 0 && !slices.ContainsFunc(supported, func(v jsontext.Value) bool {
-		_, isText := wire.Text(v)
-		return !isText
-	})
+	return ok && spec.Code(code) == spec.CodeInvalidParams && len(m.SupportedVersions()) > 0
 }
 
 func (n *negotiation) reportDeviation(c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
