@@ -16,7 +16,8 @@ type gatewayView struct {
 	rest    []string // sentences
 }
 
-// A gatewayChange is one difference that the gateway causes.
+// A gatewayChange is one difference between what the upstream server sends and receives directly
+// and through the gateway.
 type gatewayChange struct {
 	outcome     verdict.Outcome
 	name, title string

@@ -59,16 +59,16 @@ func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 // Within limits the wait to the given time, or to the conversation's timeout if the given time is
 // 0. It is for requests that run code of the server's author, such as tools, which may take any
 // time. A request without a response is cancelled, as a client should do, and the missing response
-// is not counted as a failure. Before Do cancels the request, it also waits for the response to a
-// fence, and for the grace, because the server may be slow in all its responses. When Await, which
-// sends no request, gets this option, it releases the caller's slot at once.
+// is not counted as a failure. Before Do cancels the request, it also waits until the server has
+// responded to a later request, and for the grace after that, because the server may be slow in all
+// its responses. When Await, which sends no request, gets this option, it releases the caller's
+// slot at once.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
 
-// MayIgnore is an option for a message that a server may ignore. The client also sends a fence,
-// which is another request, and waits no longer than for the response to the fence and the grace
-// after it.
+// MayIgnore is an option for a message that a server may ignore. The client also sends another
+// request, and waits only until that has got its response, and for the grace after that.
 func MayIgnore(w *wait) { w.mayIgnore = true }
 
 // WithinStart is an option of Await for the response to a request that opens the session. Await
@@ -140,8 +140,8 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 }
 
 // awaitSlow continues the wait for the response to a request with the option Within: until the
-// server has responded to a fence, and for the grace after that. This gives a server that is slow
-// in all its responses the time that it needs.
+// server has responded to a later request, and for the grace after that. This gives a server that
+// is slow in all its responses the time that it needs.
 func (c *Conversation) awaitSlow(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	r := c.AwaitResponse(ctx, from, id, MayIgnore)
 	r.Sent = c.sentEvent(from, frame) // exchange does not set Sent if only the response to the POST was late

@@ -67,8 +67,8 @@ func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []by
 
 // awaitOtherStreams waits until the response to a request whose own exchange has ended can no
 // longer come. If no other exchange may bring messages, it returns at once; otherwise it sends a
-// fence and returns after the response to that. If the fence fails, or before the handshake, when
-// no fence can be sent, it waits until ctx ends.
+// later request and returns after the response to that. If that request fails, or cannot be sent
+// because the handshake is not over, it waits until ctx ends.
 func (c *Conversation) awaitOtherStreams(ctx context.Context) {
 	if c.mayReceiveMore() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
 		<-ctx.Done()

@@ -58,7 +58,8 @@ var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.Met
 // exchangesOf lists what the case sent after the handshake, with the outcomes: "tools/call (result,
 // error -32602), DELETE (status 405)". The string must be the same in equal runs, so it leaves out
 // whatever depends on timing: requests that the case cancelled (except those cancelled because no
-// response came), streams that the client closed before their response, and the requests of fences.
+// response came), streams that the client closed before their response, and requests that only
+// check that the server has read what was sent before.
 func (r *unitResult) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range r.conversations {

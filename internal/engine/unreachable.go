@@ -53,8 +53,9 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 }
 
 // flushTime is how long a server that did not respond to initialize may continue to run after its
-// stdin was closed. A response that comes in that time was not flushed before. The time affects
-// only the explanation.
+// stdin was closed. If a response comes in that time, the server had written it before but flushed
+// it only when its stdin was closed. The time affects only how the failure is explained, not the
+// verdict.
 const flushTime = 2 * time.Second
 
 // awaitExit gives a server that closed the connection time to exit, so that its exit is not

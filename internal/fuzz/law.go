@@ -165,7 +165,7 @@ func (x *Execution) exitIn(b Breach) (at int, ok bool) {
 }
 
 // isShownByBytes reports whether the evidence shows only operations that send raw bytes, apart from
-// fences.
+// waits until the server has read them.
 func (x *Execution) isShownByBytes(b Breach) bool {
 	var raw, other bool
 	for _, i := range x.evidenceOperations(b) {
@@ -203,8 +203,9 @@ func (x *Execution) methodOf(b Breach) string {
 			if op := x.OperationOf(t, m); op != nil && m.Kind == wire.Response && op.Method != "" {
 				return methodGroup(op.Method)
 			}
-			// The response may also belong to the handshake or to a fence, because which response
-			// first shows a mistake may differ between two plays of a script.
+			// The response may also belong to the handshake, or to a request that only checks that
+			// the server has read everything, because which response first shows a mistake may
+			// differ between two plays of a script.
 			if r := t.Request(m); r != nil && m.Kind == wire.Response {
 				return methodGroup(r.Message.Method)
 			}

@@ -202,7 +202,8 @@ func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Er
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": mark}}}, nil
 }
 
-// holdFor returns the hold for the mark, and creates it if there is none yet.
+// holdFor returns the hold of the calls whose arguments have the mark, and creates it if there is
+// none yet.
 func (u *Upstream) holdFor(mark string) *hold {
 	u.mu.Lock()
 	defer u.mu.Unlock()

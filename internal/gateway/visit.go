@@ -239,9 +239,9 @@ func (c *heldCall) releaseAndAwait(ctx context.Context) (string, error) {
 }
 
 // awaitNotification waits for a notification of a method, and reports whether one was received.
-// Over HTTP, a notification is on a different stream than the response to a fence, and a busy
-// machine may read that stream later. So the absence of a notification counts only after several
-// fences.
+// Over HTTP, a notification is on a different stream than the responses to later requests, and a
+// busy machine may read that stream later. So the absence of a notification counts only after the
+// responses to several later requests.
 func (v *visit) awaitNotification(ctx context.Context, method string) bool {
 	for range 3 {
 		failed := v.AwaitQuiet(ctx) != nil

@@ -49,8 +49,8 @@ func (m *maker) concurrentCombination(conversation, number int) {
 // contains the shorter ones.
 var repeats = []int{33, 33, 129}
 
-// countRepeatable returns the number of operations that can be repeated: requests,
-// walks, an unknown method, and a notification.
+// countRepeatable returns the number of operations that can be repeated: requests, requests for all
+// pages of a list, a request with an unknown method, and a notification.
 func (o *Offer) countRepeatable() int { return len(o.Requests()) + len(o.Lists()) + 2 }
 
 func (o *Offer) repeatCombinations() int { return o.countRepeatable() * len(repeats) }

@@ -37,7 +37,7 @@ func Spellings(m script.Message) *rapid.Generator[[]byte] {
 }
 
 // IDs draws ids that no other request of a conversation has. Small integers are reserved for
-// requests that are not drawn, such as fences.
+// requests that are not drawn, such as pings.
 type IDs struct {
 	used map[string]bool
 	n    int64

@@ -101,8 +101,8 @@ var declaredCapabilities = []jsontext.Value{
 // wrongValue is a value that a server must refuse, and the reason.
 type wrongValue struct{ why, value string }
 
-// wrongMetadata are values of _meta that a server must refuse, and the reasons. VERSION is the
-// revision.
+// wrongMetadata are values of _meta that a server must refuse, and the reasons. VERSION stands for
+// the revision.
 var wrongMetadata = []wrongValue{
 	{"no _meta", ``},
 	{"a _meta that is null", `null`},

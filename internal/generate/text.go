@@ -38,8 +38,8 @@ func drawChance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n 
 // generator that draws nothing.
 func drawUnused(t *rapid.T) { percent.Draw(t, "nothing") }
 
-// anyText draws valid UTF-8 with characters of all of Unicode: strings that are
-// short or odd, or whose length is at the limit of common buffers.
+// anyText draws valid UTF-8 from all of Unicode. Its strings are short, unusual, or about as long
+// as common buffers.
 var anyText = rapid.Custom(func(t *rapid.T) string {
 	switch n := percent.Draw(t, "kind of text"); {
 	case n < 40:

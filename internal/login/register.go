@@ -87,8 +87,8 @@ func (s *Server) register(ctx context.Context, redirect, scope string) (Client, 
 	return Client{answer.ID, answer.Secret}, err
 }
 
-// registeredMethod returns the authentication method at the token endpoint to register a client
-// with: "none" if the authorization server permits public clients, names no methods, or names
+// registeredMethod returns the authentication method for the token endpoint with which a client is
+// registered: "none" if the authorization server permits public clients, names no methods, or names
 // neither client_secret_basic nor client_secret_post.
 func (s *Server) registeredMethod() string {
 	if len(s.methods) == 0 || slices.Contains(s.methods, "none") {

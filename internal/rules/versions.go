@@ -113,10 +113,11 @@ type construct struct {
 	content bool // a type of content block
 }
 
-// newestInKey is the memo key of the newest construct in a result.
+// newestInKey is the memo key of the newest protocol feature that a result uses.
 type newestInKey struct{ method string }
 
-// laterConstruct returns the construct that the later revision introduced. Either may be nil.
+// laterConstruct returns the one of two features that the later revision introduced. Either may be
+// nil.
 func laterConstruct(a, b *construct) *construct {
 	if a == nil || b != nil && b.since > a.since {
 		return b

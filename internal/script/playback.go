@@ -29,7 +29,8 @@ type Conversation struct {
 	Events []*transcript.Event
 	// Growths are the measurements of repeated requests.
 	Growths []*Growth
-	// Unresponsive is set if a fence got no response in time.
+	// Unresponsive is set if a request that checks whether the server still responds got no
+	// response in time.
 	Unresponsive bool
 	// Unanswered describes the first request without a response, or is "".
 	// Requests that the script cancels do not count.
@@ -67,7 +68,7 @@ func (c *Conversation) matchRequests(sent []request) {
 
 // Request returns the request to which m belongs: m itself, or the request to which m responds,
 // which m cancels, or whose progress m reports. It returns nil if there is none. The request may be
-// one that no operation sent, such as initialize or a fence.
+// one that no operation sent, such as initialize or the ping of a Fence.
 func (c *Conversation) Request(m *wire.Message) *transcript.Request { return c.dialogue.RequestOf(m) }
 
 // Requested returns the index of the operation that sent the request to which m belongs, see

@@ -37,8 +37,8 @@ type overHTTP struct {
 // Transport implements transport.Dialer.
 func (d *overHTTP) Transport() spec.Transport { return d.over }
 
-// sharedServer dials a server that lasts: it serves all links, except those of the dialers that
-// Fresh returns.
+// sharedServer dials one server that keeps running and serves all links, except those of the
+// dialers that Fresh returns.
 type sharedServer struct{ *overHTTP }
 
 // Fresh implements transport.Sharer.

@@ -12,13 +12,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// AwaitNotification waits for a notification with the method, which announces a change, at or
-// after the given position, for at most verdict.NoticeTime. Then it sends a fence, because
-// silence only counts if the conversation continued. It reports whether the notification came. In
-// the stateless era changes are announced only to subscriptions, so without an open subscription
-// AwaitNotification returns false at once. If the server refuses every GET, AwaitNotification
-// waits only for the grace, except for an updated resource, whose notification may come on the
-// stream of a POST.
+// AwaitNotification waits for a notification with the method, which announces a change, at or after
+// the given position, for at most verdict.NoticeTime. Then it sends a request and waits for the
+// response, because the absence of a notification only counts if the server still responds. It
+// reports whether the notification came. In the stateless era changes are announced only to
+// subscriptions, so without an open subscription AwaitNotification returns false at once. If the
+// server refuses every GET, AwaitNotification waits only for the grace, except for an updated
+// resource, whose notification may come on the stream of a POST.
 func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
 	if t.Revision.Era() == spec.Stateless && !isSubscribed(c) {
 		return false

@@ -221,7 +221,8 @@ func (t *T) Open(ctx context.Context, o client.Options) *client.Conversation {
 	return c
 }
 
-// Fence sends a fence, and ends the case as not observed if the server does not respond to it.
+// Fence waits until the server has read everything sent so far, which the response to a later
+// request shows. It ends the case as not observed if the server does not respond.
 func (t *T) Fence(ctx context.Context, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
 		t.GiveUp("the server did not answer a later request: " + err.Error())
@@ -229,7 +230,7 @@ func (t *T) Fence(ctx context.Context, c *client.Conversation) {
 }
 
 // AwaitQuiet waits until the server has nothing more to send. It ends the case as not observed if
-// the server does not respond to a fence.
+// the server does not respond to a later request.
 func (t *T) AwaitQuiet(ctx context.Context, c *client.Conversation) {
 	if err := c.AwaitQuiet(ctx); err != nil {
 		t.GiveUp("the server did not answer a later request: " + err.Error())

@@ -214,9 +214,9 @@ func (r *resolver) absolute(path, base string) string {
 	return filepath.Join(base, path)
 }
 
-// commonFlags returns the flags that all ways of naming a server share. In the result, --env flags
-// have no values, except for values with PortMark that are not secret: the environment does not
-// have those.
+// commonFlags returns the flags that all ways of naming a server share. It returns --env flags
+// without their values, because the environment has them. Only a value with PortMark is returned
+// too, unless it is secret, because the environment does not have it.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {

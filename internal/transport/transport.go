@@ -52,8 +52,8 @@ type Sharer interface {
 	Fresh() (d Dialer, stop func())
 	// Single reports whether only one process can run at a time.
 	Single() bool
-	// Endings returns, in order, the processes of its links that exited by themselves,
-	// without those of Fresh dialers.
+	// Endings returns, in order, how the dialer's processes exited that the client had not ended.
+	// It leaves out those of Fresh dialers.
 	Endings() []Ending
 }
 

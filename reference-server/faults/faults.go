@@ -177,7 +177,8 @@ func newVariation(name, title string, seams *refserver.Seams) *Fault {
 	return newStatefulVariation(name, title, func() *refserver.Seams { return seams })
 }
 
-// newStatefulVariation is like newStatefulFault for a legal variation.
+// newStatefulVariation is like newStatefulFault, but returns a variation that the specification
+// permits.
 //
 //go:noinline
 func newStatefulVariation(name, title string, seams func() *refserver.Seams) *Fault {

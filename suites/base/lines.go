@@ -23,7 +23,7 @@ type line struct {
 	// frame is the line to send. In it, ID is replaced with a fresh id, and METHOD with a method
 	// that any server serves.
 	frame string
-	// what describes the line in evidence.
+	// what describes the line where the evidence shows it.
 	what string
 	// requirement is the requirement on the response; survival is the one on whether the server
 	// still responds afterwards.

@@ -75,11 +75,11 @@ type lineRun struct {
 	over   bool              // no more responses can come
 }
 
-// send sends lines, each followed by a fence, until the server ends or becomes unresponsive. It
-// returns the remaining lines. A server may answer one more request before it ends, so the cause
-// may also be the line before. In that case both lines remain, and stillUnsure is set. If unsure is
-// set, lines begins with two such lines. The first of two unsure lines, and the last line of all,
-// are followed by a longer wait.
+// send sends lines, each followed by a request whose response shows that the server has read the
+// line, until the server ends or becomes unresponsive. It returns the remaining lines. A server may
+// answer one more request before it ends, so the cause may also be the line before. In that case
+// both lines remain, and stillUnsure is set. If unsure is set, lines begins with two such lines.
+// The first of two unsure lines, and the last line of all, are followed by a longer wait.
 func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []line, stillUnsure bool) {
 	w.from = w.c.Record.Len()
 	for i, l := range lines {

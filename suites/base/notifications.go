@@ -86,8 +86,8 @@ func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from 
 	}
 }
 
-// hasEnded reports whether the server ended; fence is the error of a fence. A failed write may be
-// the first sign that the server has ended.
+// hasEnded reports whether the server ended; fence is the error that Fence returned. A failed write
+// may be the first sign that the server has ended.
 func hasEnded(c *client.Conversation, fence error) bool {
 	return !c.Alive() || fence != nil && !errors.Is(fence, client.ErrUnanswered)
 }

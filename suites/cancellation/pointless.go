@@ -64,8 +64,8 @@ func conversationAfter(ctx context.Context, t *suite.T, c *client.Conversation) 
 	return t.Start(ctx, client.Options{})
 }
 
-// requireFence sends a fence, which proves that the server has read everything so far. It ends
-// the case if the server does not respond.
+// requireFence waits until the server has read everything sent so far, which the response to a
+// later request shows. It ends the case if the server does not respond.
 func requireFence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
 		suite.HasEnded(ctx, c, err)

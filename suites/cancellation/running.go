@@ -66,7 +66,7 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 	} else {
 		_ = c.Send(ctx, call, wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(early.Raw())}))
 	}
-	// The second fence is sent after the response to the first. By the response to the second,
+	// The second fence sends its request after the response to the first. By its own response,
 	// everything that the server was sending when it read the cancellations has arrived.
 	requireFence(ctx, t, c)
 	requireFence(ctx, t, c)

@@ -140,9 +140,9 @@ func setLevel(ctx context.Context, c *client.Conversation, level any) *client.Re
 	return c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level})
 }
 
-// judgeLogging makes the server log, if a suitable tool is known. level is the level that was
-// set: a message must come for each enabled level at which the tool logs. If level is "", nothing
-// is judged. The fence ensures that messages in transit when the level was set have come.
+// judgeLogging makes the server log, if a suitable tool is known. level is the level that was set:
+// a message must come for each enabled level at which the tool logs. If level is "", nothing is
+// judged. Fence ensures that messages in transit when the level was set have come.
 func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
 	t.Fence(ctx, c)
 	if !t.KnowsTool(inventory.Logging) {

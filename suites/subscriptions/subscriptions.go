@@ -202,7 +202,8 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 
 // isAcknowledged reports whether the server acknowledges the subscription. If the server neither
 // acknowledges nor refuses it within the time for a notification, isAcknowledged cancels it and
-// sends two fences, which show the rules that no acknowledgement was in transit.
+// sends two requests. Once they have got their responses, the rules know that no acknowledgement is
+// still in transit.
 func isAcknowledged(ctx context.Context, t *suite.T, c *client.Conversation, s *client.Subscription) bool {
 	_, err := s.AwaitAcknowledgement(ctx)
 	if err == nil || errors.Is(err, client.ErrRefused) {

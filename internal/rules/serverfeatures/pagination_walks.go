@@ -15,8 +15,8 @@ type walks struct {
 	byMethod map[string]*comparableWalks
 }
 
-// comparableWalks has the complete walks through one list during a time in which it cannot have
-// changed.
+// comparableWalks holds the complete walks through one list that were made while the list cannot
+// have changed.
 type comparableWalks struct {
 	listVersion int
 	ends        []*page        // the last page of each walk

@@ -118,7 +118,8 @@ type updates struct {
 // subscriptionState is the state of the subscriptions to one URI.
 type subscriptionState struct {
 	uri string
-	// pending counts subscription requests that may be in force.
+	// pending counts the subscription requests without a response, whose subscriptions may already
+	// be in force.
 	pending   int
 	confirmed *transcript.Event  // the result that put the last subscription in force
 	leaving   bool               // an unsubscribe was sent

@@ -14,10 +14,10 @@ type row struct {
 	// in are the topics of the messages, separated by spaces: the method of the request for
 	// results, the message's own method, errorTopic or inputTopic. Empty means allTopics.
 	in string
-	// place lists places in the schema, separated by spaces. Each is a type or a member of a type, and
-	// covers everything below it. For members of an unnamed object the path continues; * stands for
-	// any index, or for a member name that the schema does not define. Empty matches every schema
-	// violation that no other row matches.
+	// place lists places in the schema, separated by spaces. Each is a type or a member of a type,
+	// and covers everything below it. For members of an unnamed object the path continues; * stands
+	// for any index, or for a member name that the schema does not define. An empty place matches
+	// every schema violation that no other row matches.
 	place string
 	kinds []schema.Kind // empty means all violations that the official schema reports
 	// ids is the requirement, or one for each of several revisions, separated by spaces.

@@ -162,7 +162,7 @@ func (x *exchange) isPlainInitialize() bool {
 	return false
 }
 
-// isPost reports whether the exchange is a POST with a legal body.
+// isPost reports whether the exchange is a POST whose body is a valid message.
 func (x *exchange) isPost() bool {
 	return x.Method() == "POST" && x.Sent != nil && x.flaws&badBody == 0
 }
