@@ -13,18 +13,18 @@ import (
 // servers of older revisions never respond.
 func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Second, 3*slowest) }
 
-// discoverStateless sends server/discover, and reports whether the server speaks the stateless
-// revision and lists no handshake revision. Call it only if initialize failed: a server that lists
-// a handshake revision should have accepted initialize. On success, the conversation stays open in
-// r.discovered.
-func (r *prober) discoverStateless(ctx context.Context) bool {
+// discoverStateless sends server/discover, and returns "" if the server speaks the stateless
+// revision, or at least lists it, and lists no handshake revision. Otherwise it returns what the
+// server did. Call it only if initialize failed: a server that lists a handshake revision should
+// have accepted initialize. On success, the conversation stays open in r.discovered.
+func (r *prober) discoverStateless(ctx context.Context) (whyNot string) {
 	p := r.discover(ctx)
-	if !p.isSpoken() || slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists) {
-		r.endUnjudged(p)
-		return false
+	if p.listsInvalidly() || p.isSpoken() && !slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists) {
+		r.discovered = p
+		return ""
 	}
-	r.discovered = p
-	return true
+	r.endUnjudged(p)
+	return p.unspokenReason()
 }
 
 // discover sends server/discover in a new conversation.
@@ -43,7 +43,7 @@ func (r *prober) endUnjudged(p *probed) {
 
 // addStateless adds the stateless revision to the results if three conditions are met: the user
 // names no revision, the server speaks a handshake revision, and server/discover lists the
-// stateless one.
+// stateless one. The response to server/discover need not be valid: the rules judge that.
 func (r *prober) addStateless(ctx context.Context, results []*probed) []*probed {
 	speaksHandshake := slices.ContainsFunc(results, func(p *probed) bool {
 		return p.isSpoken() && p.revision.Era() == spec.Handshake
@@ -52,7 +52,7 @@ func (r *prober) addStateless(ctx context.Context, results []*probed) []*probed 
 		return results
 	}
 	p := r.discover(ctx)
-	if p.conv == nil || !p.conv.Server().Lists(p.revision) {
+	if !p.listsInvalidly() && (p.conv == nil || !p.conv.Server().Lists(p.revision)) {
 		r.endUnjudged(p)
 		return results
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -39,7 +40,6 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 	pass, results := found.pass, found.results
 	r.offer.inventories = map[spec.Revision]*inventory.Inventory{}
 	r.open.byRevision = map[spec.Revision]*sharedConversation{}
-	r.offer.unresponsive = map[spec.Revision]string{}
 	if r.s.gate.isSingle {
 		r.s.endProbed(results...)
 		pass.finishWork()
@@ -65,12 +65,16 @@ func (r *inventoryTaker) take(ctx context.Context, found *probedConversations) *
 func (r *inventoryTaker) takeTogether(ctx context.Context, results []*probed) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
+	known := maps.Clone(r.offer.unresponsive)
 	for _, p := range results {
-		if !p.isSpoken() {
+		if !slices.Contains(r.offer.revisions, p.revision) {
 			continue
 		}
+		why := known[p.revision]
 		wg.Go(func() {
-			why := whyUnresponsive(ctx, p.conv)
+			if why == "" {
+				why = whyUnresponsive(ctx, p.conv)
+			}
 			offered := inventory.Empty()
 			if why == "" {
 				offered = inventory.Take(ctx, p.conv, r.s.o.Policy)

@@ -27,7 +27,7 @@ type prober struct {
 
 // newProber returns a prober that has sent nothing yet.
 func newProber(s *session) *prober {
-	return &prober{s: s, offer: &offer{over: s.transport()}}
+	return &prober{s: s, offer: &offer{over: s.transport(), unresponsive: map[spec.Revision]string{}}}
 }
 
 // probed is the result of the opening request in one revision.
@@ -67,6 +67,17 @@ func (p *probed) hasWrongID() bool {
 			return m.Kind == wire.Response && (m.Has("result") || m.ID.IsPresent() && !m.ID.IsNull())
 		})
 	})
+}
+
+// listsInvalidly reports whether the server lists the stateless revision in a message that is not a
+// valid response to server/discover: it has no or another id, or an error next to the result.
+func (p *probed) listsInvalidly() bool {
+	return p.conv != nil && p.revision.Era() == spec.Stateless && !p.reply.Succeeded() &&
+		slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
+			return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+				return client.Server{Result: m.Result()}.Lists(p.revision)
+			})
+		})
 }
 
 // probe finds out which revisions the server speaks, and returns the conversations in these

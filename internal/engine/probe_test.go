@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -84,6 +87,60 @@ func TestInitializeResponseWithAnotherID(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestInvalidDiscovery checks that a server is judged in the stateless revision if a message lists
+// that revision but is not a valid response to server/discover. A server that also speaks handshake
+// revisions is judged in these, too.
+func TestInvalidDiscovery(t *testing.T) {
+	t.Parallel()
+	const listed = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`
+	for name, test := range map[string]struct{ response, want string }{
+		"another id":      {`{"jsonrpc":"2.0","id":777,` + listed + `}`, "base.response-id-echo"},
+		"the id null":     {`{"jsonrpc":"2.0","id":null,` + listed + `}`, "base.response-id-echo"},
+		"an error, too":   {`{"jsonrpc":"2.0","id":%s,` + listed + `,"error":null}`, "base.response-not-both"},
+		"no such method":  {`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, ""},
+		"no version":      {`{"jsonrpc":"2.0","id":777,"result":{}}`, ""},
+		"a valid result":  {`{"jsonrpc":"2.0","id":%s,` + listed + `}`, ""},
+		"another version": {`{"jsonrpc":"2.0","id":777,"result":{"supportedVersions":["2099-01-01"]}}`, ""},
+	} {
+		for _, handshake := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, handshake %v", name, handshake), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					y := &toy{}
+					y.answer = func(_ int64, m *wire.Message) []byte {
+						switch {
+						case m.Method == spec.MethodDiscover:
+							return []byte(strings.ReplaceAll(test.response, "%s", m.ID.Raw()))
+						case m.Method == spec.MethodInitialize && !handshake:
+							return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID.Raw())
+						}
+						return nil
+					}
+					p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(false)}, Rules: rules.Base()})
+					if err != nil {
+						t.Fatal(err)
+					}
+					var got string
+					for _, f := range p.Findings {
+						if f.Outcome == verdict.Broken {
+							got += f.Requirement
+						}
+					}
+					if got != test.want {
+						t.Errorf("broken: %q, not %q", got, test.want)
+					}
+					isListed := test.want != "" || name == "a valid result"
+					if judged := slices.Contains(p.Revisions, spec.V20260728); judged != isListed {
+						t.Errorf("judged revisions: %v", p.Revisions)
+					}
+					if judged := slices.Contains(p.Revisions, spec.V20251125); judged != (handshake || !isListed) {
+						t.Errorf("judged revisions: %v", p.Revisions)
+					}
+				})
+			})
+		}
 	}
 }
 

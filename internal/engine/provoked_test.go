@@ -23,6 +23,8 @@ transport: stdio
 > {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow"}}
 > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}
 > {"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"x"}}
+> {"jsonrpc":"2.0","id":7,"method":"tasks/cancel","params":{"taskId":"t"}}
+< {"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"has ended"}}
 ! case prompts.gets
 > {"jsonrpc":"2.0","id":6,"method":"prompts/get","params":{"name":"p"}}
 `)
@@ -31,7 +33,7 @@ transport: stdio
 	}
 	o := outcomes{}
 	o.addDialogue(transcript.DialogueOf(eventsOfCase(rec.Events, true, "tools.calls")))
-	if diff := cmp.Diff("resources/read (no response), tools/call (error -32602, result)", o.String()); diff != "" {
+	if diff := cmp.Diff("resources/read (no response), tasks/cancel, tools/call (error -32602, result)", o.String()); diff != "" {
 		t.Errorf("what tools.calls sent (-want +got):\n%s", diff)
 	}
 }

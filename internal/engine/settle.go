@@ -27,11 +27,18 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 }
 
 // decideRevisions divides the probed revisions into those that the server speaks and the others.
+// If the server speaks another revision, those with an invalid response to server/discover are
+// judged too: as revisions in which the server serves no request after that.
 func (r *prober) decideRevisions(results []*probed) {
+	speaksAny := slices.ContainsFunc(results, (*probed).isSpoken)
 	for _, p := range results {
-		if p.isSpoken() {
+		switch {
+		case p.isSpoken():
 			r.offer.revisions = append(r.offer.revisions, p.revision)
-		} else {
+		case speaksAny && p.listsInvalidly():
+			r.offer.revisions = append(r.offer.revisions, p.revision)
+			r.offer.unresponsive[p.revision] = p.unspokenReason()
+		default:
 			r.offer.notSpoken = append(r.offer.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.unspokenReason()})
 		}
 	}
@@ -49,10 +56,15 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 		return nil
 	}
 	refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
-	if refused && first.revision.Era() == spec.Handshake && r.discoverStateless(ctx) {
-		return ErrStatelessOnly
+	why := first.unspokenReason()
+	if refused && first.revision.Era() == spec.Handshake {
+		whyNotStateless := r.discoverStateless(ctx)
+		if whyNotStateless == "" {
+			return ErrStatelessOnly
+		}
+		why += "; asked for " + string(spec.V20260728) + ", " + whyNotStateless
 	}
-	if first.revision.Era() == spec.Stateless && !first.isUnanswered() && len(results) == 1 {
+	if first.revision.Era() == spec.Stateless && !first.isUnanswered() && !first.listsInvalidly() && len(results) == 1 {
 		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", first.revision, first.unspokenReason())}
 	}
 	if len(r.s.o.Revisions) > 0 && first.reply.Succeeded() && spec.Revision(first.chosen).IsPublished() {
@@ -61,7 +73,7 @@ func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
 	if why := r.otherTransportReason(results); why != "" {
 		return &NothingJudgedError{why}
 	}
-	r.blockHandshake(first.revision, "the handshake failed: asked for "+string(first.revision)+", "+first.unspokenReason())
+	r.blockHandshake(first.revision, "the handshake failed: asked for "+string(first.revision)+", "+why)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		patience.AfterClose = flushTime
 	}
 	p.conv.Shutdown(patience)
-	if p.revision.Era() == spec.Handshake && !discount.IsFlooded(p.conv.Record.From(0)) && r.discoverStateless(ctx) {
+	if p.revision.Era() == spec.Handshake && !discount.IsFlooded(p.conv.Record.From(0)) && r.discoverStateless(ctx) == "" {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(16 << 10), Err: p.reply.Err}
