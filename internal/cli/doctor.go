@@ -139,6 +139,7 @@ type diagnosis struct {
 	fatal      bool          // the failure would happen again in any revision
 	slowest    time.Duration // the longest wait for the response to an opening request so far
 	needsToken bool          // the server requires a token that the command does not have
+	refusal    string        // the last error with which the server refused initialize
 
 	tokenAdvice string // see engine.Options
 }
@@ -195,7 +196,7 @@ func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o clie
 		d.say(noteMark, "%s: not spoken; %s gets error %d", o.Revision, o.Revision.OpeningMethod(), spec.CodeUnsupported)
 		return false
 	case !reply.Succeeded():
-		d.say(doubtMark, "%s: %s is refused: %s", o.Revision, o.Revision.OpeningMethod(), oneLine(d.app.redact(string(reply.Message.Raw))))
+		d.reportRefusal(o.Revision, reply)
 		return false
 	}
 	d.slowest = max(d.slowest, took)
@@ -229,6 +230,16 @@ func (d *diagnosis) examine(ctx context.Context, dialer transport.Dialer, o clie
 		d.end(c, dialer.Transport())
 	}
 	return chosen == string(o.Revision)
+}
+
+// reportRefusal reports an error in response to the opening request, but in full only once.
+func (d *diagnosis) reportRefusal(rev spec.Revision, reply *client.Reply) {
+	if is := string(reply.Message.Member("error")); is != d.refusal {
+		d.refusal = is
+		d.say(doubtMark, "%s: %s is refused: %s", rev, rev.OpeningMethod(), oneLine(d.app.redact(string(reply.Message.Raw))))
+		return
+	}
+	d.say(noteMark, "%s: %s is refused with the same error", rev, rev.OpeningMethod())
 }
 
 // supportsOtherVersions reports whether the response is the error for an unsupported version.
@@ -270,16 +281,18 @@ func (d *diagnosis) explainUnanswered(c *client.Conversation, over spec.Transpor
 		}
 		return
 	}
+	opening := c.Options().Revision.OpeningMethod()
 	switch {
 	case errors.Is(reply.Err, client.ErrUnanswered):
-		d.say(failedMark, "the server did not answer initialize within %v", waited)
-		d.advise("--start-timeout allows more time; a server that waits for a terminal, or speaks another protocol, never answers")
+		reason, advice := engine.ExplainSilence(c.Record.From(0), opening, waited, false)
+		d.say(failedMark, "%s", reason)
+		d.advise(advice)
 	case errors.Is(reply.Err, client.ErrEnded):
 		c.Close() // so that the record has the exit status
-		d.say(failedMark, "the server ended before it answered initialize%s", exitText(c))
+		d.say(failedMark, "the server ended before it answered %s%s", opening, exitText(c))
 		d.advise("start it by hand with the same command; --env and --cwd set its environment and folder")
 	default:
-		d.say(failedMark, "mcp-conform could not send initialize: %v", reply.Err)
+		d.say(failedMark, "mcp-conform could not send %s: %v", opening, reply.Err)
 	}
 	d.quoteStderr(c)
 }

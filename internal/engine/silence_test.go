@@ -24,8 +24,10 @@ func TestExplainSilence(t *testing.T) {
 		"a response once stdin is closed":    {asked + "! close-input\n< " + answered, "came only when stdin was closed, not within 7s, which looks like output that is not flushed", "flush stdout", "own id"},
 		"two responses once stdin is closed": {asked + "! close-input\n" + `< {"jsonrpc":"2.0","method":"notifications/message"}` + "\n< " + answered, "came only when stdin was closed", "flush stdout", "own id"},
 		"a response without a newline":       {asked + "! close-input\n<| " + answered, "has no newline at its end", "end each message with a newline", "own id"},
-		"another id":                         {asked + `< {"jsonrpc":"2.0","id":2,"result":{}}` + "\n! close-input\n", "wrote 1 messages, but did not answer", "own id", "flush"},
-		"another id once stdin is closed":    {asked + "! close-input\n" + `< {"jsonrpc":"2.0","id":2,"result":{}}` + "\n", "wrote 1 messages, but did not answer", "own id", "flush"},
+		"another id":                         {asked + `< {"jsonrpc":"2.0","id":2,"result":{}}` + "\n! close-input\n", "answered initialize with id 2 instead of that of the request", "return the id", "flush"},
+		"another id once stdin is closed":    {asked + "! close-input\n" + `< {"jsonrpc":"2.0","id":2,"result":{}}` + "\n", "answered initialize with id 2 instead of that of the request", "return the id", "flush"},
+		"no id":                              {asked + `< {"jsonrpc":"2.0","result":{}}` + "\n", "answered initialize with id (none)", "return the id", "flush"},
+		"a request of the server's":          {asked + `< {"jsonrpc":"2.0","id":2,"method":"ping"}` + "\n", "wrote 1 messages, but did not answer", "own id", "flush"},
 		"an unfinished line":                 {asked + `<| {"jsonrpc":"2.0","id":1,"resu` + "\n", "which ends inside a message", "write each message as a whole", "no MCP message"},
 		"a line of a log":                    {asked + "< ready\n", "which is not an MCP message", "to stderr", "inside a message"},
 		"a message too long": {asked + `! flooded "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"` + "\n! size 16777217\n! detail more than 16777216 bytes without a newline\n",
@@ -35,7 +37,7 @@ func TestExplainSilence(t *testing.T) {
 			"flooded stdout", "to stderr", "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reason, advice := explainSilence(eventsOf(t, test.script), spec.MethodInitialize, 7*time.Second, false)
+			reason, advice := ExplainSilence(eventsOf(t, test.script), spec.MethodInitialize, 7*time.Second, false)
 			if !strings.Contains(reason, test.reason) || !strings.Contains(advice, test.advice) || strings.Contains(reason+advice, test.not) {
 				t.Errorf("said %q and advised %q", reason, advice)
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		}
 		return refused
 	}
-	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.revision.OpeningMethod(), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
+	e.Reason, e.Advice = ExplainSilence(p.conv.Record.From(0), p.revision.OpeningMethod(), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
 	return e
 }
 
@@ -72,11 +73,12 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	}
 }
 
-// explainSilence returns, from a transcript over stdio, why the opening request got no response,
+// ExplainSilence returns, from a transcript over stdio, why the opening request got no response,
 // and what to do. opening is the method of the request; waited is how long the client waited; ended
 // is set if the server closed the connection.
-func explainSilence(events []*transcript.Event, opening string, waited time.Duration, ended bool) (reason, advice string) {
+func ExplainSilence(events []*transcript.Event, opening string, waited time.Duration, ended bool) (reason, advice string) {
 	var junk, flooded, exited, late *transcript.Event
+	var otherID *wire.Message
 	answered, stopped := 0, false // stopped: the client has closed stdin or sent a signal
 	d := transcript.DialogueOf(events)
 	for _, e := range events {
@@ -87,6 +89,9 @@ func explainSilence(events []*transcript.Event, opening string, waited time.Dura
 			}
 			if late == nil && stopped && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.Response() != nil && r.Response().Event == e }) {
 				late = e
+			}
+			if i := slices.IndexFunc(e.Messages(), isResponseWithResult); otherID == nil && i >= 0 && late != e {
+				otherID = &e.Messages()[i]
 			}
 		case transcript.Flooded:
 			flooded = e
@@ -128,6 +133,9 @@ func explainSilence(events []*transcript.Event, opening string, waited time.Dura
 		return "the server closed its stdout before it answered " + opening + ", and kept running" + before, "keep stdout open until stdin is closed"
 	case junk != nil:
 		return fmt.Sprintf("the server did not answer %s within %v%s", opening, waited, before), toStderr
+	case otherID != nil:
+		return fmt.Sprintf("the server answered %s with id %s instead of that of the request", opening, wire.Excerpt(cmp.Or(otherID.ID.Raw(), "(none)"), 40)),
+			"return the id of the request as it came, with its JSON type"
 	case answered > 0:
 		return fmt.Sprintf("the server wrote %d messages, but did not answer %s within %v", answered, opening, waited), "answer the request with its own id"
 	default:
@@ -135,6 +143,8 @@ func explainSilence(events []*transcript.Event, opening string, waited time.Dura
 			"check that the command starts an MCP server on stdio; one that starts slowly needs more time, like --start-timeout 2m"
 	}
 }
+
+func isResponseWithResult(m wire.Message) bool { return m.Kind == wire.Response && m.Has("result") }
 
 // whyUnresponsive returns why a server serves no requests after the handshake, or "" if it does.
 // One request may get lost, so whyUnresponsive sends a second one before it gives up.
