@@ -2,6 +2,7 @@ package utilities
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -25,7 +26,7 @@ func requestLoggingRules() []rules.Rule {
 			Title:        "log messages come for a request that wants them, at its level, before its response",
 			Requirements: []string{logSilent, logThreshold, logBefore, logOwnStream, logNoCarry},
 			Start: func() rules.Fold {
-				l := &requestLogs{}
+				l := &requestLogs{quiet: map[string]int{}}
 				return rules.Fold{OnMessage: withResponses(rules.Handlers{rules.Notification(spec.MethodMessage): l.judge}, l.noteResponse)}
 			},
 		},
@@ -39,7 +40,25 @@ func requestLoggingRules() []rules.Rule {
 }
 
 // requestLogs tracks the log messages of a conversation.
-type requestLogs struct{ logged bool }
+type requestLogs struct {
+	last  int // the position of the last log message; 0 if there was none
+	// quiet holds, by callKey, the position of the response to the first request without a log
+	// level during which no log message came.
+	quiet map[string]int
+}
+
+// isControlled reports whether a request like req, without a log level either, got its response
+// before the request withLevel was sent, and no log message came meanwhile. Only then does a log
+// message for req show that the server keeps a level: it may also ignore levels.
+func (l *requestLogs) isControlled(req, withLevel *rules.Request) bool {
+	at, ok := l.quiet[callKey(req)]
+	return ok && at < withLevel.Event.Seq
+}
+
+// callKey returns a string that is the same for requests that call the same.
+func callKey(req *rules.Request) string {
+	return req.Message.Method + " " + string(req.Message.ParamAt("/name"))
+}
 
 // noteResponse counts the answered requests that request no log messages.
 func (l *requestLogs) noteResponse(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -47,7 +66,10 @@ func (l *requestLogs) noteResponse(s *rules.Session, obs *rules.Observation, out
 		return
 	}
 	out.Observed(logSilent)
-	if l.logged && newestWithLogLevel(s, func(req *rules.Request) bool { return req.RespondedBefore(obs.Request.Event.Seq) }) != nil {
+	if _, ok := l.quiet[callKey(obs.Request)]; !ok && l.last < obs.Request.Event.Seq {
+		l.quiet[callKey(obs.Request)] = obs.Event.Seq
+	}
+	if l.last > 0 && newestWithLogLevel(s, func(req *rules.Request) bool { return req.RespondedBefore(obs.Request.Event.Seq) }) != nil {
 		out.Observed(logNoCarry)
 	}
 }
@@ -73,7 +95,7 @@ func (l *requestLogs) judge(s *rules.Session, obs *rules.Observation, out *rules
 	} else {
 		l.judgeOnStream(s, s.RequestOfExchange(obs.Event), obs, out)
 	}
-	l.logged = true
+	l.last = obs.Event.Seq
 }
 
 func describeLog(requirement, summary, permitted string, obs *rules.Observation, req *rules.Request) verdict.Deviation {
@@ -101,7 +123,7 @@ func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *r
 		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of a subscription.", "log messages on the stream of the request that wants them", obs, req))
 	case req.Metadata.LogLevel == nil && other != nil:
 		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of another request.", "log messages on the stream of the request that wants them", obs, req))
-	case req.Metadata.LogLevel == nil && earlier != nil:
+	case req.Metadata.LogLevel == nil && earlier != nil && l.isControlled(req, earlier):
 		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, req)
 		d.At = rules.PositionsOf(earlier.Event, req.Event, obs.Event)
 		out.Deviates(d)
@@ -137,8 +159,12 @@ func (l *requestLogs) judgeOverStdio(s *rules.Session, obs *rules.Observation, o
 		out.Deviates(describeLog(logSilent, unwanted, wantsNone, obs, newest))
 	case newest != wanted && newest.InFlight(at):
 		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, newest)
-		d.Weight = verdict.AtMostWarning // it may be a late message of that request
 		d.At = rules.PositionsOf(wanted.Event, newest.Event, obs.Event)
+		isUncontrolled := func(req *rules.Request) bool { return req.InFlight(at) && !l.isControlled(req, wanted) }
+		if slices.ContainsFunc(s.ClientRequests(), isUncontrolled) { // the message may be about any request in flight
+			d = describeLog(logSilent, unwanted, wantsNone, obs, newest)
+		}
+		d.Weight = verdict.AtMostWarning // it may be a late message of the earlier request
 		out.Deviates(d)
 	default:
 		out.Deviates(describeLog(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, wanted))
