@@ -109,8 +109,11 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 	out.Observed(toolUnknownError)
 	if code, _ := obs.Message.ErrorCode(); spec.Code(code) != spec.CodeInvalidParams {
 		d := deviationOf(toolUnknownCode, obs)
-		d.Summary, d.Permitted = "The server refuses an unknown tool, but not with -32602.", "error -32602, as in the specification's example"
-		d.Weight = verdict.OnlyNote
+		d.Summary, d.Permitted = "The server refuses an unknown tool, but not with -32602.", "error -32602"
+		if s.Era() == spec.Handshake { // only an example has the code; the schema of 2026-07-28 demands it
+			d.Permitted += ", as in the specification's example"
+			d.Weight = verdict.OnlyNote
+		}
 		out.Deviates(d)
 		return
 	}
