@@ -82,7 +82,7 @@ func (r *inventoryTaker) takeTogether(ctx context.Context, results []*probed) {
 			mu.Lock()
 			defer mu.Unlock()
 			if why != "" {
-				r.offer.unresponsive[p.revision] = why
+				r.offer.setUnresponsive(p.revision, why)
 			}
 			r.offer.inventories[p.revision] = offered
 			r.open.byRevision[p.revision] = &sharedConversation{conv: p.conv}

@@ -38,6 +38,13 @@ func (r *offer) place(requirement string, rev spec.Revision) verdict.Place {
 	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.over}
 }
 
+func (r *offer) setUnresponsive(rev spec.Revision, why string) {
+	if r.unresponsive == nil {
+		r.unresponsive = map[spec.Revision]string{}
+	}
+	r.unresponsive[rev] = why
+}
+
 func (r *offer) newest() spec.Revision { return slices.Max(r.revisions) }
 
 // whyRevisionBlocked returns why no case can run in the revision, or "".

@@ -27,7 +27,7 @@ type prober struct {
 
 // newProber returns a prober that has sent nothing yet.
 func newProber(s *session) *prober {
-	return &prober{s: s, offer: &offer{over: s.transport(), unresponsive: map[spec.Revision]string{}}}
+	return &prober{s: s, offer: &offer{over: s.transport()}}
 }
 
 // probed is the result of the opening request in one revision.

@@ -37,7 +37,7 @@ func (r *prober) decideRevisions(results []*probed) {
 			r.offer.revisions = append(r.offer.revisions, p.revision)
 		case speaksAny && p.listsInvalidly():
 			r.offer.revisions = append(r.offer.revisions, p.revision)
-			r.offer.unresponsive[p.revision] = p.unspokenReason()
+			r.offer.setUnresponsive(p.revision, p.unspokenReason())
 		default:
 			r.offer.notSpoken = append(r.offer.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.unspokenReason()})
 		}
