@@ -59,9 +59,9 @@ func Keys() Key {
 		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "2m", About: "How long to wait for the first response of a fresh server, including its start."},
 		{Name: "max-time", Kind: Duration, Flag: "max-time", Variable: "MCP_CONFORM_MAX_TIME", Example: "10m", About: "How long the whole run may take."},
 		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at the same time. Default: the number of cores."},
-		{Name: "fail-on", Kind: Choice, Values: []string{"must", "should"}, Flag: "fail-on", Variable: "MCP_CONFORM_FAIL_ON", Example: "must", About: "What makes the exit code 1: broken requirements, or warnings too."},
+		{Name: "fail-on", Kind: Choice, Values: []string{"must", "should"}, Flag: "fail-on", Variable: "MCP_CONFORM_FAIL_ON", Example: "must", About: "What makes the exit code 1: broken requirements (must), or also warnings (should)."},
 		{Name: "baseline", Kind: Text, Path: true, Flag: "baseline", Variable: "MCP_CONFORM_BASELINE", Example: "mcp-conform-baseline.yaml", About: "The file of known findings, which do not fail a run."},
-		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Known findings of the server's SDK do not fail a run."},
+		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Findings that the server's SDK is known to cause do not fail a run."},
 		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder that out names. A relative FILE is relative to the current folder."},
 		{Name: "out", Kind: Text, Path: true, Flag: "out", Variable: "MCP_CONFORM_OUT", Example: ".mcp-conform", About: "The folder for reports that name no file."},
 		implementationKey(),
@@ -90,25 +90,25 @@ func targetKey() Key {
 		{Name: "headers", Kind: Scalars, Flag: "header", Example: "{X-Tenant: demo}", About: "Headers to send with every HTTP request."},
 		{Name: "bearer-env", Kind: Text, Flag: "bearer-env", Example: "MY_TOKEN", About: "The variable that holds the token for Authorization: Bearer."},
 		{Name: "client-id", Kind: Text, Flag: "client-id", Example: "ci", About: "The id of a client that gets its own tokens from the server's authorization server."},
-		{Name: "client-secret-env", Kind: Text, Flag: "client-secret-env", Example: "CLIENT_SECRET", About: "The variable that holds the secret of that client."},
+		{Name: "client-secret-env", Kind: Text, Flag: "client-secret-env", Example: "CLIENT_SECRET", About: "The variable that holds the secret of the client that client-id names."},
 		{Name: "as", Kind: Text, Flag: "as", Example: "alice", About: "The user to judge the server as: the name of an identity below, or of a login."},
 		{Name: "other-user", Kind: Text, Flag: "other-user", Example: "bob", About: "A second user, who must not get what belongs to the first."},
 		{Name: "upstream-env", Kind: Text, Flag: "upstream-env", Example: "API_URL", About: "The variable in which the server finds the URL of a service that it calls; mcp-conform imitates the service, and checks that the server does not send it the client's token."},
-		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of that service, to which mcp-conform forwards the requests."},
-		{Name: "through", Kind: Switch, Flag: "through", Example: "true", About: "The target is a gateway. It is judged with the reference server as its upstream. In its command, {upstream} is that server's URL and {upstream-command} a command that starts it."},
-		{Name: "upstream-listen", Kind: Text, Flag: "upstream-listen", Example: "127.0.0.1:7000", About: "Where the reference server listens, if the gateway is configured to reach it there."},
-		{Name: "expect-changes", Kind: Texts, Flag: "expect-change", Example: "[sessions, latency]", About: "Intended changes by a gateway: reported as notes, not as warnings."},
-		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is replaced by a free port."},
+		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of the real service. mcp-conform then forwards the server's requests to it instead of answering them itself."},
+		{Name: "through", Kind: Switch, Flag: "through", Example: "true", About: "The target is a gateway. It is judged with the reference server as its upstream. In the gateway's command, {upstream} is the URL of the reference server, and {upstream-command} is a command that starts it."},
+		{Name: "upstream-listen", Kind: Text, Flag: "upstream-listen", Example: "127.0.0.1:7000", About: "The address at which the reference server listens, for a gateway whose own configuration names that address."},
+		{Name: "expect-changes", Kind: Texts, Flag: "expect-change", Example: "[sessions, latency]", About: "Changes that a gateway makes on purpose. They are reported as notes, not as warnings."},
+		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server that url reaches. {port} in the command, in env and in url is replaced by a free port."},
 		{Name: "ready", Kind: Duration, Flag: "ready", Example: "2m", About: "How long to wait until a started server listens."},
 	}}
 }
 
 func implementationKey() Key {
 	return Key{Name: "implementation", Kind: Mapping, About: "What conformance reports say about the server.", Keys: []Key{
-		{Name: "organization", Kind: Text, Example: "Example Corp", About: "Its maker."},
-		{Name: "project", Kind: Text, Example: "weather-server", About: "Its name."},
-		{Name: "url", Kind: Text, Example: "https://example.com/weather-server", About: "Its web page."},
-		{Name: "version", Kind: Text, Example: "v1.2.3", About: "Its version. Default: the version that the server reports."},
+		{Name: "organization", Kind: Text, Example: "Example Corp", About: "Who makes the server."},
+		{Name: "project", Kind: Text, Example: "weather-server", About: "The name of the server."},
+		{Name: "url", Kind: Text, Example: "https://example.com/weather-server", About: "The web page of the server."},
+		{Name: "version", Kind: Text, Example: "v1.2.3", About: "The version of the server. Default: the version that it reports itself."},
 		{Name: "contact", Kind: Texts, Example: "[mcp@example.com]", About: "Whom to ask about the report: addresses or URLs."},
 	}}
 }
@@ -132,7 +132,7 @@ func toolsKey() Key {
 	return Key{Name: "tools", Kind: Mapping, About: "Which tools are called, and how.", Keys: []Key{
 		{
 			Name: "call", Kind: Texts, Values: policies, Flag: "call-tools", Variable: "MCP_CONFORM_CALL_TOOLS", Example: "[safe, create-note]",
-			About: "What may be called: safe (readOnlyHint is true; the default), all, none, or a list with names of tools. With safe in the list, these tools are called in addition; without it, only these. The flag and the variable take only safe, all and none.",
+			About: "Which tools may be called: safe (those whose readOnlyHint is true; the default), all, none, or a list with names of tools. If the list contains safe, the named tools may be called in addition to the safe ones; otherwise only the named ones. The flag and the variable take only safe, all and none.",
 		},
 		{Name: "never", Kind: Texts, Example: "[delete-everything]", About: "Tools that are never called, even if they are safe or tools.call is all. tools.call and fixtures must not name them."},
 		{
@@ -144,13 +144,13 @@ func toolsKey() Key {
 
 // roles holds, for each role, a description of the call that plays it.
 var roles = map[inventory.Role]string{
-	inventory.Slow: "A slow call, of up to a second, that reports progress. In its arguments, {seconds} and {milliseconds} are replaced " +
+	inventory.Slow: "A slow call, which takes up to a second, and reports progress. In its arguments, {seconds} and {milliseconds} are replaced " +
 		"by the time that it should take, and {steps} by the number of progress reports.",
 	inventory.Progress:         "A call that reports progress.",
-	inventory.Logging:          "A call during which the server sends log messages. levels are their levels, if they are always the same.",
-	inventory.AsksSampling:     "A call that asks the client's model (" + spec.MethodSampling + "), in 2026-07-28 by a result that requires input.",
-	inventory.AsksElicitation:  "A call that asks the client's user (" + spec.MethodElicit + "), in 2026-07-28 by a result that requires input.",
-	inventory.AsksRoots:        "A call that asks for the client's roots (" + spec.MethodRootsList + "), in 2026-07-28 by a result that requires input.",
+	inventory.Logging:          "A call during which the server sends log messages. levels names the levels of these messages, if they are the same in each call.",
+	inventory.AsksSampling:     "A call during which the server requests a completion from the client's model (" + spec.MethodSampling + "); in 2026-07-28 its result requires that input.",
+	inventory.AsksElicitation:  "A call during which the server requests input from the client's user (" + spec.MethodElicit + "); in 2026-07-28 its result requires that input.",
+	inventory.AsksRoots:        "A call during which the server requests the client's roots (" + spec.MethodRootsList + "); in 2026-07-28 its result requires that input.",
 	inventory.ChangesResource:  "A call that changes a resource, and the URI of that resource. {count} in its arguments is replaced by a number that differs in each call.",
 	inventory.ChangesTools:     "A call that changes the list of tools.",
 	inventory.ChangesResources: "A call that changes the list of resources.",
@@ -169,7 +169,7 @@ var levels = []string{"emergency", "alert", "critical", "error", "warning", "not
 
 // fixturesKey returns the key fixtures, which has a key for each role.
 func fixturesKey() Key {
-	k := Key{Name: "fixtures", Kind: Mapping, About: "Tools with a known effect, so that the effect can be judged. " +
+	k := Key{Name: "fixtures", Kind: Mapping, About: "Calls with a known effect, so that a run can judge what it otherwise could not observe. " +
 		"Tools named here may be called."}
 	for _, role := range inventory.Roles() {
 		one := Key{Kind: Mapping, Keys: []Key{

@@ -5,47 +5,69 @@ import (
 	"strings"
 )
 
-const pageHead = "# `mcp-conform.yaml`\n" + `
+const pageHead = `# ` + "`mcp-conform.yaml`" + `
+
 This page is written by ` + "`go test ./internal/cli -run Generated -update`" + `; do not edit the page.
 
-` + "`mcp-conform run` reads `mcp-conform.yaml`" + ` in the current folder, or the file that ` + "`--config`" + ` names (a
-name that ends in .yaml or .yml; JSON files are clients' configurations). ` + "`mcp-conform init`" + `
-writes one from what it finds on a server. ` + "`--no-config`" + ` reads none, and ` + "`--reference`" + ` needs none.
+The configuration file says how to reach the server, which of its tools may be called, and which
+calls have a known effect. For example:
 
-It says how to reach the server, which of its tools may be called, and which calls have a known
-effect. If a run could not observe a requirement because none of the configured calls has the
-necessary effect, the reports show the line to add. If a configured call does not have its effect,
-the run prints a notice. Replace the placeholders NAME, VALUE, URI and {…} of suggested lines: a
-value that still is one of them is an error.
+    target:
+      command: [node, server.js]
+    tools:
+      call: [safe, create-note]
+    fixtures:
+      progress: {tool: import, arguments: {file: demo.csv}}
 
-Flags override environment variables, and those override the file. The variables of ` + "`--env`" + ` and
-the headers of ` + "`--header`" + ` are added to those of the file. Paths are relative to the folder of the
-file, except in ` + "`reports`" + `. If the command line names a server, all of ` + "`target`" + ` is ignored,
-unless it names the URL in ` + "`target.url`" + `; all other keys apply. Unknown and repeated keys are
-errors; anchors and aliases are not supported. Editors check the file against
-[mcp-conform.schema.json](mcp-conform.schema.json) if its first line is
+` + "`mcp-conform init -- node server.js`" + ` writes a file from what it finds on the server. ` + "`mcp-conform run`" + `
+reads ` + "`mcp-conform.yaml`" + ` in the current folder, or the file that ` + "`--config`" + ` names. (The name must end
+in .yaml or .yml: a JSON file is taken for the configuration of a client.) With ` + "`--no-config`" + ` a run
+reads no file; with ` + "`--reference`" + ` it reads one only if ` + "`--config`" + ` names it.
+
+If a run could not observe a requirement because no configured call has the necessary effect, the
+reports show the line to add. Replace the placeholders NAME, VALUE, URI and {…} of such lines: a
+placeholder as a value is an error. If a configured call does not have its effect, the run prints a
+notice.
+
+| rule | details |
+|---|---|
+| what overrides what | flags override environment variables, and those override the file. Exceptions: the variables of ` + "`--env`" + ` and the headers of ` + "`--header`" + ` are added to those of the file |
+| if the command line names a server | all of ` + "`target`" + ` is ignored, unless the command line names the URL in ` + "`target.url`" + `. All other keys apply |
+| paths | relative to the folder of the file; in ` + "`reports`" + ` relative to the current folder |
+| errors | unknown and repeated keys, anchors and aliases |
+
+Editors check the file against [mcp-conform.schema.json](mcp-conform.schema.json) if its first line is
 
     # yaml-language-server: $schema=` + Repository + "/raw/main/docs/" + SchemaFile + `
 
 ## Which tools are called
 
-By default a run calls only tools whose ` + "`readOnlyHint`" + ` is true. If a server has three or more of the
-tools that the official conformance suite calls by name, such as test_simple_text, a run calls
-those, too. A tool named in ` + "`tools.call` or `fixtures`" + ` may be called. ` + "`tools.never`" + ` excludes
-tools that would otherwise be called; ` + "`tools.call` and `fixtures`" + ` must not name these.
-` + "`--call-tools`" + ` replaces ` + "`tools.call`" + `, and ` + "`--call-tools none`" + ` forbids all calls. A run
-first prints what the file permits.
+| setting | tools that a run calls |
+|---|---|
+| by default | those whose ` + "`readOnlyHint`" + ` is true. If a server offers three or more of the tools that the official conformance suite calls by name, such as test_simple_text, also the tools of this suite |
+| ` + "`tools.call`" + ` | what it says instead: ` + "`safe`" + ` (the default), ` + "`all`" + `, ` + "`none`" + `, or the tools that it names |
+| ` + "`fixtures`" + ` | also those that it names |
+| ` + "`tools.never`" + ` | never those that it names; ` + "`tools.call`" + ` and ` + "`fixtures`" + ` must not name them |
+| ` + "`--call-tools`" + ` | replaces ` + "`tools.call`" + `; ` + "`--call-tools none`" + ` forbids all calls |
 
-mcp-conform knows the tools of the reference server, of server-everything and of the servers for the
-official suite by their names, so they need no fixtures. The rules above decide which of them are
-called.
+At its start a run prints which tools the file allows it to call.
 
-A run learns what other tools do by calling each permitted tool once: how long the call takes, and what
-the server sends meanwhile, shows whether the tool is slow, logs, sends requests to the client (for
-sampling, elicitation or roots) or changes something. A fixture is more reliable, and the run reports
-a call that does not do what its fixture says.
+To judge progress, logging, sampling and the like, a run needs a tool with that effect. It finds one
+in this order:
+
+1. It uses a *fixture*: a call in the file that is known to have the effect. If the call does not have
+   this effect, the run reports that.
+2. It uses a tool that mcp-conform knows by its name: a tool of the reference server, of
+   server-everything or of a server for the official suite. The table above decides whether it may be
+   called.
+3. It calls each permitted tool that it does not know once. How long the call takes, and what the
+   server sends meanwhile, shows whether the tool is slow, logs, sends requests to the client (for
+   sampling, elicitation or roots) or changes something. A fixture is more reliable.
 
 ## Keys
+
+Each entry says what the key means, which values it takes, which flag and environment variable
+override it (if there are any), and gives an example.
 `
 
 // Page returns the documentation page of the configuration file, in Markdown.
