@@ -7,18 +7,18 @@ import "github.com/mcp-conform/mcp-conform/internal/transcript"
 var requestRows = []row[RequestFacts]{
 	{Discount{"refused", "the status of the HTTP response is the answer, or there was no connection"}, func(f RequestFacts) bool { return f.Refused }},
 	{Discount{"illegal-request", "no client may send such a request, so a server may ignore it"}, func(f RequestFacts) bool { return f.Illegal }},
-	{Discount{"irregular-request", "it was sent at a time, or with an id, for which a server need not respond, such as an id that is in use"}, func(f RequestFacts) bool { return f.Irregular }},
+	{Discount{"irregular-request", "a server need not respond to a request at this time, or with this id, such as an id that is already in use"}, func(f RequestFacts) bool { return f.Irregular }},
 	{Discount{"handshake-disordered", "the client had broken the order of the handshake"}, func(f RequestFacts) bool { return f.Disordered }},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f RequestFacts) bool { return f.Withdrawn }},
-	{Discount{"other-id", "the response came with another id; that is judged instead"}, func(f RequestFacts) bool { return f.OtherID }},
+	{Discount{"other-id", "the response came with another id; this mistake is judged instead"}, func(f RequestFacts) bool { return f.OtherID }},
 	{Discount{"unreadable-response", "the response may be in a line that cannot be read; that line is judged instead"}, func(f RequestFacts) bool { return f.Unreadable }},
 	{Discount{"long-response", "a long response was arriving, and the client did not read it to its end"}, func(f RequestFacts) bool { return f.Unread }},
 	{Discount{"stopped", "the client had closed the input, sent a signal, or ended the session"}, func(f RequestFacts) bool { return f.Stopped }},
-	{Discount{"server-gone", "the server had ended; its end is judged by itself"}, func(f RequestFacts) bool { return f.ServerEnded }},
-	{Discount{"disrupted", "the server stopped at an earlier message that it should have survived; that stop is judged instead"}, func(f RequestFacts) bool { return f.Disrupted }},
+	{Discount{"server-gone", "the server had ended; its end is judged separately"}, func(f RequestFacts) bool { return f.ServerEnded }},
+	{Discount{"disrupted", "the server stopped at an earlier message that it should have survived; this is judged instead"}, func(f RequestFacts) bool { return f.Disrupted }},
 	{Discount{"after-illegal", "the server stopped responding after an illegal message"}, func(f RequestFacts) bool { return f.AfterIllegal }},
-	{Discount{"no-ping", "the server does not know ping; that is judged instead"}, func(f RequestFacts) bool { return f.Unsupported }},
-	{Discount{"exchange-judged", "the HTTP response ended without the JSON-RPC response; that is judged instead"}, func(f RequestFacts) bool { return f.ExchangeJudged }},
+	{Discount{"no-ping", "the server does not know ping; this mistake is judged instead"}, func(f RequestFacts) bool { return f.Unsupported }},
+	{Discount{"exchange-judged", "the HTTP response ended without the JSON-RPC response; this mistake is judged instead"}, func(f RequestFacts) bool { return f.ExchangeJudged }},
 	{Discount{"not-awaited", "the client did not wait for the response"}, func(f RequestFacts) bool { return !f.Waited }},
 }
 
@@ -32,7 +32,7 @@ var exchangeRows = []row[ExchangeFacts]{
 	{Discount{"unreachable", "there was no connection; whether the server still serves is checked separately"}, func(f ExchangeFacts) bool {
 		return f.Ended == transcript.Unreachable
 	}},
-	{Discount{"server-ended", "the server had ended; its end is judged by itself"}, func(f ExchangeFacts) bool {
+	{Discount{"server-ended", "the server had ended; its end is judged separately"}, func(f ExchangeFacts) bool {
 		return f.isIncomplete() && f.ServerEnded
 	}},
 	{Discount{"intermediary", "the status (401, 402, 403, 407, 421, 429, 502, 503 or 504) is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
@@ -68,14 +68,14 @@ func (r *Run) runRows() []runRow {
 		{Discount{"start-unclear", "the server may still have been starting, so a missing message shows nothing"}, startUnclear{}},
 		{Discount{"cut-response", "the response was too long to be kept, so the case could not read it"}, cutResponse{}},
 		{Discount{"held-up", "in a search: an earlier call of a tool got no response either, nor did anything after it; a server may handle requests one by one, and a tool may take any amount of time"}, heldUpRequest{}},
-		{Discount{"changed-list", "in a search over HTTP: another conversation may have changed the list, and the client had no subscription that would have said so"}, unannouncedChange{}},
-		{Discount{"flood", "the server sent more than is read, so a response may have been missed"}, r.flood},
+		{Discount{"changed-list", "in a search over HTTP: another conversation may have changed the list, and the client had no subscription that would have announced the change"}, unannouncedChange{}},
+		{Discount{"flood", "the server sent more than the client reads, so the client may have missed a response"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
 		{Discount{"mixed-responses", "clients also receive responses meant for other clients, so it is unknown whose response this is; a notice says so"}, &r.mixing},
 		{Discount{"busy", "the error may mean that the server was busy; the deviation counts only if every retry repeats it"}, busyError{}},
 		{Discount{"broken-connection", "a connection broke, and it is unknown at which end; the deviation counts only if every retry repeats it"}, brokenConnection{}},
 		{Discount{"second-copy", "the server ended before its first message, and another copy of it may have been running; the deviation counts only if every retry repeats it"}, secondCopy{}},
-		{Discount{"outage", "the server no longer served any client by then, which ends the run"}, &r.outage},
+		{Discount{"outage", "by then the server no longer served any client; the run ends"}, &r.outage},
 		{Discount{"disturbed-case", "the case shared a process with other cases, and this process exited; the case runs again on its own process"}, sharedExit{}},
 		{Discount{"explained-exit", "the server's exit interrupted several cases, and one of these cases alone makes a fresh process exit, too; only that exit is judged, and a notice counts the others"}, &r.exits},
 	}
@@ -89,6 +89,6 @@ func (r *Run) noticeRows() []noticeRow {
 		{"same-error", "each plain request got the same error, so the findings have one cause", r.same},
 		{"refused-calls", "no call of a listed tool got a result", refusedCalls{}},
 		{"overdue", "the client cancelled a request that got no response in time", r.overdue},
-		{"crash", "a process exited with a failure while no request waited for a response, which breaks no requirement", &r.crashes},
+		{"crash", "a process exited with a failure while no request waited for a response; this breaks no requirement", &r.crashes},
 	}
 }
