@@ -94,8 +94,12 @@ func differenceLines(all []difference) []string {
 // If changedOnly is true, it omits the lines of unchanged findings, but still counts them.
 func changeLines(all []difference, changedOnly bool) []string {
 	counts := map[baseline.Kind]int{}
+	unobserved := 0 // of those that are lost
 	for _, g := range all {
 		counts[g.Kind]++
+		if g.isUnobserved() {
+			unobserved++
+		}
 	}
 	listed := slices.Clone(all)
 	if changedOnly {
@@ -103,10 +107,10 @@ func changeLines(all []difference, changedOnly bool) []string {
 	}
 	out := differenceLines(listed)
 	sum := fmt.Sprintf("%d new, %d fixed, %d unchanged", counts[baseline.New], counts[baseline.Fixed], counts[baseline.Unchanged])
-	if n := counts[baseline.Lost]; n > 0 {
+	if n := counts[baseline.Lost] - unobserved; n > 0 {
 		sum += fmt.Sprintf(", %d lost (no longer judged)", n)
 	}
-	if n := counts[baseline.Unseen]; n > 0 {
+	if n := counts[baseline.Unseen] + unobserved; n > 0 {
 		sum += fmt.Sprintf(", %d no longer observed", n)
 	}
 	return append(out, sum)
@@ -137,6 +141,11 @@ func mergeDifferences(all []baseline.Difference) []difference {
 	return out
 }
 
+// isUnobserved reports whether the requirement deviated before, and was not observed now.
+func (d difference) isUnobserved() bool {
+	return d.Kind == baseline.Lost && d.New == verdict.NotObserved
+}
+
 func (d difference) line() string {
 	change := fmt.Sprintf("%s, was %s", d.New, d.Old)
 	switch {
@@ -144,6 +153,8 @@ func (d difference) line() string {
 		return fmt.Sprintf("  %s  %s: %s", d.Requirement, strings.Join(d.revisions, ", "), reporters.Visible(d.Summary))
 	case d.Kind == baseline.Unchanged && d.New == d.Old:
 		change = d.New.String()
+	case d.isUnobserved():
+		change = "no longer observed, was " + d.Old.String()
 	case d.Kind == baseline.Lost:
 		change = "was " + d.Old.String()
 	}

@@ -51,6 +51,7 @@ type watched struct {
 	f     *runFlags
 	files []reportFile
 	last  *verdict.Report // the report of the last run that was not interrupted
+	shown []string        // the lines about findings of the last run that this round has already printed
 	err   error           // the error of the first run, if the user has to fix the command line
 	quit  context.CancelFunc
 }
@@ -233,7 +234,7 @@ func (w *watched) printChanges(report *verdict.Report) {
 		return
 	}
 	all := baseline.Diff(w.last, report)
-	w.printLines(changeLines(mergeDifferences(all), true))
+	w.printLines(slices.DeleteFunc(changeLines(mergeDifferences(all), true), func(line string) bool { return slices.Contains(w.shown, line) }))
 	news := *report
 	news.Notices = nil
 	news.Findings = slices.DeleteFunc(slices.Clone(report.Findings), func(f verdict.Finding) bool {

@@ -85,7 +85,7 @@ func TestWatch(t *testing.T) {
 	}
 	expect("no source", "the build failed (exit status 1): cp ", "  | cp: ")
 	write("")
-	expect("the correct server", "judging again\nFIXED      base.jsonrpc-2-0  kept, was broken · 2025-11-25: ", "; the rest follows\nFIXED      base.jsonrpc-2-0  kept, was broken ", "\n0 new, 1 fixed, 0 unchanged\n")
+	expect("the correct server", "judging again\nFIXED      base.jsonrpc-2-0  kept, was broken · 2025-11-25: ", "; the rest follows\n0 new, 1 fixed, 0 unchanged\n")
 	write("--fault base.jsonrpc-2-0/version-1.0")
 	expect("the fault again", "\n1 new, 0 fixed, 0 unchanged\n")
 	signals <- os.Interrupt

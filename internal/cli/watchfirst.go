@@ -60,6 +60,7 @@ func labelsOf(r *verdict.Report, verdicts []verdict.Verdict, narrow string) stri
 // judgeFirst judges the findings of the last run again, and prints a line for each. It returns an
 // error only if the server can't be reached. The run that follows reports all other errors.
 func (w *watched) judgeFirst(show changes) error {
+	w.shown = nil
 	before := suspectVerdicts(w.last)
 	if len(before) == 0 {
 		return nil
@@ -75,7 +76,8 @@ func (w *watched) judgeFirst(show changes) error {
 	}
 	only := *w.last
 	only.Verdicts = before
-	w.printLines(differenceLines(mergeDifferences(baseline.Diff(&only, after))))
+	w.shown = differenceLines(mergeDifferences(baseline.Diff(&only, after)))
+	w.printLines(w.shown)
 	w.printf("%s judged again after %.1f s; the rest follows", countWithNoun(len(before), "finding", "findings"), time.Since(began).Seconds())
 	return nil
 }
