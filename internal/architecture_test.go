@@ -23,7 +23,7 @@ const module = "github.com/mcp-conform/mcp-conform"
 const anything = "..."
 
 // tools are packages that all may import, because they know nothing of the project.
-var tools = []string{"internal/lazyregexp", "internal/locks", "internal/pipes", "internal/spelling"}
+var tools = []string{"internal/lazyregexp", "internal/locks", "internal/pipes", "internal/spelling", "internal/stderr"}
 
 // layers says which packages of the module a package may import, lowest
 // first. A name that ends in /* holds for the folders directly below; the
@@ -37,6 +37,7 @@ var layers = []struct {
 	{"internal/locks", nil},
 	{"internal/pipes", nil},
 	{"internal/spelling", nil},
+	{"internal/stderr", nil},
 	// A program that puts latency between a run and a server, for fixtures/speed/run.
 	{"fixtures/speed/slow", nil},
 	// A program that measures runs on servers of growing sizes.

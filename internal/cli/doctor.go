@@ -15,6 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/stderr"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
@@ -327,7 +328,7 @@ const stderrRead = 16 << 10
 // quote prints the lines of stderr that say why the server ended, or the last lines if no line
 // says why.
 func (d *diagnosis) quote(text string) {
-	if cause := causeIn(d.app.redact(text)); cause != nil {
+	if cause := stderr.Cause(d.app.redact(text)); cause != nil {
 		d.advise("it wrote on stderr:")
 		for _, line := range cause {
 			d.advise("  " + oneLine(line))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/mcp-conform/mcp-conform/internal/stderr"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
@@ -14,7 +15,7 @@ const stderrLines = 12
 // line says why. For a server that was started for a URL, text has both stdout and stderr.
 func (a *app) quoteStderr(text string) {
 	shown, what := a.stderrEnd(text), "ends with"
-	if cause := causeIn(a.redact(text)); cause != nil {
+	if cause := stderr.Cause(a.redact(text)); cause != nil {
 		shown, what = cause, "says"
 	}
 	fmt.Fprintf(a.Err, "  the server's %s %s:\n", a.serverOutputName(), what)

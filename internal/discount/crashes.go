@@ -36,7 +36,7 @@ func (c *crashes) observe(conv Conversation) {
 		return // rules judge an exit while requests are pending
 	}
 	c.count++
-	c.how, c.output, c.requests = events[at].Detail, lastStderr(events, linesShown*widestLines), nil
+	c.how, c.output, c.requests = events[at].Detail, lastStderr(events, outputRead), nil
 	for _, q := range requests[max(0, len(requests)-requestsNamed):] {
 		c.requests = append(c.requests, wire.Excerpt(q.Message.Method, widestMethod))
 	}

@@ -18,7 +18,7 @@ func TestCrashNotice(t *testing.T) {
 	const want = "the server's process crashed once while no request waited for a response: exit status 1 after responses to tools/call, ping"
 	for name, test := range map[string]struct{ script, want string }{
 		"it fails after its responses": {answered + "! exit 1", want},
-		"its last words":               {answered + "! stderr Error: secret\n! exit 1", want + "; its last output: Error: hidden"},
+		"its last words":               {answered + "! stderr Error: secret\n! exit 1", want + "; its output says: Error: hidden"},
 		"it ends without a failure":    {answered + "! exit 0", ""},
 		"its input was closed":         {answered + "! close-input\n! exit 1", ""},
 		"it was killed":                {answered + "! signal SIGKILL\n! exit 1", ""},

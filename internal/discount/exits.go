@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcp-conform/mcp-conform/internal/stderr"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -122,18 +123,22 @@ func countTimes(n int) string {
 const (
 	linesShown  = 3
 	widestLines = 300
+	outputRead  = 16 << 10 // bytes at the end of the output that are searched for the cause
 )
 
-// quoteOutput returns the clause with which a notice quotes the last lines of a server's output. It
-// returns "" if there was no output.
+// quoteOutput returns the clause with which a notice quotes the lines of a server's output that say
+// why it ended, or the last ones if no line says why. It returns "" if there was no output.
 func quoteOutput(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
+	lines, what := stderr.Cause(output), "its output says"
+	if lines == nil {
+		lines, what = strings.Split(strings.TrimSpace(output), "\n"), "its last output"
+	}
 	lines = lines[max(0, len(lines)-linesShown):]
 	for i := range lines {
 		lines[i] = wire.Excerpt(strings.TrimSpace(lines[i]), widestLines/linesShown)
 	}
 	if words := strings.Join(lines, " | "); words != "" {
-		return "; its last output: " + words
+		return "; " + what + ": " + words
 	}
 	return ""
 }

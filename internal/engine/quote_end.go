@@ -3,7 +3,9 @@ package engine
 import (
 	"bytes"
 	"slices"
+	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/stderr"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
@@ -26,19 +28,24 @@ func explainEnd(events []*transcript.Event, end int) []int {
 	return out
 }
 
-// Limits of what is quoted from the end of stderr.
+// Limits of what is read and quoted of stderr, in bytes. stderrQuoted applies if no line says why
+// the server ended.
 const (
-	stderrChunks = 16
-	stderrBytes  = 70
+	stderrRead   = 16 << 10
+	stderrQuoted = 70
 )
 
-// lastStderr returns the positions of the last chunks of stderr: as many as hold stderrBytes, but
-// at most stderrChunks. It returns several because many servers write a line in several chunks.
+// lastStderr returns the positions of the last chunks of stderr: those since the client sent the
+// last frames that are quoted, and more if these do not have stderrQuoted bytes. It returns several
+// because many servers write a line in several chunks, and say first why they end.
 func lastStderr(events []*transcript.Event) []int {
 	var out []int
-	size := 0
-	for i := len(events) - 1; i >= 0 && len(out) < stderrChunks && size < stderrBytes; i-- {
-		if e := events[i]; e.Kind == transcript.Stderr {
+	size, sent := 0, 0
+	for i := len(events) - 1; i >= 0 && size < stderrRead && (sent < sentBeforeExit || size < stderrQuoted); i-- {
+		switch e := events[i]; e.Kind {
+		case transcript.Sent:
+			sent++
+		case transcript.Stderr:
 			out = append(out, i)
 			size += len(bytes.TrimSpace(e.Raw))
 		}
@@ -48,21 +55,26 @@ func lastStderr(events []*transcript.Event) []int {
 }
 
 // joinStderr joins the given chunks of stderr in one event at the position of the last chunk. It
-// keeps only as many of the last lines as fit in stderrBytes, but at least one.
+// keeps only the lines that say why the server ended. If no line does, it keeps as many of the last
+// lines as fit in stderrQuoted, but at least one.
 func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event {
 	var text []byte
 	for _, i := range pieces {
 		text = append(text, clear[i].Raw...)
 	}
 	text = bytes.TrimSpace(text)
-	for len(text) > stderrBytes { // drop the first lines, but never the last one
+	last := *clear[pieces[len(pieces)-1]]
+	if cause := stderr.Cause(string(text)); cause != nil {
+		last.Raw = []byte(strings.Join(cause, "\n"))
+		return &last
+	}
+	for len(text) > stderrQuoted { // drop the first lines, but never the last one
 		_, rest, found := bytes.Cut(text, []byte("\n"))
 		if !found {
 			break
 		}
 		text = rest
 	}
-	last := *clear[pieces[len(pieces)-1]]
 	last.Raw = text
 	return &last
 }

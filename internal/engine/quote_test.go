@@ -130,28 +130,40 @@ func TestContextOverHTTP(t *testing.T) {
 	}
 }
 
-// TestEndOfStderr checks that a line that was written in several chunks is
-// quoted whole, and that the last of many lines are quoted.
+// TestEndOfStderr checks that a line that was written in several chunks is quoted whole, that the
+// line that says why the server ended is quoted, and if there is none, the last of many lines.
 func TestEndOfStderr(t *testing.T) {
-	tr := transcript.New()
-	for _, e := range []transcript.Event{
-		{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
-		{Kind: transcript.Stderr, Raw: []byte("Traceback\n  " + strings.Repeat("somewhere ", 20) + "\n")},
-		{Kind: transcript.Stderr, Raw: []byte("KeyError")},
-		{Kind: transcript.OutputClosed},
-		{Kind: transcript.Stderr, Raw: []byte(": 'text'")},
-		{Kind: transcript.Stderr, Raw: []byte("\n")},
+	trace := "\n" + strings.Repeat("    at handle (/srv/index.js:7:11)\n", 9)
+	for name, test := range map[string]struct {
+		chunks []string
+		want   string
+	}{
+		"in several chunks":       {[]string{"Traceback\n  " + strings.Repeat("somewhere ", 20) + "\n", "KeyError", ": 'text'", "\n"}, "KeyError: 'text'"},
+		"before the stack":        {[]string{"/srv/index.js:7\n  throw x\n  ^\n\nTypeError: no name" + trace, "\nNode.js v20\n"}, "TypeError: no name"},
+		"only lines without them": {[]string{strings.Repeat("it works\n", 20), "good bye\n"}, strings.Repeat("it works\n", 6) + "good bye"},
 	} {
-		tr.Add(e)
-	}
-	evidence, _ := Quote(tr.From(0), &verdict.Deviation{At: []int{3}}, nil)
-	var got []string
-	for _, v := range evidence {
-		got = append(got, v.Text)
-	}
-	want := []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "the server's output ended", "stderr: KeyError: 'text'"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		tr := transcript.New()
+		events := []transcript.Event{
+			{Kind: transcript.Stderr, Raw: []byte("Error: of an earlier request\n")},
+			{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)},
+			{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
+			{Kind: transcript.OutputClosed},
+		}
+		for _, chunk := range test.chunks {
+			events = append(events, transcript.Event{Kind: transcript.Stderr, Raw: []byte(chunk)})
+		}
+		for _, e := range events {
+			tr.Add(e)
+		}
+		evidence, _ := Quote(tr.From(0), &verdict.Deviation{At: []int{3}}, nil)
+		var got []string
+		for _, v := range evidence {
+			got = append(got, v.Text)
+		}
+		want := []string{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "the server's output ended", "stderr: " + test.want}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
 

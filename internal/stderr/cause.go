@@ -1,4 +1,5 @@
-package cli
+// Package stderr finds in the output of a program why it ended.
+package stderr
 
 import (
 	"slices"
@@ -27,13 +28,13 @@ var causes = []struct {
 // that begins or ends the trace.
 var stackFrame = lazyregexp.New(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
 
-// maxCause is the maximum number of lines that causeIn returns.
+// maxCause is the maximum number of lines that Cause returns.
 const maxCause = 3
 
-// causeIn returns the lines of a program's stderr that say why it ended, at most maxCause and
+// Cause returns the lines of a program's stderr that say why it ended, at most maxCause and
 // without the stack trace, or nil if no line says why.
-func causeIn(text string) []string {
-	all := splitLines(text)
+func Cause(text string) []string {
+	all := strings.Split(text, "\n")
 	for _, c := range causes {
 		at := -1
 		for i, line := range all {

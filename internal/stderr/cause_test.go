@@ -1,4 +1,4 @@
-package cli
+package stderr
 
 import (
 	"testing"
@@ -39,7 +39,7 @@ ModuleNotFoundError: No module named 'mcp'
 		{"nothing", "because\n", nil},
 		{"empty", "", nil},
 	} {
-		if diff := cmp.Diff(c.want, causeIn(c.text)); diff != "" {
+		if diff := cmp.Diff(c.want, Cause(c.text)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
