@@ -80,8 +80,9 @@ func (c *Console) baselineLines(r *verdict.Report) []string {
 	return out
 }
 
-// staleAdvice is the advice for an outdated baseline entry.
-const staleAdvice = "correct the entry or remove it; mcp-conform baseline write removes it"
+// staleAdvice is the advice for an outdated baseline entry. A notice has the command that removes
+// those whose findings no longer occur.
+const staleAdvice = "correct or remove each stale entry"
 
 func staleCount(n int) string {
 	if n == 1 {

@@ -49,9 +49,7 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 	out := &Baseline{Path: old.Path}
 	for i := range old.Entries {
 		e := old.Entries[i]
-		lasting := e
-		lasting.Expires = time.Time{} // an expired entry stays, and covers its finding, until the user changes it
-		if why := lasting.apply(r, now, false); why != "" {
+		if e.isGone(r, now) {
 			change.Dropped = append(change.Dropped, e)
 			continue
 		}
@@ -67,6 +65,21 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 		return cmp.Or(strings.Compare(a.Requirement, b.Requirement), strings.Compare(string(a.Revision), string(b.Revision)))
 	})
 	return out, change
+}
+
+// isGone reports whether the entry's finding no longer occurs. If it occurs, isGone marks it as
+// known, even if the entry has expired: such an entry stays until the user changes it.
+func (e *Entry) isGone(r *verdict.Report, now time.Time) bool {
+	lasting := *e
+	lasting.Expires = time.Time{}
+	return lasting.apply(r, now, false) != ""
+}
+
+// HasGone reports whether Update would drop an entry of the baseline. It does not change the report.
+func (b *Baseline) HasGone(r *verdict.Report, now time.Time) bool {
+	own := *r
+	own.Verdicts, own.Findings = slices.Clone(r.Verdicts), slices.Clone(r.Findings)
+	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.isGone(&own, now) })
 }
 
 // RequirementPerCause returns one requirement for each cause of the entries' findings, so that no

@@ -25,6 +25,9 @@ import (
 // baselineFile is the path that mcp-conform baseline write writes to if no argument is given.
 const baselineFile = "mcp-conform-baseline.yaml"
 
+// defaultReport is the path of the report that mcp-conform baseline write reads without --from.
+var defaultReport = filepath.Join(defaultOut, fileName("json"))
+
 // knownFlags are the flags that compare a run with findings that are already known: those of a
 // baseline, of the server's SDK, or of an earlier report.
 type knownFlags struct {
@@ -76,6 +79,24 @@ func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	if f.sdk {
 		sdk.Accept(r)
 	}
+}
+
+// renewalLine returns a line with the command that removes the stale entries from the baseline, or
+// "" if it would remove none. files are the reports that the run writes.
+func (f *runFlags) renewalLine(r *verdict.Report, files []reportFile) string {
+	if len(r.Stale) == 0 || f.known.known == nil || !f.known.known.HasGone(r, time.Now()) {
+		return ""
+	}
+	again, write := "", []string{"mcp-conform", "baseline", "write"}
+	if at := slices.IndexFunc(files, func(one reportFile) bool { return one.name == "json" }); at < 0 {
+		again = reporters.ShellQuote(slices.Insert(slices.Clone(r.Command), 2, "--report", "json")) + "; "
+	} else if files[at].path != defaultReport {
+		write = append(write, "--from", files[at].path)
+	}
+	if f.known.path != baselineFile {
+		write = append(write, f.known.path)
+	}
+	return "next: " + again + reporters.ShellQuote(write)
 }
 
 // narrow returns what --rerun-failed selects: a focus on the requirements that the earlier report
@@ -181,7 +202,7 @@ Exit codes: 0 written, 2 usage, or a file that can't be read or written.`,
 			return a.writeBaseline(path, from, accept)
 		},
 	}
-	c.Flags().StringVar(&from, "from", filepath.Join(".mcp-conform", fileName("json")), "JSON report to take the findings from")
+	c.Flags().StringVar(&from, "from", defaultReport, "JSON report to take the findings from")
 	c.Flags().StringVar(&accept.Reason, "reason", "", "why the new entries are accepted")
 	c.Flags().StringSliceVar(&accept.Requirements, "requirement", nil, "add only the findings of this requirement (repeatable)")
 	c.Flags().BoolVar(&accept.Warnings, "warnings", false, "also add warnings and findings that were not reproduced (default if the run had --fail-on should)")

@@ -102,7 +102,11 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	console.End(report)
 	report.FailOn = f.failOn
 	a.code = exitCode(report)
-	return a.writeReports(files, report)
+	if err := a.writeReports(files, report); err != nil || f.quiet {
+		return err
+	}
+	a.printReportPaths(files)
+	return nil
 }
 
 func countSessions(n int) string {

@@ -18,6 +18,7 @@ import (
 // reportFile is one --report flag. If path is "", the report is written to out, and a longer form
 // of it is appended to the file summary.
 type reportFile struct {
+	name    string // of the report, such as json
 	path    string
 	write   reporters.Writer
 	out     io.Writer
@@ -95,7 +96,7 @@ func (a *app) parseReports(flags, known []string, out string) ([]reportFile, err
 		}
 		if !named && name == annotations {
 			if a.environmentVariable("GITHUB_ACTIONS") == "true" {
-				files = append(files, reportFile{write: writer, out: a.Out, summary: a.environmentVariable("GITHUB_STEP_SUMMARY")})
+				files = append(files, reportFile{name: name, write: writer, out: a.Out, summary: a.environmentVariable("GITHUB_STEP_SUMMARY")})
 			}
 			continue
 		}
@@ -105,7 +106,7 @@ func (a *app) parseReports(flags, known []string, out string) ([]reportFile, err
 		if err := checkWritable(path); err != nil {
 			return nil, usagef("name a file in a folder that can be written", "--report %q: %v", flag, err)
 		}
-		files = append(files, reportFile{path: path, write: writer})
+		files = append(files, reportFile{name: name, path: path, write: writer})
 	}
 	return files, nil
 }
@@ -172,6 +173,15 @@ func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// printReportPaths prints the path of each report that was written to a file.
+func (a *app) printReportPaths(files []reportFile) {
+	for _, f := range files {
+		if f.path != "" {
+			fmt.Fprintf(a.Out, "report written: %s\n", a.visible(f.path))
+		}
+	}
 }
 
 // writeFile writes a file, with secrets removed.

@@ -101,7 +101,7 @@ finding could not be retried.`,
 	fs.StringSliceVar(&f.laws, "law", nil, "with --fuzz: "+lawUsage())
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(reportNames()))
-	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles(reportNames()))
+	fs.StringVar(&f.out, "out", defaultOut, "folder for reports without a file: "+reportFiles(reportNames()))
 	fs.BoolVar(&f.replayFiles, "replay-files", false, "write a replay file into --out for each finding that can be reproduced alone")
 	fs.StringVar(&f.transcript, "transcript", "", "folder for transcripts, one file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
@@ -112,6 +112,9 @@ finding could not be retried.`,
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c
 }
+
+// defaultOut is the folder for reports without a file.
+const defaultOut = ".mcp-conform"
 
 // defaultSeed is the seed of a run or a search without --seed.
 const defaultSeed = 1
@@ -221,6 +224,7 @@ func (a *app) judgeOnce(f *runFlags, files []reportFile, console screen, unjudge
 // judgeServer judges the server that the flags name, shows the result on the console, and writes
 // the reports. As soon as the server and the transport are known, it stores them in *about.
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about *verdict.Report) (*verdict.Report, error) {
+	_, isRepeated := console.(changes)
 	console = redactingScreen{console, a}
 	defer f.through.end()
 	if err := a.startGatewayUpstream(&f.through, &f.serverFlags); err != nil {
@@ -258,9 +262,16 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen, about
 	f.completeReport(report, &o, s.sdk())
 	report.Redact(a.redact)
 	console.End(report)
-	a.printNextSteps(f, s, report)
+	next := a.addNextSteps(f, s, files, report)
 	a.code = exitCode(report)
-	return report, errors.Join(failed, a.writeReports(files, report), s.recorder.err())
+	unwritten := a.writeReports(files, report)
+	if unwritten == nil && !f.quiet && !isRepeated {
+		a.printReportPaths(files)
+	}
+	for _, line := range next {
+		fmt.Fprintln(a.Out, reporters.Visible(line)) // not wrapped, so that its command can be copied
+	}
+	return report, errors.Join(failed, unwritten, s.recorder.err())
 }
 
 // judgesAll reports whether no flag limits what a run judges.
@@ -280,20 +291,25 @@ func (f *runFlags) completeReport(report *verdict.Report, o *engine.Options, use
 	}
 }
 
-// printNextSteps prints, and adds to the report, which command judges what --quick has left out,
-// and how to give a token to a server that requires one.
-func (a *app) printNextSteps(f *runFlags, s *openedRun, report *verdict.Report) {
-	if left := a.redact(f.leftOutLine(report, &s.options)); left != "" {
-		report.Notices = append(report.Notices, left)
-		a.println(reporters.Visible(left))
-	}
-	if report.NeedsToken {
-		next := a.redact("next: " + a.missingTokenAdvice(&f.serverFlags, &s.remoteServer))
-		report.Notices = append(report.Notices, next)
-		if !f.quiet {
-			fmt.Fprintln(a.Out, reporters.Visible(next))
+// addNextSteps adds to the report which command removes stale entries of the baseline, which one
+// judges what --quick has left out, and how to give a token to a server that requires one. It
+// returns the lines to print.
+func (a *app) addNextSteps(f *runFlags, s *openedRun, files []reportFile, report *verdict.Report) []string {
+	var next []string
+	for _, line := range []string{f.renewalLine(report, files), f.leftOutLine(report, &s.options)} {
+		if line != "" {
+			next = append(next, a.redact(line))
 		}
 	}
+	report.Notices = append(report.Notices, next...)
+	if report.NeedsToken {
+		line := a.redact("next: " + a.missingTokenAdvice(&f.serverFlags, &s.remoteServer))
+		report.Notices = append(report.Notices, line)
+		if !f.quiet {
+			next = append(next, line)
+		}
+	}
+	return next
 }
 
 // exitCode returns the exit code for a report.
