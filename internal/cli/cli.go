@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -137,11 +138,15 @@ func Main(args []string, w World) int {
 	defer a.endServers()
 	root := a.rootCommand()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return a.code
 	}
-	return a.fail(err)
+	code := a.fail(err)
+	if text := misplacedFlags(c); text != "" && (code == ExitUnreachable || code == ExitNotJudged && a.ctx.Err() == nil) {
+		fmt.Fprintf(a.Err, "  %s\n", a.visible(text))
+	}
+	return code
 }
 
 // cancelAtStdinEnd makes the end of stdin cancel this run, if a sweep started the run. Stdin ends
@@ -284,6 +289,9 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if bad := new(pflag.InvalidValueError); errors.As(err, &bad) && bad.GetFlag().Value.Type() == "duration" {
+			return durationError(bad)
+		}
 		return &target.UsageError{What: err.Error(), Advice: flagAdvice(c, err)}
 	})
 	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.reportCommand(), a.sweepCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.mcpCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
@@ -296,6 +304,15 @@ func checkCatalogue() error {
 		return harnessError{err}
 	}
 	return nil
+}
+
+// durationError returns the error for a flag whose value is not a duration.
+func durationError(bad *pflag.InvalidValueError) error {
+	flag, value := "--"+bad.GetFlag().Name, bad.GetValue()
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		return usagef("did you mean "+flag+" "+value+"s?", "%s is %q, which has no unit", flag, value)
+	}
+	return usagef("as in 500ms, 10s, 2m or 1h", "%s is %q, which is not a duration", flag, value)
 }
 
 // flagAdvice returns the advice for an invalid flag.
@@ -315,6 +332,32 @@ func flagAdvice(c *cobra.Command, err error) string {
 		return "did you mean --" + near + "? " + help
 	}
 	return help
+}
+
+// misplacedFlags returns a hint about arguments after -- that have the name of a flag of the
+// command, or "" if there is none. Such an argument belongs to the server, which may have the same
+// flag, so the hint is only for a server that does not work.
+func misplacedFlags(c *cobra.Command) string {
+	fs := c.Flags()
+	if fs.ArgsLenAtDash() < 0 {
+		return ""
+	}
+	var names []string
+	for _, arg := range fs.Args()[fs.ArgsLenAtDash():] {
+		name, _, _ := strings.Cut(arg, "=")
+		long, isLong := strings.CutPrefix(name, "--")
+		isShort := len(name) == 2 && name[0] == '-' && fs.ShorthandLookup(name[1:]) != nil
+		if (isShort || isLong && fs.Lookup(long) != nil) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) == 1:
+		return names[0] + " comes after --, so the server gets it; if it is meant for " + c.CommandPath() + ", put it before --"
+	}
+	return strings.Join(names, ", ") + " come after --, so the server gets them; put those before -- that are meant for " + c.CommandPath()
 }
 
 // noArgs returns a usage error if there are arguments.

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -49,5 +51,28 @@ func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 				t.Errorf("%s in %s: explain says %q, a note's weight makes it %v", q.ID, r, found, softened)
 			}
 		}
+	}
+}
+
+// TestNeedsNameConfigurationKeys checks that explain names keys that mcp-conform.yaml has, for needs
+// that requirements have.
+func TestNeedsNameConfigurationKeys(t *testing.T) {
+	for need, keys := range needKeys {
+		if !slices.ContainsFunc(spec.Requirements().All(), func(q *spec.Requirement) bool { return slices.Contains(q.Needs, need) }) {
+			t.Errorf("no requirement needs %s", need)
+		}
+		for _, path := range keys {
+			key := config.Keys()
+			for name := range strings.SplitSeq(path, ".") {
+				at := slices.IndexFunc(key.Keys, func(k config.Key) bool { return k.Name == name })
+				if at < 0 {
+					t.Fatalf("%s: the configuration has no key %s", need, path)
+				}
+				key = key.Keys[at]
+			}
+		}
+	}
+	if got, want := configurationFor([]string{"logging", "fixture.slow-tool", "fixture.image"}), "fixtures.slow, fixtures.image in mcp-conform.yaml, "; !strings.HasPrefix(got, want) {
+		t.Errorf("the configuration is %q", got)
 	}
 }

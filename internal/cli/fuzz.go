@@ -221,6 +221,11 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if f.time > 0 {
 		screen.printf("searching for %v; shrinking and confirming findings may take up to %v more\n", f.time, fuzz.Overtime(f.time, f.timeout))
 	}
+	if f.folder == "" {
+		screen.printf("findings are only shown here; --out FOLDER also keeps a replay file for each\n")
+	} else {
+		screen.printf("replay files of findings: %s\n", a.visible(f.folder))
+	}
 	report, err := fuzz.Run(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
 		Rate: f.rate, Shard: shard, Corpus: f.corpus, Redact: a.secrets.Bytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Attempts: 400},

@@ -12,6 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
@@ -121,6 +122,9 @@ func (a *app) replay(f *serverFlags, file, transcripts string) error {
 		a.println("  permitted: " + a.visible(out.Candidate.Permitted))
 		a.println("  seen:      " + a.visible(out.Candidate.Seen))
 	}
+	if out.Verdict == fuzz.CannotTell {
+		fmt.Fprintln(a.Out, "  "+a.visible(nextAfterReplay(r, out, o.ServerArgs)))
+	}
 	a.code = map[fuzz.Verdict]int{fuzz.Fixed: ExitKept, fuzz.StillBroken: ExitBroken, fuzz.CannotTell: ExitNotJudged}[out.Verdict]
 	if recording != nil && out.Evidence != nil {
 		for i, conv := range out.Evidence.Conversations {
@@ -128,4 +132,18 @@ func (a *app) replay(f *serverFlags, file, transcripts string) error {
 		}
 	}
 	return recording.err()
+}
+
+// nextAfterReplay returns a line with the command that shows more than a replay which can't tell:
+// the run that judges the requirement or, if the finding is about no requirement, the diagnosis of
+// the server. args are the arguments with which these commands reach the server.
+func nextAfterReplay(r *script.File, out *fuzz.ReplayResult, args []string) string {
+	if spec.Requirements().Lookup(r.Expect.Requirement) == nil {
+		return "next: " + reporters.ShellQuote(append([]string{"mcp-conform", "doctor"}, args...))
+	}
+	argv := []string{"mcp-conform", "run", "--focus", r.Expect.Requirement}
+	if !out.NotSpoken {
+		argv = append(argv, "--revision", string(r.Script.Revision))
+	}
+	return "next: " + reporters.ShellQuote(append(argv, args...))
 }

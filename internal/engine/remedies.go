@@ -29,8 +29,8 @@ const (
 )
 
 // slowRunNotice returns a notice that says where the time of a slow run went, and which settings
-// would make the next run faster. It returns "" if the run was not slow. ended says why the run
-// ended early, or is "".
+// would make the next run faster. It returns "" if the run was not slow, or if neither is known.
+// ended says why the run ended early, or is "".
 func (r *execution) slowRunNotice(took time.Duration, ended string) string {
 	if took < slowRun || len(r.plan.units) == 0 {
 		return ""
@@ -52,16 +52,26 @@ func (r *execution) slowRunNotice(took time.Duration, ended string) string {
 			parts = append(parts, fmt.Sprintf("%.0f s %s", d.Seconds(), what))
 		}
 	}
+	var faster []string
+	if ended == "" { // otherwise it is not known how long the rest would have taken
+		first, last := r.outlook.casesSpan()
+		faster = r.remedies(took, last.Sub(first))
+	}
+	return slowText(took, parts, faster)
+}
+
+// slowText returns the text of a notice: how long the run took, for what it waited, and which
+// settings would make it faster. It returns "" if neither is known.
+func slowText(took time.Duration, waited, faster []string) string {
+	if len(waited)+len(faster) == 0 {
+		return ""
+	}
 	out := fmt.Sprintf("%.0f s", took.Seconds())
-	if len(parts) > 0 {
-		out += ", of which the run waited " + strings.Join(parts, ", ")
+	if len(waited) > 0 {
+		out += ", of which the run waited " + strings.Join(waited, ", ")
 	}
-	if ended != "" { // how long the rest would have taken is not known
-		return out
-	}
-	first, last := r.outlook.casesSpan()
-	if all := r.remedies(took, last.Sub(first)); len(all) > 0 {
-		out += "; faster: " + strings.Join(all, ", ")
+	if len(faster) > 0 {
+		out += "; faster: " + strings.Join(faster, ", ")
 	}
 	return out
 }

@@ -95,6 +95,7 @@ func idFaults() []*Fault {
 				return id
 			}))
 		}),
+		newFault("base.request-answered/unknown-method", "requests with an unknown method get no response", dropMessages(Errors(spec.CodeMethodNotFound))),
 		newFault("base.request-answered/stray-result-kills", "a result for a request that the server never sent ends the process", onIncoming(isUnsolicitedResponse(false), exitWith(1))).overTransports(spec.Stdio),
 		newStatefulFault("base.request-answered/stray-error-deafens", "after an error for a request that it never sent the server responds to nothing", func() *refserver.Seams {
 			var deaf sync.Map
@@ -230,7 +231,6 @@ func responseFaults() []*Fault {
 	ping := Results(spec.MethodPing)
 	again := func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }
 	return []*Fault{
-		newFault("base.request-answered/unknown-method", "requests with an unknown method get no response", dropMessages(Errors(spec.CodeMethodNotFound))),
 		newFault("base.request-answered/bad-params", "requests with invalid params get no response", dropMessages(errorsWithID(spec.CodeInvalidParams))),
 		newFault("base.request-answered/string-ids", "requests with a string id get no response", dropByID(wire.ID.IsString)).overTransports(orderedTransports()...),
 		newFault("base.request-answered/id-zero", "requests with id 0 are treated as notifications", dropByID(func(id wire.ID) bool { return id.Raw() == "0" })).overTransports(orderedTransports()...),

@@ -6,6 +6,8 @@
 // with the area; add a new function to tables. A row has an id, a title and the seams.
 // The part of the id before the slash is the requirement that the fault breaks. The
 // title says what the server does. Functions in build.go make most of the seams.
+// mcp-conform explain shows the first fault of a requirement that it can, so the
+// plainest is the first.
 //
 // The functions that most rows call are marked noinline. Otherwise each row would contain a
 // copy of their code.

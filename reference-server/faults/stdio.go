@@ -24,7 +24,6 @@ func stdioFaults() []*Fault {
 			return append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"answering"}}`), b...)
 		})),
 		newFault("stdio.newline-delimited/no-newline", "messages after initialize do not end in a newline", EditOutgoing(isAfterInitialize, func(o *refserver.Out) { o.Terminator = "" })),
-		newFault("stdio.stdout-only-messages/comma", "responses are followed by a comma", EditOutgoing(Responses(), func(o *refserver.Out) { o.Terminator = ",\n" })),
 		newFault("stdio.newline-delimited/first-of-a-write", "the server reads only the first of several messages in one write", editInput(func(chunk []byte) []byte {
 			if i := bytes.IndexByte(chunk, '\n'); i >= 0 {
 				return chunk[:i+1]
@@ -66,6 +65,7 @@ func stdioFaults() []*Fault {
 			return fmt.Appendf(nil, "\x1b[32m%s\x1b[0m", b)
 		})),
 		newFault("stdio.stdout-only-messages/nul", "a NUL byte follows each response", EditOutgoing(Responses(), func(o *refserver.Out) { o.Terminator = "\x00\n" })),
+		newFault("stdio.stdout-only-messages/comma", "responses are followed by a comma", EditOutgoing(Responses(), func(o *refserver.Out) { o.Terminator = ",\n" })),
 
 		newFault("stdio.exit-on-stdin-close-2024-11-05/stays", "the server does not exit when stdin is closed, only after SIGTERM", onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			return 0, why != refserver.InputClosed

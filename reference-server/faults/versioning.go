@@ -22,12 +22,6 @@ func versioningFaults() []*Fault {
 		})
 	}
 	return []*Fault{
-		newFault(other+"no-date", "a version that is not a date gets -32602, others a counter-offer", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if _, err := time.Parse(time.DateOnly, requestedVersion(c)); err != nil {
-				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "protocolVersion: not a date"}
-			}
-			return next(c)
-		})),
 		newFault(same+"depends-on-capabilities", "a client with experimental capabilities gets another version than it requests",
 			editOfferedVersion(hasUnknownCapability, func(version string) string {
 				if version == string(spec.V20241105) {
@@ -53,6 +47,12 @@ func versioningFaults() []*Fault {
 		newFault(other+"bare-error", "an unknown version gets -32602 without the supported versions",
 			fails(&refserver.Error{Code: spec.CodeInvalidParams, Message: "Unsupported protocol version"})),
 		newFault(other+"silent", "an unknown version gets no response", fails(refserver.NoResponse)),
+		newFault(other+"no-date", "a version that is not a date gets -32602, others a counter-offer", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if _, err := time.Parse(time.DateOnly, requestedVersion(c)); err != nil {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "protocolVersion: not a date"}
+			}
+			return next(c)
+		})),
 
 		newFault(latest+"oldest", "the counter-offer for an unknown version is the oldest supported one",
 			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20241105) })).inRevisions(revisionsWithReadOnlyHint()...), // a run in 2024-11-05 alone does not know a later revision

@@ -189,7 +189,7 @@ func getPrompts(ctx context.Context, t *suite.T) {
 func getSimplePrompts(ctx context.Context, t *suite.T) {
 	prompts := t.Inventory.PromisedPrompts()
 	if len(prompts) == 0 {
-		t.GiveUp("the configuration names no prompt that is known to work with given values")
+		t.GiveUp("the configuration names no prompt that is known to work with given values; give its values under prompts: arguments: in mcp-conform.yaml")
 	}
 	g := newGetter(t.Conversation(ctx))
 	for _, p := range prompts[:min(len(prompts), maxPrompts)] {

@@ -302,7 +302,7 @@ func promisedResources(t *suite.T) []promisedResource {
 		}
 	}
 	if len(out) == 0 {
-		t.GiveUp("the configuration names no resource that is known to be readable")
+		t.GiveUp("the configuration names no resource that is known to be readable; give a template's values under templates: in mcp-conform.yaml")
 	}
 	return out
 }

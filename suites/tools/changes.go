@@ -61,7 +61,7 @@ func promisedChanges(t *suite.T) []promisedChange {
 func knownChanges(ctx context.Context, t *suite.T) {
 	all := promisedChanges(t)
 	if len(all) == 0 {
-		t.GiveUp("the configuration names no permitted tool that is known to change something")
+		t.GiveUp("the configuration names no permitted tool that is known to change something; name one under fixtures: in mcp-conform.yaml, as changes-resource, changes-tools, changes-resources or changes-prompts")
 	}
 	k := newCaller(t.Start(ctx, client.Options{}))
 	for _, p := range all {
