@@ -50,14 +50,34 @@ func countFindings(fs []family) int {
 // one of a group.
 const sameShown = 8
 
-// familyLines returns all lines of a family.
-func (c *Console) familyLines(f *family) []string {
-	if !c.o.Terse {
-		return slices.Concat(c.entryLines(&f.entry), c.linesBelow(f))
+// terseLines returns the headlines of all entries. Entries with the same headline share one, which
+// counts them.
+func (c *Console) terseLines(fs []family) []string {
+	type line struct{ requirement, place string }
+	var all []*entry
+	counts := map[line]int{}
+	for i := range fs {
+		all = append(all, &fs[i].entry)
+		for j := range fs[i].same {
+			all = append(all, &fs[i].same[j])
+		}
 	}
-	out := c.headline(&f.entry, c.headlinePlace(&f.entry))
-	for i := range f.same {
-		out = append(out, c.headline(&f.same[i], c.headlinePlace(&f.same[i]))...)
+	key := func(e *entry) line { return line{e.Outcome.String() + " " + e.Requirement, c.headlinePlace(e)} }
+	for _, e := range all {
+		counts[key(e)]++
+	}
+	var out []string
+	for _, e := range all {
+		k := key(e)
+		n := counts[k]
+		if n == 0 { // its headline is already there
+			continue
+		}
+		counts[k] = 0
+		if n > 1 {
+			k.place += fmt.Sprintf(" · %d findings", n)
+		}
+		out = append(out, c.headline(e, k.place)...)
 	}
 	return out
 }

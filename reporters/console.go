@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -245,17 +246,26 @@ func (c *Console) End(r *verdict.Report) {
 	if len(fs) == 0 && !c.o.Verbose {
 		c.begun = false // no gap is needed
 	}
-	for i := range fs {
-		if i == 0 || !c.o.Terse {
-			c.separate()
-		}
-		if i == listed {
-			c.writeLine(fmt.Sprintf("and %s, see the reports", count(countFindings(fs[i:]), "more finding")))
-			break
-		}
-		for _, line := range c.familyLines(&fs[i]) {
+	shown := fs[:min(len(fs), listed)]
+	if c.o.Terse && len(shown) > 0 {
+		c.separate()
+		for _, line := range c.terseLines(shown) {
 			c.writeLine(line)
 		}
+	}
+	if !c.o.Terse {
+		for i := range shown {
+			c.separate()
+			for _, line := range slices.Concat(c.entryLines(&shown[i].entry), c.linesBelow(&shown[i])) {
+				c.writeLine(line)
+			}
+		}
+	}
+	if more := fs[len(shown):]; len(more) > 0 {
+		if !c.o.Terse {
+			c.separate()
+		}
+		c.writeLine(fmt.Sprintf("and %s, see the reports", count(countFindings(more), "more finding")))
 	}
 	if lines := c.baselineLines(r); len(lines) > 0 {
 		c.separate()
@@ -264,12 +274,16 @@ func (c *Console) End(r *verdict.Report) {
 		}
 	}
 	c.separate()
-	for _, line := range c.lackingLines(r) {
+	lacking := c.lackingLines(r)
+	for _, line := range lacking {
 		c.writeLine(line)
 	}
 	if !c.o.Quiet {
 		for _, line := range append(c.gatewayLines(r), c.securityLines(r)...) {
 			c.writeLine(line)
+		}
+		if len(lacking) > 0 && len(r.Revisions) > 0 { // which count requirements, too
+			c.writeLine("requirements by revision:")
 		}
 		for _, line := range tallyLines(r, c.o.Width) {
 			for _, part := range c.foldCells(line) {

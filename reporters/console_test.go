@@ -342,6 +342,22 @@ func TestTerseShowsHeadlinesAlone(t *testing.T) {
 	}
 }
 
+// TestTerseShowsEqualHeadlinesOnce checks that findings whose headlines are equal share one, which
+// counts them.
+func TestTerseShowsEqualHeadlinesOnce(t *testing.T) {
+	r := &verdict.Report{Revisions: []spec.Revision{spec.V20251125}}
+	for _, method := range []string{"tools/call", "initialize"} {
+		f := verdict.Finding{ID: method, Outcome: verdict.Warning, Summary: "The server serves a malformed " + method + "."}
+		f.Requirement, f.Revision, f.Transport, f.Level = "base.invalid-params", spec.V20251125, spec.Stdio, spec.Should
+		r.Findings = append(r.Findings, f)
+	}
+	var b bytes.Buffer
+	NewConsole(&b, ConsoleOptions{Quiet: true, Terse: true}).End(r)
+	if want := "! WARNING  base.invalid-params  SHOULD · 2025-11-25 · stdio · 2 findings\n\n"; !strings.HasPrefix(b.String(), want) {
+		t.Errorf("it shows:\n%s", b.String())
+	}
+}
+
 // TestWorkAfterTheCasesIsShown checks that a terminal shows what the run
 // does after the cases while it does it, without characters that move the
 // cursor.

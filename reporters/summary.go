@@ -133,7 +133,7 @@ func conclusion(r *verdict.Report) (string, color) {
 	}
 	baseline, sdk := knownCounts(r)
 	if baseline > 0 {
-		text += fmt.Sprintf(", %d known", baseline)
+		text += ", " + count(baseline, "known finding")
 	}
 	if sdk > 0 {
 		text += ", " + count(sdk, "finding") + " of " + clip(r.SDK, 80) + " accepted"

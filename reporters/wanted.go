@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -29,26 +30,43 @@ func lackingSettings(r *verdict.Report) (lines []verdict.Setting, counts map[ver
 	return lines, counts
 }
 
-// lackingLines lists what was not observed because no call was known or allowed: the number of
-// requirements for each reason. With Verbose, it lists instead the configuration lines that would
-// make these requirements observable.
+// lackingLines lists what was not observed because no call was known or allowed: in one sentence
+// the number of requirements for each reason. With Verbose, it lists instead the configuration lines
+// that would make these requirements observable.
 func (c *Console) lackingLines(r *verdict.Report) []string {
 	lines, counts := lackingSettings(r)
 	if len(lines) == 0 || c.o.Quiet {
 		return nil
 	}
+	groups := lackingGroups(lines, counts)
+	if !c.o.Verbose {
+		return wrap(lackingSentence(r, groups), c.o.Width, 4)
+	}
 	var out []string
-	for _, g := range lackingGroups(lines, counts) {
-		if c.o.Verbose {
-			out = append(out, wrap(g.why.head, c.o.Width, 4)...)
-			for _, row := range g.rows(counts, len(g.lines)) {
-				out = append(out, "  "+row)
-			}
-			continue
+	for _, g := range groups {
+		out = append(out, wrap(g.why.head, c.o.Width, 4)...)
+		for _, row := range g.rows(counts, len(g.lines)) {
+			out = append(out, "  "+row)
 		}
-		out = append(out, wrap(count(g.total, "requirement")+" "+g.why.short, c.o.Width, 4)...)
 	}
 	return out
+}
+
+// lackingSentence returns a sentence that counts the requirements that were not observed, in all and
+// for each of the reasons in groups.
+func lackingSentence(r *verdict.Report, groups []lackingGroup) string {
+	isUnobserved := func(v *verdict.Verdict) bool { return v.Outcome == verdict.NotObserved }
+	text := "not observed: "
+	if len(r.Revisions) > 1 {
+		text = "not observed in one or more revisions: "
+	}
+	text += count(requirementsWhere(r, isUnobserved), "requirement")
+	for i, g := range groups {
+		n := requirementsWhere(r, func(v *verdict.Verdict) bool { return isUnobserved(v) && slices.Contains(g.lines, v.Lacks) })
+		of := []string{"; ", ", "}[min(i, 1)]
+		text += fmt.Sprintf("%s%d because mcp-conform %s", of, n, g.why.short)
+	}
+	return text + "; see -v"
 }
 
 // lackingWhy is the reason why requirements were not observed, and the heading
@@ -58,12 +76,12 @@ type lackingWhy struct{ title, short, head string }
 var (
 	lackingKnown = lackingWhy{
 		title: "not observed because no tool is known that shows it",
-		short: "not observed: mcp-conform knows no tool that would show this; see -v",
+		short: "knows no tool that would show it",
 		head:  "not observed: mcp-conform knows no tool that would show this; if the server has one, add it to mcp-conform.yaml, with its name for NAME, and its arguments:",
 	}
 	lackingCalls = lackingWhy{
 		title: "not observed because mcp-conform may not call the tools that show it",
-		short: "not observed: mcp-conform may not call the tools that would show this; see -v",
+		short: "may not call the tools that would show it",
 		head:  "not observed: mcp-conform may not call the tools that would show this; to allow all tools: --call-tools all; to allow some, add them to mcp-conform.yaml:",
 	}
 )

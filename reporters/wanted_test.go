@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/config"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 func TestLackingLines(t *testing.T) {
 	slow, asks := verdict.Setting{Fixture: "slow: {tool: NAME, arguments: {…}}"}, verdict.Setting{Fixture: "sampling: {tool: NAME, arguments: {…}}"}
-	r := &verdict.Report{Verdicts: []verdict.Verdict{
+	r := &verdict.Report{Revisions: []spec.Revision{spec.V20251125, spec.V20250618}, Verdicts: []verdict.Verdict{
 		{Requirement: "a", Revision: "2025-06-18", Lacks: slow},
 		{Requirement: "a", Revision: "2025-11-25", Lacks: slow},
 		{Requirement: "b", Revision: "2025-11-25", Lacks: verdict.Setting{Tool: "\x1b[2J"}},
@@ -24,6 +25,9 @@ func TestLackingLines(t *testing.T) {
 		{Requirement: "g", Revision: "2025-11-25", Lacks: verdict.Setting{Tool: "NAME"}},
 		{Requirement: "d", Revision: "2025-11-25"},
 	}}
+	for i := range r.Verdicts {
+		r.Verdicts[i].Outcome = verdict.NotObserved
+	}
 	show := func(o ConsoleOptions) []string { return NewConsole(&strings.Builder{}, o).lackingLines(r) }
 	calls := []string{"tools:", "  call:", "    - safe", `    - \u001b[2J  # 1 requirement`, "    - slow-task  # 1 requirement", "    - NAME  # any other tool: 1 requirement"}
 	known := []string{"fixtures:", "  slow: {tool: NAME, arguments: {…}}  # 2 requirements", "  sampling: {tool: NAME, arguments: {…}}  # 1 requirement"}
@@ -44,8 +48,8 @@ func TestLackingLines(t *testing.T) {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	want = []string{
-		"3 requirements not observed: mcp-conform may not call the tools that would show this; see -v",
-		"3 requirements not observed: mcp-conform knows no tool that would show this; see -v",
+		"not observed in one or more revisions: 7 requirements; 3 because mcp-conform may not call the tools that would show it,",
+		"3 because mcp-conform knows no tool that would show it; see -v",
 	}
 	if diff := cmp.Diff(want, show(ConsoleOptions{Width: 120})); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
