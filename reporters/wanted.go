@@ -40,7 +40,7 @@ func (c *Console) lackingLines(r *verdict.Report) []string {
 	}
 	groups := lackingGroups(lines, counts)
 	if !c.o.Verbose {
-		return wrap(lackingSentence(r, groups), c.o.Width, 4)
+		return Fold(lackingSentence(r, groups), c.foldWidth(), 2)
 	}
 	var out []string
 	for _, g := range groups {

@@ -49,7 +49,7 @@ func TestLackingLines(t *testing.T) {
 	}
 	want = []string{
 		"not observed in one or more revisions: 7 requirements; 3 because mcp-conform may not call the tools that would show it,",
-		"3 because mcp-conform knows no tool that would show it; see -v",
+		"  3 because mcp-conform knows no tool that would show it; see -v",
 	}
 	if diff := cmp.Diff(want, show(ConsoleOptions{Width: 120})); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)

@@ -15,7 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
 // workflowFile is the path at which GitHub looks for the workflow.
@@ -107,8 +109,8 @@ func fileExists(name string) bool {
 	return err == nil
 }
 
-// draft connects to the server and returns a configuration for what it offers in the first revision
-// of probeOrder that it speaks.
+// draft connects to the server and returns a configuration for what it offers: in each era, in the
+// first revision of probeOrder that it speaks.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	defer a.handleSignals(interruptMessage)()
 	s, err := a.open(&f.server, nil)
@@ -120,33 +122,63 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	limit := o.FirstStart + initTime
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not list what it offers within %s", formatDuration(limit)))
 	defer cancel()
+	d := &config.Draft{Target: t.Args()}
+	var era spec.Era // of the revision that the draft describes
 	refused := &engine.UnreachableError{Reason: "the server speaks no known revision", Advice: "mcp-conform doctor shows which step fails"}
 	for _, rev := range probeOrder(o.Dialer.Transport()) {
-		c, err := client.Open(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: o.FirstStart})
-		if err != nil {
-			return "", &engine.UnreachableError{Reason: err.Error(), Err: err}
+		isOther, start := len(d.Offers) > 0, o.FirstStart
+		if isOther {
+			if rev.Era() == era {
+				continue
+			}
+			start = min(start, client.DefaultTimeout) // it starts, and may never respond in the other era
 		}
-		stop := engine.ReportWaiting("the server's first response", o.FirstStart, a.waiting())
-		err = c.Handshake(ctx)
-		stop()
-		if err != nil || c.Server().ProtocolVersion != string(rev) {
-			c.Close()
-			if err != nil && refused.Err == nil {
-				refused.Reason, refused.Stderr, refused.Err = err.Error(), c.Stderr(stderrRead), err
+		v, why, err := a.inspect(ctx, o.Dialer, rev, start)
+		switch {
+		case isOther && (v == nil || ctx.Err() != nil) && a.ctx.Err() == nil:
+			continue
+		case err != nil:
+			return "", &engine.UnreachableError{Reason: err.Error(), Err: err}
+		case ctx.Err() != nil:
+			return "", &engine.UnreachableError{Reason: context.Cause(ctx).Error(), Err: ctx.Err()}
+		case v == nil:
+			if why != nil && refused.Err == nil {
+				refused.Reason, refused.Stderr, refused.Err = why.Reason, why.Stderr, why.Err
 			}
 			continue
 		}
-		v := inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe})
-		c.Close()
-		if ctx.Err() != nil {
-			return "", &engine.UnreachableError{Reason: context.Cause(ctx).Error(), Err: ctx.Err()}
-		}
 		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", a.visible(v.Server.Name), countOf(len(v.Tools), "tool"),
 			countOf(len(v.Resources), "resource"), countOf(len(v.Templates), "template"), countOf(len(v.Prompts), "prompt"), rev)
-		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
-		return a.redact(d.Write()), nil
+		if !isOther {
+			d.Server = strings.TrimSpace(v.Server.Name + " " + v.Server.Version)
+		}
+		era, d.Revisions, d.Offers = rev.Era(), append(d.Revisions, string(rev)), append(d.Offers, v)
 	}
-	return "", refused
+	if len(d.Offers) == 0 {
+		return "", refused
+	}
+	return a.redact(d.Write()), nil
+}
+
+// inspect returns what the server offers in a revision. If the server does not speak it, the
+// inventory is nil, and why is the failure of the handshake, or nil if the server chose another
+// revision. err is set if no conversation can be opened.
+func (a *app) inspect(ctx context.Context, dialer transport.Dialer, rev spec.Revision, start time.Duration) (v *inventory.Inventory, why *engine.UnreachableError, err error) {
+	c, err := client.Open(ctx, dialer, client.Options{Revision: rev, StartTimeout: start})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	stop := engine.ReportWaiting("the server's first response", start, a.waiting())
+	err = c.Handshake(ctx)
+	stop()
+	switch {
+	case err != nil:
+		return nil, &engine.UnreachableError{Reason: err.Error(), Stderr: c.Stderr(stderrRead), Err: err}, nil
+	case c.Server().ProtocolVersion != string(rev):
+		return nil, nil, nil
+	}
+	return inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe}), nil, nil
 }
 
 func countOf(n int, what string) string {

@@ -12,10 +12,10 @@ import (
 
 // A Draft holds what is known about a server before its first configuration file is written.
 type Draft struct {
-	Server   string   // the server's name and version
-	Revision string   // the revision in which the inventory was read
-	Target   []string // the flags and arguments that name the server, as on a command line
-	Offer    *inventory.Inventory
+	Server    string                 // the server's name and version
+	Target    []string               // the flags and arguments that name the server, as on a command line
+	Revisions []string               // the revisions in which the inventories were read
+	Offers    []*inventory.Inventory // one for each of Revisions
 }
 
 const (
@@ -32,15 +32,15 @@ func (d *Draft) Write() string {
 	w := &writer{}
 	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
 	w.line("# Configuration of mcp-conform for this server; all keys: %s/blob/main/docs/configuration.md", Repository)
-	w.line("# Written by mcp-conform init from what %s offers in %s.", flowScalar(d.Server), flowScalar(d.Revision))
+	w.line("# Written by mcp-conform init from what %s offers in %s.", flowScalar(d.Server), strings.Join(d.Revisions, " and "))
 	w.target(d.Target)
 	w.line("")
-	w.line("# revisions: [%s] # judge only these; by default all that the server speaks", d.Revision)
+	w.line("# revisions: [%s] # judge only these; by default all that the server speaks", strings.Join(d.Revisions, ", "))
 	w.line("# fail-on: should # warnings fail a run, too")
-	w.tools(d.Offer)
-	w.prompts(d.Offer)
-	w.templates(d.Offer)
-	w.fixtures(d.Offer)
+	w.tools(d.Offers)
+	w.prompts(d.Offers)
+	w.templates(d.Offers)
+	w.fixtures(d.Offers)
 	return w.b.String()
 }
 
@@ -145,16 +145,18 @@ func (w *writer) writePair(flag, text string) {
 }
 
 // tools writes, as comments next to the key tools.call, which tools are called and which are not.
-func (w *writer) tools(v *inventory.Inventory) {
+func (w *writer) tools(offers []*inventory.Inventory) {
 	called, not := []string{}, []string{}
-	for _, t := range v.Tools {
-		if !isShort(t.Name) || slices.Contains(called, t.Name) || slices.Contains(not, t.Name) { // a list may contain a tool twice
-			continue
-		}
-		if _, ok := v.Tool(t.Name); ok {
-			called = append(called, t.Name)
-		} else {
-			not = append(not, t.Name)
+	for _, v := range offers {
+		for _, t := range v.Tools {
+			if !isShort(t.Name) || slices.Contains(called, t.Name) || slices.Contains(not, t.Name) { // a list may contain a tool twice
+				continue
+			}
+			if _, ok := v.Tool(t.Name); ok {
+				called = append(called, t.Name)
+			} else {
+				not = append(not, t.Name)
+			}
 		}
 	}
 	w.line("")
@@ -165,11 +167,13 @@ func (w *writer) tools(v *inventory.Inventory) {
 	w.names("called", called)
 	w.names("not called", not)
 	w.line("  # never: [NAME]")
-	for _, t := range v.Callable() {
-		if _, err := t.Arguments(); err != nil && isShort(t.Name) {
-			w.line("  # mcp-conform can't generate arguments for this one: %s.", err)
-			w.line("  # arguments: {%s: [{NAME: VALUE}]}", flowScalar(t.Name))
-			return
+	for _, v := range offers {
+		for _, t := range v.Callable() {
+			if _, err := t.Arguments(); err != nil && isShort(t.Name) {
+				w.line("  # mcp-conform can't generate arguments for this one: %s.", err)
+				w.line("  # arguments: {%s: [{NAME: VALUE}]}", flowScalar(t.Name))
+				return
+			}
 		}
 	}
 	if len(called) > 0 {
@@ -187,9 +191,9 @@ func (w *writer) names(what string, all []string) {
 	}
 }
 
-func (w *writer) prompts(v *inventory.Inventory) {
+func (w *writer) prompts(offers []*inventory.Inventory) {
 	var lines []string
-	for _, p := range v.PromptEntries {
+	for _, p := range entriesOnce(offers, func(v *inventory.Inventory) []inventory.Prompt { return v.PromptEntries }, func(p inventory.Prompt) string { return p.Name }) {
 		var values []string
 		for _, name := range p.RequiredArguments() {
 			if isShort(name) {
@@ -210,11 +214,27 @@ func (w *writer) prompts(v *inventory.Inventory) {
 	w.line("%s", strings.Join(lines, "\n"))
 }
 
+// entriesOnce returns the entries of a list in all inventories. Of entries with the same name it
+// returns the first.
+func entriesOnce[T any](offers []*inventory.Inventory, list func(*inventory.Inventory) []T, name func(T) string) []T {
+	var out []T
+	seen := map[string]bool{}
+	for _, v := range offers {
+		for _, entry := range list(v) {
+			if !seen[name(entry)] {
+				seen[name(entry)] = true
+				out = append(out, entry)
+			}
+		}
+	}
+	return out
+}
+
 var variables = lazyregexp.New(`\{[+#./;?&]?([A-Za-z0-9_]+)`)
 
-func (w *writer) templates(v *inventory.Inventory) {
+func (w *writer) templates(offers []*inventory.Inventory) {
 	var lines []string
-	for _, t := range v.Templates {
+	for _, t := range entriesOnce(offers, func(v *inventory.Inventory) []string { return v.Templates }, func(t string) string { return t }) {
 		var values []string
 		for _, m := range variables.FindAllStringSubmatch(t, -1) {
 			if value := flowScalar(m[1]) + ": VALUE"; !slices.Contains(values, value) {
@@ -236,14 +256,15 @@ func (w *writer) templates(v *inventory.Inventory) {
 
 // fixtures writes, for each role, a tool that mcp-conform knows to play it, or an example. It
 // writes all lines as comments.
-func (w *writer) fixtures(v *inventory.Inventory) {
+func (w *writer) fixtures(offers []*inventory.Inventory) {
 	w.line("")
 	w.line("# Tools with a known effect, so that the effect can be judged. Tools that are named here may")
 	w.line("# be called.")
 	w.line("# fixtures:")
 	for _, role := range inventory.Roles() {
-		if known := v.KnownCalls(role); len(known) > 0 {
-			w.line("#   # %s: known by its name: %s", role, flowScalar(known[0].Tool))
+		at := slices.IndexFunc(offers, func(v *inventory.Inventory) bool { return len(v.KnownCalls(role)) > 0 })
+		if at >= 0 {
+			w.line("#   # %s: known by its name: %s", role, flowScalar(offers[at].KnownCalls(role)[0].Tool))
 		} else {
 			w.line("#   # %s", roles[role])
 			w.line("#   %s", inventory.FixtureLine(role))

@@ -23,7 +23,7 @@ func TestDraft(t *testing.T) {
 		Tools:     []inventory.Tool{{Name: "slow", ReadOnly: true}, {Name: "evil\n\x1b[2J: {", Raw: jsontext.Value("{}")}, {Name: strings.Repeat("x", 500)}},
 		Templates: []string{"demo://{a}/{?b}", "\u202etxet://{x}"},
 	}
-	d := &Draft{Server: "server\n1.0", Revision: "2025-11-25", Offer: v, Target: []string{
+	d := &Draft{Server: "server\n1.0", Revisions: []string{"2025-11-25"}, Offers: []*inventory.Inventory{v}, Target: []string{
 		"--env", "TOKEN", "--env", "PORT={port}", "--cwd", "my folder", "--clean-env", "--", "node", "on", "--flag=a b", "\u202e",
 	}}
 	text := d.Write()
@@ -68,7 +68,7 @@ func TestDraftNamesEachToolOnce(t *testing.T) {
 	for range 2 {
 		tools = append(tools, inventory.Tool{Name: "reads", ReadOnly: true}, inventory.Tool{Name: "writes"})
 	}
-	d := &Draft{Server: "server", Revision: "2025-11-25", Offer: &inventory.Inventory{Tools: tools}, Target: []string{"--", "node", "server.js"}}
+	d := &Draft{Server: "server", Revisions: []string{"2025-11-25"}, Offers: []*inventory.Inventory{{Tools: tools}}, Target: []string{"--", "node", "server.js"}}
 	text := d.Write()
 	named := strings.Join(regexp.MustCompile(`(?m)^  # (not )?called: .*$`).FindAllString(text, -1), "\n")
 	if strings.Count(named, "reads") != 1 || strings.Count(named, "writes") != 1 {
@@ -92,7 +92,7 @@ func TestDraftOfTargets(t *testing.T) {
 `},
 		{[]string{"--config", ".mcp.json", "--server", "a"}, "# The server is named on the command line: mcp-conform run --config .mcp.json --server a\n# target:\n#   command: [node, server.js]\n"},
 	} {
-		text := (&Draft{Target: c.words, Revision: "2025-11-25", Offer: inventory.Empty()}).Write()
+		text := (&Draft{Target: c.words, Revisions: []string{"2025-11-25"}, Offers: []*inventory.Inventory{inventory.Empty()}}).Write()
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%v is written as\n%s", c.words, text)
 		}
@@ -109,12 +109,29 @@ func FuzzDraft(f *testing.F) {
 		if strings.TrimSpace(command) == "" || strings.ContainsRune(command, 0) {
 			return // no command
 		}
-		d := &Draft{Server: tool, Revision: "2025-11-25", Target: []string{"--", command}, Offer: &inventory.Inventory{
+		d := &Draft{Server: tool, Revisions: []string{"2025-11-25"}, Target: []string{"--", command}, Offers: []*inventory.Inventory{{
 			Tools: []inventory.Tool{{Name: tool, ReadOnly: true}}, Templates: []string{template},
-		}}
+		}}}
 		file, err := Parse("f.yaml", []byte(d.Write()))
 		if err != nil || len(file.Command) != 1 || file.Command[0] != strings.ToValidUTF8(command, "\ufffd") {
 			t.Errorf("%v\n%s", err, d.Write())
 		}
 	})
+}
+
+// TestDraftOfTwoEras checks that a draft has what the server offers in one of two revisions.
+func TestDraftOfTwoEras(t *testing.T) {
+	d := &Draft{Server: "server", Target: []string{"--", "node"}, Revisions: []string{"2025-11-25", "2026-07-28"}, Offers: []*inventory.Inventory{
+		{Tools: []inventory.Tool{{Name: "both"}}, Templates: []string{"demo://{a}"}},
+		{Tools: []inventory.Tool{{Name: "both"}, {Name: "newer"}}, Templates: []string{"demo://{a}", "demo://new/{b}"}},
+	}}
+	text := d.Write()
+	for _, want := range []string{
+		"# Written by mcp-conform init from what server offers in 2025-11-25 and 2026-07-28.\n", "# revisions: [2025-11-25, 2026-07-28] ",
+		"  # not called: both, newer\n", "# templates:\n#   \"demo://{a}\": {a: VALUE}\n#   \"demo://new/{b}\": {b: VALUE}\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the draft has no %q:\n%s", want, text)
+		}
+	}
 }
