@@ -165,22 +165,22 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 
 // needKeys has, for each need that the configuration can meet, the keys with which it does.
 var needKeys = map[string][]string{
-	"fixture.safe-tool": {"tools.call"}, "fixture.no-argument-tool": {"tools.call"},
-	"fixture.task-tool": {"tools.call"}, "fixture.required-task-tool": {"tools.call"}, "fixture.failing-task-tool": {"tools.call"},
-	"fixture.failing-tool": {"fixtures.fails"}, "fixture.output-schema-tool": {"fixtures.structured"},
-	"fixture.slow-tool": {"fixtures.slow"}, "fixture.progress-tool": {"fixtures.progress", "fixtures.slow"}, "fixture.logging-tool": {"fixtures.logging"},
-	"fixture.server-request": {"fixtures.sampling", "fixtures.elicitation", "fixtures.roots"},
-	"fixture.input-required": {"fixtures.sampling", "fixtures.elicitation", "fixtures.roots"},
-	"fixture.sampling-tool":  {"fixtures.sampling"}, "fixture.sampling-tools-tool": {"fixtures.sampling"},
-	"fixture.elicitation-tool": {"fixtures.elicitation"}, "fixture.url-elicitation-tool": {"fixtures.elicitation"}, "fixture.roots-tool": {"fixtures.roots"},
-	"fixture.any-change":       {"fixtures.changes-resource", "fixtures.changes-tools", "fixtures.changes-resources", "fixtures.changes-prompts"},
-	"fixture.tool-list-change": {"fixtures.changes-tools"}, "fixture.prompt-list-change": {"fixtures.changes-prompts"},
-	"fixture.resource-list-change": {"fixtures.changes-resources"}, "fixture.resource-change": {"fixtures.changes-resource"},
-	"fixture.image": {"fixtures.image"}, "fixture.audio": {"fixtures.audio"},
-	"fixture.embedded-resource": {"fixtures.resource"}, "fixture.embedded-resource-tool": {"fixtures.resource"},
-	"fixture.resource-link": {"fixtures.resource-link"}, "fixture.resource-link-tool": {"fixtures.resource-link"},
-	"fixture.template": {"templates"}, "fixture.prompt-required": {"prompts.arguments"},
-	"fixture.oauth-client": {"target.client-id"}, "fixture.upstream": {"target.upstream-env"},
+	"fixture.safe-tool": {"tools: call"}, "fixture.no-argument-tool": {"tools: call"},
+	"fixture.task-tool": {"tools: call"}, "fixture.required-task-tool": {"tools: call"}, "fixture.failing-task-tool": {"tools: call"},
+	"fixture.failing-tool": {"fixtures: fails"}, "fixture.output-schema-tool": {"fixtures: structured"},
+	"fixture.slow-tool": {"fixtures: slow"}, "fixture.progress-tool": {"fixtures: progress", "fixtures: slow"}, "fixture.logging-tool": {"fixtures: logging"},
+	"fixture.server-request": {"fixtures: sampling", "fixtures: elicitation", "fixtures: roots"},
+	"fixture.input-required": {"fixtures: sampling", "fixtures: elicitation", "fixtures: roots"},
+	"fixture.sampling-tool":  {"fixtures: sampling"}, "fixture.sampling-tools-tool": {"fixtures: sampling"},
+	"fixture.elicitation-tool": {"fixtures: elicitation"}, "fixture.url-elicitation-tool": {"fixtures: elicitation"}, "fixture.roots-tool": {"fixtures: roots"},
+	"fixture.any-change":       {"fixtures: changes-resource", "fixtures: changes-tools", "fixtures: changes-resources", "fixtures: changes-prompts"},
+	"fixture.tool-list-change": {"fixtures: changes-tools"}, "fixture.prompt-list-change": {"fixtures: changes-prompts"},
+	"fixture.resource-list-change": {"fixtures: changes-resources"}, "fixture.resource-change": {"fixtures: changes-resource"},
+	"fixture.image": {"fixtures: image"}, "fixture.audio": {"fixtures: audio"},
+	"fixture.embedded-resource": {"fixtures: resource"}, "fixture.embedded-resource-tool": {"fixtures: resource"},
+	"fixture.resource-link": {"fixtures: resource-link"}, "fixture.resource-link-tool": {"fixtures: resource-link"},
+	"fixture.template": {"templates"}, "fixture.prompt-required": {"prompts: arguments"},
+	"fixture.oauth-client": {"target: client-id"}, "fixture.upstream": {"target: upstream-env"},
 }
 
 // configurationFor returns a phrase with the keys of mcp-conform.yaml that meet the needs, or "" if

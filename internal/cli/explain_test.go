@@ -63,7 +63,7 @@ func TestNeedsNameConfigurationKeys(t *testing.T) {
 		}
 		for _, path := range keys {
 			key := config.Keys()
-			for name := range strings.SplitSeq(path, ".") {
+			for name := range strings.SplitSeq(path, ": ") {
 				at := slices.IndexFunc(key.Keys, func(k config.Key) bool { return k.Name == name })
 				if at < 0 {
 					t.Fatalf("%s: the configuration has no key %s", need, path)
@@ -72,7 +72,7 @@ func TestNeedsNameConfigurationKeys(t *testing.T) {
 			}
 		}
 	}
-	if got, want := configurationFor([]string{"logging", "fixture.slow-tool", "fixture.image"}), "fixtures.slow, fixtures.image in mcp-conform.yaml, "; !strings.HasPrefix(got, want) {
+	if got, want := configurationFor([]string{"logging", "fixture.slow-tool", "fixture.image"}), "fixtures: slow, fixtures: image in mcp-conform.yaml, "; !strings.HasPrefix(got, want) {
 		t.Errorf("the configuration is %q", got)
 	}
 }
