@@ -61,9 +61,9 @@ func (r *quoter) isReadable(e *transcript.Event) bool {
 
 // Quote quotes the events of a conversation that show the deviation; the last of the deviation's
 // positions is the offending event. If that is the exit of a server, the evidence also has the last
-// messages to the server and the end of its stderr. Context holds other events: the beginning of
-// the conversation, and events around the evidence. The redactor removes secrets; if it is nil,
-// none are removed.
+// messages to the server. If the server exits there or right after, it also has what stderr says of
+// that. Context holds other events: the beginning of the conversation, and events around the
+// evidence. The redactor removes secrets; if it is nil, none are removed.
 func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor) (evidence, context []verdict.Evidence) {
 	return quoteReadable(events, d, redactor, func(*transcript.Event) bool { return true })
 }
@@ -152,9 +152,14 @@ func quotedPositions(events []*transcript.Event, at []int) (positions []int, off
 		return nil, -1
 	}
 	offending = at[len(at)-1]
+	shown := Sighting{Events: events, Deviation: &verdict.Deviation{At: at}}
 	at = slices.Clone(at)
-	if offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed {
-		at = append(at, explainEnd(events, offending)...)
+	isEnd := offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed
+	if isEnd {
+		at = append(at, lastSent(events, offending)...)
+	}
+	if said := lastStderr(events); len(said) > 0 && (isEnd || shown.EndsServer()) { // stderr is read concurrently with stdout, so its last chunk may come later
+		at = append(at, said[len(said)-1])
 	}
 	slices.Sort(at)
 	at = slices.Compact(at)

@@ -13,17 +13,14 @@ import (
 // of a server.
 const sentBeforeExit = 2
 
-// explainEnd returns the positions of the last frames that the client sent before the server exited
-// at position end, and that of the server's last output on stderr.
-func explainEnd(events []*transcript.Event, end int) []int {
+// lastSent returns the positions of the last frames that the client sent before the server exited
+// at position end.
+func lastSent(events []*transcript.Event, end int) []int {
 	var out []int
 	for i := end - 1; i >= 0 && len(out) < sentBeforeExit; i-- {
 		if events[i].Kind == transcript.Sent {
 			out = append(out, i)
 		}
-	}
-	if said := lastStderr(events); len(said) > 0 { // stderr is read concurrently with stdout, so its last chunk may come later
-		out = append(out, said[len(said)-1])
 	}
 	return out
 }

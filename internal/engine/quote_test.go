@@ -164,6 +164,10 @@ func TestEndOfStderr(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+		evidence, _ = Quote(tr.From(0), &verdict.Deviation{At: []int{2}}, nil) // the message at which it ended
+		if last := evidence[len(evidence)-1]; last.Text != "stderr: "+test.want || last.Offending || !evidence[0].Offending {
+			t.Errorf("%s: for the message, it quotes %+v", name, evidence)
+		}
 	}
 }
 
