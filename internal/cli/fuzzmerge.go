@@ -47,6 +47,9 @@ Exit codes: 0 merged, 2 usage, or a folder can't be read or written.`,
 			if path := (*fs.PathError)(nil); errors.As(err, &path) {
 				return usagef("name folders that can be read, and one that can be written", "%v", err)
 			}
+			if errors.Is(err, fuzz.ErrOtherFindings) {
+				return usagef("name that folder among those to merge, too, or another one with --out", "%v", err)
+			}
 			if err != nil {
 				return usagef("merge only folders that searches wrote", "%v", err)
 			}

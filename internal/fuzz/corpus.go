@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,7 +26,8 @@ const (
 	corpusSuffix = ".jsonl"
 )
 
-// maxCorpus limits how many bytes of a corpus are read.
+// maxCorpus limits the bytes of the sequences in a corpus. Each sequence counts once: searches that
+// share a corpus each have a file with all of them.
 const maxCorpus = 64 << 20
 
 // corpusEntry is one line of a corpus file.
@@ -52,40 +54,46 @@ func (n *novelty) load(dir string) error {
 		if !strings.HasPrefix(f.Name(), corpusPrefix) || !strings.HasSuffix(f.Name(), corpusSuffix) {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		data, err := os.Open(filepath.Join(dir, f.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another process has just moved its sequences to a file of its own
 		}
+		if err == nil {
+			err = n.addFile(f.Name(), data, &size)
+			_ = data.Close() // opened for reading only
+		}
 		if err != nil {
 			return fmt.Errorf("reading the corpus: %w", err)
-		}
-		if size += len(data); size > maxCorpus {
-			return fmt.Errorf("reading the corpus: the files %s*%s are larger than %d MiB", corpusPrefix, corpusSuffix, maxCorpus>>20)
-		}
-		if err := n.addFile(f.Name(), data); err != nil {
-			return err
 		}
 		n.files = append(n.files, filepath.Join(dir, f.Name()))
 	}
 	return nil
 }
 
-// addFile adds the sequences in data, the contents of the file with the given name.
-func (n *novelty) addFile(name string, data []byte) error {
-	lines := bufio.NewScanner(bytes.NewReader(data))
+// addFile adds the sequences in data, the contents of the file with the given name. It adds the
+// bytes of those that are new to size.
+func (n *novelty) addFile(name string, data io.Reader, size *int) error {
+	lines := bufio.NewScanner(data)
 	lines.Buffer(nil, 4<<20)
 	for line := 1; lines.Scan(); line++ {
+		if n.lines[string(lines.Bytes())] {
+			continue
+		}
 		var e corpusEntry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return fmt.Errorf("reading the corpus: line %d of %s: %w", line, name, err)
+			return fmt.Errorf("line %d of %s: %w", line, name, err)
 		}
-		if key := string(lines.Bytes()); len(e.Operations) > 0 && !n.lines[key] {
-			n.lines[key] = true
-			n.poolOf(e.Validity).add(e.Operations, uint64(len(n.lines)))
+		if len(e.Operations) == 0 {
+			continue
 		}
+		if *size += len(lines.Bytes()); *size > maxCorpus {
+			return fmt.Errorf("the sequences in the files %s*%s are larger than %d MiB", corpusPrefix, corpusSuffix, maxCorpus>>20)
+		}
+		n.lines[lines.Text()] = true
+		n.poolOf(e.Validity).add(e.Operations, uint64(len(n.lines)))
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("reading the corpus: %s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -153,6 +154,19 @@ func TestMerge(t *testing.T) {
 	if files, err := filepath.Glob(filepath.Join(out, "*.jsonl")); err != nil || len(files) != 1 {
 		t.Errorf("the corpus has the files %v, %v", files, err)
 	}
+	if _, err := Merge(out, []string{a}); !errors.Is(err, ErrOtherFindings) || !strings.Contains(err.Error(), "found-2.json") {
+		t.Errorf("findings of an earlier merge stay: %v", err)
+	}
+	if n, err := Merge(out, []string{a, out}); err != nil || n.Findings != 3 || n.ReadFindings != 5 {
+		t.Errorf("merged with the result: %+v, %v", n, err)
+	}
+	found(out, "found-9", "another", "broken", "9", "ping", "ping")
+	if _, err := Merge(out, []string{out}); err != nil {
+		t.Error(err)
+	}
+	if files, err := filepath.Glob(filepath.Join(out, "*.json")); err != nil || len(files) != 3 {
+		t.Errorf("the result has the files %v, %v", files, err)
+	}
 	again := filepath.Join(t.TempDir(), "again")
 	if n, err := Merge(again, []string{out}); err != nil || n.Sequences != m.Sequences || n.Findings != m.Findings {
 		t.Errorf("merged again: %+v, %v", n, err)
@@ -162,6 +176,34 @@ func TestMerge(t *testing.T) {
 	}
 	if _, err := Merge(again, []string{a}); err == nil || !strings.Contains(err.Error(), "other.json") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestSizeOfACorpus checks that a corpus is limited by its distinct sequences, not by their copies in
+// the files of several searches.
+func TestSizeOfACorpus(t *testing.T) {
+	line := func(i int) string {
+		return `{"mood":0,"operations":[{"do":"send","method":"ping","message":{"id":` + strconv.Itoa(i) + `,"text":"` + strings.Repeat("x", 3<<20) + `"}}]}` + "\n"
+	}
+	dir := t.TempDir()
+	write := func(name string, sequences int) {
+		var corpus strings.Builder
+		for i := range sequences {
+			corpus.WriteString(line(i))
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(corpus.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 4 {
+		write("corpus-"+strconv.Itoa(i)+".jsonl", 10) // 30 MiB each
+	}
+	if err := CheckCorpus(dir); err != nil {
+		t.Errorf("4 files with the same 30 MiB: %v", err)
+	}
+	write("corpus-5.jsonl", 22)
+	if err := CheckCorpus(dir); err == nil || !strings.Contains(err.Error(), "are larger than 64 MiB") {
+		t.Errorf("66 MiB: %v", err)
 	}
 }
 

@@ -3,7 +3,9 @@ package fuzz
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -23,7 +25,8 @@ type Merged struct {
 // Merge merges the folders of several searches into the folder out. The merged corpus omits
 // sequences that are the beginning of others in the same group (see seedPool). For each finding,
 // Merge keeps the replay file with the most severe outcome and, among equally severe ones, the
-// shortest script. The folders in dirs stay unchanged.
+// shortest script. The folders in dirs stay unchanged, unless one of them is out. A corpus in out is
+// merged too, but a replay file in out that this merge would not write is an error.
 func Merge(out string, dirs []string) (Merged, error) {
 	var m Merged
 	all := newNovelty()
@@ -39,9 +42,18 @@ func Merge(out string, dirs []string) (Merged, error) {
 		}
 		m.ReadFindings += n
 	}
-	m.ReadSequences, m.Findings = len(all.lines), len(findings)
 	if err := all.load(out); err != nil { // the corpus of an earlier merge, if there is one
 		return m, fmt.Errorf("%s: %w", out, err)
+	}
+	m.ReadSequences, m.Findings = len(all.lines), len(findings)
+	files := nameFiles(findings)
+	isRead := slices.ContainsFunc(dirs, func(dir string) bool { return filepath.Clean(dir) == filepath.Clean(out) })
+	stale, err := staleFiles(out, files)
+	if err != nil {
+		return m, err
+	}
+	if len(stale) > 0 && !isRead {
+		return m, fmt.Errorf("%w: %s", ErrOtherFindings, filepath.Join(out, stale[0]))
 	}
 	all.files = slices.DeleteFunc(all.files, func(name string) bool { return filepath.Dir(name) != filepath.Clean(out) })
 	for _, s := range all.seedsBy {
@@ -55,18 +67,54 @@ func Merge(out string, dirs []string) (Merged, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil { //nolint:gosec // for others to read
 		return m, err
 	}
-	names := map[string]bool{}
-	for _, f := range sortedFiles(findings) {
-		name := f.name
-		for i := 2; names[name]; i++ {
-			name = fmt.Sprintf("%s-%d.json", strings.TrimSuffix(f.name, ".json"), i)
-		}
-		names[name] = true
+	for name, f := range files {
 		if err := os.WriteFile(filepath.Join(out, name), f.data, 0o600); err != nil {
 			return m, err
 		}
 	}
+	for _, name := range stale { // its finding was read
+		if files[name].data != nil {
+			continue // it was overwritten
+		}
+		if err := os.Remove(filepath.Join(out, name)); err != nil {
+			return m, err
+		}
+	}
 	return m, nil
+}
+
+// ErrOtherFindings is returned by Merge if the folder for the result has a replay file that is not
+// part of the result.
+var ErrOtherFindings = errors.New("the folder for the result has a replay file that this merge would not write")
+
+// nameFiles returns the files by the names under which they are written.
+func nameFiles(findings map[verdict.SearchKey]replayFile) map[string]replayFile {
+	out := map[string]replayFile{}
+	for _, f := range sortedFiles(findings) {
+		name := f.name
+		for i := 2; out[name].data != nil; i++ {
+			name = fmt.Sprintf("%s-%d.json", strings.TrimSuffix(f.name, ".json"), i)
+		}
+		out[name] = f
+	}
+	return out
+}
+
+// staleFiles returns the names of the replay files in a folder that differ from those to be written.
+func staleFiles(dir string, files map[string]replayFile) (stale []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ".json") {
+			continue
+		}
+		if data, err := os.ReadFile(filepath.Join(dir, entry.Name())); err != nil || !bytes.Equal(data, files[entry.Name()].data) {
+			stale = append(stale, entry.Name())
+		}
+	}
+	return stale, err
 }
 
 // replayFile is a replay file that was read.
