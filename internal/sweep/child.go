@@ -50,7 +50,7 @@ func Formats() []string {
 
 // judge judges one server in a process of its own. It returns nil if the context ended first.
 func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
-	work, err := os.MkdirTemp(s.workFolder(), "")
+	work, err := os.MkdirTemp(workFolder(s.Out), "")
 	if err != nil {
 		return nil, err
 	}

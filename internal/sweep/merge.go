@@ -30,7 +30,8 @@ func (p *shardFolder) String() string {
 
 // Merge combines all shards of a sweep into one result in the folder out, as if one machine had
 // judged the whole list. Each of the folders is that of a shard, or contains folders of shards.
-// Errors are usage errors if shards are missing, overlap or are not finished.
+// Results that an earlier sweep or merge left in out are removed if their servers are not in the
+// list. Errors are usage errors if shards are missing, overlap or are not finished.
 func Merge(out string, folders []string) (*Sweep, error) {
 	parts, err := readParts(folders)
 	if err != nil {
@@ -69,12 +70,38 @@ func Merge(out string, folders []string) (*Sweep, error) {
 	if err := os.MkdirAll(filepath.Join(out, "servers"), 0o755); err != nil { //nolint:gosec // the results are for others to read
 		return nil, usagef("name a folder that can be written", "--out %s: %v", out, err)
 	}
+	removeLeftovers(out)
 	for _, r := range w.Servers {
 		if err := copyServer(r, from[r.Name].folder, out); err != nil {
 			return nil, err
 		}
 	}
+	if err := w.removeOthers(out); err != nil {
+		return nil, err
+	}
 	return w, w.write(out)
+}
+
+// removeOthers removes the results of servers that are not in the sweep from its folder.
+func (w *Sweep) removeOthers(out string) error {
+	own := map[string]bool{}
+	for _, r := range w.Servers {
+		own[r.Folder] = true
+	}
+	entries, err := os.ReadDir(filepath.Join(out, "servers"))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		folder := filepath.Join(out, "servers", entry.Name())
+		if own[entry.Name()] || !exists(filepath.Join(folder, resultFile)) {
+			continue
+		}
+		if err := removeAll(folder); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readParts reads the results of shards. Each of the folders is that of a shard, or contains

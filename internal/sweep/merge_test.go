@@ -87,6 +87,19 @@ func TestMergeIsLikeOneMachine(t *testing.T) {
 			folders = []string{filepath.Join(dir, "shards")}
 		}
 		want := readFolder(t, filepath.Join(dir, "one"))
+		if rapid.Bool().Draw(t, "a used folder") {
+			if _, err := sweepInto(filepath.Join(dir, "merged"), append(names, "left", "left/too"), Shard{}); err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range []string{"servers/" + partialPrefix + "left", "work/1"} {
+				if err := os.MkdirAll(filepath.Join(dir, "merged", path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "merged", "servers", partialPrefix+"left", "report.html"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, from := range [][]string{folders, append(folders, folders[0]), {filepath.Join(dir, "merged")}} {
 			if _, err := Merge(filepath.Join(dir, "merged"), from); err != nil {
 				t.Fatal(err)

@@ -100,12 +100,12 @@ func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
 	if alsoWrong := s.writeSweep(); err == nil {
 		err = alsoWrong
 	}
-	s.removeLeftovers()
+	removeLeftovers(s.Out)
 	return s.currentSweep(), err
 }
 
-// workFolder returns the parent of the folders in which servers run.
-func (s *supervisor) workFolder() string { return filepath.Join(s.Out, "work") }
+// workFolder returns the parent of the folders in which servers run, below the folder of the sweep.
+func workFolder(out string) string { return filepath.Join(out, "work") }
 
 func (s *supervisor) folder(e *Entry) string { return filepath.Join(s.Out, "servers", e.Folder) }
 
@@ -125,8 +125,8 @@ const partialPrefix = ".partial-"
 
 // prepare removes what earlier sweeps left behind, and makes the folders below Out.
 func (s *supervisor) prepare() error {
-	s.removeLeftovers()
-	for _, folder := range []string{filepath.Join(s.Out, "servers"), s.workFolder()} {
+	removeLeftovers(s.Out)
+	for _, folder := range []string{filepath.Join(s.Out, "servers"), workFolder(s.Out)} {
 		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
 			return unwritableError(s.Out, err)
 		}
@@ -139,12 +139,13 @@ func unwritableError(out string, err error) error {
 	return usagef("name a folder that can be written", "--out %s: %v", out, err)
 }
 
-// removeLeftovers removes the folders and files that servers and a killed sweep left behind. What
-// can't be removed, because a process still writes it, stays; nothing reads it.
-func (s *supervisor) removeLeftovers() {
-	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is valid
-	writing, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), writingPrefix+"*"))
-	for _, folder := range slices.Concat(left, writing, []string{s.workFolder()}) {
+// removeLeftovers removes the folders and files that servers and a killed sweep or merge left behind
+// in the folder of a sweep. What can't be removed, because a process still writes it, stays; nothing
+// reads it.
+func removeLeftovers(out string) {
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(out), "servers", partialPrefix+"*")) // the pattern is valid
+	writing, _ := filepath.Glob(filepath.Join(escapeGlob(out), writingPrefix+"*"))
+	for _, folder := range slices.Concat(left, writing, []string{workFolder(out)}) {
 		_ = removeAll(folder)
 	}
 }
