@@ -108,7 +108,7 @@ func readList(path string) ([]Entry, error) {
 		return readClientConfig(path) // clients permit comments in it
 	}
 	if broken != nil {
-		return nil, usagef(listAdvice, "%s is not a list of servers: %v", path, broken)
+		return nil, usagef(listAdvice, "%s is not a list of servers: %s", path, strings.TrimPrefix(broken.Error(), "yaml: "))
 	}
 	if len(root.Content) == 0 {
 		return nil, usagef(listAdvice, "%s is empty", path)
@@ -223,15 +223,23 @@ func (l *listReader) readEntries(root *yaml.Node) ([]Entry, error) {
 		items = root.Content
 	case servers != nil && servers.Kind == yaml.SequenceNode:
 		items = servers.Content
+		if err := l.checkListKeys(root, items); err != nil {
+			return nil, err
+		}
 	case servers != nil && servers.Tag == "!!null": // an empty page of the registry
 		return nil, nil
+	case servers != nil && servers.Kind == yaml.AliasNode:
+		return nil, l.aliasError(servers)
 	case servers != nil:
 		return nil, l.errorAt(servers, "", "servers is not a list", listAdvice)
 	case member(root, "name") == nil:
-		return nil, l.errorAt(root, "", "it has no list of servers", listAdvice)
+		return nil, l.noListError(root)
 	}
 	var out []Entry
 	for _, item := range items {
+		if item.Kind == yaml.AliasNode {
+			return nil, l.aliasError(item)
+		}
 		if member(item, "servers") != nil { // a page of the registry
 			more, err := l.readEntries(item)
 			if err != nil {
@@ -251,13 +259,58 @@ func (l *listReader) readEntries(root *yaml.Node) ([]Entry, error) {
 	return out, nil
 }
 
-// readItem returns the entry of an item, or nil if the registry has a newer version of it, or has
-// deleted it.
-func (l *listReader) readItem(item *yaml.Node) (*Entry, error) {
+// checkListKeys returns an error for an unknown key next to the servers, unless all of them are those
+// of a registry, whose pages may have any keys.
+func (l *listReader) checkListKeys(root *yaml.Node, servers []*yaml.Node) error {
+	if !slices.ContainsFunc(servers, func(n *yaml.Node) bool { return registered(n) == nil && member(n, "servers") == nil }) {
+		return nil
+	}
+	for i := 0; i < len(root.Content); i += 2 {
+		key := root.Content[i]
+		if slices.Contains([]string{"servers", "metadata", "$schema"}, key.Value) {
+			continue
+		}
+		advice := "a list has no other key than servers"
+		if near := spelling.Nearest(key.Value, itemKeys); near != "" {
+			advice += "; write " + near + " in the entries of the servers to which it applies"
+		}
+		return l.errorAt(key, "", fmt.Sprintf("unknown key %q next to servers", key.Value), advice)
+	}
+	return nil
+}
+
+// noListError returns an error for a document without servers. It names the key that may have been
+// meant to be servers.
+func (l *listReader) noListError(root *yaml.Node) error {
+	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
+		switch key := root.Content[i]; {
+		case key.Value == "mcpServers":
+			return l.errorAt(key, "", "it has the key mcpServers", "a client's configuration file is read as such if its name ends with .json")
+		case spelling.Nearest(key.Value, []string{"servers"}) != "":
+			return l.errorAt(key, "", fmt.Sprintf("unknown key %q", key.Value), "did you mean servers?")
+		}
+	}
+	return l.errorAt(root, "", "it has no list of servers", listAdvice)
+}
+
+// aliasError returns an error for a YAML alias in the place of entries.
+func (l *listReader) aliasError(n *yaml.Node) error {
+	return l.errorAt(n, "", fmt.Sprintf("the alias *%s can't be an entry", n.Value), "write the entry out: each has a name of its own")
+}
+
+// registered returns the server.json in an item of a registry, or nil if it is not of a registry.
+func registered(item *yaml.Node) *yaml.Node {
 	server := member(item, "server")
 	if server == nil && (member(item, "packages") != nil || member(item, "remotes") != nil) {
 		server = item
 	}
+	return server
+}
+
+// readItem returns the entry of an item, or nil if the registry has a newer version of it, or has
+// deleted it.
+func (l *listReader) readItem(item *yaml.Node) (*Entry, error) {
+	server := registered(item)
 	if server == nil {
 		return l.readEntry(item)
 	}
@@ -320,6 +373,9 @@ func (l *listReader) readEntry(n *yaml.Node) (*Entry, error) {
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		if key := n.Content[i]; !slices.Contains(itemKeys, key.Value) {
+			if key.Tag == "!!merge" {
+				return nil, l.errorAt(key, name, "the merge key << can't be used", "write the keys out in each entry; an alias may stand for a value, as in env: *name")
+			}
 			advice := "known: " + strings.Join(itemKeys, ", ")
 			if near := spelling.Nearest(key.Value, itemKeys); near != "" {
 				advice = "did you mean " + near + "?"
@@ -329,7 +385,11 @@ func (l *listReader) readEntry(n *yaml.Node) (*Entry, error) {
 	}
 	var it item
 	if err := n.Decode(&it); err != nil {
-		return nil, l.errorAt(n, name, strings.TrimPrefix(err.Error(), "yaml: "), "command is a list, such as [node, server.js]; revision, profile and env are a string or a list")
+		what := strings.TrimPrefix(err.Error(), "yaml: ")
+		if types := (*yaml.TypeError)(nil); errors.As(err, &types) {
+			what = strings.Join(types.Errors, "; ")
+		}
+		return nil, l.errorAt(n, name, what, "command is a list, such as [node, server.js]; revision, profile and env are a string or a list")
 	}
 	text, err := json.Marshal(it)
 	if err != nil {

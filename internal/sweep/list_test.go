@@ -51,6 +51,12 @@ servers:
 			{Name: "c", Folder: "c", URL: "https://c.example/mcp", Args: []string{"--config", "DIR/.mcp.json", "--server", "c"}},
 		}},
 		"VS Code's file": {"mcp.json", `{"servers": {"a": {"command": "x"}}}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--config", "DIR/mcp.json", "--server", "a"}}}},
+		"an alias for a value": {"list.yaml", "servers:\n- {name: a, command: [a], env: &e [A=1]}\n- {name: b, command: [b], env: *e}", []Entry{
+			{Name: "a", Folder: "a", Args: []string{"--", "a"}, Env: []string{"A=1"}}, {Name: "b", Folder: "b", Args: []string{"--", "b"}, Env: []string{"A=1"}},
+		}},
+		"a page with other keys": {"page.json", `{"servers": [{"server": {"name": "x/remote", "remotes": [{"type": "sse", "url": "https://r.example"}]}}], "next": "x"}`, []Entry{
+			{Name: "x/remote", Folder: "x~remote", URL: "https://r.example", Args: []string{"https://r.example"}, Flags: []string{"--transport", "sse"}},
+		}},
 		"server.json of npm": {"server.json", `{"name": "io.github.me/weather", "version": "1.0.0", "packages": [
 			{"registryType": "mcpb", "identifier": "https://example.com/x.mcpb", "transport": {"type": "stdio"}},
 			{"registryType": "npm", "identifier": "@me/weather", "version": "1.0.1", "transport": {"type": "stdio"},
@@ -143,6 +149,15 @@ func TestListErrors(t *testing.T) {
 		"neither":             {"servers:\n- name: a", `list.yaml:2: server "a": it needs either a command or a url`},
 		"both":                {"servers: [{name: a, command: [a], url: 'http://x'}]", `server "a": it needs either a command or a url`},
 		"an unknown key":      {"servers: [{name: a, comand: [a]}]", `server "a": unknown key "comand"`},
+		"a misspelled list":   {"server:\n- {name: a, command: [a]}", `list.yaml:1: unknown key "server"`},
+		"a key of entries":    {"servers: [{name: a, command: [a]}]\nprofile: core@1", `list.yaml:2: unknown key "profile" next to servers`},
+		"another key":         {"defaults: {}\nservers: [{name: a, command: [a]}]", `list.yaml:1: unknown key "defaults" next to servers`},
+		"a client's YAML":     {"mcpServers: {a: {command: a}}", `list.yaml:1: it has the key mcpServers`},
+		"an alias":            {"servers:\n- &a {name: a, command: [a]}\n- *a", `list.yaml:3: the alias *a can't be an entry`},
+		"an alias to itself":  {"servers: &a [*a]", `list.yaml:1: the alias *a can't be an entry`},
+		"a merge key":         {"servers:\n- &a {name: a, command: [a]}\n- {<<: *a, name: b}", `list.yaml:3: server "b": the merge key << can't be used`},
+		"an unknown alias":    {"servers: [*a]", `list.yaml is not a list of servers: unknown anchor 'a' referenced`},
+		"two wrong values":    {"servers:\n- name: a\n  command: a b\n  env: {A: b}", `server "a": line 3: cannot unmarshal !!str ` + "`a b` into []string; line 4: "},
 		"a command of text":   {"servers: [{name: a, command: a b}]", `server "a": `},
 		"an unknown revision": {"servers: [{name: a, command: [a], revision: 2020-01-01}]", `server "a": `},
 		"an unknown profile":  {"servers: [{name: a, command: [a], profile: all@1}]", `server "a": there is no profile "all@1"`},
