@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	maxWait     = time.Minute // limits one wait, and the sum of consecutive waits that don't help
-	maxUseless  = 5           // limits the consecutive waits that don't help, if the server never served a request
-	maxAttempts = 10          // limits the attempts to send one request
+	maxWait     = time.Minute    // limits one wait, and the sum of consecutive waits that don't help
+	maxPause    = 24 * time.Hour // limits the pause that PauseEnd returns
+	maxUseless  = 5              // limits the consecutive waits that don't help, if the server never served a request
+	maxAttempts = 10             // limits the attempts to send one request
 	firstPause  = 250 * time.Millisecond
 )
 

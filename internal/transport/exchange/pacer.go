@@ -27,13 +27,15 @@ type Pacer struct {
 	timer        *time.Timer
 	ready        time.Time // when the next request may pass
 
-	closed  time.Time // when the last wait began that a refusal caused
-	isOpen  bool      // no such wait is in progress
-	gaveUp  bool      // waiting does not help
-	hasSaid bool      // Say was called for the current wait
-	pace    pace
-	backoff backoff
-	tally   tally
+	closed time.Time // when the last wait began that a refusal caused
+	isOpen bool      // no such wait is in progress
+	gaveUp bool      // waiting does not help
+
+	pauseEnd time.Time // see PauseEnd
+	hasSaid  bool      // Say was called for the current wait
+	pace     pace
+	backoff  backoff
+	tally    tally
 }
 
 // A waiter is a request that waits. pass is closed when the request may be sent.
@@ -156,6 +158,7 @@ func (p *Pacer) noteRefused(r refusal, passed time.Time, attempts int) bool {
 	now := time.Now()
 	p.pace.refuse(passed)
 	p.tally.noteRefused(r)
+	p.extendPause(now, r.wait)
 	switch {
 	case p.gaveUp, attempts >= maxAttempts:
 		return false
@@ -171,6 +174,7 @@ func (p *Pacer) noteRefused(r refusal, passed time.Time, attempts int) bool {
 	wait, ok := p.backoff.begin(r)
 	if !ok {
 		p.gaveUp, p.pace = true, pace{}
+		p.extendPause(now, maxWait)
 		return false
 	}
 	p.closed, p.isOpen, p.ready = now, false, now.Add(wait)
@@ -202,6 +206,22 @@ func (p *Pacer) noteServed(repeated bool) {
 	defer p.mu.Unlock()
 	p.backoff.serves = true
 	p.backoff.helped = p.backoff.helped || repeated
+}
+
+// extendPause notes that the server wants no requests for some time.
+func (p *Pacer) extendPause(now time.Time, wait time.Duration) {
+	if end := now.Add(min(wait, maxPause)); wait > 0 && end.After(p.pauseEnd) {
+		p.pauseEnd = end
+	}
+}
+
+// PauseEnd returns until when the server wants no more requests: the end of the longest pause that
+// it demanded and, if waiting did not help, at least a minute after the last refusal. It returns the
+// zero time if there is no such pause.
+func (p *Pacer) PauseEnd() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pauseEnd
 }
 
 // Notice returns what the user should know about the server's rate limit, or "".

@@ -164,6 +164,36 @@ func TestPacerGivesUp(t *testing.T) {
 	}
 }
 
+// TestPauseEnd checks until when a server wants no more requests.
+func TestPauseEnd(t *testing.T) {
+	for _, c := range []struct {
+		refusals []refusal
+		want     time.Duration // from the beginning
+	}{
+		{nil, 0},
+		{[]refusal{{status: 429, wait: 10 * time.Second}}, 10 * time.Second},
+		{[]refusal{{status: 429, wait: 120 * time.Second}, {status: 429, wait: 5 * time.Second}}, 120 * time.Second},
+		{[]refusal{{status: 429, wait: 1 << 62}}, maxPause},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, began := NewPacer(), time.Now()
+			for _, r := range c.refusals {
+				p.noteRefused(r, began, 1)
+			}
+			if got := p.PauseEnd(); c.want == 0 && !got.IsZero() || c.want > 0 && got.Sub(began) != c.want {
+				t.Errorf("%v: %v", c.refusals, got.Sub(began))
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPacer()
+		run(t, p, func() (refusal, bool) { return refusal{status: 429}, true }, 1, 1)
+		if wait := time.Until(p.PauseEnd()); wait != maxWait {
+			t.Errorf("after giving up without Retry-After: %v", wait)
+		}
+	})
+}
+
 // TestPacerGivesUpLater checks that a server that has served requests gets a minute for its limit
 // before the pacer gives up, also if it does not say how long to wait.
 func TestPacerGivesUpLater(t *testing.T) {
