@@ -27,6 +27,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/sweep"
 	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
@@ -135,6 +136,7 @@ func Main(args []string, w World) int {
 	w.Out, w.Err = secrets.Writer(w.Out), secrets.Writer(w.Err)
 	a.World = w
 	a.cancelAtStdinEnd()
+	defer a.handOverPause()()
 	defer a.endServers()
 	root := a.rootCommand()
 	root.SetArgs(args)
@@ -162,6 +164,21 @@ func (a *app) cancelAtStdinEnd() {
 	}()
 }
 
+// handOverPause hides from the server the variable that names a file for the pause that its host
+// demands. It returns a function that writes the file for the sweep that started this run.
+func (a *app) handOverPause() func() {
+	path := a.environmentVariable(sweep.PauseVariable)
+	if path == "" {
+		return func() {}
+	}
+	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.PauseVariable+"=") })
+	return func() {
+		if a.pacer != nil {
+			_ = sweep.WritePause(path, a.pacer.PauseEnd()) // without the file, the sweep does not wait
+		}
+	}
+}
+
 // endServers kills the remaining server processes and prints those that could not be killed.
 func (a *app) endServers() {
 	stdio.KillAll()
@@ -185,6 +202,8 @@ type app struct {
 	code       int           // the exit code of a command that returns no error
 	specs      *types.Report // Ginkgo's report of the run; nil before the specs have run
 	outputName string        // how messages name the server's output that they quote; "" for stderr
+	// pacer paces the requests to the server; nil before one was opened.
+	pacer *exchange.Pacer
 }
 
 // interruptMessage is printed at the first interrupt of a command that runs servers.

@@ -49,7 +49,7 @@ func (a *app) open(f *serverFlags, waiting func(string)) (*openedServer, error) 
 		waiting = a.waiting()
 	}
 	s := &openedServer{remoteServer: remoteServer{flags: &f.remote, waiting: waiting, pacer: exchange.NewPacer()}}
-	s.pacer.Say = waiting
+	s.pacer.Say, a.pacer = waiting, s.pacer
 	s.options = engine.Options{Timeout: f.timeout, StartTimeout: f.start, Policy: f.configured.calls, Version: version()}
 	if err := requirePositive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start}); err != nil {
 		return s, err

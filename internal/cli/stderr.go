@@ -12,7 +12,8 @@ import (
 const stderrLines = 12
 
 // quoteStderr prints the lines of a server's stderr that say why it ended, or the last lines if no
-// line says why. For a server that was started for a URL, text has both stdout and stderr.
+// line says why. For a server that was started for a URL, text has both stdout and stderr. A sweep
+// finds the cause in these lines.
 func (a *app) quoteStderr(text string) {
 	shown, what := a.stderrEnd(text), "ends with"
 	if cause := stderr.Cause(a.redact(text)); cause != nil {

@@ -269,6 +269,9 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	}
 	a.printSweepStart(&o, variable)
 	o.Done = a.sweepLinePrinter()
+	o.Paused = func(host string, wait time.Duration) {
+		a.println(fmt.Sprintf("%s limits requests: its next server waits %v", a.visible(host), wait.Round(time.Second)))
+	}
 	defer a.handleSignals("\nmcp-conform: interrupted: ending the servers; repeat the command to continue")()
 	w, err := sweep.Run(c.Context(), o)
 	if err != nil {
@@ -276,7 +279,7 @@ func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
 	}
 	a.printSweep(w, o.Out)
 	switch {
-	case w.Counts[sweep.Pending] > 0:
+	case w.Unfinished > 0:
 		a.code = ExitNotJudged
 	case f.failOn == "broken" && w.Counts[sweep.Broken] > 0:
 		a.code = ExitBroken

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/skip"
+	"github.com/mcp-conform/mcp-conform/internal/sweep"
 )
 
 // TestAKilledSweepGoesOn kills a sweep at random moments, and continues it with the same command.
@@ -42,14 +45,14 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "servers.yaml"), []byte(list), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sweep := func(out string) (*exec.Cmd, *bytes.Buffer) {
+	start := func(out string) (*exec.Cmd, *bytes.Buffer) {
 		c := exec.CommandContext(t.Context(), "mcp-conform", "sweep", "--jobs", "2", "--out", out, "servers.yaml")
 		b := &bytes.Buffer{}
 		c.Dir, c.Stdout, c.Stderr = dir, b, b
 		return c, b
 	}
 	finished := func(out string) string {
-		c, b := sweep(out)
+		c, b := start(out)
 		if err := c.Run(); err != nil {
 			t.Fatal(err, b)
 		}
@@ -65,7 +68,7 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, uint64(kills)))
 	for n := range kills {
 		out := fmt.Sprintf("killed-%d", n)
-		c, b := sweep(out)
+		c, b := start(out)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -114,6 +117,36 @@ func TestARunEndsWithItsSweep(t *testing.T) {
 	_ = c.Wait() // the exit code is checked
 	if code := c.ProcessState.ExitCode(); code != ExitUnreachable || time.Since(began) > 30*time.Second {
 		t.Errorf("the run ended after %v with %d: %s", time.Since(began), code, out.String())
+	}
+}
+
+// TestARunHandsOverThePause checks that a run leaves the pause that the host of its server demands to
+// its sweep.
+func TestARunHandsOverThePause(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a process")
+	}
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "pause")
+	c := exec.CommandContext(t.Context(), "mcp-conform", "run", "--no-config", server.URL)
+	c.Env = append(os.Environ(), sweep.PauseVariable+"="+path)
+	began := time.Now()
+	out, _ := c.CombinedOutput() // the exit code is checked
+	if code := c.ProcessState.ExitCode(); code != ExitUnreachable {
+		t.Fatalf("%d: %s", code, out)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := time.Parse(time.RFC3339Nano, string(text))
+	if err != nil || end.Before(began.Add(time.Hour)) || end.After(time.Now().Add(time.Hour)) {
+		t.Errorf("the pause ends at %s, %v", text, err)
 	}
 }
 

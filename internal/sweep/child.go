@@ -75,6 +75,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 		return nil, removeAll(partial)
 	}
 	r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Package: e.Package, Published: e.Version, partial: partial}
+	r.paused = readPause(work)
 	r.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	if err := s.conclude(r, service, why, partial); err != nil {
 		if errors.Join(removeAll(work), removeAll(partial)) != nil {
@@ -85,6 +86,9 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 			return nil, err
 		}
 		r.Outcome, r.Problem = Stopped, "it filled the disk: its report could not be written"
+	}
+	if r.Outcome == Unreachable {
+		r.Problem = explainUnreachable(r.Problem, service.Output(), e.besideList, work)
 	}
 	if used := sdk.Fetched(filepath.Join(work, "home")); used != nil && r.SDK == "" {
 		r.SDK = used.String()
@@ -165,7 +169,7 @@ func (s *supervisor) environment(e *Entry, work string) []string {
 			add(variable)
 		}
 	}
-	return append(env, EndVariable+"=1") // last, so that no entry can change it
+	return append(env, PauseVariable+"="+filepath.Join(work, pauseFile), EndVariable+"=1") // last, so that no entry can change them
 }
 
 // awaitEnd waits until the run or the context ends, or a limit is exceeded. It returns a sentence
@@ -309,6 +313,48 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 		r.Reports = append(r.Reports, output)
 	}
 	return nil
+}
+
+// explainUnreachable adds to the problem of an unreachable server the line of its stderr that the run
+// quotes as the cause, and the hint. It writes paths in the server's folder work relative to it,
+// because the name of that folder differs from run to run.
+func explainUnreachable(problem, output, hint, work string) string {
+	if said := quotedCause(output); said != "" {
+		problem += "; " + shorten(said, maxCause)
+	}
+	folders := []string{work}
+	if real, err := filepath.EvalSymlinks(work); err == nil && real != work {
+		folders = append(folders, real)
+	}
+	for _, folder := range folders {
+		problem = strings.ReplaceAll(strings.ReplaceAll(problem, folder+string(filepath.Separator), ""), folder, ".")
+	}
+	if hint != "" {
+		hint = "; " + hint
+	}
+	return shorten(problem, maxProblem-len(hint)) + hint
+}
+
+// quotedCause returns what a run quotes of the output of its server, in one line: the first line of
+// the cause, or the last line of the output if the run knows no cause. It returns "" if the run quotes
+// nothing.
+func quotedCause(output string) string {
+	head, said := "", ""
+	for line := range strings.Lines(output) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "  the server's ") && strings.HasSuffix(line, ":") {
+			head, said = strings.TrimSpace(line), ""
+			continue
+		}
+		text, isQuote := strings.CutPrefix(line, "    | ")
+		if text = strings.TrimSpace(text); isQuote && text != "" && (said == "" || strings.HasSuffix(head, " ends with:")) {
+			said = text
+		}
+	}
+	if head == "" || said == "" {
+		return ""
+	}
+	return head + " " + said
 }
 
 // visibleLines returns a text that ends with a newline, and whose lines have no control characters.

@@ -39,8 +39,11 @@ type Entry struct {
 	// Unusable is the reason why the server can't be started or reached; "" if it can.
 	Unusable string
 
-	text  []byte // the entry as written in the list
-	asked string // see Result.Asked; set when a sweep begins
+	text []byte // the entry as written in the list
+	// besideList is a hint for a command that names a file next to the list and starts in another
+	// folder; "" for any other.
+	besideList string
+	asked      string // see Result.Asked; set when a sweep begins
 	// isForeign is set if a registry or a client's configuration file names the server.
 	isForeign bool
 }
@@ -449,6 +452,8 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 			it.Cwd = filepath.Join(l.dir, it.Cwd)
 		}
 		e.Flags = append(e.Flags, "--cwd", it.Cwd)
+	} else {
+		e.besideList = l.hintCwd(it)
 	}
 	if it.URL != "" {
 		e.Flags = append(e.Flags, "--transport", cmp.Or(it.Transport, "auto"))
@@ -466,6 +471,26 @@ func (l *listReader) fillEntry(e *Entry, it *item, n *yaml.Node) error {
 	}
 	e.Args = append([]string{"--"}, argv...)
 	return nil
+}
+
+// hintCwd returns a hint if the command of an entry without cwd names a file next to the list.
+func (l *listReader) hintCwd(it *item) string {
+	words := slices.Concat(it.Command, strings.Fields(it.Start))
+	for i, word := range words {
+		if _, value, ok := strings.Cut(word, "="); ok {
+			word = value
+		}
+		if !filepath.IsLocal(word) || word == "." || !exists(filepath.Join(l.dir, word)) {
+			continue
+		}
+		if i > 0 || it.Start != "" {
+			return fmt.Sprintf("%s is next to the list: set cwd: . to start the command there", shorten(word, 80))
+		}
+		if !strings.ContainsAny(word, `/\`) {
+			return fmt.Sprintf("%s is next to the list: write ./%s", shorten(word, 80), shorten(word, 80))
+		}
+	}
+	return ""
 }
 
 // isWebURL reports whether text is an http or https URL with a host. mcp-conform run may take other

@@ -132,6 +132,40 @@ servers:
 	}
 }
 
+// TestHintCwd checks for which commands a hint names a file next to the list.
+func TestHintCwd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"server.js", "serve", "conf.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for entry, want := range map[string]string{
+		"command: [node, server.js]":               "server.js is next to the list: set cwd: . to start the command there",
+		"command: [x, --config=conf.json]":         "conf.json is next to the list: set cwd: . to start the command there",
+		"start: node ./server.js, url: 'http://x'": "./server.js is next to the list: set cwd: . to start the command there",
+		"command: [serve]":                         "serve is next to the list: write ./serve",
+		"command: [./serve]":                       "",
+		"command: [node, server.js], cwd: .":       "",
+		"command: [node, other.js, '', .]":         "",
+		"command: [node, /server.js]":              "",
+		"url: 'http://server.js'":                  "",
+	} {
+		path := filepath.Join(dir, "list.yaml")
+		if err := os.WriteFile(path, []byte("servers: [{name: a, "+entry+"}]"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadLists(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[0].besideList != want {
+			t.Errorf("%s: %q, not %q", entry, got[0].besideList, want)
+		}
+	}
+}
+
 // TestListErrors checks that errors name the file, the line and the server.
 func TestListErrors(t *testing.T) {
 	t.Parallel()

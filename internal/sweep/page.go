@@ -101,7 +101,7 @@ func (w *Sweep) writePage(out io.Writer) error {
 
 func rowOf(r *Result) indexRow {
 	row := indexRow{
-		Name: visible(r.Name), Problem: visible(r.Problem), Outcome: r.Outcome, Broken: r.Counts.Broken, Warnings: r.Counts.Warnings,
+		Name: visible(r.Name), Problem: reporters.Visible(shorten(r.Problem, maxProblem)), Outcome: r.Outcome, Broken: r.Counts.Broken, Warnings: r.Counts.Warnings,
 		Server: visible(strings.TrimSpace(r.Server.Name + " " + r.Server.Version)), SDK: visible(r.SDK), Seconds: fmt.Sprintf("%.1f", r.Seconds),
 	}
 	if len(r.Revisions) > 0 {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -64,7 +65,8 @@ type Result struct {
 	Reports   []string                `json:"reports,omitempty"`  // the files in its folder
 	Seconds   float64                 `json:"seconds"`
 
-	partial string // the folder that its reports are in; "" if there is none
+	partial string    // the folder that its reports are in; "" if there is none
+	paused  time.Time // until when its host wants no more requests; the zero value if it is not known to limit them
 }
 
 // Counts counts the requirements that have findings. Each counts once, by its most severe finding.
@@ -90,6 +92,8 @@ const (
 	maxFindings = 200
 	// maxProblem limits the length of a problem, in bytes.
 	maxProblem = 400
+	// maxCause limits the length of the line of a server's stderr in a problem, in bytes.
+	maxCause   = 200
 	resultFile = "result.json"
 	// writingPrefix begins the names of files that are being written.
 	writingPrefix = ".writing-"

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -28,6 +29,8 @@ type Sweep struct {
 	SDKs    []SDK           `json:"sdks"`
 	Shared  []SharedFinding `json:"findings"` // most severe first, and then most widespread
 	Servers []*Result       `json:"servers"`  // sorted by name
+	// Unfinished is the number of servers that Run was to judge and did not.
+	Unfinished int `json:"-"`
 }
 
 // An SDK counts the servers that are built with one version of an SDK. Only servers with the
@@ -157,7 +160,12 @@ func (w *Sweep) Weights() map[string]float64 {
 	return out
 }
 
-func (s *supervisor) writeSweep() error { return s.currentSweep().write(s.Out) }
+func (s *supervisor) writeSweep() error {
+	began := time.Now()
+	err := s.currentSweep().write(s.Out)
+	s.written, s.cost = time.Now(), time.Since(began)
+	return err
+}
 
 // write writes sweep.json and the page that shows it.
 func (w *Sweep) write(folder string) error {

@@ -35,8 +35,10 @@ type Options struct {
 	// Weights are the seconds that servers took in an earlier sweep; they balance shards.
 	Weights map[string]float64
 
-	// Done is called with the result of each server, never concurrently.
-	Done func(*Result, Progress)
+	// Done is called with the result of each server, and Paused when the servers of a host have to
+	// wait because it limits requests; never concurrently. Paused may be nil.
+	Done   func(*Result, Progress)
+	Paused func(host string, wait time.Duration)
 }
 
 // Limits bound what one server may use. A field that is zero sets no limit.
@@ -62,12 +64,16 @@ type supervisor struct {
 	results map[string]*Result // by name
 	began   time.Time
 	judged  int // the number of servers judged since began
+	// written is when sweep.json was written, and cost is how long that took.
+	written time.Time
+	cost    time.Duration
 	// judgeServer is judge, or a stub in tests.
 	judgeServer func(ctx context.Context, e *Entry) (*Result, error)
 }
 
-// Run judges the servers of a shard, and returns all results. If the context ends, the
-// servers that are not finished have the outcome Pending, and the error is nil.
+// Run judges the servers of a shard, and returns all results. If the context ends, the servers that
+// are not finished have the outcome Pending or, if they were to be judged again only because of
+// RetryFailed, the earlier one. Sweep.Unfinished counts them, and the error is nil.
 func Run(ctx context.Context, o Options) (*Sweep, error) {
 	s := &supervisor{Options: o}
 	s.judgeServer = s.judge
@@ -96,12 +102,14 @@ func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
 		return nil, err
 	}
 	s.began = time.Now()
-	err = s.judgeAll(ctx, pending)
+	unfinished, err := s.judgeAll(ctx, pending)
 	if alsoWrong := s.writeSweep(); err == nil {
 		err = alsoWrong
 	}
 	removeLeftovers(s.Out)
-	return s.currentSweep(), err
+	w := s.currentSweep()
+	w.Unfinished = unfinished
+	return w, err
 }
 
 // workFolder returns the parent of the folders in which servers run, below the folder of the sweep.
@@ -197,16 +205,19 @@ func (s *supervisor) collectEarlier() (pending []*Entry, err error) {
 		switch {
 		case err != nil:
 			return nil, usagef("delete its folder, and the server is judged again", "an earlier result can't be read: %v", err)
-		case known != nil && known.belongsTo(e) && known.Outcome != OptedOut && (!s.RetryFailed || !known.Outcome.Failed()):
-			s.results[e.Name] = known
+		case known != nil && known.belongsTo(e) && known.Outcome != OptedOut:
+			s.results[e.Name] = known // until there is another one
+			if s.RetryFailed && known.Outcome.Failed() {
+				pending = append(pending, e)
+			}
 		default:
 			pending = append(pending, e)
 		}
 	}
 	done := len(s.entries) - len(pending)
 	for i := range s.entries {
-		if r := s.results[s.entries[i].Name]; r.Outcome != Pending && s.Done != nil {
-			s.Done(r, Progress{Done: done, All: len(s.entries), Earlier: true})
+		if e := &s.entries[i]; !slices.Contains(pending, e) && s.Done != nil {
+			s.Done(s.results[e.Name], Progress{Done: done, All: len(s.entries), Earlier: true})
 		}
 	}
 	return pending, nil
@@ -228,16 +239,18 @@ type finishedServer struct {
 }
 
 // judgeAll judges the entries, up to Jobs of them at a time, but servers on the same host one after
-// another. If the sweep itself fails, judgeAll stops and returns the error.
-func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
+// another. If the sweep itself fails, judgeAll stops and returns the error. It returns the number of
+// entries without a new result.
+func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) (unfinished int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ends := make(chan finishedServer)
-	running, busy := 0, map[string]bool{}
-	var failure error
+	running, busy, pauses := 0, map[string]bool{}, hostPauses{}
+	unfinished = len(pending)
 	for {
+		now := time.Now()
 		for running < max(s.Jobs, 1) && ctx.Err() == nil {
-			i := slices.IndexFunc(pending, func(e *Entry) bool { return !busy[e.host()] })
+			i := slices.IndexFunc(pending, func(e *Entry) bool { return !busy[e.host()] && !now.Before(pauses[e.host()].end) })
 			if i < 0 {
 				break
 			}
@@ -252,26 +265,66 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 				ends <- finishedServer{e, r, err}
 			}()
 		}
-		if running == 0 {
-			return failure
+		if running == 0 && (len(pending) == 0 || ctx.Err() != nil) {
+			return unfinished, err
 		}
-		end := <-ends
+		var idle <-chan struct{}
+		if running == 0 {
+			idle = ctx.Done()
+		}
+		var end finishedServer
+		select {
+		case end = <-ends:
+		case <-pauses.next(pending, now):
+			continue
+		case <-idle:
+			continue
+		}
 		running--
 		delete(busy, end.entry.host())
+		finished := []finishedServer{end}
 		if end.err == nil && end.result != nil {
-			end.err = s.saveResult(end.entry, end.result, end.result.partial)
+			var refused []*Entry
+			refused, pending = s.notePause(pauses, end, pending)
+			for _, e := range refused {
+				finished = append(finished, finishedServer{e, unjudgedResult(e), nil})
+			}
 		}
-		switch {
-		case end.err != nil && failure == nil:
-			failure = fmt.Errorf("server %s: %w", end.entry.Name, end.err)
-			cancel()
-		case end.err == nil && end.result != nil:
-			s.results[end.entry.Name] = end.result
-			s.judged++
-			s.reportProgress(end.result, running+len(pending))
+		for i, end := range finished {
+			if end.err == nil && end.result != nil {
+				end.err = s.keepResult(end.entry, end.result)
+			}
+			switch {
+			case end.err != nil && err == nil:
+				err = fmt.Errorf("server %s: %w", end.entry.Name, end.err)
+				cancel()
+			case end.err == nil && end.result != nil:
+				unfinished--
+				s.reportProgress(end.result, running+len(pending)+len(finished)-1-i)
+			}
 		}
 	}
 }
+
+// keepResult writes a result, and now and then sweep.json, which is computed from all of them.
+func (s *supervisor) keepResult(e *Entry, r *Result) error {
+	if err := s.saveResult(e, r, r.partial); err != nil {
+		return err
+	}
+	s.results[e.Name] = r
+	s.judged++
+	if time.Since(s.written) < max(writeInterval, writeShare*s.cost) {
+		return nil
+	}
+	return s.writeSweep()
+}
+
+// sweep.json is written again writeInterval after it was last written, or later, so that writing
+// takes at most 1/writeShare of the time.
+const (
+	writeInterval = 5 * time.Second
+	writeShare    = 20
+)
 
 // reportProgress reports that a server was judged; rest is the number of servers that remain. It
 // estimates that each of them takes as long as the average so far.

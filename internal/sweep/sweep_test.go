@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -198,6 +199,61 @@ func TestSweepContinues(t *testing.T) {
 	}
 }
 
+// TestSweepFileFollowsTheResults checks that sweep.json holds the results of servers while a sweep
+// runs: each entry is what result.json of the server has.
+func TestSweepFileFollowsTheResults(t *testing.T) {
+	t.Parallel()
+	o := stubOptions(t, "a", "b", "c", "fails")
+	o.Jobs = 1
+	synctest.Test(t, func(t *testing.T) {
+		judged := 0
+		compare := func(want int) {
+			t.Helper()
+			w, err := Read(o.Out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range w.Servers {
+				if r.Outcome == Pending {
+					continue
+				}
+				want--
+				own, err := readResult(filepath.Join(o.Out, "servers", r.Folder))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(own, r, cmpopts.IgnoreUnexported(Result{})); diff != "" {
+					t.Errorf("-result.json +sweep.json:\n%s", diff)
+				}
+			}
+			if want != 0 {
+				t.Errorf("sweep.json lacks %d results", want)
+			}
+		}
+		o.Done = func(*Result, Progress) { judged++; compare(judged) }
+		s, _ := countingSupervisor(o, func(name string) Outcome {
+			time.Sleep(time.Minute)
+			if name == "fails" {
+				return Incomplete
+			}
+			return Kept
+		})
+		if _, err := s.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// A result without a verdict is kept until there is another one.
+		o.RetryFailed = true
+		ctx, cancel := context.WithCancel(t.Context())
+		o.Done = nil
+		s, _ = countingSupervisor(o, nil)
+		s.judgeServer = func(context.Context, *Entry) (*Result, error) { compare(4); cancel(); return nil, nil }
+		if w, err := s.run(ctx); err != nil || w.Unfinished != 1 || w.Counts[Pending] != 0 || w.Counts[Incomplete] != 1 {
+			t.Error(w, err)
+		}
+		compare(4)
+	})
+}
+
 // TestInterruptedSweepKeepsResults checks the results of a sweep that ends after its first result.
 func TestInterruptedSweepKeepsResults(t *testing.T) {
 	t.Parallel()
@@ -274,7 +330,7 @@ func TestEachServerHasItsOwnEnvironment(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"GIVEN=g", "HOME=OUT/work/N/home", EndVariable + "=1", "NAMED=n", "OTHER=x", "PATH=/bin", "TMPDIR=OUT/work/N/tmp"}, got); diff != "" && runtime.GOOS != "windows" {
+	if diff := cmp.Diff([]string{"GIVEN=g", "HOME=OUT/work/N/home", EndVariable + "=1", PauseVariable + "=OUT/work/N/pause", "NAMED=n", "OTHER=x", "PATH=/bin", "TMPDIR=OUT/work/N/tmp"}, got); diff != "" && runtime.GOOS != "windows" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -350,6 +406,29 @@ func TestEmptyFilesHaveASize(t *testing.T) {
 	}
 	if got := sizeOf(dir, 1<<20); got != 10*minSize {
 		t.Errorf("10 folders have %d bytes", got)
+	}
+}
+
+// TestExplainUnreachable checks that the problem of an unreachable server has the line that says why,
+// without the folder of this run, and the hint.
+func TestExplainUnreachable(t *testing.T) {
+	t.Parallel()
+	const said = "it has exited"
+	long := strings.Repeat("x", 500)
+	for name, c := range map[string]struct{ output, hint, want string }{
+		"nothing":         {"mcp-conform: it has exited\n  advice\n", "", said},
+		"a cause":         {"mcp-conform: it has exited\n  the server's stderr says:\n    | Error: Cannot find module '/out/work/1/server.js'\n    | code: 1\n", "set cwd", said + "; the server's stderr says: Error: Cannot find module 'server.js'; set cwd"},
+		"last lines":      {"  the server's stderr ends with:\r\n    | usage: x\r\n    | no key in /out/work/1\r\n    | \r\n", "", said + "; the server's stderr ends with: no key in ."},
+		"no lines":        {"  the server's stderr ends with:\n", "", said},
+		"lines of no one": {"    | x\n", "", said},
+		"a long line":     {"  the server's output says:\n    | " + long, "set cwd", said + "; the server's output says: " + long[:maxCause-26] + "…; set cwd"},
+	} {
+		if got := explainUnreachable(said, c.output, c.hint, "/out/work/1"); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+	if got := explainUnreachable(long, "", "set cwd", "/out"); len(got) > maxProblem+len("…") || !strings.HasSuffix(got, "…; set cwd") {
+		t.Errorf("a hint after a long problem: %q", got)
 	}
 }
 

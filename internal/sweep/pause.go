@@ -1,0 +1,98 @@
+package sweep
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// PauseVariable is the environment variable that names the file into which a run writes until when
+// the host of its server wants no more requests, see WritePause. The run hides the variable from its
+// server.
+const PauseVariable = "MCP_CONFORM_PAUSE_FILE"
+
+// pauseFile is the name of that file in the folder of a server.
+const pauseFile = "pause"
+
+// maxPause limits the sum of consecutive pauses of a host that do not help.
+const maxPause = 10 * time.Minute
+
+// WritePause writes the end of a host's pause to a file. It writes nothing if there is no pause.
+func WritePause(path string, end time.Time) error {
+	if end.IsZero() {
+		return nil
+	}
+	return os.WriteFile(path, []byte(end.UTC().Format(time.RFC3339Nano)), 0o600)
+}
+
+// readPause returns the end of the pause that a run wrote into the folder of its server, or the zero
+// time.
+func readPause(work string) time.Time {
+	text, err := os.ReadFile(filepath.Join(work, pauseFile))
+	if err != nil {
+		return time.Time{}
+	}
+	end, _ := time.Parse(time.RFC3339Nano, strings.TrimSpace(string(text)))
+	return end
+}
+
+// A hostPause is the pause that a host demands.
+type hostPause struct {
+	end time.Time
+	sum time.Duration // of consecutive pauses
+}
+
+// hostPauses are the pauses of hosts. There is none for the host "".
+type hostPauses map[string]hostPause
+
+// next returns a channel that is ready when the first pause ends that delays an entry. It is nil if
+// no entry is delayed.
+func (p hostPauses) next(pending []*Entry, now time.Time) <-chan time.Time {
+	first := time.Duration(0)
+	for _, e := range pending {
+		if wait := p[e.host()].end.Sub(now); wait > 0 && (first == 0 || wait < first) {
+			first = wait
+		}
+	}
+	if first == 0 {
+		return nil
+	}
+	return time.After(first)
+}
+
+// notePause notes the pause that the host of a server demands after its run. It bounds a pause, and
+// once the sum of them reaches maxPause and does not help, notePause returns the pending entries of
+// the host, which are refused, and the others.
+func (s *supervisor) notePause(pauses hostPauses, end finishedServer, pending []*Entry) (refused, others []*Entry) {
+	host := end.entry.host()
+	wait := min(time.Until(end.result.paused), maxPause)
+	if host == "" || wait <= 0 {
+		delete(pauses, host)
+		return nil, pending
+	}
+	for _, e := range pending {
+		if e.host() == host {
+			refused = append(refused, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	if len(refused) == 0 || pauses[host].sum >= maxPause {
+		return refused, others
+	}
+	pauses[host] = hostPause{time.Now().Add(wait), pauses[host].sum + wait}
+	if s.Paused != nil {
+		s.Paused(host, wait)
+	}
+	return nil, pending
+}
+
+// unjudgedResult returns the result of a server whose host demands too long a pause.
+func unjudgedResult(e *Entry) *Result {
+	return &Result{
+		Name: e.Name, Folder: e.Folder, Asked: e.asked, Package: e.Package, Published: e.Version, Outcome: Unreachable,
+		Problem: fmt.Sprintf("no request was sent: %s limits requests, and pauses of %s did not help its other servers", e.host(), strings.TrimSuffix(maxPause.String(), "0s")),
+	}
+}
