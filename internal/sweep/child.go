@@ -206,8 +206,8 @@ func (s *supervisor) awaitEnd(ctx context.Context, service *stdio.Service, most 
 		}
 		if s.Limits.Disk > 0 && time.Since(measured) >= pause {
 			began := time.Now()
-			if sizeOf(work, s.Limits.Disk) > s.Limits.Disk {
-				return "it wrote more files than its limit of " + Bytes(s.Limits.Disk)
+			if why := exceedsDisk(work, s.Limits.Disk, service); why != "" {
+				return why
 			}
 			measured = time.Now()
 			pause = max(diskInterval, diskShare*measured.Sub(began))
@@ -220,30 +220,6 @@ func hasRoom(folder string) bool {
 	path := filepath.Join(folder, "room")
 	err := os.WriteFile(path, make([]byte, 1<<20), 0o600)
 	return errors.Join(err, os.Remove(path)) == nil
-}
-
-// minSize is the minimum size, in bytes, that sizeOf counts for a file or folder, even for an empty
-// one.
-const minSize = 4 << 10
-
-// sizeOf returns the size, in bytes, of a folder with everything in it. Above the limit it stops
-// counting, and returns the sum so far.
-func sizeOf(folder string, limit int64) (total int64) {
-	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // files come and go
-		}
-		size := int64(minSize)
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
-			size = max(size, info.Size())
-		}
-		total += size
-		if total > limit {
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return total
 }
 
 // Bytes returns a size as text, such as 512 KiB.

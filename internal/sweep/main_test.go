@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -65,6 +66,29 @@ func stub(args []string) int {
 		}
 	case "fills":
 		if err := os.WriteFile(os.Getenv("HOME")+"/large", make([]byte, 1<<20), 0o600); err != nil {
+			return 9
+		}
+		select {}
+	case "deletes": // two files that are open, and that no folder has
+		for range 2 {
+			f, err := os.Create(os.Getenv("HOME") + "/deleted")
+			if err == nil {
+				err = errors.Join(f.Truncate(300<<10), os.Remove(f.Name()))
+			}
+			if err != nil {
+				return 9
+			}
+			defer func() { _ = f.Close() }() // never: it is stopped
+		}
+		select {}
+	case "nests": // a file below a path that can't be opened
+		for range 25 {
+			name := strings.Repeat("x", 200)
+			if errors.Join(os.Mkdir(name, 0o700), os.Chdir(name)) != nil {
+				return 9
+			}
+		}
+		if os.WriteFile("large", make([]byte, 1<<20), 0o600) != nil {
 			return 9
 		}
 		select {}

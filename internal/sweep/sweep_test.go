@@ -289,7 +289,7 @@ func TestLimits(t *testing.T) {
 		t.Skip("only Linux shows the memory and the processes of a tree of processes")
 	}
 	seconds := fmt.Sprintf("1%07d", os.Getpid()) // identifies the processes
-	o := stubOptions(t, "hang", "forks", "fills", "kept", "eats")
+	o := stubOptions(t, "hang", "forks", "fills", "kept", "eats", "deletes", "nests")
 	o.Whole[0].MaxTime, o.Limits.Grace = time.Second, time.Second
 	o.Whole[1].Args = []string{"--", "forks", seconds}
 	o.Limits.Processes, o.Limits.Disk, o.Limits.Memory = 10, 1<<19, 200<<20
@@ -299,11 +299,13 @@ func TestLimits(t *testing.T) {
 		got[r.Name] = string(r.Outcome) + ": " + r.Problem
 	}
 	if diff := cmp.Diff(map[string]string{
-		"hang":  "stopped: the run did not end 1s after its time limit of 1s",
-		"forks": "stopped: it started more than its limit of 10 processes",
-		"fills": "stopped: it wrote more files than its limit of 512 KiB",
-		"eats":  "stopped: it used more memory than its limit of 200 MiB",
-		"kept":  "kept: ",
+		"hang":    "stopped: the run did not end 1s after its time limit of 1s",
+		"forks":   "stopped: it started more than its limit of 10 processes",
+		"fills":   "stopped: it wrote more files than its limit of 512 KiB",
+		"deletes": "stopped: it wrote more files than its limit of 512 KiB",
+		"nests":   "stopped: it made a path that is too long to be measured",
+		"eats":    "stopped: it used more memory than its limit of 200 MiB",
+		"kept":    "kept: ",
 	}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -404,8 +406,8 @@ func TestEmptyFilesHaveASize(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := sizeOf(dir, 1<<20); got != 10*minSize {
-		t.Errorf("10 folders have %d bytes", got)
+	if got, err := sizeOf(dir, 1<<20); got != 10*minSize || err != nil {
+		t.Errorf("10 folders have %d bytes, %v", got, err)
 	}
 }
 
