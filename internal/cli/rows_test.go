@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 	"github.com/mcp-conform/mcp-conform/internal/sweep"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 func TestRowsFitTheScreen(t *testing.T) {
@@ -38,6 +39,28 @@ func TestRowsFitTheScreen(t *testing.T) {
 	}
 }
 
+// TestSweepTableOnATerminal checks that a long row of a sweep is wrapped, so that its hint is read, and
+// that the table says how many requirements it leaves out.
+func TestSweepTableOnATerminal(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{World: World{Out: &out, Columns: 50}, secrets: redact.New()}
+	w := &sweep.Sweep{Servers: []*sweep.Result{{Name: "one", Outcome: sweep.Unreachable, Problem: "the server ended before it answered; set cwd: ."}}}
+	for range maxShared + 1 {
+		w.Shared = append(w.Shared, sweep.SharedFinding{Requirement: "ping.responds", Outcome: verdict.Broken, Summary: "It is silent.", Servers: 2, OfSDK: 1})
+	}
+	a.printSweep(w, "results")
+	for _, want := range []string{
+		"\none  unreachable  the server ended before it\n    answered; set cwd: .\n",
+		"\nping.responds  2 servers  broken: It is silent.\n    Known of the SDK of 1 server.\n",
+		"\nand findings for 1 more requirement, in sweep.json\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
 // TestSweepTableInAFile checks that the table of a sweep is aligned in a file, too, and has each
 // cell once.
 func TestSweepTableInAFile(t *testing.T) {
@@ -48,7 +71,7 @@ func TestSweepTableInAFile(t *testing.T) {
 		{Name: "one", Outcome: sweep.Broken, Counts: sweep.Counts{Broken: 2}},
 		{Name: "another", Outcome: sweep.Unreachable, Problem: "it exits"},
 	}}, "results")
-	want := "\none      broken       2 broken\nanother  unreachable  it exits\n\n2 servers: "
+	want := "\nservers with findings or without a verdict:\none      broken       2 broken\nanother  unreachable  it exits\n\n2 servers: "
 	if got := out.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
 	}

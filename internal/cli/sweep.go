@@ -351,14 +351,14 @@ func (a *app) resultText(r *sweep.Result) string {
 // Limits of the tables of a sweep.
 const (
 	maxServers = 40 // servers that have findings or no verdict
-	maxShared  = 15 // findings that several servers share
+	maxShared  = 15 // requirements with findings
 )
 
-// printSweep prints the servers that have findings or no verdict, the findings that several servers
-// share, and the totals. folder contains the results.
+// printSweep prints the servers that have findings or no verdict, the broken ones first, the findings
+// and the totals. folder contains the results.
 func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	var rows []row
-	for _, r := range w.Servers {
+	for _, r := range w.BySeverity() {
 		if r.Outcome == sweep.Kept && r.Counts.Warnings == 0 {
 			continue
 		}
@@ -366,8 +366,7 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	}
 	more := len(rows) - maxServers
 	if len(rows) > 0 {
-		a.println("")
-		printAligned(a.Out, a.Columns, rows[:min(len(rows), maxServers)])
+		a.printSweepTable("servers with findings or without a verdict:", rows[:min(len(rows), maxServers)])
 	}
 	if more > 0 {
 		a.println(fmt.Sprintf("and %s, in %s", countWithNoun(more, "more server", "more servers"), filepath.Join(folder, "index.html")))
@@ -375,17 +374,31 @@ func (a *app) printSweep(w *sweep.Sweep, folder string) {
 	rows = nil
 	for i := range w.Shared[:min(len(w.Shared), maxShared)] {
 		one := &w.Shared[i]
-		servers := countWithNoun(one.Servers, "server", "servers")
+		title := fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))
 		if one.OfSDK > 0 {
-			servers += fmt.Sprintf(", a known finding of the SDK in %d", one.OfSDK)
+			title += fmt.Sprintf(" Known of the SDK of %s.", countWithNoun(one.OfSDK, "server", "servers"))
 		}
-		rows = append(rows, row{id: reporters.Visible(one.Requirement), short: servers, title: fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))})
+		rows = append(rows, row{id: reporters.Visible(one.Requirement), short: countWithNoun(one.Servers, "server", "servers"), title: title})
 	}
 	if len(rows) > 0 {
-		a.println("")
-		printAligned(a.Out, a.Columns, rows)
+		a.printSweepTable("findings, the most severe first:", rows)
+	}
+	if more := len(w.Shared) - maxShared; more > 0 {
+		a.println(fmt.Sprintf("and findings for %s, in sweep.json", countWithNoun(more, "more requirement", "more requirements")))
 	}
 	a.println("")
 	a.println(fmt.Sprintf("%s: %s", countWithNoun(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
 	a.println("results: " + a.visible(filepath.Join(folder, "index.html")) + " and sweep.json next to it")
+}
+
+// printSweepTable prints a heading and aligned rows. It wraps long rows, because a row may end with
+// what to do.
+func (a *app) printSweepTable(heading string, rows []row) {
+	a.println("")
+	a.println(heading)
+	var table strings.Builder
+	printAligned(&table, 0, rows)
+	for line := range strings.Lines(table.String()) {
+		a.println(strings.TrimSuffix(line, "\n"))
+	}
 }

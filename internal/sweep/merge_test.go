@@ -224,6 +224,19 @@ func replaceInFile(path, old, with string) error {
 	return os.WriteFile(path, bytes.ReplaceAll(text, []byte(old), []byte(with)), 0o600)
 }
 
+// TestBySeverity checks that servers without a verdict come after broken ones, and kept ones last.
+func TestBySeverity(t *testing.T) {
+	t.Parallel()
+	w := &Sweep{Servers: []*Result{{Name: "a", Outcome: Kept}, {Name: "b", Outcome: Unreachable}, {Name: "c", Outcome: Broken}, {Name: "d", Outcome: Broken}}}
+	got := ""
+	for _, r := range w.BySeverity() {
+		got += r.Name
+	}
+	if got != "cdba" {
+		t.Error(got)
+	}
+}
+
 // TestPageEscapesServerText checks that text from servers can't become markup.
 func TestPageEscapesServerText(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -42,13 +43,14 @@ type pageData struct {
 	Columns  []string
 	Rows     []indexRow
 	Shared   []indexFinding
+	More     int // findings that only sweep.json has
 	SDKs     []SDK
 }
 
 type indexRow struct {
 	Name, Link, Problem, Server, SDK, Revisions string
 	Outcome                                     Outcome
-	Broken, Warnings                            int
+	Broken, Warnings                            string // "" if nothing was judged
 	Seconds                                     string
 }
 
@@ -92,6 +94,7 @@ func (w *Sweep) writePage(out io.Writer) error {
 		one.Requirement, one.Summary = visible(one.Requirement), visible(one.Summary)
 		p.Shared = append(p.Shared, indexFinding{one, describeSDKs(one.SDKs)})
 	}
+	p.More = len(w.Shared) - len(p.Shared)
 	for _, sdk := range w.SDKs {
 		sdk.SDK = cmp.Or(visible(sdk.SDK), "not recognised")
 		p.SDKs = append(p.SDKs, sdk)
@@ -101,8 +104,11 @@ func (w *Sweep) writePage(out io.Writer) error {
 
 func rowOf(r *Result) indexRow {
 	row := indexRow{
-		Name: visible(r.Name), Problem: reporters.Visible(shorten(r.Problem, maxProblem)), Outcome: r.Outcome, Broken: r.Counts.Broken, Warnings: r.Counts.Warnings,
+		Name: visible(r.Name), Problem: reporters.Visible(shorten(r.Problem, maxProblem)), Outcome: r.Outcome,
 		Server: visible(strings.TrimSpace(r.Server.Name + " " + r.Server.Version)), SDK: visible(r.SDK), Seconds: fmt.Sprintf("%.1f", r.Seconds),
+	}
+	if r.Outcome == Kept || r.Outcome == Broken || len(r.Findings) > 0 {
+		row.Broken, row.Warnings = strconv.Itoa(r.Counts.Broken), strconv.Itoa(r.Counts.Warnings)
 	}
 	if len(r.Revisions) > 0 {
 		row.Revisions = visible(string(r.Revisions[0]))

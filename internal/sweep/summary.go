@@ -138,6 +138,15 @@ func (w *Sweep) summarise() {
 	})
 }
 
+// BySeverity returns the results in the order of Outcomes, and those of one outcome by name.
+func (w *Sweep) BySeverity() []*Result {
+	out := slices.Clone(w.Servers)
+	slices.SortStableFunc(out, func(a, b *Result) int {
+		return cmp.Compare(slices.Index(outcomes, a.Outcome), slices.Index(outcomes, b.Outcome))
+	})
+	return out
+}
+
 // Outcomes returns a phrase for each outcome that servers have, such as "3 broken".
 func (w *Sweep) Outcomes() []string {
 	var out []string
