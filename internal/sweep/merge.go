@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -220,7 +221,7 @@ func copyServer(r *Result, from, to string) error {
 		return usagef("copy the whole folder of a shard", "the results of server %q are missing: %v", r.Name, err)
 	}
 	if ours, err := os.ReadFile(filepath.Join(target, resultFile)); err == nil && bytes.Equal(ours, theirs) {
-		return nil
+		return r.checkCopy(theirs)
 	}
 	partial := filepath.Join(to, "servers", partialPrefix+r.Folder)
 	if err := removeAll(partial); err != nil {
@@ -241,10 +242,26 @@ func copyServer(r *Result, from, to string) error {
 			return err
 		}
 	}
+	if err := r.checkCopy(theirs); err != nil {
+		return err
+	}
 	if err := removeAll(target); err != nil {
 		return err
 	}
 	return os.Rename(partial, target)
+}
+
+// checkCopy returns an error if the content of result.json differs from the result, which was read
+// from sweep.json.
+func (r *Result) checkCopy(text []byte) error {
+	var own Result
+	err := json.Unmarshal(text, &own)
+	a, _ := json.Marshal(r) // both are of JSON
+	b, _ := json.Marshal(&own)
+	if err != nil || !bytes.Equal(a, b) {
+		return usagef("merge when all shards have ended; to update sweep.json, run the shard again", "the result of server %q differs from its entry in sweep.json", r.Name)
+	}
+	return nil
 }
 
 func copyFile(from, to string) error {

@@ -172,6 +172,9 @@ func TestMergeRefuses(t *testing.T) {
 		"a report above": {func(dir string) ([]string, error) {
 			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"report.html"`, `".."`)
 		}, `the report ".." of server`},
+		"a result that has changed": {func(dir string) ([]string, error) {
+			return []string{dir}, replaceInFile(dir+"/shard-1-of-3/sweep.json", `"seconds": 0`, `"seconds": 1`)
+		}, "differs from its entry in sweep.json"},
 		"missing results": {func(dir string) ([]string, error) {
 			return []string{dir}, os.RemoveAll(dir + "/shard-1-of-3/servers")
 		}, "the results of server "},
