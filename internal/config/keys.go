@@ -97,7 +97,7 @@ func targetKey() Key {
 		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of the real service. mcp-conform then forwards the server's requests to it instead of answering them itself."},
 		{Name: "through", Kind: Switch, Flag: "through", Example: "true", About: "The target is a gateway. It is judged with the reference server as its upstream. In the gateway's command, {upstream} is the URL of the reference server, and {upstream-command} is a command that starts it."},
 		{Name: "upstream-listen", Kind: Text, Flag: "upstream-listen", Example: "127.0.0.1:7000", About: "The address at which the reference server listens, for a gateway whose own configuration names that address."},
-		{Name: "expect-changes", Kind: Texts, Flag: "expect-change", Example: "[sessions, latency]", About: "Changes that a gateway makes on purpose. They are reported as notes, not as warnings."},
+		{Name: "expect-changes", Kind: Texts, Flag: "expect-change", Example: "[tools, prompts]", About: "Changes that a gateway makes on purpose. They are reported as notes, not as warnings."},
 		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server that url reaches. {port} in the command, in env and in url is replaced by a free port."},
 		{Name: "ready", Kind: Duration, Flag: "ready", Example: "2m", About: "How long to wait until a started server listens."},
 	}}
