@@ -177,8 +177,8 @@ func (p *page) addRemarks(r *verdict.Report) {
 			p.Remarks = append(p.Remarks, clip(text, pageTextMany))
 		}
 	}
-	for _, n := range r.NotSpoken {
-		add(string(n.Revision) + " was not judged: " + n.Reason)
+	for _, n := range notSpokenByReason(r) {
+		add("Not judged in " + n.revisions + ": " + n.reason)
 	}
 	for i := range r.Stale {
 		add("stale: " + staleEntry(r, &r.Stale[i]))

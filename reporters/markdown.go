@@ -123,8 +123,8 @@ func markdownTop(r *verdict.Report) string {
 	}
 	b.WriteString(markdownProfiles(r))
 	b.WriteString(markdownGateway(r))
-	for i := range r.NotSpoken[:min(len(r.NotSpoken), listed)] {
-		fmt.Fprintf(&b, "* %s was not judged: %s\n", escapeMarkdown(string(r.NotSpoken[i].Revision), 40), escapeMarkdown(r.NotSpoken[i].Reason, markdownText))
+	for _, n := range notSpokenByReason(r) {
+		fmt.Fprintf(&b, "* Not judged in %s: %s\n", escapeMarkdown(n.revisions, markdownText), escapeMarkdown(n.reason, markdownText))
 	}
 	for i := range r.Notices[:min(len(r.Notices), junitFindings)] {
 		fmt.Fprintf(&b, "* %s\n", escapeMarkdown(r.Notices[i], markdownText))

@@ -74,8 +74,27 @@ func tallyLines(r *verdict.Report, columns int) []string {
 	for i, rev := range r.Revisions {
 		out = append(out, Visible(string(rev))+"  "+strings.Join(rows[i], " · "))
 	}
+	for _, n := range notSpokenByReason(r) {
+		for i, line := range wrap(n.revisions+"  not judged: "+n.reason, columns-2, 3) {
+			out = append(out, strings.Repeat(" ", 2*min(i, 1))+line)
+		}
+	}
+	return out
+}
+
+// notSpoken holds the revisions that the server does not speak for the same reason.
+type notSpoken struct{ revisions, reason string }
+
+// notSpokenByReason returns the revisions that the server does not speak, with those of the same
+// reason together.
+func notSpokenByReason(r *verdict.Report) []notSpoken {
+	var out []notSpoken
 	for _, n := range r.NotSpoken {
-		out = append(out, clip(string(n.Revision)+"  not judged: "+n.Reason, columns))
+		if i := slices.IndexFunc(out, func(o notSpoken) bool { return o.reason == n.Reason }); i >= 0 {
+			out[i].revisions += ", " + string(n.Revision)
+		} else {
+			out = append(out, notSpoken{string(n.Revision), n.Reason})
+		}
 	}
 	return out
 }
