@@ -123,7 +123,22 @@ func (w *Web) Begin(r WebRequest) *Stream {
 // limit is over. If no response has come by then, it first waits until the server has responded to
 // a later request, and then for the grace. It ends the case if ctx ends.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
-	s := w.Begin(r)
+	return w.finish(ctx, w.Begin(r), r)
+}
+
+// RoundTrips is like RoundTrip for several requests, which it sends at the same time.
+func (w *Web) RoundTrips(ctx context.Context, all []WebRequest) {
+	streams := make([]*Stream, len(all))
+	for i, r := range all {
+		streams[i] = w.Begin(r)
+	}
+	for i, s := range streams {
+		w.finish(ctx, s, all[i])
+	}
+}
+
+// finish waits until the exchange of the request has ended, as RoundTrip describes.
+func (w *Web) finish(ctx context.Context, s *Stream, r WebRequest) *transcript.Exchange {
 	var ids []wire.ID
 	for _, m := range wire.Parse(r.Body).Messages {
 		if m.Kind == wire.Request {

@@ -88,6 +88,8 @@ func headerMismatchFaults() []*Fault {
 		})),
 		newFault(noMethod+"served", "requests without Mcp-Method are served", editRequestHeaders(lacksHeader(methodHeader), setMethodHeader)),
 		newFault(method+"served", "Mcp-Method is not compared with the body", editRequestHeaders(namesMethod, setMethodHeader)),
+		newFault(method+"prompts", "Mcp-Method is not compared with the body of prompts/get", editRequestHeaders(both(namesMethod, ofMethods(spec.MethodPromptsGet)), setMethodHeader)),
+		newFault(method+"completions", "Mcp-Method is not compared with the body of completion/complete", editRequestHeaders(both(namesMethod, ofMethods(spec.MethodComplete)), setMethodHeader)),
 		newFault(method+"any-case", "Mcp-Method is compared without regard to case", editRequestHeaders(func(c *refserver.Call) bool {
 			return strings.EqualFold(c.Header.Get(methodHeader), c.Method)
 		}, setMethodHeader)),

@@ -58,8 +58,35 @@ func headerCase() suite.Case {
 			older := suite.Request{Method: method, Params: map[string]any{"_meta": map[string]any{spec.MetaVersion: string(spec.V20251125)}}}
 			poster(ctx, w, older)(suite.WithHeader(versionName, string(spec.V20260728)))
 			post()
+			w.RoundTrips(ctx, withOtherMethod(t, w, method))
 		},
 	}
+}
+
+// withOtherMethod returns a request for each method that the server serves, except the given one,
+// with another method in the header: a server may compare the two in the handler of each method.
+func withOtherMethod(t *suite.T, w *suite.Web, except string) []suite.WebRequest {
+	var requests []suite.Request
+	for _, m := range append([]string{spec.MethodDiscover, spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead}, t.DeclaredLists()...) {
+		if r := t.OrdinaryRequest(m); r.Method == m && m != except {
+			requests = append(requests, r)
+		}
+	}
+	if prompts := t.Inventory.PromptEntries; t.Inventory.Declares("completions") && len(prompts) > 0 {
+		requests = append(requests, suite.Request{Method: spec.MethodComplete, Params: map[string]any{
+			"ref":      map[string]any{"type": "ref/prompt", "name": prompts[0].Name},
+			"argument": map[string]any{"name": "mcp-conform", "value": ""},
+		}})
+	}
+	var out []suite.WebRequest
+	for _, r := range requests {
+		other := spec.MethodToolsList
+		if r.Method == other {
+			other = spec.MethodToolsCall
+		}
+		out = append(out, suite.WebRequest{Body: w.C.Request(w.C.NewID(), r.Method, r.Params), Headers: []suite.Header{suite.WithHeader(methodHeader, other)}})
+	}
+	return out
 }
 
 // poster returns a function that posts a request with changed headers.
