@@ -14,16 +14,24 @@ const coverageHead = `# Coverage
 
 Written by ` + "`mcp-conform list --coverage --markdown > docs/coverage.md`" + `; do not edit it.
 
-` + "`fixtures/requirements/`" + ` has an entry for each requirement of the specification. This
-page lists for each entry the checks that judge it and the faults of the reference
-server that prove those checks, or why there are none. ` + "[selftest.md](selftest.md)" + ` has
-the results of the faults.
+` + "`fixtures/requirements/`" + ` has an entry for each requirement of the specification. This page lists, for each
+entry, the checks that judge it, and what proves these checks. If no check judges it, the page gives the reason.
 
-* **judged**: a case or a rule judges it whenever it is observed.
-* **permission**: a MAY, which no server can break. Legal variations of the reference
-  server use it, and no check may report them.
-* **not yet**: it could be judged, but no check does so yet.
-* **not seen**: whether a server keeps it can't be observed from outside.
+The first tables count the entries of each area in each revision:
+
+| column | which entries it counts |
+|---|---|
+| entries | all |
+| testable | those that a client can see kept or broken |
+| judged | those that a case or a rule judges whenever a run observes them |
+| permission | each MAY that no check judges, because no server can break it. Legal variations of the reference server make use of it, and no check may report these variations |
+| not yet | those that a check could judge, but none does so far |
+| not seen | those that no client can see kept or broken |
+
+The last tables list the entries of each area. *Proven by* has the faults of the reference server that break
+the entry, and for a permission the legal variations. The id of each fault begins with that of the entry, which
+is left out: for ` + "`ping.responds`" + `, the fault ` + "`/unknown`" + ` is ` + "`ping.responds/unknown`" + `. [selftest.md](selftest.md) has the
+results of the faults.
 `
 
 // writePage writes the coverage as a page of the documentation.
@@ -79,7 +87,7 @@ func (p *coveragePage) writeSums() {
 	for _, r := range slices.Backward(spec.Revisions()) {
 		p.line("## %s\n", r)
 		if r.Era() == spec.Stateless {
-			p.line("The fuzzer searches this revision only in servers that speak no other, or with `--revision %s`.\n", r)
+			p.line("`mcp-conform fuzz` searches a server in this revision only if the server speaks no other, or with `--revision %s`.\n", r)
 		}
 		p.line("| file | entries | testable | judged | permission | not yet | not seen |")
 		p.line("|---|--:|--:|--:|--:|--:|--:|")
@@ -112,7 +120,7 @@ func (p *coveragePage) writeNotYet() {
 		}
 		ids[s.reason] = append(ids[s.reason], "`"+s.q.ID+"`")
 	}
-	p.line("## Not yet judged\n\nOf the handshake revisions:\n")
+	p.line("## Not yet judged\n\nNo check judges these requirements of the handshake revisions:\n")
 	p.line("| why | requirements |\n|---|---|")
 	for _, reason := range reasons {
 		p.line("| %s | %s |", escapeCell(reason), strings.Join(ids[reason], " "))

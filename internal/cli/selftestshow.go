@@ -119,7 +119,7 @@ func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
 func printResult(w io.Writer, r *selftest.Result) {
 	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%v\n", r.Outcome, r.Fault, r.Transport, r.Revision, r.Took.Round(time.Millisecond))
 	if r.Excepted != "" {
-		fmt.Fprintf(w, "\t  which it may: %s\n", reporters.Visible(r.Excepted))
+		fmt.Fprintf(w, "\t  as expected: %s\n", reporters.Visible(r.Excepted))
 	}
 	for _, by := range r.By {
 		fmt.Fprintf(w, "\t  %s\n", reporters.Visible(by))

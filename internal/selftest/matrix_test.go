@@ -106,7 +106,7 @@ func TestPage(t *testing.T) {
 
 | fault or variation | what the server does | where | outcome |
 |---|---|---|---|
-| ` + "`b.c/elsewhere`" + ` |  | stdio 2025-11-25 | mis-attributed, which it may: nobody could tell |
+| ` + "`b.c/elsewhere`" + ` |  | stdio 2025-11-25 | mis-attributed, as expected: nobody could tell |
 | ` + "`b.c/waiting`" + ` |  | stdio 2025-11-25 | waiting: nobody looks |
 | ` + "`legal/quiet`" + ` |  | stdio 2025-11-25 | silent |
 | ` + "`legal/loud`" + ` |  | stdio 2025-11-25 | false alarm |

@@ -13,22 +13,33 @@ const pageHead = `# The kill matrix
 
 Written by ` + "`mcp-conform selftest --markdown docs/selftest.md`" + `; do not edit it.
 
-A check that never fails proves nothing. So the reference server can misbehave
-in every way that is listed here, and each of these faults has to be caught by a
-finding on the very requirement that it breaks: then it is **killed**. A finding
-on something else does not count (**mis-attributed**), and none at all is worse
-(**survived**). In the same way the checks must not object to what is odd but
-permitted: every legal variation has to be **silent**, that is, to give nothing
-but notes.
+A check that never fails proves nothing. So the reference server can misbehave in every way that this page
+lists. Each of these *faults* breaks one requirement, and the checks must report that requirement.
 
-A fault is **waiting** where no check judges its requirement so far; the reason
-is next to it, and ` + "[coverage.md](coverage.md)" + ` lists all such requirements.
+| a fault is | if |
+|---|---|
+| **killed** | the checks report the requirement that it breaks |
+| **mis-attributed** | the checks report only other requirements |
+| **survived** | the checks report nothing |
+| **waiting** | no check judges its requirement so far. The reason is next to it; ` + "[coverage.md](coverage.md)" + ` lists all such requirements |
 
-Each fault is tried in one revision over one transport, with the judges of its
-own requirement first and the whole suite where it survives those. Each
-variation meets the whole suite, in every revision of its era on stdio and in one
-revision over each other transport. ` + "`mcp-conform selftest --full`" + ` tries everything
-wherever it applies.
+The checks must also accept what is odd but permitted. So the reference server has *legal variations*.
+
+| a variation is | if |
+|---|---|
+| **silent** | the checks report nothing but notes |
+| a **false alarm** | the checks report anything else |
+
+Some faults can't be killed. Then the outcome is *as expected*, and the reason is next to it.
+
+What is tried where:
+
+* Each fault is tried in one revision over one transport. The checks of its requirement run first. If these do
+  not kill it, the whole suite runs.
+* Each variation is tried with the whole suite: over stdio in every revision of its era (the handshake
+  revisions, or 2026-07-28), and over each other transport in one revision.
+* ` + "`mcp-conform selftest --full`" + ` tries each fault and each variation in every revision over every transport
+  to which it applies.
 `
 
 // WritePage writes the matrix as a page of the documentation. The page is the
@@ -87,7 +98,7 @@ func (p *page) writeFault(rows []Result) {
 		case r.Outcome == NotYet:
 			text = "waiting: " + strings.Join(r.By, "; ")
 		case r.Excepted != "":
-			text += ", which it may: " + r.Excepted
+			text += ", as expected: " + r.Excepted
 		}
 		if where[text] == nil {
 			said = append(said, text)
