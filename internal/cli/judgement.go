@@ -95,7 +95,7 @@ type judgement struct {
 	rules     []rules.Rule
 	revisions []spec.Revision
 	report    verdict.Builder
-	discounts *discount.Run // for notices only: the rules themselves omit what does not count
+	discounts *discount.Run // for notices and groups only: the rules themselves omit what does not count
 }
 
 func newJudgement(all []rules.Rule) *judgement {
@@ -155,7 +155,7 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 
 // addDeviation records a deviation. The first one of each kind becomes a finding.
 func (j *judgement) addDeviation(r *recorded, k verdict.Key, d *verdict.Deviation) {
-	seen := engine.Sighting{Events: r.Events, Deviation: d}
+	seen := engine.Sighting{Events: r.Events, Deviation: d, Common: j.discounts.IsSameError(k.Revision, r.Events, d.At)}
 	j.report.AddOccurrence(k, seen.Occurrence())
 	j.report.Find(k, func() verdict.Finding {
 		f := verdict.NewFinding(k, d, d.Outcome(spec.Requirements().Lookup(k.Requirement), k.Revision))

@@ -172,8 +172,8 @@ func (r *Run) Adjust(v *verdict.Verdict) {
 	r.overdue.adjust(v)
 }
 
-// IsSameError reports whether a finding shows the error that every plain request of the revision
-// got: all such findings have one cause. The parameter at has the positions in events that show the
+// IsSameError reports whether a finding shows the error, or the result {}, that every plain request
+// of the revision got: all such findings have one cause. The parameter at has the positions in events that show the
 // finding.
 func (r *Run) IsSameError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	r.mu.Lock()

@@ -17,12 +17,13 @@ import (
 // pings, and requests for the first page of a list. If all of them get the same
 // error, the server is probably misconfigured (another tenant, no access to
 // what it needs), and all findings that show that error have one
-// cause.
+// cause. The same goes for the result {}, which no list may have: a server that returns it for
+// every list probably does so for every method.
 type sameError map[spec.Revision]*plainRequests
 
 type plainRequests struct {
-	refused map[string]bool // the methods of refused requests
-	reason  string          // the error of all refusals, as refusalOf returns it
+	refused map[string]bool // the methods of refused requests, and of lists with the result {}
+	reason  string          // the error of all refusals, as refusalOf returns it, or emptyResult
 	other   bool            // a list was served, or a request was refused with another error
 }
 
@@ -100,6 +101,9 @@ func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Mes
 		r[rev] = of
 	}
 	reason := refusalOf(m)
+	if reason == "" && method != spec.MethodPing && hasEmptyResult(m) {
+		reason = emptyResult
+	}
 	switch {
 	case reason == "" && method == spec.MethodPing: // a ping may succeed although the rest is misconfigured
 	case reason == "" || of.reason != "" && of.reason != reason:
@@ -109,8 +113,16 @@ func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Mes
 	}
 }
 
-// commonError returns the error that every plain request of the revision got, or "" if there is
-// none. Pings may also have succeeded.
+// emptyResult is the reason of plain requests that got the result {}.
+const emptyResult = "result {}"
+
+func hasEmptyResult(m *wire.Message) bool {
+	names, _ := wire.Members(m.Result())
+	return m.Result().Kind() == '{' && len(names) == 0
+}
+
+// commonError returns the error that every plain request of the revision got, or emptyResult, or ""
+// if there is neither. Pings may also have succeeded.
 func (r sameError) commonError(rev spec.Revision) string {
 	if of := r[rev]; of != nil && !of.other && len(of.refused) >= fewestRefused {
 		return of.reason
@@ -123,17 +135,43 @@ func (r sameError) commonError(rev spec.Revision) string {
 // because the transcript was released.
 func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	reason := r.commonError(rev)
+	if reason == emptyResult && len(events) > 0 {
+		return showsEmptyResults(events, at)
+	}
 	return reason != "" && (len(events) == 0 || slices.ContainsFunc(at, func(i int) bool {
 		return i >= 0 && i < len(events) && events[i].Kind == transcript.Received &&
 			slices.ContainsFunc(events[i].Messages(), func(m wire.Message) bool { return refusalOf(&m) == reason })
 	}))
 }
 
+// showsEmptyResults reports whether the events at the given positions are requests with their
+// results, and each result is {}.
+func showsEmptyResults(events []*transcript.Event, at []int) bool {
+	sent, empty := 0, 0
+	for _, i := range at {
+		switch {
+		case i < 0 || i >= len(events):
+		case events[i].Kind == transcript.Sent:
+			sent++
+		case events[i].Kind != transcript.Received || len(events[i].Messages()) != 1 || !hasEmptyResult(&events[i].Messages()[0]):
+			return false
+		default:
+			empty++
+		}
+	}
+	return empty > 0 && sent <= empty
+}
+
 // notice asks the user whether the server is configured correctly. It returns "" unless every plain
-// request of a revision got the same error.
+// request of a revision got the same error, or {}.
 func (r sameError) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
-		if reason := r.commonError(rev); reason != "" {
+		switch reason := r.commonError(rev); reason {
+		case "":
+		case emptyResult:
+			return fmt.Sprintf("in %s, %s always get the result {}: does the server answer every request with {}, whatever its method?",
+				rev, strings.Join(slices.Sorted(maps.Keys(r[rev].refused)), ", "))
+		default:
 			return fmt.Sprintf("in %s, %s are always refused, all with the %s: is the server configured correctly (URL, tenant, token, network)?",
 				rev, strings.Join(slices.Sorted(maps.Keys(r[rev].refused)), ", "), reason)
 		}

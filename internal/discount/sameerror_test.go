@@ -24,6 +24,7 @@ func TestSameError(t *testing.T) {
 		refused     = `,"error":{"code":-32603,"message":"no tenant"}}`
 		otherwise   = `,"error":{"code":-32602,"message":"no such cursor"}}`
 		served      = `,"result":{}}`
+		listed      = `,"result":{"tools":[],"prompts":[]}}`
 		want        = `error -32603 "no tenant"`
 	)
 	type exchange struct{ request, id, answer string }
@@ -43,7 +44,10 @@ func TestSameError(t *testing.T) {
 		{"one list", []exchange{{listTools, "1", refused}, {ping, "4", served}}, ""},
 		{"one list is served", []exchange{{listTools, "1", refused}, {ping, "4", refused}, {listPrompts, "2", served}}, ""},
 		{"for two reasons", []exchange{{listTools, "1", refused}, {listPrompts, "2", otherwise}}, ""},
-		{"all are served", []exchange{{listTools, "1", served}, {listPrompts, "2", served}}, ""},
+		{"all are served", []exchange{{listTools, "1", listed}, {listPrompts, "2", listed}}, ""},
+		{"all get {}", []exchange{{listTools, "1", served}, {listPrompts, "2", served}}, emptyResult},
+		{"all but one get {}", []exchange{{listTools, "1", served}, {listPrompts, "2", listed}}, ""},
+		{"one list gets {}", []exchange{{listTools, "1", served}, {ping, "4", served}}, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			record := transcript.New()

@@ -86,7 +86,7 @@ func (r *Run) runRows() []runRow {
 func (r *Run) noticeRows() []noticeRow {
 	return []noticeRow{
 		{"cut-off-method", "the connection broke at each request of a method", cutoffs{}},
-		{"same-error", "each plain request got the same error, so the findings have one cause", r.same},
+		{"same-error", "each plain request got the same error, or the result {}, so the findings have one cause", r.same},
 		{"refused-calls", "no call of a listed tool got a result", refusedCalls{}},
 		{"overdue", "the client cancelled a request that got no response in time", r.overdue},
 		{"crash", "a process exited with a failure while no request waited for a response; this breaks no requirement", &r.crashes},

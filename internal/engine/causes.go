@@ -17,7 +17,7 @@ type Sighting struct {
 	// ByCase reports whether the case itself reported the deviation. A case looks only at what it
 	// caused, while a rule sees the whole conversation.
 	ByCase bool
-	// Common reports whether the evidence contains an error that the server
+	// Common reports whether the evidence shows an error, or the result {}, that the server
 	// returns for every request.
 	Common bool
 }

@@ -24,7 +24,7 @@ type Occurrence struct {
 	// ByCase reports whether the case itself made the observation. A case judges
 	// only the responses that it provoked; a rule judges the whole conversation.
 	ByCase bool
-	// Common reports whether the evidence includes an error that the server
+	// Common reports whether the evidence shows an error, or the result {}, that the server
 	// returns for every request.
 	Common bool
 	// Received is how many messages the server sent while the case ran.
@@ -66,7 +66,7 @@ type appearance struct {
 	pointers map[Spot]string // the pointer of the offending value at each spot, "" if unknown
 	cases    map[Spot]string // the case that ran at each spot
 	said     bool            // a case, not only a rule, reported the finding
-	common   bool            // the finding was seen only at an error that every request gets
+	common   bool            // the finding was seen only at a response that every request gets
 	received int             // messages received during the case that received the fewest
 }
 
@@ -103,7 +103,7 @@ func endsServer(seen []Occurrence) bool {
 }
 
 // hasSameCause reports whether two findings have one cause. That is so if both were seen
-//   - only at an error that every request gets,
+//   - only at an error, or at the result {}, that every request gets,
 //   - only where the server ended, at least once in the same place,
 //   - at the same value of one message, or
 //   - in the same set of messages; if a case reported one finding and a rule the other, isWithin
