@@ -156,7 +156,7 @@ func quotedPositions(events []*transcript.Event, at []int) (positions []int, off
 	at = slices.Clone(at)
 	isEnd := offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed
 	if isEnd {
-		at = append(at, lastSent(events, offending)...)
+		at = append(at, lastSent(events, at, offending)...)
 	}
 	if said := lastStderr(events); len(said) > 0 && (isEnd || shown.EndsServer()) { // stderr is read concurrently with stdout, so its last chunk may come later
 		at = append(at, said[len(said)-1])

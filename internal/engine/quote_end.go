@@ -9,16 +9,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// sentBeforeExit is how many of the last frames that the client sent are quoted to explain the exit
-// of a server.
+// sentBeforeExit is how many frames that the client sent are quoted to explain the exit of a
+// server: those that the deviation names, and before these the last ones.
 const sentBeforeExit = 2
 
 // lastSent returns the positions of the last frames that the client sent before the server exited
-// at position end.
-func lastSent(events []*transcript.Event, end int) []int {
+// at position end. at holds the positions of the
+// deviation, whose frames need not be added, and leave room for fewer others.
+func lastSent(events []*transcript.Event, at []int, end int) []int {
 	var out []int
-	for i := end - 1; i >= 0 && len(out) < sentBeforeExit; i-- {
-		if events[i].Kind == transcript.Sent {
+	named := 0
+	for _, i := range at {
+		if i >= 0 && i < end && events[i].Kind == transcript.Sent {
+			named++
+		}
+	}
+	for i := end - 1; i >= 0 && len(out) < sentBeforeExit-named; i-- {
+		if events[i].Kind == transcript.Sent && !slices.Contains(at, i) {
 			out = append(out, i)
 		}
 	}

@@ -71,18 +71,67 @@ func reportUnanswered(s *Session, out *Reporter) {
 				Summary:     "The server ends without answering a request.",
 				Permitted:   "a result or an error for each request before the server ends by itself",
 				Seen:        describeEnd(s, req),
-				At:          []int{req.Event.Seq, req.overdue.Seq},
+				At:          positionsOf(req.Event, s.Sent.beforeEnd, req.overdue),
 			})
 		default:
+			seen, at := "no answer to "+describeRequest(req), positionsOf(req.Event)
+			if other := s.inFlightWith(req); other != nil {
+				seen += ", with " + describeRequest(other) + " in flight"
+				at = positionsOf(other.Event, req.Event)
+			}
 			out.Deviates(verdict.Deviation{
 				Requirement: requestAnswered,
 				Summary:     "The server does not answer a request.",
 				Permitted:   "a result or an error",
-				Seen:        fmt.Sprintf("no answer to %s with id %s", excerpt(req.Message.Method), excerpt(req.Message.ID.Raw())),
-				At:          positionsOf(req.Event),
+				Seen:        seen,
+				At:          at,
 			})
 		}
 	}
+}
+
+// inFlightWith returns a request that was in flight when the client sent req, or that the client
+// sent right after it, and that may be the reason why req has no response: one whose id a server
+// may confuse with that of req, or else a neighbour in the same output. It returns nil if there is
+// none. Over HTTP there are no neighbours, because requests that are sent at once come in any order.
+func (s *Session) inFlightWith(req *Request) *Request {
+	var burst []*Request
+	for _, other := range s.ClientRequests() {
+		if other != req && other.burst == req.burst && other.Event != req.Event {
+			burst = append(burst, other)
+		}
+	}
+	for _, other := range burst {
+		if looksLike(other.Message.ID, req.Message.ID) {
+			return other
+		}
+	}
+	for _, distance := range []int{1, -1} {
+		for _, other := range burst {
+			if other.Event.Seq == req.Event.Seq+distance {
+				return other
+			}
+		}
+	}
+	return nil
+}
+
+// looksLike reports whether two ids are equal to a server that ignores the type or the sign, or
+// that rounds large numbers.
+func looksLike(a, b wire.ID) bool {
+	bare := func(id wire.ID) string { return strings.TrimLeft(strings.Trim(id.Raw(), `"`), "-") }
+	x, y := bare(a), bare(b)
+	if x == y {
+		return true
+	}
+	m, err := strconv.ParseFloat(x, 64)
+	n, also := strconv.ParseFloat(y, 64)
+	return err == nil && also == nil && m == n
+}
+
+// describeRequest returns the method and the id of a request.
+func describeRequest(req *Request) string {
+	return fmt.Sprintf("%s with id %s", excerpt(req.Message.Method), excerpt(req.Message.ID.Raw()))
 }
 
 // isSilent reports whether a response to the request was due and none came, not even with another
@@ -98,7 +147,32 @@ func describeEnd(s *Session, req *Request) string {
 	if s.Exited != nil {
 		how = "the server ended (" + excerpt(s.Exited.Detail) + ")"
 	}
-	return fmt.Sprintf("%s with no answer to %s with id %s", how, excerpt(req.Message.Method), excerpt(req.Message.ID.Raw()))
+	text := how + " with no answer to " + describeRequest(req)
+	if last := s.Sent.beforeEnd; last != nil && last != req.Event {
+		text += "; the last message to it was " + describeSent(last)
+	}
+	return text
+}
+
+// describeSent names a message of the client in a few words.
+func describeSent(e *transcript.Event) string {
+	ms := e.Messages()
+	switch {
+	case len(ms) == 0:
+		return "no JSON-RPC message: " + excerpt(string(e.Raw))
+	case e.Frame.Batch:
+		return fmt.Sprintf("a batch of %d", len(ms))
+	}
+	m := &ms[0]
+	switch {
+	case m.Method != "" && m.ID.IsPresent():
+		return fmt.Sprintf("%s with id %s", excerpt(m.Method), excerpt(m.ID.Raw()))
+	case m.Method != "":
+		return excerpt(m.Method)
+	case m.ID.IsPresent():
+		return "a response with id " + excerpt(m.ID.Raw())
+	}
+	return excerpt(m.Raw)
 }
 
 func reportRepeated(s *Session, out *Reporter) {

@@ -38,6 +38,9 @@ type Request struct {
 	// disrupted is set if the request has no response, but a disruption may be the reason. Rules on
 	// disruptions then judge that.
 	disrupted bool
+	// burst is the number of its burst: the requests that the client sent before anything else
+	// happened have the same number.
+	burst int
 	// misidentified is the response that was meant for this request but has another id.
 	misidentified *unmatchedResponse
 

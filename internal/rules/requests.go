@@ -17,6 +17,8 @@ type Requests struct {
 	client   []*Request // in the order of the dialogue
 	// cancelled are the keys of the ids that the client has cancelled.
 	cancelled map[string]bool
+	// burst is the number of the current burst, see Request.burst.
+	burst int
 	// settled is how many requests at the start of client are known not to be pending any more; see
 	// isBusy.
 	settled int
@@ -116,7 +118,7 @@ func (r *Requests) serverRequestOf(m *wire.Message) *transcript.Request {
 // noteRequest records a request of the client, or a message that may be taken for one.
 func (r *Requests) noteRequest(e *transcript.Event, m *wire.Message, era spec.Era) *Request {
 	reused := len(r.dialogue.WithID(m.ID)) > 0
-	req := &Request{Request: r.dialogue.NoteRequest(e, m), reused: reused}
+	req := &Request{Request: r.dialogue.NoteRequest(e, m), reused: reused, burst: r.burst}
 	if era == spec.Stateless {
 		req.Metadata = metadataOf(m)
 	}

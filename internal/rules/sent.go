@@ -14,6 +14,8 @@ import (
 // be unable to read or may refuse.
 type SentMessages struct {
 	last          *wire.Frame           // the last frame that the client sent
+	lastEvent     *transcript.Event     // its event
+	beforeEnd     *transcript.Event     // the last frame before the server's output ended, nil before that
 	notifications []*transcript.Message // those that are well formed
 	// illegal are the positions of frames that a receiver need not accept. A receiver may refuse such
 	// a frame with an error without an id. A server may also stop responding after it.
@@ -58,6 +60,13 @@ func (s *SentMessages) hasIllegalBefore(e *transcript.Event) bool {
 	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
 }
 
+// noteEnd records that the server's output ended.
+func (s *SentMessages) noteEnd() {
+	if s.beforeEnd == nil {
+		s.beforeEnd = s.lastEvent
+	}
+}
+
 // lastNotification returns the last notification that the client sent before e, or nil.
 func (s *SentMessages) lastNotification(e *transcript.Event) *transcript.Message {
 	var last *transcript.Message
@@ -83,7 +92,7 @@ func (s *SentMessages) noteFrame(e *transcript.Event) (sound bool) {
 	if f == nil {
 		f = wire.Parse(e.Raw)
 	}
-	s.last = f
+	s.last, s.lastEvent = f, e
 	sound = len(f.Problems) == 0 && !e.Unterminated && !e.IsCut()
 	s.isIncomplete = s.isIncomplete || e.IsCut()
 	if !sound || !f.IsReadable() {

@@ -45,12 +45,16 @@ func newSession(asked spec.Revision, t spec.Transport) *Session {
 
 func (s *Session) noteEvent(e *transcript.Event) {
 	s.noteExchange(e)
+	if e.Kind != transcript.Sent && e.Kind != transcript.Requested {
+		s.Requests.burst++
+	}
 	switch e.Kind {
 	case transcript.Sent:
 		s.noteSent(e)
 	case transcript.Received:
 		s.noteReceived(e)
 	case transcript.OutputClosed:
+		s.Sent.noteEnd()
 		s.Waits.noteEnd(e)
 	case transcript.Flooded:
 		s.Waits.noteFlood(e)

@@ -129,6 +129,8 @@ func (a *askingConversation) noteLatePing(question *wire.Message, r *client.Repl
 	d := unansweredPing(responds, "The server answers a ping only after its own request was answered.", r)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
 	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one after the client's answer to that", thinkingTime, wire.Excerpt(question.Method, 80))
+	_, open := requestsInFlight(a.c, r.Sent)
+	d.At = append(open, d.At...)
 	a.t.Deviates(a.c, d)
 }
 

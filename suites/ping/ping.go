@@ -4,6 +4,9 @@ package ping
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -92,9 +95,55 @@ func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *clien
 	case !hasAnsweredPing(c):
 		t.NotObserved(responds, "the server answered no ping of this client, which a rule judges")
 	default:
-		t.Deviates(c, unansweredPing(responds, "The server does not answer every ping.", r))
+		d := unansweredPing(responds, "The server does not answer every ping.", r)
+		names, open := requestsInFlight(c, r.Sent)
+		if len(names) > 0 {
+			d.Seen += ", while in flight: " + strings.Join(names, ", ")
+		}
+		d.At = append(open, d.At...)
+		t.Deviates(c, d)
 	}
 	return r.Answered()
+}
+
+// mostInFlight limits how many requests in flight a finding names.
+const mostInFlight = 3
+
+// requestsInFlight returns the names and the positions of the last requests of both sides that had
+// no response when the client sent a message, at most mostInFlight: one of them may be the reason
+// why there is no response to that message. It leaves out requests that the client no longer waited
+// for.
+func requestsInFlight(c *client.Conversation, sent *transcript.Event) (names []string, at []int) {
+	type request struct {
+		name string
+		id   wire.ID
+		by   transcript.Kind
+		at   int
+	}
+	var open []request
+	for _, e := range c.Record.From(0) {
+		if e.Seq >= sent.Seq {
+			break
+		}
+		if e.Kind == transcript.GaveUp {
+			open = slices.DeleteFunc(open, func(r request) bool { return r.at == e.Of })
+		}
+		if e.Kind != transcript.Sent && e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			switch m.Kind {
+			case wire.Request:
+				open = append(open, request{fmt.Sprintf("%s with id %s", wire.Excerpt(m.Method, 80), wire.Excerpt(m.ID.Raw(), 80)), m.ID, e.Kind, e.Seq})
+			case wire.Response:
+				open = slices.DeleteFunc(open, func(r request) bool { return r.by != e.Kind && r.id.Same(m.ID) })
+			}
+		}
+	}
+	for _, r := range open[max(0, len(open)-mostInFlight):] {
+		names, at = append(names, r.name), append(at, r.at)
+	}
+	return names, at
 }
 
 func unansweredPing(requirement, summary string, r *client.Reply) verdict.Deviation {
