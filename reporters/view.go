@@ -22,13 +22,17 @@ func (v eventView) String() string { return v.before + v.offends + v.after }
 // adds the size of the event in bytes.
 func viewOf(e *verdict.Evidence, columns int) eventView {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
+	if width(Visible(head(e.Text, utf8.UTFMax*(columns+1)))) > columns {
+		if e.Mark == nil && e.Skipped == 0 {
+			short := *e
+			short.Size, short.Text = size, abbreviate(e.Text)
+			e = &short
+		}
+		e = elide(e, columns)
+	}
 	before, offends, after := splitAtMark(e, len(e.Text))
 	if offends == "" && e.Skipped == 0 {
-		text := e.Text
-		if width(Visible(head(text, utf8.UTFMax*(columns+1)))) > columns {
-			text = abbreviate(text)
-		}
-		return eventView{before: excerpt(text, size, columns)}
+		return eventView{before: excerpt(e.Text, size, columns)}
 	}
 	most := utf8.UTFMax * (columns + 1) // enough bytes for any part
 	v := eventView{Visible(tail(before, most)), Visible(head(offends, most)), Visible(head(after, most))}

@@ -1,0 +1,197 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// identifying are the members of params that identify a request, and that of the result of
+// initialize that the rest of a conversation depends on. The others are cut before them, because
+// many clients and servers write the members in alphabetical order: arguments before name.
+var identifying = map[string][]string{
+	"params": {"protocolVersion", "name", "uri", "ref", "task", "taskId", "level", "cursor", "requestId", "progressToken"},
+	"result": {"protocolVersion"},
+}
+
+// versionMember begins most messages. It is left out first, because it is the same in each of them.
+const versionMember = `{"jsonrpc":"2.0",`
+
+// A memberSpan is a member of params or result in the text of a message.
+type memberSpan struct {
+	identifies bool
+	name       int // the offset of its name
+	from, to   int // of its value
+}
+
+// elide leaves out versionMember and shortens other members of params or result in the text of an
+// event, so that its first columns contain the identifying ones, if that is possible. Where
+// shorter values are not enough, it leaves out the members. It leaves what is marked as it is.
+func elide(e *verdict.Evidence, columns int) *verdict.Evidence {
+	if e.Skipped > 0 || e.Direction != ">" && e.Mark != nil {
+		return e
+	}
+	members := membersOf(e.Text)
+	last := 0
+	for _, m := range members {
+		if m.identifies {
+			last = m.to
+			if e.Text[m.from] == '{' && m.from < m.to {
+				last = m.from + 1 // that the member is there matters more than what is in it
+			}
+		}
+	}
+	size := max(e.Size, int64(len(e.Text)))
+	over := width(Visible(e.Text[:last])) - (columns - width(fmt.Sprintf("… (%d bytes)", size)))
+	if over <= 0 {
+		return e
+	}
+	isMarked := func(from, to int) bool { return e.Mark != nil && from < e.Mark.To && e.Mark.From < to }
+	var head []elision
+	if strings.HasPrefix(e.Text, versionMember) && !isMarked(0, len(versionMember)) {
+		head = append(head, elision{from: 1, to: len(versionMember)})
+		over -= head[0].saves()
+	}
+	others := slices.DeleteFunc(members, func(m memberSpan) bool { return m.identifies || m.to >= last || isMarked(m.name, m.to) })
+	cuts, left := shortenValues(e.Text, others, over)
+	if left > 0 {
+		cuts, left = omitMembers(e.Text, others, over)
+	}
+	if left > 0 {
+		return e
+	}
+	out := *e
+	out.Size = size
+	if e.Mark != nil {
+		mark := *e.Mark
+		out.Mark = &mark
+	}
+	for _, c := range slices.Backward(append(head, cuts...)) {
+		kept := "…" + c.closes
+		out.Text = out.Text[:c.from] + kept + out.Text[c.to:]
+		if shift := c.to - c.from - len(kept); out.Mark != nil && c.to <= e.Mark.From {
+			out.Mark.From, out.Mark.To = out.Mark.From-shift, out.Mark.To-shift
+		}
+	}
+	return &out
+}
+
+// An elision replaces a part of a text by an ellipsis, and what closes the value that it ends.
+type elision struct {
+	from, to int
+	closes   string
+}
+
+// saves returns by how many columns the elision shortens a text, at least.
+func (c *elision) saves() int { return c.to - c.from - 1 - len(c.closes) }
+
+// shortenValues shortens the values of members, the longest first, so that the text takes fewer
+// columns. It returns how many columns are still too many.
+func shortenValues(text string, members []memberSpan, over int) (cuts []elision, left int) {
+	for _, m := range slices.SortedStableFunc(slices.Values(members), func(a, b memberSpan) int { return cmp.Compare(b.to-b.from, a.to-a.from) }) {
+		c := elision{from: max(m.from+1, m.to-over-2), to: m.to, closes: text[max(m.from, m.to-1):m.to]}
+		for c.from > m.from+1 && !utf8.RuneStart(text[c.from]) {
+			c.from--
+		}
+		if over > 0 && c.saves() > 0 {
+			cuts = append(cuts, c)
+			over -= c.saves()
+		}
+	}
+	slices.SortFunc(cuts, func(a, b elision) int { return cmp.Compare(a.from, b.from) })
+	return cuts, over
+}
+
+// omitMembers is like shortenValues, but leaves out all of the members. Members that follow each
+// other become one ellipsis.
+func omitMembers(text string, members []memberSpan, over int) (cuts []elision, left int) {
+	for _, m := range members {
+		to := m.to + len(text[m.to:]) - len(strings.TrimLeft(text[m.to:], ", "))
+		if n := len(cuts); n > 0 && cuts[n-1].to == m.name {
+			over += cuts[n-1].saves()
+			cuts[n-1].to = to
+		} else {
+			cuts = append(cuts, elision{from: m.name, to: to})
+		}
+		over -= cuts[len(cuts)-1].saves()
+	}
+	return cuts, over
+}
+
+// membersOf returns the members of params and result in a message, whose values end within the
+// text. The message need not be valid JSON.
+func membersOf(text string) []memberSpan {
+	var out []memberSpan
+	eachMember(text, strings.IndexByte(text, '{'), func(name string, _, from, to int) {
+		keys, known := identifying[name]
+		if !known || text[from] != '{' {
+			return
+		}
+		eachMember(text, from, func(name string, at, from, to int) {
+			if to >= 0 {
+				out = append(out, memberSpan{slices.Contains(keys, name), at, from, to})
+			}
+		})
+	})
+	return out
+}
+
+// eachMember calls f for each member of the object that begins at the given offset, with the offset
+// of its name and the span of its value. If the text ends within the value, to is -1.
+func eachMember(text string, object int, f func(name string, at, from, to int)) {
+	if object < 0 {
+		return
+	}
+	for i := object + 1; i < len(text); {
+		i += len(text[i:]) - len(strings.TrimLeft(text[i:], " \t\r\n,"))
+		end := endOfValue(text, i)
+		if end < 0 || text[i] != '"' {
+			return
+		}
+		name := text[i+1 : end-1]
+		from := end + len(text[end:]) - len(strings.TrimLeft(text[end:], " \t\r\n:"))
+		if from >= len(text) {
+			return
+		}
+		to := endOfValue(text, from)
+		f(name, i, from, to)
+		if to < 0 {
+			return
+		}
+		i = to
+	}
+}
+
+// endOfValue returns the offset after the JSON value that begins at the given offset, or -1 if the
+// text ends within it.
+func endOfValue(text string, from int) int {
+	depth, quoted := 0, false
+	for i := from; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+			if !quoted && depth == 0 {
+				return i + 1
+			}
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case depth == 0 && (c == ',' || c == ' ' || c == '\n'):
+			return i
+		}
+	}
+	return -1
+}
