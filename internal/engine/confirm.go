@@ -170,6 +170,33 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	for _, c := range a.candidates {
 		c.outcome = c.retries.Conclude(c.outcome)
 	}
+	if a.during == nil {
+		r.narrowCommands(ctx, a, alone)
+	}
+}
+
+// narrowCommands finds out which candidates recur without the cases that do not judge or provoke
+// their requirement. A deviation at the end of a conversation is retried with all cases of the
+// conversation, but often a few of them show it as well, and the user can repeat these faster. Such
+// a run is no retry: it changes no outcome.
+func (r *confirmation) narrowCommands(ctx context.Context, a *attempt, alone bool) {
+	for _, c := range a.candidates {
+		if !c.needsOthers || c.precedesCases() || ctx.Err() != nil {
+			continue
+		}
+		origin := c.from.unit
+		cases := slices.DeleteFunc(slices.Clone(origin.cases), func(k *suite.Case) bool {
+			return !slices.Contains(k.Requirements, c.Requirement) && !k.ProvokesID(c.Requirement)
+		})
+		if len(cases) == len(origin.cases) {
+			continue
+		}
+		result := r.run(ctx, origin.rerunUnit(cases, alone, newRetry([]*candidate{c}, nil, nil)))
+		if ctx.Err() == nil && slices.ContainsFunc(result.candidates(r.s.transport()), func(again *candidate) bool { return again.key == c.key }) {
+			c.needsOthers = false
+		}
+		result.dropRecords()
+	}
 }
 
 // retryUntilDone runs the attempt until the retries of all its candidates are done. d is the dialer

@@ -200,6 +200,51 @@ func TestRetriesInASharedConversation(t *testing.T) {
 	}
 }
 
+// TestCommandsAtTheEndOfAConversation checks that a deviation that was seen while no case was
+// running is retried with all cases, and then once more with those of its requirement: if it recurs
+// there, its command need not name the whole run.
+func TestCommandsAtTheEndOfAConversation(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		again       string
+		want        []int
+		needsOthers bool
+		outcome     verdict.Outcome
+	}{
+		{"the case of the requirement suffices", "++", []int{2, 1}, false, verdict.Broken},
+		{"it does not", "+-", []int{2, 1}, true, verdict.Broken},
+		{"it does not recur", "---", []int{2, 2, 2}, false, verdict.Flaky},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			test, other := &suite.Case{ID: "toy.pongs", Requirements: []string{pongs}, SharesConversation: true}, &suite.Case{ID: "toy.other", SharesConversation: true}
+			d := deviation("a pong is wrong", verdict.Full)
+			shown := &unitResult{unit: &unit{revision: spec.V20251125, cases: []*suite.Case{test, other}, sharesConversation: true}}
+			shown.ruleResults = []ruleResult{{
+				Result: rules.Result{Rule: "rule.pongs", Requirement: pongs, Revision: spec.V20251125, Deviations: []verdict.Deviation{*d.Deviation}},
+				during: []*suite.Case{nil},
+			}}
+			r := newConfirmation(newExecution(newSession(Options{Dialer: over{transport: spec.StreamableHTTP}}.withDefaults()), &offer{over: spec.StreamableHTTP}, &plan{}, nil))
+			var got []int
+			r.run = func(_ context.Context, u *unit) *unitResult {
+				got = append(got, len(u.cases))
+				if c.again[len(got)-1] == '+' {
+					return shown
+				}
+				return &unitResult{unit: u}
+			}
+			found := groupAttempts(candidatesOf([]*unitResult{shown}, spec.StreamableHTTP))[0]
+			found.candidates[0].isDiscounted = true
+			r.retry(t.Context(), found, true)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("cases of each run (-want +got):\n%s", diff)
+			}
+			if got := found.candidates[0]; got.needsOthers != c.needsOthers || got.outcome != c.outcome {
+				t.Errorf("it needs the other case: %v; it is %v", got.needsOthers, got.outcome)
+			}
+		})
+	}
+}
+
 // TestReporting checks the report of results that are made by hand. No server runs.
 func TestReporting(t *testing.T) {
 	kept := suite.Observation{Requirement: pongs, Outcome: verdict.Kept}
