@@ -137,7 +137,8 @@ func judgeInitializeResult(s *Session, out *Reporter) {
 		if wrong.Kind != schema.WrongType {
 			d.Summary = "The server's initialize result is not valid."
 		}
-		d.Permitted, d.Seen, d.Pointer = wrong.Permitted, wrong.Seen+" at "+wrong.Pointer, "/result"+wrong.Pointer
+		d.Permitted, d.Seen = wrong.Describe("/result")
+		d.Pointer = "/result" + wrong.Pointer
 		out.Deviates(d)
 	} else {
 		out.Observed(initializeSchema)

@@ -8,6 +8,8 @@
 package schema
 
 import (
+	"path"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -85,6 +87,26 @@ func (f Violation) String() string {
 		where += " (" + f.Type + ")"
 	}
 	return where + ": permitted: " + f.Permitted + "; seen: " + f.Seen
+}
+
+// Describe returns in words what the place of the violation may contain, and what it contains. at is
+// the pointer to the value that was checked; both texts name places from there. If a member is
+// missing, they have its name.
+func (f Violation) Describe(at string) (permitted, seen string) {
+	pointer := at + f.Pointer
+	parent, name := path.Split(pointer)
+	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	switch parent = strings.TrimSuffix(parent, "/"); {
+	case pointer == "":
+		return f.Permitted, f.Seen
+	case f.Kind == Missing && parent == "":
+		return name + ": " + f.Permitted, "no " + name + " in the message"
+	case f.Kind == Missing:
+		return name + ": " + f.Permitted, "no " + name + " in " + parent
+	case f.Kind == NotDialect: // Seen names a place within the value
+		return f.Permitted, f.Seen + " in " + pointer
+	}
+	return f.Permitted, f.Seen + " at " + pointer
 }
 
 // A Validator judges the messages of one revision. It is safe for concurrent use.

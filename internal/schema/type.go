@@ -253,7 +253,7 @@ func (t *schemaType) describe() string {
 		return "any value"
 	case objectForm, taggedForm:
 		if t.name != "" {
-			return "an object (" + t.name + ")"
+			return "an object of type " + t.name
 		}
 		return "an object"
 	case arrayForm:

@@ -254,11 +254,12 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 			out.ReportedElsewhere(r.requirement)
 			continue
 		}
+		permitted, seen := v.Describe("")
 		out.Deviates(verdict.Deviation{
 			Requirement: r.requirement,
 			Summary:     r.summary,
-			Permitted:   v.Permitted,
-			Seen:        describeSeen(v),
+			Permitted:   permitted,
+			Seen:        seen,
 			At:          positionsOf(obs),
 			Pointer:     v.Pointer,
 			Weight:      r.weight,
@@ -297,17 +298,6 @@ func isAboutMissing(violations []schema.Violation, pointer string) bool {
 // parentPointer returns the pointer to the object that contains the member of the violation.
 func parentPointer(v schema.Violation) string {
 	return v.Pointer[:max(0, strings.LastIndexByte(v.Pointer, '/'))]
-}
-
-// describeSeen describes the invalid value and its place.
-func describeSeen(v schema.Violation) string {
-	if v.Pointer == "" {
-		return v.Seen
-	}
-	if v.Kind == schema.NotDialect {
-		return v.Seen + " in " + v.Pointer // Seen names a place within the value
-	}
-	return v.Seen + " at " + v.Pointer
 }
 
 // positionsOf returns the positions of the message and of the request it responds to.

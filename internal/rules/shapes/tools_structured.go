@@ -119,7 +119,7 @@ func judgeConformance(s *rules.Session, outputSchema, structured jsontext.Value,
 		return
 	}
 	d.Requirement, d.Summary = structuredConforms, "The server's structuredContent breaks the tool's outputSchema."
-	d.Permitted, d.Seen = found[0].Permitted, found[0].Seen
+	d.Permitted, d.Seen, d.Pointer = found[0].Permitted, "structuredContent: "+found[0].Seen, "/result/structuredContent"
 	out.Deviates(d)
 }
 

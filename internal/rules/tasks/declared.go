@@ -58,12 +58,14 @@ func judgeCapability(l *ledger, out *rules.Reporter) {
 		if v == nil || v.Kind() == '{' {
 			continue
 		}
+		pointer := "/result/capabilities/tasks" + member.pointer
 		d := verdict.Deviation{
 			Requirement: capabilityShape,
 			Summary:     "The server's tasks capability has a member that is not an object.",
 			Permitted:   "an object, or no member of that name",
-			Seen:        rules.Excerpt(v) + " at tasks" + member.pointer,
+			Seen:        rules.Excerpt(v) + " at " + pointer,
 			At:          rules.PositionsOf(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
+			Pointer:     pointer,
 		}
 		if member.leaf && (v.Kind() == 't' || v.Kind() == 'f') {
 			d.Weight = verdict.AtMostWarning
