@@ -340,6 +340,7 @@ func errorFaults() []*Fault {
 		newFault("base.method-not-found/internal-error", "unknown methods get -32603", setErrorCode(Errors(spec.CodeMethodNotFound), "-32603")),
 		newFault("base.method-not-found/invalid-params", "unknown methods get -32602", setErrorCode(Errors(spec.CodeMethodNotFound), "-32602")),
 		newFault("base.method-not-found/zero", "unknown methods get error code 0", setErrorCode(Errors(spec.CodeMethodNotFound), "0")),
+		newFault("base.method-not-found/like-ping", "unknown methods and ping get the same -32603", WrapHandler("", refuseUnknownAndPing(spec.CodeInternal, "no handler"))),
 		newFault("base.method-not-found/empty-result", "unknown methods get an empty result", acceptUnknownMethods("")),
 
 		newFault("base.invalid-params-2024-11-05/internal-error", "invalid params get -32603", setErrorCode(errorsWithID(spec.CodeInvalidParams), "-32603")),
@@ -359,6 +360,18 @@ func errorFaults() []*Fault {
 			})),
 		newFault("base.invalid-params-2024-11-05/dies", "a tools/call without params ends the process",
 			exitOnRequest(spec.MethodToolsCall, func(c *refserver.Call) bool { return c.Params == nil })),
+	}
+}
+
+// refuseUnknownAndPing gives the same error to unknown methods and to ping. That of a tool that
+// requires a task has the code of an unknown method, but is another.
+func refuseUnknownAndPing(code spec.Code, message string) func(*refserver.Call, Handler) (any, *refserver.Error) {
+	return func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if c.Method == spec.MethodPing || err != nil && err.Code == spec.CodeMethodNotFound && c.Method != spec.MethodToolsCall {
+			return nil, &refserver.Error{Code: code, Message: message}
+		}
+		return result, err
 	}
 }
 

@@ -100,6 +100,8 @@ func legalMessages() []*Fault {
 			}
 			return refserver.Drop()
 		})).inRevisions(spec.V20241105, spec.V20250618, spec.V20251125),
+		newVariation("busy-but-for-lists", "unknown methods and ping get the same error, that the server is busy, and lists are served",
+			WrapHandler("", refuseUnknownAndPing(-32000, "the server is busy, try again later"))).inRevisions(spec.HandshakeRevisions()...),
 	}
 }
 
