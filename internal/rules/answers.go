@@ -71,7 +71,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 				Summary:     "The server ends without answering a request.",
 				Permitted:   "a result or an error for each request before the server ends by itself",
 				Seen:        describeEnd(s, req),
-				At:          positionsOf(req.Event, s.Sent.beforeEnd, req.overdue),
+				At:          positionsOf(req.Event, s.Sent.lastButPings, req.overdue),
 			})
 		default:
 			seen, at := "no answer to "+describeRequest(req), positionsOf(req.Event)
@@ -148,14 +148,14 @@ func describeEnd(s *Session, req *Request) string {
 		how = "the server ended (" + excerpt(s.Exited.Detail) + ")"
 	}
 	text := how + " with no answer to " + describeRequest(req)
-	if last := s.Sent.beforeEnd; last != nil && last != req.Event {
-		text += "; the last message to it was " + describeSent(last)
+	if last := s.Sent.lastButPings; last != nil && last != req.Event {
+		text += "; the client's last message other than pings was " + DescribeSent(last)
 	}
 	return text
 }
 
-// describeSent names a message of the client in a few words.
-func describeSent(e *transcript.Event) string {
+// DescribeSent names a message of the client in a few words.
+func DescribeSent(e *transcript.Event) string {
 	ms := e.Messages()
 	switch {
 	case len(ms) == 0:
@@ -167,6 +167,8 @@ func describeSent(e *transcript.Event) string {
 	switch {
 	case m.Method != "" && m.ID.IsPresent():
 		return fmt.Sprintf("%s with id %s", excerpt(m.Method), excerpt(m.ID.Raw()))
+	case m.Method == spec.MethodCancelled:
+		return m.Method + " of request " + excerpt(m.ParamAt("/requestId"))
 	case m.Method != "":
 		return excerpt(m.Method)
 	case m.ID.IsPresent():

@@ -14,8 +14,8 @@ import (
 // be unable to read or may refuse.
 type SentMessages struct {
 	last          *wire.Frame           // the last frame that the client sent
-	lastEvent     *transcript.Event     // its event
-	beforeEnd     *transcript.Event     // the last frame before the server's output ended, nil before that
+	lastButPings  *transcript.Event     // the last frame before the server's output ended that is not a ping
+	outputEnded   bool                  // see lastButPings
 	notifications []*transcript.Message // those that are well formed
 	// illegal are the positions of frames that a receiver need not accept. A receiver may refuse such
 	// a frame with an error without an id. A server may also stop responding after it.
@@ -60,13 +60,6 @@ func (s *SentMessages) hasIllegalBefore(e *transcript.Event) bool {
 	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
 }
 
-// noteEnd records that the server's output ended.
-func (s *SentMessages) noteEnd() {
-	if s.beforeEnd == nil {
-		s.beforeEnd = s.lastEvent
-	}
-}
-
 // lastNotification returns the last notification that the client sent before e, or nil.
 func (s *SentMessages) lastNotification(e *transcript.Event) *transcript.Message {
 	var last *transcript.Message
@@ -92,7 +85,10 @@ func (s *SentMessages) noteFrame(e *transcript.Event) (sound bool) {
 	if f == nil {
 		f = wire.Parse(e.Raw)
 	}
-	s.last, s.lastEvent = f, e
+	s.last = f
+	if !s.outputEnded && (len(f.Messages) != 1 || f.Messages[0].Method != spec.MethodPing) {
+		s.lastButPings = e
+	}
 	sound = len(f.Problems) == 0 && !e.Unterminated && !e.IsCut()
 	s.isIncomplete = s.isIncomplete || e.IsCut()
 	if !sound || !f.IsReadable() {

@@ -54,7 +54,7 @@ func (s *Session) noteEvent(e *transcript.Event) {
 	case transcript.Received:
 		s.noteReceived(e)
 	case transcript.OutputClosed:
-		s.Sent.noteEnd()
+		s.Sent.outputEnded = true
 		s.Waits.noteEnd(e)
 	case transcript.Flooded:
 		s.Waits.noteFlood(e)

@@ -75,7 +75,7 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 	case s.InputClosed || s.Signalled:
 		o.decided = true
 	case e.Kind == transcript.OutputClosed:
-		d.Summary, d.Seen = summaries.ends, "the server ended the connection"
+		d.Summary, d.Seen = summaries.ends, "the server ended the connection after "+rules.DescribeSent(o.current.Event)
 		out.Deviates(d)
 		o.decided = true
 	case e.Kind == transcript.GaveUp && e.Of > o.current.Event.Seq:
