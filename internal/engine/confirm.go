@@ -4,10 +4,13 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -22,6 +25,9 @@ type confirmation struct {
 
 	mu      sync.Mutex
 	retried map[verdict.Key]*candidate // the candidates that a retry has claimed
+
+	tryTwice sync.Once
+	runTwice bool // the result of canRunTwice
 }
 
 func newConfirmation(x *execution) *confirmation {
@@ -250,7 +256,7 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit) {
 	}
 	back := map[verdict.Key]bool{}
 	for _, c := range result.candidates(r.s.transport()) {
-		if c.record != nil && len(result.conversations) > 1 && discount.MayBeSecondCopy(c.record.From(0)) {
+		if c.record != nil && discount.MayBeSecondCopy(c.record.From(0)) && ranWithOthers(c.record, result.conversations) && !r.canRunTwice(ctx, u.revision) {
 			continue // the retry itself ran two copies of the server
 		}
 		back[c.key] = true
@@ -262,6 +268,46 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit) {
 			c.retries.Record(back[c.key])
 		}
 	}
+}
+
+// canRunTwice reports whether two copies of the server can run at once. The first call tries it.
+func (r *confirmation) canRunTwice(ctx context.Context, rev spec.Revision) bool {
+	r.tryTwice.Do(func() {
+		first, err := r.s.dial(ctx, r.s.o.clientOptions(rev))
+		if err != nil {
+			return
+		}
+		defer r.s.discard(first)
+		if !first.Greet(ctx).Answered() {
+			return
+		}
+		second, err := r.s.dial(ctx, r.s.o.clientOptions(rev))
+		if err != nil {
+			return
+		}
+		defer r.s.discard(second)
+		r.runTwice = second.Greet(ctx).Answered() && first.Alive()
+	})
+	return r.runTwice
+}
+
+// ranWithOthers reports whether the server of another conversation ran while the one of the record
+// did.
+func ranWithOthers(record *transcript.Transcript, conversations []*client.Conversation) bool {
+	ended := endTime(record)
+	return slices.ContainsFunc(conversations, func(other *client.Conversation) bool {
+		return other.Record != record && !other.Record.StartTime().After(ended) && !endTime(other.Record).Before(record.StartTime())
+	})
+}
+
+// endTime returns when the record's server exited, or the present time if that is unknown.
+func endTime(record *transcript.Transcript) time.Time {
+	for _, e := range record.From(0) {
+		if e.Kind == transcript.Exited {
+			return record.StartTime().Add(e.At)
+		}
+	}
+	return time.Now()
 }
 
 // isLastChance reports whether the next retry is the last, and some candidate has not recurred yet.

@@ -9,10 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // deviating returns n cases that share a conversation. Case i reports a
@@ -69,6 +72,43 @@ func TestServersStartedByConfirmation(t *testing.T) {
 				}
 				if n := y.starts.Load(); n != c.starts {
 					t.Errorf("%d servers were started, want %d", n, c.starts)
+				}
+			})
+		})
+	}
+}
+
+// TestExitOfASecondCopy checks a case that starts a second server while its first one runs, and
+// finds that the second one exits at its first request. If the server permits no second copy, that
+// is not the server's mistake; otherwise the finding is reported.
+func TestExitOfASecondCopy(t *testing.T) {
+	t.Parallel()
+	const odd = "1900-01-01"
+	opening := suite.Case{ID: "toy.twice", Title: "starts two servers", Requirements: []string{pinged}, SharesConversation: true, Run: func(ctx context.Context, t *suite.T) {
+		t.Conversation(ctx)
+		c := t.Open(ctx, client.Options{Version: odd})
+		if r := c.Initialize(ctx); !r.Answered() {
+			t.Deviates(c, verdict.Deviation{Requirement: pinged, Summary: "The server exits.", At: transcript.Positions(r.Sent)})
+		}
+	}}
+	for name, test := range map[string]struct {
+		toy  *toy
+		want string
+	}{
+		"a server that exits": {&toy{exits: func(_ int64, m *wire.Message) bool {
+			version, _ := wire.Text(wire.At(m.Params(), "/protocolVersion"))
+			return version == odd
+		}}, "broken"},
+		"a server that permits one copy": {&toy{refuses: true}, "flaky"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, err := judge(t, test.toy, engine.Options{Cases: []suite.Case{opening}, Revisions: []spec.Revision{spec.V20251125}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(allOutcomes(test.want, spec.V20251125), summary(p)); diff != "" {
+					t.Errorf("verdicts (-want +got):\n%s", diff)
 				}
 			})
 		})
