@@ -62,7 +62,7 @@ func boundedReport(r *verdict.Report) *verdict.Report {
 	d.Findings = nonNil(d.Findings)
 	for i := range d.Findings {
 		f := &d.Findings[i]
-		f.Permitted, f.Seen, f.Replay = boundText(f.Permitted), boundText(f.Seen), nonNil(f.Replay)
+		f.Permitted, f.Seen, f.Fix, f.Replay = boundText(f.Permitted), boundText(f.Seen), boundText(f.Fix), nonNil(f.Replay)
 		f.Evidence = boundEvidence(f.Evidence)
 		if len(f.Context) > 0 {
 			f.Context = boundEvidence(f.Context)

@@ -18,14 +18,15 @@ func statementOf(id string) string {
 	return ""
 }
 
-// usualFix returns the usual fix of a finding, or "" if none is known. It also returns "" for a
+// usualFix returns how to fix a finding: its own fix, or else the usual fix of its requirement. It
+// returns "" if none is known. It also returns "" for a
 // note, for a harness error, and for an SDK finding, which the server's author can't fix.
 func usualFix(f *verdict.Finding) string {
 	q := spec.Requirements().Lookup(f.Requirement)
 	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note || f.Outcome == verdict.HarnessError {
 		return ""
 	}
-	return q.Fix
+	return cmp.Or(f.Fix, q.Fix)
 }
 
 // overallResult is the overall result of a report, for a title or a symbol.

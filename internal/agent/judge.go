@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -154,7 +155,7 @@ func findingOf(f *verdict.Finding) finding {
 		out.SDK = f.SDK.String()
 	}
 	if q := spec.Requirements().Lookup(f.Requirement); q != nil {
-		out.Cause, out.Fix = q.Cause, q.Fix
+		out.Cause, out.Fix = q.Cause, cmp.Or(f.Fix, q.Fix)
 	}
 	evidence, _ := truncateList(f.Evidence, maxEvidence)
 	for _, e := range evidence {

@@ -34,7 +34,10 @@ type Deviation struct {
 	Summary   string
 	Permitted string // everything that the requirement permits
 	Seen      string // the observation
-	At        []int  // positions of the evidence in the transcript
+	// Fix is how to fix it, in one sentence, if the usual fix of the requirement does not suit this
+	// observation; "" if it does.
+	Fix string
+	At  []int // positions of the evidence in the transcript
 	// Pointer is the JSON pointer (RFC 6901) of the offending value in the message
 	// at the last position of At, if known.
 	Pointer string

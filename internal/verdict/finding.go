@@ -109,7 +109,7 @@ func NewFinding(k Key, d *Deviation, o Outcome) Finding {
 	q := spec.Requirements().Lookup(k.Requirement)
 	return Finding{
 		Requirement: k.Requirement, Level: q.Level, Basis: q.Basis(k.Revision), Revision: k.Revision, Transport: k.Transport,
-		Judge: k.Judge, Outcome: o, Summary: k.Summary, Permitted: d.Permitted, Seen: d.Seen, Page: q.Page(k.Revision), CWE: q.CWE,
+		Judge: k.Judge, Outcome: o, Summary: k.Summary, Permitted: d.Permitted, Seen: d.Seen, Fix: d.Fix, Page: q.Page(k.Revision), CWE: q.CWE,
 	}
 }
 

@@ -34,7 +34,7 @@ func (p *Report) Redact(text func(string) string) {
 // Redact removes secrets from every string of the finding, as Report.Redact
 // does.
 func (f *Finding) Redact(text func(string) string) {
-	f.Permitted, f.Seen, f.Known = text(f.Permitted), text(f.Seen), text(f.Known)
+	f.Permitted, f.Seen, f.Fix, f.Known = text(f.Permitted), text(f.Seen), text(f.Fix), text(f.Known)
 	replaceEach(f.Replay, text)
 	replaceEach(f.Play, text)
 	replaceEach(f.Script, text)

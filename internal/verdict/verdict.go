@@ -76,9 +76,10 @@ type Finding struct {
 	Judge       string         `json:"judge"`          // the id of the case or rule that reported it
 	Case        string         `json:"case,omitempty"` // the id of the case during which the deviation was seen, or ""
 	Outcome     Outcome        `json:"outcome"`
-	Summary     string         `json:"summary"`   // one constant sentence: what went wrong
-	Permitted   string         `json:"permitted"` // everything that would have conformed
-	Seen        string         `json:"seen"`      // the observation; untrusted
+	Summary     string         `json:"summary"`       // one constant sentence: what went wrong
+	Permitted   string         `json:"permitted"`     // everything that would have conformed
+	Seen        string         `json:"seen"`          // the observation; untrusted
+	Fix         string         `json:"fix,omitempty"` // how to fix it, if the usual fix of the requirement does not suit it
 	Evidence    []Evidence     `json:"evidence"`
 	Context     []Evidence     `json:"context,omitempty"` // other events of the same conversation: its beginning, and those around the evidence
 	Page        string         `json:"page"`
