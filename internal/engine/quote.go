@@ -252,7 +252,7 @@ func describeEvent(e *transcript.Event, limit int) string {
 func describeEnd(how transcript.How) string {
 	switch how {
 	case transcript.Complete:
-		return "the response is complete"
+		return "the HTTP response is complete"
 	case transcript.Broken:
 		return "the connection broke"
 	case transcript.Dropped:

@@ -86,6 +86,17 @@ func (n *Negotiation) ClientDeclares(req *Request, capability string) bool {
 	return n.ClientDeclared(capability)
 }
 
+// ClientCapabilities returns the capabilities that ClientDeclares reads; nil if there are none.
+func (n *Negotiation) ClientCapabilities(req *Request) jsontext.Value {
+	switch {
+	case n.Era() != spec.Stateless:
+		return n.clientCapabilities
+	case req != nil && req.Metadata != nil:
+		return req.Metadata.Capabilities
+	}
+	return nil
+}
+
 // DeclaresOther reports whether the client capabilities that a request of the stateless era
 // declares differ from those of the first request with complete metadata. Such a request may be
 // from another client, to which the server may offer something else.

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -61,11 +63,13 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 		if len(got.events) == 1 && IsCutShort(e.Raw) {
 			d.Summary = "The server writes a newline inside a message."
 			d.Permitted = "each message complete on its own line"
+			d.Fix = "Write compact JSON on one line; within strings, write a newline as \\n."
 		}
 		for _, p := range e.Frame.Problems {
 			if p.Kind == wire.TrailingText && e.Frame.IsReadable() && len(got.events) == 1 {
-				d.Summary, d.Seen = "The server writes text next to a message on its line.", "after a message: "+excerpt(e.Raw[p.Offset:])
+				d.Summary, d.Seen = "The server writes extra text on the line of a message.", "`"+excerpt(e.Raw[p.Offset:])+"` after the message"
 				d.Permitted = "a newline right after each message"
+				d.Fix = "Write one message per line and nothing else on it, not even a comma."
 			}
 		}
 		out.Deviates(d)
@@ -75,14 +79,17 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 		}
 		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.lastEvent().Raw)
 		d.Permitted = "only complete messages, each followed by a newline"
+		d.Fix = "Write and flush the whole message before the process exits."
 		out.Deviates(d)
 	case blank:
 		d.Summary, d.Seen, d.Weight = "The server writes blank lines to stdout.", "a line without a message", verdict.AtMostWarning
 		d.Permitted = "a JSON-RPC message on every line"
+		d.Fix = "End each message with exactly one newline."
 		out.Deviates(d)
 	case headed:
 		d.Summary, d.Seen = "The server frames messages with headers, not newlines.", excerpt(e.Raw)
 		d.Permitted = "each message on its own line, and nothing else"
+		d.Fix = "Write no headers such as Content-Length; end each message with a newline instead."
 		out.Deviates(d)
 	case joined: // the line as a whole is not a message; the rule on line framing describes it better
 		out.ReportedElsewhere(onlyMessages)
@@ -93,6 +100,21 @@ func judgePurity(s *Session, e *transcript.Event, out *Reporter) {
 			out.Deviates(d)
 		}
 	}
+}
+
+// joinLines joins the beginning of lines with spaces, without their indentation.
+func joinLines(events []*transcript.Event) string {
+	var b strings.Builder
+	for i, e := range events {
+		if b.Len() > maxExcerpt {
+			break
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.Write(bytes.TrimSpace(e.Raw))
+	}
+	return b.String()
 }
 
 // IsCutShort reports whether a line begins like a JSON-RPC message or batch, but does not contain
@@ -146,12 +168,13 @@ func judgeFraming(s *Session, e *transcript.Event, out *Reporter) {
 	case spread:
 		d.Requirement = noEmbeddedNewlines
 		d.Summary, d.Permitted = "The server spreads a message over several lines.", "a message without raw newlines; within strings they are written as \\n"
-		d.Seen = excerpt(got.events[0].Raw) + " and so on in the next lines"
+		d.Seen = fmt.Sprintf("on %d lines: %s", len(got.events), excerpt(joinLines(got.events)))
 		out.Deviates(d)
 		out.ReportedElsewhere(newlineDelimited)
 	case plain:
 		d.Requirement, d.Weight = noEmbeddedNewlines, verdict.OnlyNote
-		d.Summary, d.Permitted, d.Seen = "The server ends lines with a carriage return and a newline.", "a newline alone; the carriage return is tolerated", "a line that ends with CR LF"
+		d.Summary, d.Permitted, d.Seen = "The server ends lines with a carriage return and a newline.", "\\n alone; the carriage return is tolerated", "a line that ends with CR LF"
+		d.Fix = "End each line with \\n alone, not with \\r\\n."
 		out.Deviates(d)
 	}
 }

@@ -189,8 +189,17 @@ func (t *schemaType) lookup(name []byte) (int, bool) {
 
 // addMissing adds a violation for a missing required member; the pointer names it.
 func (c *checker) addMissing(m *member) {
-	c.path = append(c.path, step{name: m.name})
-	c.addOfficialViolation(Missing, m.typ.describe(), "a missing member")
+	c.addMissingMember(m.name, m.typ.describe())
+}
+
+// addMissingMember adds a violation for a missing member of the current object. permitted describes
+// its value.
+func (c *checker) addMissingMember(name, permitted string) {
+	c.path = append(c.path, step{name: name})
+	c.addOfficialViolation(Missing, permitted, "a missing member")
+	if n := len(c.out); n > 0 && c.out[n-1].Kind == Missing && c.out[n-1].Pointer == c.pointer() {
+		c.out[n-1].Member = name
+	}
 	c.path = c.path[:len(c.path)-1]
 }
 
@@ -327,11 +336,11 @@ func (c *checker) checkTagged(v []byte, t *schemaType) {
 			}
 		}
 	}
-	c.path = append(c.path, step{name: t.tag})
 	if tag == nil {
-		c.addOfficialViolation(Missing, describeWords(t.caseNames()), "a missing member")
-	} else {
-		c.addOfficialViolation(WrongWord, describeWords(t.caseNames()), excerpt(tag))
+		c.addMissingMember(t.tag, describeWords(t.caseNames()))
+		return
 	}
+	c.path = append(c.path, step{name: t.tag})
+	c.addOfficialViolation(WrongWord, describeWords(t.caseNames()), excerpt(tag))
 	c.path = c.path[:len(c.path)-1]
 }

@@ -70,6 +70,7 @@ const (
 // A Violation is one way in which a message breaks the rules of its revision.
 type Violation struct {
 	Pointer   string // the JSON pointer (RFC 6901) of the place
+	Member    string // the name of a missing member; the pointer ends with it
 	Kind      Kind
 	Basis     Basis
 	Type      string // the type that the place belongs to, such as ImageContent; may be empty

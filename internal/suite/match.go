@@ -89,7 +89,7 @@ func Describe(r *client.Reply) string {
 	case r.Message.IsError():
 		return DescribeError(r.Message)
 	case r.Message.Has("result"):
-		return "a result: " + wire.Excerpt(string(r.Message.Result()), 200)
+		return "the result " + wire.Excerpt(string(r.Message.Result()), 200)
 	default:
 		return wire.Excerpt(string(r.Message.Raw), 200)
 	}

@@ -321,7 +321,7 @@ func TestMatchers(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for _, c := range []struct{ frame, want string }{
-		{`{"id":1,"result":{"a":1}}`, `a result: {"a":1}`},
+		{`{"id":1,"result":{"a":1}}`, `the result {"a":1}`},
 		{`{"id":1,"error":{"code":-32601,"message":"no\u001b[2J"}}`, `error -32601 "no\x1b[2J"`},
 		{`{"id":1,"error":{"code":"x","message":""}}`, `error "x" ""`},
 		{`{"id":1,"error":{"message":"m"}}`, `error without a code "m"`},

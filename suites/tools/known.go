@@ -43,18 +43,18 @@ func effects() []effect {
 		}
 	}
 	return []effect{
-		{inventory.Fails, "The server's tool that is known to fail succeeds.", "a result with isError true", content(inventory.Fails), false},
-		{inventory.Structured, "The server's tool does not return the known structured content.", "a result with structuredContent", content(inventory.Structured), false},
-		{inventory.GivesText, "The server's tool does not return the known text.", "a result with a text block", content(inventory.GivesText), false},
-		{inventory.GivesImage, "The server's tool does not return the known image.", "a result with an image", content(inventory.GivesImage), false},
-		{inventory.GivesAudio, "The server's tool does not return the known audio.", "a result with audio", content(inventory.GivesAudio), false},
-		{inventory.GivesResource, "The server's tool does not embed the known resource.", "a result with an embedded resource", content(inventory.GivesResource), false},
-		{inventory.GivesLink, "The server's tool does not link to the known resource.", "a result with a resource link", content(inventory.GivesLink), false},
-		{inventory.Progress, "The server's tool does not report the known progress.", "notifications/progress with the token of the call", sends(spec.MethodProgress), true},
-		{inventory.Logging, "The server's tool does not send the known log message.", "notifications/message at level debug", sends(spec.MethodMessage), true},
-		{inventory.AsksSampling, "The server's tool does not sample as it is known to.", "a request " + spec.MethodSampling, sends(spec.MethodSampling), true},
-		{inventory.AsksElicitation, "The server's tool does not elicit as it is known to.", "a request " + spec.MethodElicit, sends(spec.MethodElicit), true},
-		{inventory.AsksRoots, "The server's tool does not request roots as it is known to.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList), true},
+		{inventory.Fails, "The server's tool succeeds, although it is expected to fail.", "a result with isError true", content(inventory.Fails), false},
+		{inventory.Structured, "The server's tool does not return the structured content expected of it.", "a result with structuredContent", content(inventory.Structured), false},
+		{inventory.GivesText, "The server's tool does not return the text that is expected of it.", "a result with a text block", content(inventory.GivesText), false},
+		{inventory.GivesImage, "The server's tool does not return the image that is expected of it.", "a result with an image", content(inventory.GivesImage), false},
+		{inventory.GivesAudio, "The server's tool does not return the audio that is expected of it.", "a result with audio", content(inventory.GivesAudio), false},
+		{inventory.GivesResource, "The server's tool does not embed the resource that is expected of it.", "a result with an embedded resource", content(inventory.GivesResource), false},
+		{inventory.GivesLink, "The server's tool does not send the resource link expected of it.", "a result with a resource link", content(inventory.GivesLink), false},
+		{inventory.Progress, "The server's tool does not report the progress expected of it.", "notifications/progress with the token of the call", sends(spec.MethodProgress), true},
+		{inventory.Logging, "The server's tool does not send the log message expected of it.", "a log message (notifications/message); the client has set the level debug", sends(spec.MethodMessage), true},
+		{inventory.AsksSampling, "The server's tool does not send the sampling request expected of it.", "a request " + spec.MethodSampling, sends(spec.MethodSampling), true},
+		{inventory.AsksElicitation, "The server's tool does not send the elicitation expected of it.", "a request " + spec.MethodElicit, sends(spec.MethodElicit), true},
+		{inventory.AsksRoots, "The server's tool does not send the roots/list request expected of it.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList), true},
 	}
 }
 
@@ -137,9 +137,17 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 	}
 	t.Deviates(k.c, verdict.Deviation{
 		Requirement: knownEffect, Summary: e.lacks, Permitted: e.permitted,
-		Seen: "the call of " + wire.Excerpt(known.Tool, 60) + ": " + suite.Describe(r), At: r.Positions(),
+		Seen: "the call of " + wire.Excerpt(known.Tool, 60) + " got " + suite.Describe(r), At: r.Positions(), Fix: knownFix(known),
 	})
 	return more
+}
+
+// knownFix returns the fix of a tool without its known effect.
+func knownFix(known inventory.KnownCall) string {
+	if known.IsConfigured {
+		return "Make the tool do what fixtures: in mcp-conform.yaml says of it, or correct that entry."
+	}
+	return "Make the tool do what the official suite expects of its name, or rename the tool."
 }
 
 // judgeStuckCall judges a call that sent the client a request, got the response, and then did not

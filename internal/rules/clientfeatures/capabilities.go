@@ -1,6 +1,8 @@
 package clientfeatures
 
 import (
+	"strings"
+
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -27,19 +29,19 @@ func declaredRules() []rules.Rule {
 			ID:           "rule.sampling-declared",
 			Title:        "sampling requests go only to a client that declared sampling",
 			Requirements: []string{samplingDeclared24, samplingDeclared25},
-			Start:        requiresDeclaration(spec.MethodSampling, "sampling", "The server sends a sampling request to a client without sampling.", samplingDeclared24, samplingDeclared25),
+			Start:        requiresDeclaration(spec.MethodSampling, "sampling", "The server sends a sampling request to a client that declared none.", samplingDeclared24, samplingDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-declared",
 			Title:        "elicitation requests go only to a client that declared elicitation",
 			Requirements: []string{elicitationDeclared},
-			Start:        requiresDeclaration(spec.MethodElicit, "elicitation", "The server sends an elicitation to a client without elicitation.", elicitationDeclared),
+			Start:        requiresDeclaration(spec.MethodElicit, "elicitation", "The server sends an elicitation to a client that declared none.", elicitationDeclared),
 		},
 		{
 			ID:           "rule.roots-declared",
 			Title:        "roots/list goes only to a client that declared roots",
 			Requirements: []string{rootsDeclared24, rootsDeclared25},
-			Start:        requiresDeclaration(spec.MethodRootsList, "roots", "The server sends roots/list to a client without roots.", rootsDeclared24, rootsDeclared25),
+			Start:        requiresDeclaration(spec.MethodRootsList, "roots", "The server sends roots/list to a client that declared no roots.", rootsDeclared24, rootsDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-modes",
@@ -104,12 +106,29 @@ func requiresDeclaration(method, capability, summary string, ids ...string) func
 					Requirement: id,
 					Summary:     summary,
 					Permitted:   method + " only where the client declared " + capability,
-					Seen:        rules.Excerpt(obs.Message.Raw),
+					Seen:        method + describeDeclared(s, obs),
 					At:          rules.PositionsOf(s.Initialize.Event, obs.Event),
 				})
 			}
 		},
 	}})
+}
+
+// describeDeclared returns a clause with the capabilities that the client declared.
+func describeDeclared(s *rules.Session, obs *rules.Observation) string {
+	declared := s.ClientCapabilities(obs.Request)
+	if len(declared) == 0 || string(declared) == "{}" {
+		return ", although the client declared no capabilities"
+	}
+	return ", although the client declared only " + rules.Excerpt(declared)
+}
+
+// pointerToParam returns the pointer to a param of a server request in the message that carries it.
+func pointerToParam(obs *rules.Observation, param string) string {
+	if obs.InputKey == "" {
+		return "/params/" + param
+	}
+	return "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(obs.InputKey) + "/params/" + param
 }
 
 // elicitationMode returns the mode of an elicitation; form is the default.
@@ -192,7 +211,7 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 	offered := len(wire.Elements(obs.Message.ParamAt("/tools"))) > 0
 	choice := obs.Message.ParamAt("/toolChoice") != nil
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(declarationOf(s, obs), obs.Event)}
+	d := verdict.Deviation{At: rules.PositionsOf(declarationOf(s, obs), obs.Event)}
 	switch declared := s.ClientDeclares(obs.Request, "sampling.tools"); {
 	case !offered && !choice && !declared:
 		out.Observed(toolsDeclared)
@@ -206,14 +225,16 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 			out.Observed(toolChoiceDeclared)
 		}
 	case offered:
-		d.Requirement, d.Summary = toolsDeclared, "The server samples with tools, but the client lacks sampling.tools."
+		d.Requirement, d.Summary = toolsDeclared, "The server sends tools to a client that did not declare sampling.tools."
+		d.Seen, d.Pointer = "tools in sampling/createMessage"+describeDeclared(s, obs), pointerToParam(obs, "tools")
 		d.Permitted = "tools only where the client declared sampling.tools"
 		out.Deviates(d)
 		if choice {
 			out.ReportedElsewhere(toolChoiceDeclared)
 		}
 	default:
-		d.Requirement, d.Summary = toolChoiceDeclared, "The server sends a toolChoice, but the client lacks sampling.tools."
+		d.Requirement, d.Summary = toolChoiceDeclared, "The server sends a toolChoice to a client that lacks sampling.tools."
+		d.Seen, d.Pointer = "toolChoice in sampling/createMessage"+describeDeclared(s, obs), pointerToParam(obs, "toolChoice")
 		d.Permitted = "toolChoice only where the client declared sampling.tools"
 		out.Deviates(d)
 	}

@@ -160,7 +160,7 @@ func completionRefused() rules.Fold {
 			judgeUnknownReferenceType(obs, out)
 		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.isKnownAbsent(s, q.target, obs.Request, !obs.Message.IsError()):
 			invalidParamsCheck{
-				completionUnknown, "The server completes arguments of a prompt that is not listed.",
+				completionUnknown, "The server completes an argument of a prompt that it does not list.",
 				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full,
 			}.judge(obs, b.validCompletion(), out)
 		}

@@ -183,10 +183,10 @@ func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
 		found(refused[0])
 	case len(bare.refused) > 0 && len(bare.served) == 0:
 		d.Requirement = f.paramsOptional
-		d.Summary = "The server refuses to list " + f.things + " without params."
+		d.Summary = "The server refuses " + f.method + " without params."
 		found(bare.refused[0])
 	case len(empty.refused) > 0 && len(empty.served) == 0:
-		d.Summary = "The server refuses to list " + f.things + " with empty params."
+		d.Summary = "The server refuses " + f.method + " with empty params."
 		d.Weight = verdict.AtMostWarning // an equivalent request was served
 		found(empty.refused[0])
 	default:

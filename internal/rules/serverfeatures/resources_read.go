@@ -201,8 +201,24 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 			out.Observed(uriValidated)
 		} else if len(contentItems(obs)) > 0 && l.areTemplatesKnown() {
 			d.Requirement, d.Summary, d.Permitted = uriValidated, "The server returns contents for a string that is not a URI.", "an error"
+			d.Seen = "contents for " + describeNonURI(requestedURI)
 			out.Deviates(d)
 		}
+	}
+}
+
+// describeNonURI quotes a string for which uri.CannotBeURI returns true, and says why it is not a URI.
+func describeNonURI(text string) string {
+	quoted := rules.Excerpt(wire.Quote(text))
+	switch {
+	case text == "":
+		return "an empty uri"
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return quoted + ", which has control characters"
+	case strings.Contains(text, " "):
+		return quoted + ", which has a space"
+	default:
+		return quoted + ", which has no scheme"
 	}
 }
 
@@ -335,14 +351,14 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 			// not. If r.listedAgain is not set, it may have changed between the list and the reads.
 			d := verdict.Deviation{
 				Requirement: sizeRaw,
-				Summary:     "The server lists a resource size that its contents do not have.",
+				Summary:     "The server lists a size that is not the size of the resource's contents.",
 				Permitted:   "the number of bytes, before any encoding as base64",
-				Seen:        fmt.Sprintf("size %d, and %d bytes read", r.claim, r.bytes),
+				Seen:        fmt.Sprintf("size %d in the list, but contents of %d bytes", r.claim, r.bytes),
 				At:          rules.PositionsOf(r.listed.on.event, r.read.Request.Event, r.read.Event),
 			}
 			if text, isText := wire.Text(wire.At(contentItems(r.read)[0], "/text")); isText && mayBeStoredAs(text, r.claim) {
 				d.Summary, d.Weight = "The server lists the size of the resource's text in another encoding.", verdict.OnlyNote
-				d.Seen += ": as many as the text has with CRLF, with a byte order mark, in UTF-16 or in Latin-1"
+				d.Seen += "; the text has that size with CRLF, with a byte order mark, in UTF-16 or in Latin-1"
 			}
 			out.Deviates(d)
 		}

@@ -1,6 +1,7 @@
 package shapes
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -257,9 +258,10 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 		permitted, seen := v.Describe("")
 		out.Deviates(verdict.Deviation{
 			Requirement: r.requirement,
-			Summary:     r.summary,
-			Permitted:   permitted,
+			Summary:     r.summarize(v),
+			Permitted:   cmp.Or(r.permitted, permitted),
 			Seen:        seen,
+			Fix:         r.describeFix(v),
 			At:          positionsOf(obs),
 			Pointer:     v.Pointer,
 			Weight:      r.weight,

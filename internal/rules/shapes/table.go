@@ -23,7 +23,12 @@ type row struct {
 	// ids is the requirement, or one for each of several revisions, separated by spaces.
 	ids     string
 	summary string
-	weight  verdict.Weight
+	// subject is set in rows for violations of several kinds: what violates the schema. The kind then
+	// determines the summary and the fix.
+	subject   string
+	permitted string // if set, it replaces Violation.Permitted
+	fix       string // if set, it replaces the usual fix of the requirement
+	weight    verdict.Weight
 	// when is a further condition on the violation; nil means none.
 	when func(v schema.Violation) bool
 	// observedAt are the places that show that the requirement was observed, if they differ from
@@ -88,30 +93,63 @@ func table() []row {
 	return slices.Concat(statelessRows(), contentRows(), offerRows(), serverRequestRows(), taskRows(), generalRows())
 }
 
+// summarize returns the summary of a violation.
+func (r *row) summarize(v schema.Violation) string {
+	if r.subject == "" {
+		return r.summary
+	}
+	switch v.Kind {
+	case schema.Missing:
+		return r.subject + " lacks a member that the schema requires."
+	case schema.WrongType:
+		return r.subject + " has a value of the wrong type."
+	case schema.WrongWord:
+		return r.subject + " has a value that the schema does not list."
+	case schema.OutOfRange:
+		return r.subject + " has a number out of range."
+	default:
+		return r.subject + " does not match the schema."
+	}
+}
+
+// describeFix returns the fix of a violation, or "" if the usual fix of the requirement suits it.
+func (r *row) describeFix(v schema.Violation) string {
+	switch {
+	case r.fix != "" || r.subject == "":
+		return r.fix
+	case v.Kind == schema.Missing:
+		return "Add the member " + v.Member + ", " + v.Permitted + "."
+	case v.Seen == "null":
+		return "Send " + v.Permitted + " instead of null. Leave the member out if it is optional."
+	default:
+		return "Send " + v.Permitted + " instead."
+	}
+}
+
 // generalRows returns the fallback rows: each is for the violations in one kind of message that no
 // other row matches.
 func generalRows() []row {
 	general := func(method, on, what string) row {
-		return row{in: method, ids: on, summary: what + " does not match the schema of the revision."}
+		return row{in: method, ids: on, subject: what}
 	}
-	call := general(spec.MethodToolsCall, "tools.call.result-schema", "The result of tools/call")
+	call := general(spec.MethodToolsCall, "tools.call.result-schema", "The server's result of tools/call")
 	call.observedAt = "CallToolResult" // a result that is a task does not count
 	return []row{
 		call,
-		general(spec.MethodToolsList, "tools.list.result-schema", "The result of tools/list"),
-		general(spec.MethodResourcesList, "resources.list.result-schema", "The result of resources/list"),
-		general(spec.MethodResourcesTemplates, "resources.templates.result-schema", "The result of resources/templates/list"),
-		general(spec.MethodResourcesRead, "resources.read.result-schema", "The result of resources/read"),
-		general(spec.MethodResourcesUpdated, "resources.updated.schema", "A notification of an updated resource"),
-		general(spec.MethodPromptsList, "prompts.list.result-schema", "The result of prompts/list"),
-		general(spec.MethodPromptsGet, "prompts.get.result-schema", "The result of prompts/get"),
-		general(spec.MethodComplete, "completion.result-schema", "The result of completion/complete"),
-		general(spec.MethodMessage, "logging.message.schema", "A log notification"),
-		general(spec.MethodProgress, "progress.notification-schema", "A progress notification"),
-		general(spec.MethodSampling, "sampling.request.schema", "A sampling request"),
-		general(spec.MethodElicit, "elicitation.request.schema", "An elicitation request"),
-		general(spec.MethodRootsList, "roots.request.schema", "A roots/list request"),
-		general(spec.MethodDiscover, "discover.result-schema", "The result of server/discover"),
-		general(spec.MethodListen, "subscriptions.graceful-close-id", "The result of subscriptions/listen"),
+		general(spec.MethodToolsList, "tools.list.result-schema", "The server's result of tools/list"),
+		general(spec.MethodResourcesList, "resources.list.result-schema", "The server's result of resources/list"),
+		general(spec.MethodResourcesTemplates, "resources.templates.result-schema", "The server's result of resources/templates/list"),
+		general(spec.MethodResourcesRead, "resources.read.result-schema", "The server's result of resources/read"),
+		general(spec.MethodResourcesUpdated, "resources.updated.schema", "The server's notifications/resources/updated"),
+		general(spec.MethodPromptsList, "prompts.list.result-schema", "The server's result of prompts/list"),
+		general(spec.MethodPromptsGet, "prompts.get.result-schema", "The server's result of prompts/get"),
+		general(spec.MethodComplete, "completion.result-schema", "The server's result of completion/complete"),
+		general(spec.MethodMessage, "logging.message.schema", "The server's log notification"),
+		general(spec.MethodProgress, "progress.notification-schema", "The server's progress notification"),
+		general(spec.MethodSampling, "sampling.request.schema", "The server's sampling request"),
+		general(spec.MethodElicit, "elicitation.request.schema", "The server's elicitation request"),
+		general(spec.MethodRootsList, "roots.request.schema", "The server's roots/list request"),
+		general(spec.MethodDiscover, "discover.result-schema", "The server's result of server/discover"),
+		general(spec.MethodListen, "subscriptions.graceful-close-id", "The server's result of subscriptions/listen"),
 	}
 }

@@ -1,6 +1,8 @@
 package shapes
 
 import (
+	"strings"
+
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -38,6 +40,11 @@ func serverRequestRows() []row {
 			summary: "The server's sampling message has no content.",
 		},
 		{in: sampling, place: "SamplingMessage.role", ids: "sampling.message.role", observedAt: "SamplingMessage", summary: "The server's sampling message has no valid role."},
+		{
+			in: sampling, place: "SamplingMessage.content", kinds: kinds(schema.WrongType), ids: contentTypes, when: isArray,
+			summary: "The server's sampling message has an array as content.", permitted: "one content object; arrays exist from 2025-11-25 on",
+			fix: "Send one content object in each message; split an array over several messages.",
+		},
 		{
 			in: sampling, place: "SamplingMessage.content", ids: contentTypes,
 			summary: "The server's sampling message has content that the revision does not define.",
@@ -78,7 +85,7 @@ func serverRequestRows() []row {
 
 		{
 			in: errorTopic, place: "URLElicitationRequiredError.data", ids: onlyForElicitation, when: isDataItself, observedAt: "URLElicitationRequiredError",
-			summary: "The server's error -32042 has no data.elicitations.",
+			summary: "The server's error -32042 (visit a URL first) has no data.elicitations.",
 		},
 		{
 			in: errorTopic, place: "URLElicitationRequiredError.data.elicitations", ids: required + "lists-elicitations-2025-11-25", when: isListItself,
@@ -103,6 +110,9 @@ func isMemberItself(v schema.Violation) bool { return v.Place == "SamplingMessag
 func isDataItself(v schema.Violation) bool {
 	return v.Place == "URLElicitationRequiredError.data" || v.Place == "URLElicitationRequiredError.data.elicitations" && v.Kind == schema.Missing
 }
+
+// isArray reports whether the value of the content member is an array.
+func isArray(v schema.Violation) bool { return isMemberItself(v) && strings.HasPrefix(v.Seen, "[") }
 
 func isListItself(v schema.Violation) bool {
 	return v.Place == "URLElicitationRequiredError.data.elicitations"

@@ -44,7 +44,9 @@ func offerRows() []row {
 
 		{
 			in: resources, place: uris, kinds: kinds(schema.NotURI), ids: "resources.uri.custom-scheme-rfc3986", when: hasBadScheme,
-			summary: "The server's resource URI has a malformed scheme.",
+			summary:   "The server's resource URI has a malformed scheme.",
+			permitted: "a scheme of letters, digits, +, - and ., the first a letter (RFC 3986, section 3.1)",
+			fix:       "Rename the scheme: use - instead of _, and begin it with a letter.",
 		},
 		{in: resources, place: uris, kinds: kinds(schema.NotURI), ids: "resources.uri.valid", summary: "The server's resource URI is not valid."},
 		{

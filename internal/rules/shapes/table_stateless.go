@@ -20,7 +20,7 @@ func statelessRows() []row {
 		{in: inputTopic, place: "InputRequiredResult.inputRequests.*", elsewhere: true}, // mrtr.input-request-kinds judges the method of each entry
 		{
 			in: inputTopic, place: "InputRequiredResult.inputRequests", ids: "mrtr.input-request-kinds",
-			summary: "The server's inputRequests are not an object.",
+			summary: "The server's inputRequests are not an object.", fix: "Send inputRequests as an object that maps each key to a request.",
 		},
 		{
 			in: inputTopic, place: "InputRequiredResult.requestState", ids: "mrtr.inputs-or-state",

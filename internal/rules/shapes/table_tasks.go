@@ -35,7 +35,7 @@ func taskRows() []row {
 		{in: notified, place: "TaskStatusNotification.lastUpdatedAt", kinds: kinds(schema.NotDate), ids: "tasks.last-updated-at", summary: noDate},
 		{in: spec.MethodTasksGet, place: "GetTaskResult.ttl", ids: "tasks.ttl-in-get", summary: "The server's task has no ttl."},
 
-		{in: call, place: "CreateTaskResult Task", ids: "tasks.create-result", observedAt: "CreateTaskResult", summary: "The server creates a task with missing or invalid members."},
-		{in: notified, ids: "tasks.status-notification-complete", summary: "The server's task status notification lacks members of the task."},
+		{in: call, place: "CreateTaskResult Task", ids: "tasks.create-result", observedAt: "CreateTaskResult", subject: "The server's new task"},
+		{in: notified, ids: "tasks.status-notification-complete", subject: "The server's task status notification"},
 	}
 }

@@ -105,7 +105,7 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	case ttl == nil || scope == nil:
 		d := deviationOf(hintsRequired, obs)
 		d.Summary, d.Permitted = "The server's result lacks ttlMs or cacheScope.", "ttlMs and cacheScope"
-		d.Seen = "no " + missingHints(ttl, scope) + ": " + d.Seen
+		d.Seen = "a result of " + obs.Request.Message.Method + " with no " + missingHints(ttl, scope)
 		out.Deviates(d)
 		out.ReportedElsewhere(ttlPerPage)
 	default:

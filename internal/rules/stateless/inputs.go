@@ -96,14 +96,15 @@ func judgeInputRequest(key string, v []byte, obs *rules.Observation, out *rules.
 	method, _ := wire.Text(members["method"])
 	d := deviationOf(inputKinds, obs)
 	d.Pointer = "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-	d.Seen = fmt.Sprintf("%s: %s", rules.Excerpt(wire.Quote(key)), rules.Excerpt(v))
+	d.Seen = fmt.Sprintf("the request %s under the key %s", rules.Excerpt(v), rules.Excerpt(wire.Quote(key)))
 	switch {
 	case capabilityOf(method) == "":
-		d.Summary = "The server requires input by a request that no client knows."
+		d.Summary = "The server's inputRequests have a request of a kind that is not allowed."
 		d.Permitted = spec.MethodElicit + ", " + spec.MethodSampling + " or " + spec.MethodRootsList
 		out.Deviates(d)
 	case members["id"] != nil || members["jsonrpc"] != nil:
 		d.Summary, d.Permitted = "The server's input request has an id or a jsonrpc member.", "method and params; the key identifies the request"
+		d.Fix = "Give each entry of inputRequests a method and params, and nothing else."
 		d.Weight = verdict.AtMostWarning // the schema permits more members
 		out.Deviates(d)
 	default:

@@ -72,10 +72,20 @@ func requirementForIncomplete(req *rules.Request) (requirement, what string) {
 	case len(missing) == 1:
 		return capabilitiesRequired, "without capabilities"
 	case len(meta.Malformed) > 0:
-		return metaMalformed, "with malformed metadata"
+		return metaMalformed, "whose _meta is malformed"
 	default:
 		return "", ""
 	}
+}
+
+// describeMalformed returns a clause about the first key in the request's _meta whose value has the
+// wrong type, or "" if there is none.
+func describeMalformed(req *rules.Request) string {
+	if len(req.Metadata.Malformed) == 0 {
+		return ""
+	}
+	key := req.Metadata.Malformed[0]
+	return key + " in the request's _meta is " + rules.Excerpt(req.Message.ParamAt(spec.MetaPointer(key)))
 }
 
 // mayBeOlder reports whether a server may take the request for one of a handshake revision that
@@ -125,6 +135,9 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 	switch {
 	case !obs.Message.IsError():
 		d.Summary = "The server serves a request " + what + "."
+		if text := describeMalformed(req); text != "" {
+			d.Seen = "a result, although " + text
+		}
 		if older {
 			d.Weight = verdict.AtMostWarning
 		}

@@ -77,7 +77,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if len(declined) > 0 || s.Rounds.WasRetried(round, req) || obs.Event.At-round.Result.Event.At > stateLife {
 			return // declined input may get an error, and a state may be valid only once, or only for a while
 		}
-		d.Requirement, d.Summary = retriesCompleted, "The server refuses a retry that brings all the input that it required."
+		d.Requirement, d.Summary = retriesCompleted, "The server refuses a retry that has all the input it asked for."
 		d.Permitted = "the result, or input_required once more"
 		out.Deviates(d)
 	}

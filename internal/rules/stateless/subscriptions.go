@@ -191,9 +191,9 @@ func (f *subscriptions) subscriptionOf(s *rules.Session, obs *rules.Observation)
 }
 
 // showWrongID makes a deviation show the subscriptionId of a message; within is the pointer to the
-// message's params or result.
-func showWrongID(d *verdict.Deviation, id wire.ID, within string) {
-	d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw()), within+spec.MetaPointer(spec.MetaSubscriptionID)
+// message's params or result, right the id of the request.
+func showWrongID(d *verdict.Deviation, id, right wire.ID, within string) {
+	d.Seen, d.Pointer = "the subscriptionId "+rules.Excerpt(id.Raw())+" for the request with the id "+rules.Excerpt(right.Raw()), within+spec.MetaPointer(spec.MetaSubscriptionID)
 }
 
 // subscriptionID returns the subscription id in a notification, absent if it has none.
@@ -257,7 +257,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	case !sameID:
 		out.Observed(idPresent)
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
-		showWrongID(&d, id, "/params")
+		showWrongID(&d, id, sub.request.Message.ID, "/params")
 		d.Permitted = "the id of the request in type and value: " + rules.Excerpt(sub.request.Message.ID.Raw())
 		out.Deviates(d)
 	default:
@@ -369,7 +369,7 @@ func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rul
 		return
 	case active != nil:
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
-		showWrongID(&d, id, "/params")
+		showWrongID(&d, id, active.request.Message.ID, "/params")
 		d.Permitted = "the id of a subscriptions/listen request, in type and value"
 		d.At = rules.PositionsOf(active.request.Event, obs.Event)
 		out.Deviates(d)

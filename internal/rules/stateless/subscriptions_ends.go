@@ -44,9 +44,13 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 	switch {
 	case sub.ack != nil && !(sub.request.Metadata.IsComplete() && sub.isSupported(s)):
 		d := sub.deviation(requirement, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
-		d.Summary, d.Permitted = "The server acknowledges a subscription "+what+".", "an error, and no acknowledgement"
+		d.Summary, d.Permitted = "The server accepts a subscription request "+what+".", "an error, and no acknowledgement"
+		if text := describeMalformed(sub.request); text != "" {
+			d.Seen = "an acknowledgement, although " + text
+			d.Fix = "Check _meta of subscriptions/listen first, and refuse a malformed one with an error."
+		}
 		if requirement == unsupportedVersion {
-			d.Seen = "version " + rules.Excerpt(sub.request.Metadata.Version) + ": " + d.Seen
+			d.Seen = "an acknowledgement, although the request names the version " + rules.Excerpt(sub.request.Metadata.Version)
 		}
 		out.Deviates(d)
 	case sub.response != nil && sub.response.Message.IsError():
@@ -263,7 +267,7 @@ func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 	case !id.Same(sub.request.Message.ID):
 		d.Summary = "The server's last result of a subscription names another one."
 		d.Permitted = "the id of the request, " + rules.Excerpt(sub.request.Message.ID.Raw())
-		showWrongID(&d, id, "/result")
+		showWrongID(&d, id, sub.request.Message.ID, "/result")
 	case kind != spec.ResultComplete || slices.ContainsFunc(names, func(name string) bool { return name != "resultType" && name != "_meta" }):
 		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
 		d.Permitted = "resultType complete, and _meta with the subscriptionId"

@@ -109,9 +109,10 @@ func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 	}
 	out.Deviates(verdict.Deviation{
 		Requirement: retryBeforeClose,
-		Summary:     "The server closes an unfinished stream without a retry field.",
-		Permitted:   "an event with a retry field before the connection is closed",
-		Seen:        "the end of the connection before the response",
+		Summary:     "The server closes an unfinished SSE stream without a retry field.",
+		Permitted:   "an SSE event with a retry field before the connection is closed",
+		Seen:        "the connection closed before the JSON-RPC response, and no event had a retry field",
+		Fix:         "Send an SSE event with \"retry: 1000\" (milliseconds) before you close the stream early.",
 		At:          positionsOf(x.Request, x.Sent, x.Response, x.End),
 	})
 }

@@ -251,9 +251,9 @@ func judgeGetRetries(v *view, out *rules.Reporter) {
 		}
 		out.Deviates(verdict.Deviation{
 			Requirement: getRetry,
-			Summary:     "The server closes a continuing GET stream without a retry field.",
-			Permitted:   "an event with a retry field before the connection is closed",
-			Seen:        "the end of the connection; the response came when the stream was resumed again",
+			Summary:     "The server closes an unfinished GET stream without a retry field.",
+			Permitted:   "an SSE event with a retry field before the connection is closed",
+			Seen:        "the connection closed without a retry field; the response came when the stream was resumed again",
 			At:          positionsOf(x.Request, x.Response, x.End, end),
 		})
 	}

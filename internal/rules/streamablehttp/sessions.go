@@ -1,6 +1,7 @@
 package streamablehttp
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -124,6 +125,19 @@ func (s *sessions) endsSession(x *exchange) bool {
 	return ok && x.Response != nil && x.Response.Seq == when && x.Method() != "DELETE"
 }
 
+// describeInvisible returns a clause about the first character that is not visible ASCII.
+func describeInvisible(id string) string {
+	for _, c := range id {
+		switch {
+		case c == ' ':
+			return ", which has a space"
+		case c < 0x21 || c > 0x7e:
+			return fmt.Sprintf(", which has the character %q", c)
+		}
+	}
+	return ""
+}
+
 func judgeSessionIDs(v *view, out *rules.Reporter) {
 	first := map[string]*exchange{}
 	var strong []string
@@ -136,6 +150,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 		d := verdict.Deviation{At: x.positions(), Seen: "the session id " + rules.Excerpt(strconv.Quote(id))}
 		if id == "" || strings.ContainsFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
 			d.Requirement, d.Summary, d.Permitted = sessionCharset, "The server's session id has characters that are not visible ASCII.", "one or more characters of visible ASCII, from 0x21 to 0x7E"
+			d.Seen += describeInvisible(id)
 			if id == "" {
 				d.Weight, d.Summary, d.Seen = verdict.AtMostWarning, "The server's session id is empty.", "a header without a value"
 			}

@@ -59,6 +59,8 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 			d.Requirement, d.Summary, d.Permitted = createResult, "The server answers a call that requests a task with something else.", "a result with the member task"
 			if c.reply.ResultAt("/task").Kind() == '{' {
 				d.Summary, d.Permitted, d.Weight = "The server sends a task together with the result of the call.", "the task alone", verdict.AtMostWarning
+				d.Seen, d.Pointer = "content next to task in /result", "/result/content"
+				d.Fix = "Leave the result of the call out; send it later, in the response to tasks/result."
 			} else if isErrorResult(c.reply) && !l.runsAsTask(c) {
 				d.Weight = verdict.AtMostWarning // the task may not have been accepted
 			}

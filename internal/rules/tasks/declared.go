@@ -99,6 +99,7 @@ func judgeDeclared(l *ledger, out *rules.Reporter) {
 				Requirement: capabilityDeclared,
 				Summary:     "The server sends a task status without declaring tasks.",
 				Permitted:   "task notifications only from servers that declare tasks",
+				Fix:         "Declare the tasks capability, or do not send notifications/tasks/status.",
 				Seen:        rules.Excerpt(n.Raw),
 				At:          rules.PositionsOf(l.s.Initialize.Responses[0].Event, n.Event),
 			})

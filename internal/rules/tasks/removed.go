@@ -25,7 +25,7 @@ func removedRules() []rules.Rule {
 		out.Deviates(verdict.Deviation{
 			Requirement: removed,
 			Summary:     "The server serves a task method that this revision has removed.",
-			Permitted:   "an error with code -32601",
+			Permitted:   "error -32601: only an extension has task methods in this revision",
 			Seen:        rules.Excerpt(obs.Message.Raw),
 			At:          rules.PositionsOf(obs.Request.Event, obs.Event),
 		})

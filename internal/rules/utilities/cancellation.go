@@ -162,7 +162,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Summary:     "The server continues to work on a cancelled request.",
 			Permitted:   "no progress and no response after the cancellation; a request that cannot be cancelled may continue",
 			Weight:      verdict.OnlyNote, // only the server knows what can't be cancelled
-			Seen:        "progress goes on after two later requests were answered",
+			Seen:        "more progress, after the server had answered two requests that were sent after the cancellation",
 			At:          rules.PositionsOf(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
 		})
 		out.ReportedElsewhere(progressStops)
@@ -171,9 +171,9 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 	case len(c.progress) == 1:
 		out.Deviates(verdict.Deviation{
 			Requirement: progressStops,
-			Summary:     "The server reports progress of a cancelled request.",
+			Summary:     "The server reports progress for a cancelled request.",
 			Permitted:   "no progress after the server has read the cancellation; one late notification is only noted",
-			Seen:        "progress after two later requests were answered",
+			Seen:        "progress, after the server had answered two requests that were sent after the cancellation",
 			At:          rules.PositionsOf(c.request.Event, c.cancellation, c.progress[0]),
 			Weight:      verdict.OnlyNote,
 		})
@@ -189,7 +189,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Requirement: noResponse,
 			Summary:     "The server answers a cancelled request.",
 			Permitted:   "no response after the server has read the cancellation",
-			Seen:        "an answer after two later requests were answered",
+			Seen:        "a response, after the server had answered two requests that were sent after the cancellation",
 			At:          rules.PositionsOf(c.request.Event, c.cancellation, c.response),
 		}
 		if c.namesCancellation {
@@ -218,9 +218,9 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 		// The page on cancellation permits servers to ignore what can't be cancelled; only the server
 		// knows what that is.
 		Weight:    verdict.AtMostWarning,
-		Summary:   "The server sends progress of a cancelled request.",
+		Summary:   "The server sends progress for a cancelled request.",
 		Permitted: "nothing more for the request after the server has read the cancellation",
-		Seen:      "progress after two later requests were answered",
+		Seen:      "progress, after the server had answered two requests that were sent after the cancellation",
 		At:        rules.PositionsOf(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
 	})
 	for _, id := range []string{stopProcessing, progressStops, noResponse} {

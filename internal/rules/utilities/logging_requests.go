@@ -107,8 +107,8 @@ func describeLog(requirement, summary, permitted string, obs *rules.Observation,
 }
 
 const (
-	wantsNone = "no log messages for a request without a logLevel in _meta"
-	unwanted  = "The server sends a log message that no request wants."
+	wantsNone = "no log messages for a request without " + spec.MetaLogLevel + " in _meta"
+	unwanted  = "The server sends a log message that no request asked for."
 )
 
 // judgeOnStream judges a message by the request on whose stream it came.
@@ -120,9 +120,9 @@ func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *r
 	earlier := newestWithLogLevel(s, func(other *rules.Request) bool { return other.RespondedBefore(req.Event.Seq) })
 	switch {
 	case req.Message.Method == spec.MethodListen:
-		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of a subscription.", "log messages on the stream of the request that wants them", obs, req))
+		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of a subscription.", "log messages on the stream of the request that asked for them", obs, req))
 	case req.Metadata.LogLevel == nil && other != nil:
-		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of another request.", "log messages on the stream of the request that wants them", obs, req))
+		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of another request.", "log messages on the stream of the request that asked for them", obs, req))
 	case req.Metadata.LogLevel == nil && earlier != nil && l.isControlled(req, earlier):
 		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, req)
 		d.At = rules.PositionsOf(earlier.Event, req.Event, obs.Event)
@@ -205,7 +205,7 @@ func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	}
 	control := rules.Control{What: req.Message.Method + " without a log level", Matches: func(other *rules.Request) bool { return other.Message.Method == req.Message.Method }}
 	d := describeLog(logInvalid, "The server serves a request with an unknown log level.", "error -32602", obs, req)
-	d.Seen = fmt.Sprintf("logLevel %s: %s", rules.Excerpt(req.Metadata.LogLevel), d.Seen)
+	d.Seen = fmt.Sprintf("%s is %s, and the response %s", spec.MetaLogLevel, rules.Excerpt(req.Metadata.LogLevel), d.Seen)
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case !obs.Message.IsError():

@@ -200,7 +200,8 @@ func progressIncreases() rules.Fold {
 					Requirement: increases,
 					Summary:     "The server's progress does not increase.",
 					Permitted:   "a greater value in each notification, even if the total is unknown",
-					Seen:        fmt.Sprintf("%s after %s", rules.Excerpt(now.text), rules.Excerpt(before.text)),
+					Seen:        fmt.Sprintf("progress %s after progress %s", rules.Excerpt(now.text), rules.Excerpt(before.text)),
+					Pointer:     "/params/progress",
 					At:          rules.PositionsOf(req.Event, before.event, obs.Event),
 				})
 			}
