@@ -254,9 +254,14 @@ func (c *Console) End(r *verdict.Report) {
 		}
 	}
 	if !c.o.Terse {
+		explained := c.o.Quiet
 		for i := range shown {
 			c.separate()
-			for _, line := range slices.Concat(c.entryLines(&shown[i].entry), c.linesBelow(&shown[i])) {
+			lines := slices.Concat(c.entryLines(&shown[i].entry), c.linesBelow(&shown[i]))
+			if legend := c.legend(lines); !explained && legend != nil {
+				lines, explained = append(lines, legend...), true
+			}
+			for _, line := range lines {
 				c.writeLine(line)
 			}
 		}
@@ -290,6 +295,9 @@ func (c *Console) End(r *verdict.Report) {
 				c.writeLine(part)
 			}
 		}
+		if !c.o.Verbose && slices.ContainsFunc(r.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Note }) {
+			c.writeLine("-v lists the notes, too")
+		}
 	}
 	if r.Stats.Slow != "" && !c.o.Quiet {
 		for _, line := range c.colorThenPlain(none, "time:", Visible(r.Stats.Slow)) {
@@ -303,6 +311,24 @@ func (c *Console) End(r *verdict.Report) {
 	for _, line := range c.colorThenPlain(paint, text, "· "+describeEffort(r)) {
 		c.writeLine(line)
 	}
+}
+
+// legend explains the symbols of a finding in one line, which it returns if the lines of the finding
+// have any.
+func (c *Console) legend(finding []string) []string {
+	text := strings.Join(finding, "\n")
+	if !strings.Contains(text, "»") {
+		return nil
+	}
+	legend := "» the event at fault, → sent to the server, ← received from it"
+	if strings.Contains(text, `"…/`) {
+		legend += `, "…/ means ` + metaPrefix
+	}
+	var out []string
+	for _, line := range Fold(legend, max(0, c.foldWidth()-2), 0) {
+		out = append(out, c.paint(dim, "  "+line))
+	}
+	return out
 }
 
 // colorThenPlain renders text in a colour, followed by rest, and wraps the line

@@ -202,15 +202,15 @@ func TestLastLine(t *testing.T) {
 		"judged 1 message of a recording: no requirement broken in 4 revisions (3 judged)": report(func(r *verdict.Report) {
 			r.Stats = verdict.Stats{Messages: 1}
 		}),
-		"judged 9 messages of a recording: 3 requirements broken in it": report(func(r *verdict.Report) {
+		"judged 9 messages of a recording: 3 requirements broken in 4 revisions (3 judged)": report(func(r *verdict.Report) {
 			all(verdict.Broken)(r)
 			r.Stats = verdict.Stats{Messages: 9}
 		}),
 		"judged 0 messages of a recording: nothing could be judged":                 {Transport: spec.Stdio},
 		"odd-server 1.2.3: nothing could be judged":                                 report(all(verdict.NotObserved)),
-		"odd-server 1.2.3: 3 requirements broken":                                   report(all(verdict.Broken)),
+		"odd-server 1.2.3: 3 requirements broken in 4 revisions (3 judged)":         report(all(verdict.Broken)),
 		"odd-server 1.2.3: no verdict, mcp-conform itself failed on 3 requirements": report(all(verdict.HarnessError)),
-		"odd-server 1.2.3: 1 requirement broken; mcp-conform itself failed on 1 more, 1 with a warning, 1 flaky": report(func(r *verdict.Report) {
+		"odd-server 1.2.3: 1 requirement broken in 4 revisions (3 judged); mcp-conform itself failed on 1 more, 1 with a warning, 1 flaky": report(func(r *verdict.Report) {
 			r.Verdicts[0].Outcome, r.Verdicts[1].Outcome = verdict.Broken, verdict.HarnessError
 			r.Verdicts[2].Outcome, r.Verdicts[3].Outcome = verdict.Warning, verdict.Flaky
 		}),

@@ -277,7 +277,7 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 		}
 	}
 	if left := len(events) - len(shown); left > 0 {
-		out = append(out, c.paint(dim, fmt.Sprintf("  … %s in the JSON report", count(left, "more event"))))
+		out = append(out, c.paint(dim, fmt.Sprintf("  … %s; --report json=FILE has all", count(left, "more event"))))
 	}
 	return out
 }
@@ -365,15 +365,19 @@ func describeLevelAlone(f *verdict.Finding) string {
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
 	switch {
 	case warns && f.Basis == spec.JSONRPC:
-		return text + " (only a warning: the demand comes from a standard that MCP builds on)"
+		return text + " (only a warning: from a standard that MCP refers to)"
 	case warns && f.Basis == spec.Derived:
-		return text + " (only a warning: it follows from the text, but no keyword says it)"
+		return text + " (only a warning: implied by the specification, which does not write " + text + ")"
 	case warns:
-		return text + " (only a warning: not certain to be a violation)"
+		return text + " (only a warning: this case is open to interpretation)"
 	case f.Basis == spec.Keyword || f.Basis == "":
 		return text
 	case f.Basis == spec.Incorporated:
 		return text + " (of a standard that MCP builds on)"
+	case f.Basis == spec.Schema:
+		return text + " (by the schema)"
+	case f.Basis == spec.Derived:
+		return text + " (implied by the specification)"
 	default:
 		return text + " (" + f.Basis.Words() + ")"
 	}

@@ -23,7 +23,7 @@ func TestScriptOfASearch(t *testing.T) {
 		Page:     "https://example.com/page", Replay: []string{"mcp-conform", "replay", "a.json"}, Tries: 3, Reproduced: 3,
 	}
 	want := []string{
-		"✗ BROKEN  resources.read.result-schema  MUST (schema) · 2025-11-25 · stdio",
+		"✗ BROKEN  resources.read.result-schema  MUST (by the schema) · 2025-11-25 · stdio",
 		"  It is broken.",
 		"  permitted  a string",
 		"  seen       null",

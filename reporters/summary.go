@@ -116,9 +116,9 @@ func isRecording(r *verdict.Report) bool {
 
 // conclusion returns a sentence on what the run shows, which claims no more than was judged.
 func conclusion(r *verdict.Report) (string, color) {
-	subject, in := cmp.Or(serverName(r), "the server"), ""
+	subject := cmp.Or(serverName(r), "the server")
 	if isRecording(r) {
-		subject, in = "judged "+count(r.Stats.Messages, "message")+" of a recording", " in it"
+		subject = "judged " + count(r.Stats.Messages, "message") + " of a recording"
 	}
 	broken, failed := countRequirements(r, verdict.Broken), countRequirements(r, verdict.HarnessError)
 	flaky, unconfirmed := countRequirements(r, verdict.Flaky), countRequirements(r, verdict.Unconfirmed)
@@ -127,7 +127,7 @@ func conclusion(r *verdict.Report) (string, color) {
 	case !any:
 		text = ": nothing could be judged"
 	case broken > 0:
-		text = ": " + count(broken, "requirement") + " broken" + in
+		text = ": " + count(broken, "requirement") + " broken " + judgedExtent(r)
 		if failed > 0 {
 			text += fmt.Sprintf("; mcp-conform itself failed on %d more", failed)
 		}

@@ -17,13 +17,13 @@ func TestReasonForWarningOnMust(t *testing.T) {
 		want    string
 	}{
 		{spec.Must, spec.Keyword, verdict.Broken, "MUST"},
-		{spec.Must, spec.Schema, verdict.Broken, "MUST (schema)"},
+		{spec.Must, spec.Schema, verdict.Broken, "MUST (by the schema)"},
 		{spec.Must, spec.Incorporated, verdict.Broken, "MUST (of a standard that MCP builds on)"},
-		{spec.Must, spec.JSONRPC, verdict.Warning, "MUST (only a warning: the demand comes from a standard that MCP builds on)"},
-		{spec.MustNot, spec.Derived, verdict.Warning, "MUST NOT (only a warning: it follows from the text, but no keyword says it)"},
-		{spec.Must, spec.Keyword, verdict.Warning, "MUST (only a warning: not certain to be a violation)"},
+		{spec.Must, spec.JSONRPC, verdict.Warning, "MUST (only a warning: from a standard that MCP refers to)"},
+		{spec.MustNot, spec.Derived, verdict.Warning, "MUST NOT (only a warning: implied by the specification, which does not write MUST NOT)"},
+		{spec.Must, spec.Keyword, verdict.Warning, "MUST (only a warning: this case is open to interpretation)"},
 		{spec.Should, spec.Keyword, verdict.Warning, "SHOULD"},
-		{spec.Should, spec.Derived, verdict.Warning, "SHOULD (derived)"},
+		{spec.Should, spec.Derived, verdict.Warning, "SHOULD (implied by the specification)"},
 	} {
 		if got := describeLevel(&verdict.Finding{Level: c.level, Basis: c.basis, Outcome: c.outcome}); got != c.want {
 			t.Errorf("%s, %s, %v: %q, want %q", c.level, c.basis, c.outcome, got, c.want)

@@ -36,7 +36,7 @@ func (f *runFlags) leftOutLine(r *verdict.Report, o *engine.Options) string {
 	if len(what) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
+	return fmt.Sprintf("--quick left out %s; to judge them: %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
 }
 
 // commandLine returns the command line of a run with the same scope. If again is true, the command

@@ -47,8 +47,11 @@ const (
 // Words returns the name of the basis for users. JSONRPC stands for any standard that MCP builds
 // on, such as JSON-RPC or OAuth.
 func (b Basis) Words() string {
-	if b == JSONRPC {
+	switch b {
+	case JSONRPC:
 		return "another standard"
+	case Derived:
+		return "implied"
 	}
 	return string(b)
 }
