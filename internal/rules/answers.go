@@ -244,6 +244,9 @@ func isSpelledAlike(sent, got wire.ID) bool {
 }
 
 func describeIDs(req *Request, m *wire.Message) string {
+	if !m.ID.IsPresent() {
+		return fmt.Sprintf("id %s answered without an id", excerpt(asciiID(req.Message.ID)))
+	}
 	return fmt.Sprintf("id %s answered with id %s", excerpt(asciiID(req.Message.ID)), excerpt(asciiID(m.ID)))
 }
 

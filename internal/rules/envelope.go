@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"unicode/utf8"
 
@@ -49,6 +50,7 @@ func judgeEnvelope(s *Session, e *transcript.Event, out *Reporter) {
 			Permitted:   "objects in which each name occurs once",
 			Seen:        describeProblem(e.Frame, wire.DuplicateKey),
 			At:          positionsOf(e),
+			Fix:         "Write each member of an object once.",
 			Weight:      verdict.AtMostWarning,
 		})
 		return
@@ -73,20 +75,26 @@ func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 		d.Summary, d.Permitted = "The server's batch has a member that is not a message.", "an array of requests, notifications and responses"
 	case !m.Has("jsonrpc"):
 		d.Summary, d.Permitted = "The server's message has no jsonrpc member.", `"jsonrpc":"2.0" in every message`
+		d.Fix = `Put "jsonrpc": "2.0" into every message.`
 	case !m.HasVersion():
 		d.Summary, d.Permitted = `The server's message has a jsonrpc member other than "2.0".`, `"jsonrpc":"2.0" in every message`
+		d.Fix = `Send the string "2.0" as jsonrpc in every message.`
 	case m.Kind == wire.Invalid && !m.ID.IsPresent():
 		d.Summary, d.Permitted = "The server's message is not a request, notification or response.", "a method, or an id with a result or an error"
+		d.Fix = "Send no empty messages, not even to keep a stream open or to begin it."
 	case m.Has("method") && m.Member("method").Kind() != '"':
 		d.Summary, d.Permitted = "The server's message has a method that is not a string.", "a string as method"
+		d.Fix = "Send the name of the method as a string."
 	case string(m.Member("method")) == `""`:
 		d.Weight = verdict.AtMostWarning // the method is a string, as required, though an empty one
 		d.Summary, d.Permitted = "The server's message has an empty method.", "the name of a method"
 	case m.Has("method") && m.Has("params") && m.Params().Kind() != '{' && m.Params().Kind() != '[':
 		d.Summary, d.Permitted = "The server's message has params that are not an object or array.", "params that are an object, or none"
+		d.Fix = "Send params as an object; leave them out, instead of null, if there are none."
 	case m.Kind == wire.Request && isResponse(m):
 		d.Weight = verdict.AtMostWarning
 		d.Summary, d.Permitted = "The server's message is both a request and a response.", "either a method, or a result or an error"
+		d.Fix = "Leave method out of responses, and result and error out of requests."
 	default:
 		return false
 	}
@@ -97,7 +105,11 @@ func describeMalformed(m *wire.Message, d *verdict.Deviation) bool {
 func describeProblem(f *wire.Frame, kind wire.ProblemKind) string {
 	for _, p := range f.Problems {
 		if p.Kind == kind {
-			return excerpt(p.String())
+			text := cmp.Or(p.Detail, string(p.Kind)) + fmt.Sprintf(" at byte %d", p.Offset)
+			if p.Pointer != "" {
+				text += " (" + p.Pointer + ")"
+			}
+			return excerpt(text)
 		}
 	}
 	return string(kind)

@@ -106,7 +106,7 @@ func judgeErrorShape(s *Session, e *transcript.Event, m *wire.Message, out *Repo
 			Requirement: errorConcise,
 			Summary:     "The server's error message is long or has several lines.",
 			Permitted:   fmt.Sprintf("a short sentence on one line, of at most %d characters", conciseLimit),
-			Seen:        fmt.Sprintf("characters: %d, line breaks: %d; the message: %s", utf8.RuneCountInString(text), strings.Count(text, "\n"), excerpt(text)),
+			Seen:        fmt.Sprintf("%d characters with %d line breaks: %s", utf8.RuneCountInString(text), strings.Count(text, "\n"), excerpt(text)),
 			At:          responsePositions(s, e, m),
 			Weight:      verdict.OnlyNote,
 		})

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"strings"
+
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -139,6 +141,10 @@ func judgeInitializeResult(s *Session, out *Reporter) {
 		}
 		d.Permitted, d.Seen = wrong.Describe("/result")
 		d.Pointer = "/result" + wrong.Pointer
+		d.Fix = "Send " + wrong.Permitted + " instead."
+		if wrong.Member != "" {
+			d.Seen, d.Fix = wrong.Seen+" in "+strings.TrimSuffix("/result"+wrong.Pointer, "/"+wrong.Member), "Add "+wrong.Permitted+"."
+		}
 		out.Deviates(d)
 	} else {
 		out.Observed(initializeSchema)

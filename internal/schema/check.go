@@ -282,7 +282,7 @@ func (c *checker) checkList(v []byte, t *schemaType) {
 		if t.maxElements.isTextOnly {
 			basis = BeyondSchema
 		}
-		c.addViolation(TooMany, basis, fmt.Sprintf("at most %d elements", t.maxElements.max), fmt.Sprintf("%d", n))
+		c.addViolation(TooMany, basis, fmt.Sprintf("at most %d elements", t.maxElements.max), fmt.Sprintf("%d elements", n))
 	}
 }
 

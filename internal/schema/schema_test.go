@@ -80,9 +80,9 @@ func TestViolations(t *testing.T) {
 		{"an image that is text", r6, tool, answer(`{"content":[{"type":"image","data":"","mimeType":"text/plain"}]}`),
 			`beyond-schema other-mime /result/content/0/mimeType (ImageContent): permitted: the MIME type of an image; seen: "text/plain"`},
 		{"too many values", r11, spec.MethodComplete, answer(`{"completion":{"values":["` + strings.Repeat(`a","`, 100) + `"]}}`),
-			`beyond-schema too-many /result/completion/values (Completion): permitted: at most 100 elements; seen: 101`},
+			`beyond-schema too-many /result/completion/values (Completion): permitted: at most 100 elements; seen: 101 elements`},
 		{"too many values, asserted", r26, spec.MethodComplete, answer(`{"resultType":"complete","completion":{"values":["` + strings.Repeat(`a","`, 100) + `"]}}`),
-			`schema too-many /result/completion/values (Completion): permitted: at most 100 elements; seen: 101`},
+			`schema too-many /result/completion/values (Completion): permitted: at most 100 elements; seen: 101 elements`},
 		{"an icon that is a script", r11, spec.MethodInitialize, answer(`{"protocolVersion":"","capabilities":{"tools":{}},"serverInfo":{"name":"","version":"","icons":[{"src":"javascript:a","sizes":["48"]}]}}`),
 			`beyond-schema icon-scheme /result/serverInfo/icons/0/src (Icon): permitted: an http, https or data URI; seen: "javascript:a"` + "\n" +
 				`beyond-schema icon-size /result/serverInfo/icons/0/sizes/0 (Icon): permitted: a size such as "48x48", or "any"; seen: "48"`},

@@ -315,13 +315,21 @@ func PositionsOf(x *transcript.Exchange) []int {
 }
 
 // DescribeExchange describes the response in a few words.
-func DescribeExchange(x *transcript.Exchange) string {
+func DescribeExchange(x *transcript.Exchange) string { return describeExchange(x.Method(), x) }
+
+// DescribeExchangeWith is like DescribeExchange, and names a header or another detail of the
+// request.
+func DescribeExchangeWith(detail string, x *transcript.Exchange) string {
+	return describeExchange(x.Method()+" with "+detail, x)
+}
+
+func describeExchange(request string, x *transcript.Exchange) string {
 	if x.Response == nil {
-		return x.Method() + " got no response"
+		return request + " got no response"
 	}
-	text := x.Method() + " answered with status " + strconv.Itoa(x.Status())
+	text := request + " answered with status " + strconv.Itoa(x.Status())
 	if media := x.ResponseHead().MediaType(); media != "" {
-		text += ", " + wire.Excerpt(media, 80)
+		text += " and " + wire.Excerpt(media, 80)
 	}
 	for _, e := range x.Body {
 		if len(e.Raw) > 0 {

@@ -96,8 +96,9 @@ func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: tokenEcho,
 				Summary:     "The server reports progress with the token of a concurrent call.",
-				Permitted:   "the token of this call: this one is from " + strconv.Itoa(s.steps) + " steps",
+				Permitted:   "progress of this call alone, whose total is " + strconv.Itoa(s.steps),
 				Seen:        wire.Excerpt(string(events[i].Raw), 200), At: []int{events[i].Seq},
+				Fix: "Keep the progressToken with its call, not in a variable that all calls share.",
 			})
 			return
 		}

@@ -150,7 +150,7 @@ func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement st
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
 			Permitted: "the same as for other requests of this method: both spellings are equal in HTTP",
-			Seen:      x.RequestHead().Describe(headerName(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: headerName(requirement),
+			Seen:      suite.DescribeExchangeWith(x.RequestHead().Describe(headerName(requirement)), x), At: suite.PositionsOf(x), Header: headerName(requirement),
 		})
 	}
 }
@@ -165,7 +165,7 @@ func recordRefusals(ctx context.Context, t *suite.T, w *suite.Web, requirement s
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.OnlyNote,
 			Permitted: "a response, as HTTP defines, or a refusal, because a client has to list both types",
-			Seen:      x.RequestHead().Describe(headerName(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: headerName(requirement),
+			Seen:      suite.DescribeExchangeWith(x.RequestHead().Describe(headerName(requirement)), x), At: suite.PositionsOf(x), Header: headerName(requirement),
 		})
 	}
 }
@@ -180,7 +180,7 @@ func noteServerErrors(ctx context.Context, t *suite.T, w *suite.Web, requirement
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: summary, Weight: verdict.OnlyNote,
 			Permitted: "a response, or a status for what is wrong with the request",
-			Seen:      x.RequestHead().Describe(headerName(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: headerName(requirement),
+			Seen:      suite.DescribeExchangeWith(x.RequestHead().Describe(headerName(requirement)), x), At: suite.PositionsOf(x), Header: headerName(requirement),
 		})
 		return
 	}

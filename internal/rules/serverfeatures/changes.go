@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // uniqueNames looks for names that occur twice. The same item on two pages is judged by the rules
@@ -42,7 +43,7 @@ func (f *feature) uniqueNames() rules.Fold {
 					Requirement: id,
 					Summary:     "The server lists two " + f.things + " with the same name.",
 					Permitted:   "a name of its own for each " + f.thing,
-					Seen:        rules.Excerpt(name) + " twice",
+					Seen:        "the name " + rules.Excerpt(wire.Quote(name)) + " twice",
 					At:          rules.PositionsOf(at...),
 				})
 			}
@@ -157,12 +158,12 @@ func haveEqualNames(a, b *listWalk) bool {
 func firstDifference(before, after *listWalk) string {
 	for _, name := range slices.Sorted(maps.Keys(after.items)) {
 		if before.items[name] == nil {
-			return name + " is new"
+			return string(wire.Quote(name)) + " is new"
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(before.items)) {
 		if after.items[name] == nil {
-			return name + " is gone"
+			return string(wire.Quote(name)) + " is gone"
 		}
 	}
 	return ""

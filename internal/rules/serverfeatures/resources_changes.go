@@ -132,7 +132,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 				Requirement: requirement,
 				Summary:     "The server sends no notification of a changed resource list.",
 				Permitted:   "notifications/resources/list_changed",
-				Seen:        fmt.Sprintf("resources before: %d, after: %d, and not all are the same", len(x.from.uris), len(x.to.uris)),
+				Seen:        fmt.Sprintf("a list of %d resources, then one of %d, not all the same", len(x.from.uris), len(x.to.uris)),
 				At:          rules.PositionsOf(first.request.Event, first.event, last.request.Event, last.event),
 			})
 		}

@@ -123,7 +123,7 @@ func (t *templateReads) judgeRefusal(s *rules.Session, obs *rules.Observation, o
 	out.Deviates(verdict.Deviation{
 		Requirement: expansionReadable,
 		Summary:     "The server completes a value of its template, but does not find the URI.",
-		Permitted:   "its contents",
+		Permitted:   "the contents of the URI that the completed template makes",
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.PositionsOf(by.Request.Event, by.Event, obs.Request.Event, obs.Event),
 	})

@@ -165,10 +165,10 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 			continue
 		}
 		d := deviationOf(w.requirement, bare)
-		d.Summary = "The server refuses a " + w.thing + " without arguments that needs none."
-		d.Permitted = "the same as for an empty object of arguments"
+		d.Summary = "The server refuses a " + w.thing + " that needs no arguments because they are missing."
+		d.Permitted = "the same as for an empty object of arguments, {}"
 		if empty != nil {
-			d.At = rules.PositionsOf(bare.Request.Event, bare.Event, empty.Request.Event, empty.Event)
+			d.At = rules.PositionsOf(empty.Request.Event, empty.Event, bare.Request.Event, bare.Event)
 		} else {
 			d.Weight = verdict.OnlyNote // there may be other reasons
 		}

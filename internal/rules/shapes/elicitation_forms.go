@@ -133,7 +133,7 @@ func (f *form) judgeRequired(requested jsontext.Value) {
 	}
 	for _, v := range wire.Elements(list) {
 		if name, ok := wire.Text(v); ok && f.fields[name] == nil {
-			f.report(requiredKnown, "The server's form requires a field that it does not have.", "names of properties", "", v, verdict.Full)
+			f.report(requiredKnown, "The server's form requires a field that it does not have.", "names that are in properties", "", v, verdict.Full)
 			return
 		}
 	}

@@ -122,7 +122,7 @@ func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.
 		if name != "_meta" {
 			out.Deviates(verdict.Deviation{
 				Requirement: id,
-				Summary:     "The server's result should be empty, but is not.",
+				Summary:     "The server's result of " + obs.Request.Message.Method + " should be empty, but is not.",
 				Permitted:   "{}, or an object with only _meta",
 				Seen:        rules.Excerpt(obs.Message.Result()),
 				At:          rules.PositionsOf(obs.Request.Event, obs.Event),

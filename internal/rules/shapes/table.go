@@ -24,8 +24,9 @@ type row struct {
 	ids     string
 	summary string
 	// subject is set in rows for violations of several kinds: what violates the schema. The kind then
-	// determines the summary and the fix.
+	// determines the summary, and the fix unless usualFix is set.
 	subject   string
+	usualFix  bool   // the usual fix of the requirement suits all kinds of violations
 	permitted string // if set, it replaces Violation.Permitted
 	fix       string // if set, it replaces the usual fix of the requirement
 	weight    verdict.Weight
@@ -115,9 +116,9 @@ func (r *row) summarize(v schema.Violation) string {
 // describeFix returns the fix of a violation, or "" if the usual fix of the requirement suits it.
 func (r *row) describeFix(v schema.Violation) string {
 	switch {
-	case r.fix != "" || r.subject == "":
+	case r.fix != "", r.subject == "", r.usualFix:
 		return r.fix
-	case v.Kind == schema.Missing:
+	case v.Member != "":
 		return "Add the member " + v.Member + ", " + v.Permitted + "."
 	case v.Seen == "null":
 		return "Send " + v.Permitted + " instead of null. Leave the member out if it is optional."
@@ -132,6 +133,10 @@ func generalRows() []row {
 	general := func(method, on, what string) row {
 		return row{in: method, ids: on, subject: what}
 	}
+	withUsualFix := func(r row) row {
+		r.usualFix = true
+		return r
+	}
 	call := general(spec.MethodToolsCall, "tools.call.result-schema", "The server's result of tools/call")
 	call.observedAt = "CallToolResult" // a result that is a task does not count
 	return []row{
@@ -144,12 +149,12 @@ func generalRows() []row {
 		general(spec.MethodPromptsList, "prompts.list.result-schema", "The server's result of prompts/list"),
 		general(spec.MethodPromptsGet, "prompts.get.result-schema", "The server's result of prompts/get"),
 		general(spec.MethodComplete, "completion.result-schema", "The server's result of completion/complete"),
-		general(spec.MethodMessage, "logging.message.schema", "The server's log notification"),
-		general(spec.MethodProgress, "progress.notification-schema", "The server's progress notification"),
+		withUsualFix(general(spec.MethodMessage, "logging.message.schema", "The server's log notification")),
+		withUsualFix(general(spec.MethodProgress, "progress.notification-schema", "The server's progress notification")),
 		general(spec.MethodSampling, "sampling.request.schema", "The server's sampling request"),
 		general(spec.MethodElicit, "elicitation.request.schema", "The server's elicitation request"),
-		general(spec.MethodRootsList, "roots.request.schema", "The server's roots/list request"),
+		withUsualFix(general(spec.MethodRootsList, "roots.request.schema", "The server's roots/list request")),
 		general(spec.MethodDiscover, "discover.result-schema", "The server's result of server/discover"),
-		general(spec.MethodListen, "subscriptions.graceful-close-id", "The server's result of subscriptions/listen"),
+		withUsualFix(general(spec.MethodListen, "subscriptions.graceful-close-id", "The server's result of subscriptions/listen")),
 	}
 }

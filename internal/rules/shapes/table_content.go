@@ -27,6 +27,7 @@ func contentRows() []row {
 		// RFC 4648 forbids line breaks and missing padding (sections 3.1 and 3.2), but many decoders
 		// accept them.
 		looseBase64 = "The server's base64 has line breaks or lacks padding."
+		tightBase64 = "Encode as base64 with padding and without line breaks."
 	)
 	return []row{
 		{
@@ -46,12 +47,12 @@ func contentRows() []row {
 			in: sampling, place: "ImageContent.data AudioContent.data", kinds: kinds(schema.NotBase64), ids: "sampling.message.media-base64",
 			summary: "The server's sampling message has data that is not base64.",
 		},
-		{in: get + " " + call, place: "ImageContent.data", kinds: kinds(schema.LooseBase64), ids: "content.image.base64", summary: looseBase64, weight: verdict.AtMostWarning},
-		{in: get + " " + call, place: "AudioContent.data", kinds: kinds(schema.LooseBase64), ids: "content.audio.base64", summary: looseBase64, weight: verdict.AtMostWarning},
-		{in: sampling, place: "ImageContent.data AudioContent.data", kinds: kinds(schema.LooseBase64), ids: "sampling.message.media-base64", summary: looseBase64, weight: verdict.AtMostWarning},
-		{in: get, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), ids: "content.prompt-embedded.text-or-blob", summary: looseBase64, weight: verdict.AtMostWarning},
-		{in: read, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), ids: "resources.read.blob-base64", summary: looseBase64, weight: verdict.AtMostWarning},
-		{in: lesser, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), ids: "content.blob.base64", summary: looseBase64, weight: verdict.AtMostWarning},
+		{in: get + " " + call, place: "ImageContent.data", kinds: kinds(schema.LooseBase64), ids: "content.image.base64", summary: looseBase64, fix: tightBase64, weight: verdict.AtMostWarning},
+		{in: get + " " + call, place: "AudioContent.data", kinds: kinds(schema.LooseBase64), ids: "content.audio.base64", summary: looseBase64, fix: tightBase64, weight: verdict.AtMostWarning},
+		{in: sampling, place: "ImageContent.data AudioContent.data", kinds: kinds(schema.LooseBase64), ids: "sampling.message.media-base64", summary: looseBase64, fix: tightBase64, weight: verdict.AtMostWarning},
+		{in: get, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), ids: "content.prompt-embedded.text-or-blob", summary: looseBase64, fix: tightBase64, weight: verdict.AtMostWarning},
+		{in: read, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), ids: "resources.read.blob-base64", summary: looseBase64, fix: tightBase64, weight: verdict.AtMostWarning},
+		{in: lesser, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), ids: "content.blob.base64", summary: looseBase64, fix: tightBase64, weight: verdict.AtMostWarning},
 		{in: get, place: "ImageContent.mimeType", kinds: kinds(schema.NotMIME), ids: "content.image.mime-type-valid", summary: badImage},
 		{in: lesser, place: "ImageContent.mimeType", kinds: kinds(schema.NotMIME), ids: "content.image.mime-type-valid", summary: badImage, weight: verdict.AtMostWarning},
 		{
@@ -85,6 +86,7 @@ func contentRows() []row {
 		{
 			in: get, place: "BlobResourceContents.blob", kinds: kinds(schema.NotBase64), ids: "content.prompt-embedded.text-or-blob",
 			summary: "The server's prompt embeds a blob that is not base64.",
+			fix:     "Encode blob as standard base64 with padding, without the prefix of a data URI.",
 		},
 		{
 			in: read, place: "ResourceContents", kinds: kinds(schema.TextAndBlob), ids: "resources.read.text-or-blob",
@@ -125,7 +127,7 @@ func contentRows() []row {
 			summary: "The server's icon has a data: URI without base64 image data.",
 		},
 		{place: "Icon.mimeType", kinds: kinds(schema.IconType), ids: "content.icons.type-supported", summary: "The server's icon has a type that clients need not support."},
-		{place: "Icon.sizes", kinds: kinds(schema.IconSize), ids: "content.icons.sizes-format", summary: "The server's icon has a size that is not like 48x48 or any."},
+		{place: "Icon.sizes", kinds: kinds(schema.IconSize), ids: "content.icons.sizes-format", summary: "The server's icon has a size that is neither like 48x48 nor any."},
 		{place: "Icon.theme", ids: "content.icons.theme", summary: "The server's icon has a theme that is not light or dark."},
 	}
 }

@@ -65,6 +65,7 @@ func judgeInputRequiredHints(s *rules.Session, obs *rules.Observation, out *rule
 	}
 	d := deviationOf(hintsAbsent, obs)
 	d.Summary, d.Permitted = "The server's result that requires input has caching hints.", "neither ttlMs nor cacheScope"
+	d.Seen = "ttlMs or cacheScope in a result of type input_required"
 	out.Deviates(d)
 }
 
@@ -100,6 +101,7 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	case ttl == nil && scope != nil && later:
 		d := deviationOf(ttlPerPage, obs)
 		d.Summary, d.Permitted = "A later page of the server's list has no ttlMs.", "ttlMs and cacheScope on every page"
+		d.Seen = "a later page of " + obs.Request.Message.Method + " with no ttlMs"
 		out.Deviates(d)
 		out.ReportedElsewhere(hintsRequired)
 	case ttl == nil || scope == nil:

@@ -105,6 +105,7 @@ func judgeCodeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Repor
 			return
 		}
 		d.Summary, d.Permitted = "The server reports a header mismatch over stdio.", "-32020 only over HTTP: there are no headers here"
+		d.Fix = "Use another code over stdio, such as -32602."
 	case spec.CodeMissingClientCap:
 		required := requiredCapabilities(obs)
 		if !req.Metadata.IsComplete() || required.Kind() != '{' || isEmpty(required) {
@@ -115,6 +116,7 @@ func judgeCodeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Repor
 			return
 		}
 		d.Summary, d.Permitted = "The server reports a capability as missing that the client declared.", "-32021 only for capabilities that the request does not declare"
+		d.Fix = "Compare what you need with io.modelcontextprotocol/clientCapabilities of the request."
 	case spec.CodeUnsupported:
 		if !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || req.Message.Method == spec.MethodInitialize { // the params of initialize name another version
 			return
@@ -127,6 +129,7 @@ func judgeCodeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Repor
 			return // the version may be served only after initialize
 		}
 		d.Summary, d.Permitted = "The server reports a version as unsupported that server/discover lists.", "-32022 only for versions that server/discover does not list"
+		d.Fix = "Serve each version that server/discover lists, or do not list it."
 		d.At = rules.PositionsOf(s.Declaration.Responses[0].Event, req.Event, obs.Event)
 	default:
 		return

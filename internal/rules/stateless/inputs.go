@@ -64,9 +64,9 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if inputs.Kind() != '{' || len(names) == 0 {
 		return // the shape rules report an inputRequests that is not an object
 	}
-	if hasRepeatedKey(obs) {
+	if key, repeated := repeatedKey(obs); repeated {
 		d.Requirement, d.Summary, d.Permitted = inputKeysUnique, "The server's inputRequests have a key twice.", "each key once"
-		d.Pointer = "/result/inputRequests"
+		d.Pointer, d.Seen = "/result/inputRequests", "the key "+rules.Excerpt(wire.Quote(key))+" twice"
 		out.Deviates(d)
 	} else {
 		out.Observed(inputKeysUnique)
@@ -76,17 +76,17 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 }
 
-// hasRepeatedKey reports whether inputRequests repeat a key.
-func hasRepeatedKey(obs *rules.Observation) bool {
+// repeatedKey returns the first key that inputRequests repeat, and whether there is one.
+func repeatedKey(obs *rules.Observation) (string, bool) {
 	names, _ := wire.Members(obs.Message.ResultAt("/inputRequests"))
 	seen := map[string]bool{}
 	for _, name := range names {
 		if seen[name] {
-			return true
+			return name, true
 		}
 		seen[name] = true
 	}
-	return false
+	return "", false
 }
 
 // judgeInputRequest judges the method of an entry of inputRequests; the shape rules judge its

@@ -2,6 +2,7 @@ package stateless
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
@@ -64,13 +65,13 @@ func requirementForIncomplete(req *rules.Request) (requirement, what string) {
 	case len(missing) > 0 && len(meta.Malformed) > 0:
 		return "", ""
 	case len(missing) == 2 && req.Message.Method == spec.MethodDiscover:
-		return discoverMeta, "without metadata"
+		return discoverMeta, "without the required _meta"
 	case len(missing) == 2:
-		return metaMissing, "without metadata"
+		return metaMissing, "without the required _meta"
 	case slices.Contains(missing, spec.MetaVersion):
-		return versionRequired, "without a protocol version"
+		return versionRequired, "without protocolVersion in _meta"
 	case len(missing) == 1:
-		return capabilitiesRequired, "without capabilities"
+		return capabilitiesRequired, "without clientCapabilities in _meta"
 	case len(meta.Malformed) > 0:
 		return metaMalformed, "whose _meta is malformed"
 	default:
@@ -78,10 +79,18 @@ func requirementForIncomplete(req *rules.Request) (requirement, what string) {
 	}
 }
 
-// describeMalformed returns a clause about the first key in the request's _meta whose value has the
-// wrong type, or "" if there is none.
+// describeMalformed returns a clause about the first required key of _meta that the request lacks,
+// or whose value has the wrong type. It returns "" if there is none.
 func describeMalformed(req *rules.Request) string {
-	if len(req.Metadata.Malformed) == 0 {
+	meta := req.Message.ParamAt("/_meta")
+	switch {
+	case meta == nil:
+		return "the request has no _meta"
+	case req.Metadata.NoObject:
+		return "the request's _meta is " + rules.Excerpt(meta)
+	case len(req.Metadata.Missing) > 0:
+		return "the request's _meta has no " + strings.Join(req.Metadata.Missing, " and no ")
+	case len(req.Metadata.Malformed) == 0:
 		return ""
 	}
 	key := req.Metadata.Malformed[0]
@@ -170,7 +179,7 @@ func judgeRefusalStatus(obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	d := deviationOf(metaStatus, obs)
-	d.Summary, d.Permitted = "The server refuses missing metadata, but not with status 400.", "status 400 with error -32602"
+	d.Summary, d.Permitted = "The server refuses a request without the required _meta, but not with 400.", "status 400 with error -32602"
 	d.Seen = obs.Request.Exchange.ResponseHead().Line + ": " + d.Seen
 	out.Deviates(d)
 }
@@ -198,7 +207,7 @@ func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 		return
 	}
 	d := deviationOf(infoOptional, obs)
-	d.Summary, d.Permitted = "The server refuses a request without clientInfo.", "the result that a request with clientInfo gets"
+	d.Summary, d.Permitted = "The server refuses a request without clientInfo.", "the result that a request with "+spec.MetaClientInfo+" in _meta gets"
 	out.Deviates(d)
 }
 

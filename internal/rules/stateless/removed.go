@@ -66,7 +66,7 @@ func judgeRemoved(requirement string, s *rules.Session, obs *rules.Observation, 
 	case !isRegular(s, obs):
 	case !obs.Message.IsError():
 		d := deviationOf(requirement, obs)
-		d.Summary, d.Permitted = "The server serves a method that this revision has removed.", "error -32601"
+		d.Summary, d.Permitted = "The server serves "+obs.Request.Message.Method+", which this revision has removed.", "error -32601"
 		out.Deviates(d)
 	case codeOf(obs) == spec.CodeMethodNotFound:
 		out.Observed(requirement)

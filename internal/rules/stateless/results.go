@@ -59,6 +59,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 			d := deviationOf(resultTypeKnown, obs)
 			d.Summary = "The server's result asks the client for input, but its resultType is complete."
 			d.Permitted = "resultType input_required in a result with inputRequests"
+			d.Seen, d.Pointer = "inputRequests in a result whose resultType is complete", "/result/resultType"
 			d.Weight = verdict.AtMostWarning // a result may have members of its own
 			out.Deviates(d)
 			return
@@ -73,6 +74,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 	switch {
 	case kind == nil:
 		d.Summary, d.Permitted = "The server's result has no resultType.", `"complete", or "input_required"`
+		d.Seen = "a result of " + obs.Request.Message.Method + " with no resultType"
 		if hasOlderForm(obs) && obs.Request.Message.Method != spec.MethodListen {
 			d.Summary = "The server's result has the form of a handshake revision."
 			d.Permitted = "a result in the form of 2026-07-28, with resultType"
@@ -81,6 +83,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 		return
 	case !isText:
 		d.Summary, d.Permitted, d.Pointer = "The server's resultType is not a string.", `"complete", or "input_required"`, "/result/resultType"
+		d.Seen = "resultType " + rules.Excerpt(kind)
 		out.Deviates(d)
 		return
 	}
@@ -128,7 +131,8 @@ func (u *unnamedResults) judge(s *rules.Session, obs *rules.Observation, out *ru
 		out.ReportedElsewhere(requirement)
 	case info == nil:
 		d := deviationOf(requirement, obs)
-		d.Summary, d.Permitted = "The server's result does not name the server.", "_meta with "+spec.MetaServerInfo
+		d.Summary, d.Permitted = "The server's result does not name the server.", spec.MetaServerInfo+" in _meta"
+		d.Seen = "a result of " + obs.Request.Message.Method + " with no " + spec.MetaServerInfo + " in _meta"
 		first := &u.other
 		if requirement == discoveredInfo {
 			first = &u.discovery

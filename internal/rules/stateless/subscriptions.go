@@ -393,7 +393,7 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	}
 	out.Deviates(verdict.Deviation{
 		Requirement: idElsewhere, Summary: "The server's progress or log notification has a subscriptionId.",
-		Permitted: "a subscriptionId only in notifications of a subscription", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
+		Permitted: spec.MetaSubscriptionID + " only in notifications of a subscription", Seen: rules.Excerpt(obs.Message.Raw), At: rules.PositionsOf(obs.Event),
 	})
 }
 

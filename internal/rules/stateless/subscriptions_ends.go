@@ -47,7 +47,9 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 		d.Summary, d.Permitted = "The server accepts a subscription request "+what+".", "an error, and no acknowledgement"
 		if text := describeMalformed(sub.request); text != "" {
 			d.Seen = "an acknowledgement, although " + text
-			d.Fix = "Check _meta of subscriptions/listen first, and refuse a malformed one with an error."
+			if requirement == refusedByError {
+				d.Fix = "Check _meta of subscriptions/listen first, and refuse a malformed one with an error."
+			}
 		}
 		if requirement == unsupportedVersion {
 			d.Seen = "an acknowledgement, although the request names the version " + rules.Excerpt(sub.request.Metadata.Version)
@@ -270,7 +272,7 @@ func (sub *subscription) judgeFinalResult(out *rules.Reporter) {
 		showWrongID(&d, id, sub.request.Message.ID, "/result")
 	case kind != spec.ResultComplete || slices.ContainsFunc(names, func(name string) bool { return name != "resultType" && name != "_meta" }):
 		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
-		d.Permitted = "resultType complete, and _meta with the subscriptionId"
+		d.Permitted = "resultType complete, and " + spec.MetaSubscriptionID + " in _meta"
 	default:
 		out.Observed(gracefulID)
 		return

@@ -128,9 +128,9 @@ func judgeResponses(v *view, out *rules.Reporter) {
 			}
 			switch x.HowEnded() {
 			case transcript.Unreadable:
-				d.Summary, d.Seen = "The server answers an HTTP request with something that is not HTTP.", x.Method()+": "+rules.Excerpt(x.End.Detail)
+				d.Summary, d.Seen = "The server answers an HTTP request with something that is not HTTP.", x.Method()+": "+cmp.Or(rules.Excerpt(x.End.Detail), "a response that is not HTTP")
 			case transcript.Broken:
-				d.Summary, d.Seen = "The server closes the connection without an HTTP response.", x.Method()+": "+rules.Excerpt(x.End.Detail)
+				d.Summary, d.Seen = "The server closes the connection without an HTTP response.", x.Method()+": "+cmp.Or(rules.Excerpt(x.End.Detail), "the connection was closed")
 			default:
 				d.Summary, d.Seen = "The server does not answer an HTTP request.", x.Method()+" got no response until the timeout; then the client closed the connection"
 			}

@@ -53,7 +53,7 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	d := verdict.Deviation{
 		Summary:   "The server ends the stream of a POST without the response.",
 		Permitted: "the end of the stream after all responses",
-		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
+		Seen:      fmt.Sprintf("a stream that ended with %d of %d responses missing", missing+late, len(x.requests)),
 		At:        positionsOf(x.Request, x.Sent, x.Response, x.End),
 	}
 	// In revisions without the requirement noEarlyClose, the client may resume a stream that has

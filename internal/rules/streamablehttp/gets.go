@@ -131,7 +131,7 @@ func (v *view) judgeUnanswered(x *exchange, out *rules.Reporter) {
 			Requirement: streamOr405,
 			Summary:     "The server does not answer a GET, but answers other requests.",
 			Permitted:   "the response head at once, even before the first event",
-			Seen:        fmt.Sprintf("no head for %v", (until - x.Request.At).Round(time.Second)),
+			Seen:        fmt.Sprintf("no response head for %v", (until - x.Request.At).Round(time.Second)),
 			At:          positionsOf(x.Request, y.Response, x.End),
 			Weight:      verdict.AtMostWarning,
 		})

@@ -194,7 +194,7 @@ func flawHeader(flaw rules.HeaderFlaw) string {
 
 func (x *exchange) describeFlawed(flaw rules.HeaderFlaw) string {
 	if header := flawHeader(flaw); header != "" {
-		return rules.Excerpt(x.RequestHead().Describe(header)) + ": " + x.describeSeen()
+		return x.describeSeenWith(rules.Excerpt(x.RequestHead().Describe(header)))
 	}
 	return x.describeSeen()
 }
@@ -346,6 +346,7 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 	}
 	d := verdict.Deviation{
 		Requirement: codeMeaning, Summary: "The server reports a header mismatch, but the headers match.",
+		Fix:       "Compare each header with the value of the body, and use -32020 only if they differ.",
 		Permitted: "a result, or another error than -32020: each header has the value that the body has", Seen: x.describeSeen(), At: x.positions(),
 	}
 	switch len(odd) {
@@ -353,6 +354,7 @@ func (v *view) judgeMatchingHeaders(x *exchange, req *rules.Request, out *rules.
 		d.Weight = verdict.AtMostWarning // a proxy in front may have dropped a header
 	case 1:
 		d.Requirement, d.Summary = odd[0], oddFormRefused[odd[0]]
+		d.Fix = ""
 		out.ReportedElsewhere(codeMeaning)
 	default:
 		return

@@ -47,7 +47,7 @@ func (v *view) judgeForeignOrigin(x *exchange, out *rules.Reporter) {
 	}
 	d := verdict.Deviation{
 		Requirement: validated, Permitted: "a refusal, such as status 403", At: x.positions(),
-		Seen: "Origin " + rules.Excerpt(x.RequestHead().Get("Origin")) + ": " + x.describeSeen(),
+		Seen: x.describeSeenWith("Origin: " + rules.Excerpt(x.RequestHead().Get("Origin"))),
 	}
 	if !isLoopback(x.RequestHead().Get("Host")) {
 		d.Weight = verdict.OnlyNote

@@ -257,7 +257,7 @@ func judgeAcceptHeader(v *view, out *rules.Reporter) {
 				Requirement: acceptBoth,
 				Summary:     "The server refuses an Accept that lists both types with 406.",
 				Permitted:   "a response of either type",
-				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.describeSeen(), At: x.positions(), Header: "Accept",
+				Seen:        x.describeSeenWith(rules.Excerpt(x.RequestHead().Describe("Accept"))), At: x.positions(), Header: "Accept",
 			})
 		}
 	}

@@ -160,7 +160,7 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 		Requirement: resumeViaGet,
 		Summary:     "The server's POST stream has event ids, but cannot be resumed.",
 		Permitted:   "an event stream, or 405",
-		Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.describeSeen(),
+		Seen:        x.describeSeenWith("Last-Event-ID: " + rules.Excerpt(id)),
 		At:          positionsOf(origin.Request, x.Request, x.Response),
 	}
 	switch closed := v.earlyClose(x, origin, id); {

@@ -220,7 +220,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 			return
 		}
 		if until-last.At >= lingerTime {
-			found("The server keeps the stream open after the response.", fmt.Sprintf("no end for %v", (until-last.At).Round(time.Second)))
+			found("The server keeps the stream open after the response.", fmt.Sprintf("a stream that was still open %v after the response", (until-last.At).Round(time.Second)))
 		}
 	})
 }
@@ -294,21 +294,21 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 			if out.Judges(legacyUTF8) {
 				requirement, permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"
 			}
-			found := func(requirement, summary string) {
+			found := func(requirement, summary, fix string) {
 				out.Deviates(verdict.Deviation{
 					Requirement: requirement, Summary: summary, Permitted: permitted,
-					Seen: rules.Excerpt(p.Raw), At: positionsOf(x.Request, x.Response, p.Event),
+					Seen: rules.Excerpt(p.Raw), At: positionsOf(x.Request, x.Response, p.Event), Fix: fix,
 				})
 			}
 			switch {
 			case !p.Frame.IsReadable():
-				found(requirement, "The server's message event is not JSON.")
+				found(requirement, "The server's message event is not JSON.", "Send only JSON-RPC messages as events; send other text as a comment, after a colon.")
 			case p.Frame.Has(wire.TrailingText):
-				found(requirement, "The server's message event has more than one JSON value.")
+				found(requirement, "The server's message event has more than one JSON value.", "Send each message in an SSE event of its own.")
 			case p.Frame.Has(wire.InvalidUTF8) && requirement == legacyUTF8 && !p.isUTF8():
-				found(requirement, "The server's message event is not UTF-8.")
+				found(requirement, "The server's message event is not UTF-8.", "Encode all events as UTF-8.")
 			case !hasMessage(p.Frame):
-				found(jsonrpc20, "The server's message event is not a JSON-RPC message.")
+				found(jsonrpc20, "The server's message event is not a JSON-RPC message.", "Send only JSON-RPC messages as data, or nothing: data that is empty is permitted.")
 			default:
 				out.Observed(requirement)
 			}

@@ -245,11 +245,11 @@ func (x *exchange) errorIn() *wire.Message {
 // describeStatus describes the status and body of the response.
 func (x *exchange) describeStatus() string {
 	if x.Response == nil {
-		return "nothing: " + rules.Excerpt(x.End.Detail)
+		return "nothing (" + rules.Excerpt(x.End.Detail) + ")"
 	}
 	text := "status " + strconv.Itoa(x.Status())
 	if media := x.ResponseHead().MediaType(); media != "" {
-		text += ", " + rules.Excerpt(media)
+		text += " and " + rules.Excerpt(media)
 	}
 	for _, e := range x.Body {
 		if len(e.Raw) > 0 {
@@ -261,6 +261,11 @@ func (x *exchange) describeStatus() string {
 
 // describeSeen describes the request method and the response.
 func (x *exchange) describeSeen() string { return x.Method() + " answered with " + x.describeStatus() }
+
+// describeSeenWith is like describeSeen, and names a header or another detail of the request.
+func (x *exchange) describeSeenWith(detail string) string {
+	return x.Method() + " with " + detail + " answered with " + x.describeStatus()
+}
 
 // positionsOf returns the positions of the events, sorted and without duplicates.
 func positionsOf(events ...*transcript.Event) []int {

@@ -86,7 +86,7 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 		if v.query == q || !isKnownStatus(v.status) || !l.isAfter(q.event, v) {
 			continue
 		}
-		d.Seen, d.At = v.status+" after the answer to tasks/cancel", rules.PositionsOf(q.event, v.event)
+		d.Seen, d.At = "the status "+v.status+" after the response to tasks/cancel", rules.PositionsOf(q.event, v.event)
 		switch {
 		case v.status == cancelled:
 			if l.isPastNaturalEnd(t, v) {

@@ -96,7 +96,7 @@ func (l *ledger) judgeUnnamedRequest(p *transcript.Request, out *rules.Reporter)
 				out.Deviates(verdict.Deviation{
 					Requirement: inputRelated,
 					Summary:     "The server's request for a task does not name the task.",
-					Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
+					Permitted:   "io.modelcontextprotocol/related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
 					Seen:        rules.Excerpt(p.Message.Raw),
 					At:          rules.PositionsOf(p.Event, v.event),
 				})

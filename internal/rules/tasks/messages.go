@@ -56,7 +56,7 @@ func (l *ledger) judgeTaskNaming(n *transcript.Message, out *rules.Reporter) {
 	id, isText := wire.Text(wire.At(meta, "/taskId"))
 	d := verdict.Deviation{
 		Requirement: relatedEverywhere,
-		Permitted:   "related-task in _meta, an object with the taskId",
+		Permitted:   "io.modelcontextprotocol/related-task in _meta, an object with the taskId",
 		Seen:        rules.Excerpt(n.Raw),
 		At:          rules.PositionsOf(n.Event),
 	}
@@ -110,8 +110,8 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 			out.Deviates(verdict.Deviation{
 				Requirement: tokenContinues,
 				Summary:     "The server's progress of a task has another token than the request.",
-				Permitted:   string(t.token),
-				Seen:        rules.Excerpt(token),
+				Permitted:   "the progressToken " + string(t.token) + " of the request",
+				Seen:        "the progressToken " + rules.Excerpt(token),
 				At:          rules.PositionsOf(t.call.request.Event, n.Event),
 			})
 		case n.named:

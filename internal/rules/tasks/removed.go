@@ -24,7 +24,7 @@ func removedRules() []rules.Rule {
 		}
 		out.Deviates(verdict.Deviation{
 			Requirement: removed,
-			Summary:     "The server serves a task method that this revision has removed.",
+			Summary:     "The server serves " + obs.Request.Message.Method + ", which this revision has removed.",
 			Permitted:   "error -32601: only an extension has task methods in this revision",
 			Seen:        rules.Excerpt(obs.Message.Raw),
 			At:          rules.PositionsOf(obs.Request.Event, obs.Event),

@@ -76,7 +76,7 @@ func judgeTaskRequest(s *rules.Session, p *transcript.Request, out *rules.Report
 	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.PositionsOf(p.Event)}
 	if p.Message.ParamAt(related) != nil {
 		d.Requirement, d.Summary = requestorRelated, "The server's task request also has related-task."
-		d.Permitted = "no related-task in requests about tasks"
+		d.Permitted = "no io.modelcontextprotocol/related-task in requests about tasks"
 		out.Deviates(d)
 	} else {
 		out.Observed(requestorRelated)

@@ -62,7 +62,7 @@ func (l *ledger) judgeRelatedTask(t *task, q *taskRequest, out *rules.Reporter) 
 	out.Deviates(verdict.Deviation{
 		Requirement: relatedInResult,
 		Summary:     "The server's tasks/result does not name its task.",
-		Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
+		Permitted:   "io.modelcontextprotocol/related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
 		Seen:        rules.Excerpt(q.reply.Raw),
 		At:          q.positions(),
 	})

@@ -87,7 +87,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 		}
 		d := verdict.Deviation{
 			Permitted: "the status " + end.status + ", or an error if the task no longer exists",
-			Seen:      v.status + " after " + end.status,
+			Seen:      "the status " + v.status + " after the status " + end.status,
 			At:        rules.PositionsOf(end.event, v.event),
 		}
 		switch {
@@ -211,7 +211,7 @@ func (l *ledger) judgeNoRelated(q *taskRequest, out *rules.Reporter) {
 	out.Deviates(verdict.Deviation{
 		Requirement: noRelatedTask,
 		Summary:     "The server's task response also has related-task.",
-		Permitted:   "no related-task in the answers to tasks/get, tasks/list and tasks/cancel",
+		Permitted:   "no io.modelcontextprotocol/related-task in the answers to tasks/get, tasks/list and tasks/cancel",
 		Seen:        rules.Excerpt(q.reply.Raw),
 		At:          q.positions(),
 	})
@@ -317,7 +317,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 		out.Deviates(verdict.Deviation{
 			Requirement: notificationRelated,
 			Summary:     "The server's task status notification has related-task.",
-			Permitted:   "no related-task, because the task is already named",
+			Permitted:   "no io.modelcontextprotocol/related-task, because the task is already named",
 			Seen:        rules.Excerpt(n.Raw),
 			At:          rules.PositionsOf(n.Event),
 		})
