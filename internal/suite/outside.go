@@ -124,7 +124,7 @@ func (a *OutsideResponse) Describe() string {
 		text += ", Location: " + wire.Excerpt(to, 200)
 	}
 	if len(a.Body) > 0 {
-		text += ", " + cmp.Or(wire.Excerpt(a.Header.Get("Content-Type"), 80), "no Content-Type") + ": " + wire.Excerpt(string(a.Body), 200)
+		text += " and " + cmp.Or(wire.Excerpt(a.Header.Get("Content-Type"), 80), "no Content-Type") + ": " + wire.Excerpt(string(a.Body), 200)
 	}
 	return text
 }

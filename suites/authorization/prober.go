@@ -178,7 +178,7 @@ func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherw
 	for _, a := range shownBy {
 		v.At = append(v.At, a.At)
 		if v.Seen == "" {
-			v.Seen = a.About + ": " + a.Describe()
+			v.Seen = a.About + " got " + a.Describe()
 		}
 	}
 	v.Weight = max(v.Weight, p.leastWeight(ctx, otherwise))

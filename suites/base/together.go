@@ -52,8 +52,8 @@ func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candi
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "The server answers a request with the response to a concurrent one.",
-				Permitted:   "as for a single request: " + wire.Excerpt(string(origins[i].response.Message.Result()), 120),
-				Seen:        "as for " + other.method + ": " + wire.Excerpt(string(r.Message.Result()), 120),
+				Permitted:   "the response that a single request gets: " + wire.Excerpt(string(origins[i].response.Message.Result()), 120),
+				Seen:        "the response to " + other.method + ": " + wire.Excerpt(string(r.Message.Result()), 120),
 				At:          r.Positions(),
 			})
 			return

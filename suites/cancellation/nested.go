@@ -116,7 +116,7 @@ func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool in
 	_ = c.Cancel(ctx, id, transcript.OverdueReason)
 	t.Deviates(c, verdict.Deviation{
 		Requirement: raceHandled,
-		Summary:     "The server drops a call when another one that asks is cancelled.",
+		Summary:     "The server drops a call when another call, which asks the client, is cancelled.",
 		Permitted:   "a response, as without the cancellation",
 		Seen:        "no response, although mcp-conform waited longer than the call takes on another server",
 		At:          transcript.Positions(c.RequestSent(from, id)),

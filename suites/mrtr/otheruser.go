@@ -36,7 +36,7 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 			}
 			t.Deviates(c, verdict.Deviation{
 				Requirement: statePrincipal, Summary: "The server accepts the requestState of one user from another.",
-				Permitted: "an error, or input that is required again", Seen: foreign.About + ": " + foreign.Describe(), At: []int{foreign.At},
+				Permitted: "an error, or input that is required again", Seen: foreign.About + " got " + foreign.Describe(), At: []int{foreign.At},
 			})
 			return
 		}

@@ -283,7 +283,7 @@ func sendOddStates(ctx context.Context, t *suite.T, a inputRequest) {
 					Requirement: attackerControlled,
 					Summary:     "The server exits because of a strange requestState.",
 					Permitted:   "any response",
-					Seen:        "the end after requestState " + wire.Excerpt(string(wire.JSON(v)), 60),
+					Seen:        "the server ended after the requestState " + wire.Excerpt(string(wire.JSON(v)), 60),
 					At:          reply.Positions(),
 				})
 			}

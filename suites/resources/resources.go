@@ -228,7 +228,7 @@ func judgeTemplates(t *suite.T, c *client.Conversation) {
 			Requirement: listedAgain,
 			Summary:     "The server's template list is empty the second time.",
 			Permitted:   "the same templates as before, unless a notification says that they changed",
-			Seen:        "no template, twice",
+			Seen:        "an empty list of templates, each time",
 			At:          transcript.Positions(had, empty[0], empty[1]),
 		})
 	}

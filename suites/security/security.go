@@ -51,7 +51,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 		for _, a := range shownBy {
 			v.At = append(v.At, a.At)
 		}
-		v.Seen = shownBy[0].About + ": " + shownBy[0].Describe()
+		v.Seen = shownBy[0].About + " got " + shownBy[0].Describe()
 		t.Deviates(c, v)
 	}
 	header, _ := u.Authorization()

@@ -109,7 +109,7 @@ func judgeChanged(ctx context.Context, t *suite.T, c *client.Conversation, metho
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: noPriorContext, Summary: "The server lists other items before server/discover than after it.",
-		Permitted: "the same items", Seen: "before: " + wire.Excerpt(names(before), 120) + "; after: " + wire.Excerpt(names(after), 120),
+		Permitted: "the same items", Seen: wire.Excerpt(names(before), 120) + " before, and " + wire.Excerpt(names(after), 120) + " after it",
 		At: slices.Concat(before.Positions(), after.Positions(), again.Positions()),
 	})
 }

@@ -38,7 +38,7 @@ func methodCase() suite.Case {
 					Requirement: legalServed,
 					Summary:     "The server drops the session after an unused HTTP method.",
 					Permitted:   "a refusal of the method, and later requests served",
-					Seen:        "after " + r.Method + ": " + suite.DescribeExchange(x),
+					Seen:        "after " + r.Method + ", " + suite.DescribeExchange(x),
 					At:          suite.PositionsOf(odd), // the refusals that show that the session was lost are not shown
 					Weight:      verdict.AtMostWarning,
 				})

@@ -29,7 +29,7 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 		return u.Post(ctx, r.c.Request(r.c.NewID(), method, object{"taskId": id}))
 	}
 	deviates := func(requirement, summary, permitted string, a *suite.OutsideResponse) {
-		t.Deviates(r.c, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: a.About + ": " + a.Describe(), At: []int{a.At}})
+		t.Deviates(r.c, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: a.About + " got " + a.Describe(), At: []int{a.At}})
 	}
 	rejected := true
 	reject := func(a *suite.OutsideResponse, isForeign bool, summary string) {

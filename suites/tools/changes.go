@@ -101,7 +101,7 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 	t.Deviates(k.c, verdict.Deviation{
 		Requirement: knownEffect, Summary: p.summary,
 		Permitted: "another result of " + p.method + " after one of the calls",
-		Seen:      "the same result after each of several calls of " + wire.Excerpt(p.call(1).Tool, 60), At: at,
+		Seen:      "the same result after each of several calls of " + wire.Excerpt(p.call(1).Tool, 60), At: at, Fix: knownFix(p.call(1)),
 	})
 	return true
 }
