@@ -165,6 +165,9 @@ func (c *Console) areaLine(a *areaProgress, columns, findings, known int, worst 
 	if known > 0 {
 		counts = append(counts, count(known, "known finding"))
 	}
+	if n := len(counts); n > 0 && a.total == 0 && c.cases > 0 {
+		counts[n-1] += " in other cases"
+	}
 	return fmt.Sprintf("%s %-*s %s", mark, columns, Visible(a.name), strings.Join(counts, ", "))
 }
 

@@ -198,13 +198,17 @@ func knownCounts(r *verdict.Report) (baseline, sdk int) {
 	return baseline, sdk
 }
 
-// judgedExtent returns a phrase with the revisions and the number of requirements that were judged.
+// judgedExtent returns a phrase with the revisions and the number of requirements that were judged,
+// and says whether filters selected them.
 func judgedExtent(r *verdict.Report) string {
 	in := joinRevisions(r.Revisions)
 	if len(r.Revisions) > 1 {
 		in = count(len(r.Revisions), "revision")
 	}
 	n := requirementsWhere(r, func(v *verdict.Verdict) bool { return v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked })
+	if r.Narrowed {
+		return fmt.Sprintf("in %s (%d judged, as selected)", in, n)
+	}
 	return fmt.Sprintf("in %s (%d judged)", in, n)
 }
 

@@ -75,7 +75,7 @@ func TestWatch(t *testing.T) {
 			}
 		}
 	}
-	expect("the first run", "judging ", ": no requirement broken in 2025-11-25 (1 judged)")
+	expect("the first run", "judging ", ": no requirement broken in 2025-11-25 (1 judged, as selected)")
 	write("--fault base.jsonrpc-2-0/version-1.0")
 	expect("a fault", "source changed: judging again\n", "\nNEW        base.jsonrpc-2-0  broken, was kept ", "\n1 new, 0 fixed, 0 unchanged\n", "\n✗ BROKEN  base.jsonrpc-2-0 ")
 	write("--fault base.jsonrpc-2-0/version-1.0 ") // a change of the source without a change of the findings
