@@ -165,7 +165,7 @@ func (c *ConcurrentClients) checkEqualIDs(ctx context.Context) {
 			continue
 		}
 		hasTools := wire.At(r.Message.Result(), "/tools") != nil
-		c.t.Expect(c.convs[i], r).Keeps(c.MultipleClients, "The server sends a client another client's response for its id.",
+		c.t.Expect(c.convs[i], r).Keeps(c.MultipleClients, "The server sends one client's response to another client.",
 			Satisfy("the result of the method that this client asked for", func(*client.Reply) bool { return hasTools == (i == 1 && lists) }))
 	}
 }

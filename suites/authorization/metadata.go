@@ -132,7 +132,7 @@ func urlsOf(all []*suite.OutsideResponse) []string {
 	for i, a := range all {
 		out[i] = a.URL
 	}
-	return out
+	return slices.Compact(out) // a URL from a challenge may be one of the well-known paths
 }
 
 // judgeResource judges the resource identifier in the document. It should be the URL of the server,

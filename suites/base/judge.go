@@ -81,7 +81,7 @@ func describeAll(all []*sentLine) string {
 		sentTo[seen] = append(sentTo[seen], p.what)
 	}
 	for i, seen := range parts {
-		parts[i] = "to " + strings.Join(sentTo[seen], ", ") + ": " + seen
+		parts[i] = strings.Join(sentTo[seen], ", ") + " got " + seen
 	}
 	return strings.Join(parts, "; ")
 }

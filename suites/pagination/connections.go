@@ -99,7 +99,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 				Requirement: id,
 				Summary:     "The server's list depends on the connection.",
 				Permitted:   "the same entries on every connection",
-				Seen:        "two connections get different lists, and did so twice: " + firstDifferent(first, other),
+				Seen:        "on two connections, twice: " + firstDifferent(first, other),
 				At:          at,
 			})
 			continue
@@ -150,7 +150,7 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 			Requirement: id,
 			Summary:     "The server's list changes with other requests on the connection.",
 			Permitted:   "the entries that a new connection gets",
-			Seen:        "compared with the list of a new connection: " + firstDifferent(is, was),
+			Seen:        "on this connection and on a new one: " + firstDifferent(is, was),
 			At:          at,
 		})
 	}

@@ -35,7 +35,7 @@ func terminate(ctx context.Context, t *suite.T) {
 		t.GiveUp("the server does not exit on SIGTERM")
 	}
 	end := endOf(c, s)
-	d := verdict.Deviation{Seen: "the process exited with 0 without it", At: transcript.Positions(s.Sent, end.exit)}
+	d := verdict.Deviation{Seen: "the process exited with status 0, and sent no such message", At: transcript.Positions(s.Sent, end.exit)}
 	switch {
 	case end.responded:
 		t.Kept(gracefulResponse)
