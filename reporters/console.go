@@ -324,6 +324,9 @@ func (c *Console) legend(finding []string) []string {
 		return nil
 	}
 	legend := "» the event at fault, → sent to the server, ← received from it"
+	if strings.Contains(text, "\n  ! ") || strings.Contains(text, "» ! ") {
+		legend += ", ! about the process or connection"
+	}
 	if strings.Contains(text, `"…/`) {
 		legend += `, "…/ means ` + metaPrefix
 	}

@@ -165,6 +165,9 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 	case code == spec.CodeUnsupported && req.Metadata.Version != "" && spec.Revision(req.Metadata.Version) != s.Revision(): // the version is wrong, too
 	default:
 		d.Summary = "The server refuses a request " + what + ", but not with -32602."
+		if text := describeMalformed(req); text != "" {
+			d.Seen += "; " + text
+		}
 		out.Deviates(d)
 	}
 }
