@@ -77,7 +77,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 			seen, at := "no answer to "+describeRequest(req), positionsOf(req.Event)
 			if other := s.inFlightWith(req); other != nil {
 				seen += ", with " + describeRequest(other) + " in flight"
-				at = positionsOf(other.Event, req.Event)
+				at = positionsOf(req.Event, other.Event)
 			}
 			out.Deviates(verdict.Deviation{
 				Requirement: requestAnswered,
